@@ -1,0 +1,131 @@
+"""Every error that rlx raises on purpose, and the exit status each one gives the command line.
+
+A message has three parts, in this order: what is wrong (with what was found and what was wanted),
+where (op, node or file), and what to do about it. The last one is optional: ``hint``.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class RlxError(Exception):
+    """Base of all errors that a caller of rlx may want to catch.
+
+    Attributes:
+        message: What is wrong.
+        where: Op, node or file concerned, or None.
+        hint: What to do about it, or None.
+        code: Stable identifier that the command line prints, ``RLX-Ennn``.
+        exit_status: Exit status of the command line for this class.
+    """
+
+    code: ClassVar[str] = "RLX-E000"
+    exit_status: ClassVar[int] = 2
+
+    def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
+        self.message = message
+        self.where = where
+        self.hint = hint
+        lines = [f"{where}: {message}" if where else message]
+        if hint:
+            lines.append(f"  hint: {hint}")
+        super().__init__("\n".join(lines))
+
+
+class UsageError(RlxError):
+    """An option or argument of the user does not make sense."""
+
+    code = "RLX-E001"
+    exit_status = 2
+
+
+class ShapeError(RlxError):
+    """Operand shapes, element types or attributes do not fit an op."""
+
+    code = "RLX-E010"
+    exit_status = 4
+
+
+class VerifyError(RlxError):
+    """A graph breaks an invariant of its stage."""
+
+    code = "RLX-E011"
+    exit_status = 4
+
+
+class TextFormError(RlxError):
+    """The text form of a graph cannot be read."""
+
+    code = "RLX-E012"
+    exit_status = 4
+
+
+class FrontendError(RlxError):
+    """A model file is malformed: truncated, inconsistent or over a limit."""
+
+    code = "RLX-E007"
+    exit_status = 4
+
+
+class QuantizationError(RlxError):
+    """No valid scale, range or calibration."""
+
+    code = "RLX-E030"
+    exit_status = 5
+
+
+class UnsupportedOpError(RlxError):
+    """A frontend or a target has no rule for an op (the reason is in the message)."""
+
+    code = "RLX-E041"
+    exit_status = 5
+
+
+class EmitError(RlxError):
+    """The design cannot be emitted as asked: ports, widths, names."""
+
+    code = "RLX-E050"
+    exit_status = 5
+
+
+class DoesNotFitError(RlxError):
+    """The design needs more memory or resources than the limits given."""
+
+    code = "RLX-E112"
+    exit_status = 3
+
+
+class TargetNotFoundError(RlxError):
+    """No installed package provides the named target, or its library is missing."""
+
+    code = "RLX-E060"
+    exit_status = 6
+
+
+class ToolMissingError(RlxError):
+    """An external program that the task needs is not installed."""
+
+    code = "RLX-E061"
+    exit_status = 6
+
+
+class OutputError(RlxError):
+    """The output folder cannot be written, or is not ours to replace."""
+
+    code = "RLX-E070"
+    exit_status = 2
+
+
+class SimulationError(RlxError):
+    """A compiler or simulator failed or gave unreadable output; carries its last lines."""
+
+    code = "RLX-E080"
+    exit_status = 1
+
+
+class TimeLimitError(SimulationError):
+    """A compiler or simulator exceeded its time limit and was ended."""
+
+    code = "RLX-E081"
+    exit_status = 7
