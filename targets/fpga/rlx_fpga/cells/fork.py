@@ -1,0 +1,54 @@
+"""One stream to several consumers."""
+
+from __future__ import annotations
+
+from amaranth import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from rlx_fpga.cells.streams import Cell, raw, stream_of
+
+
+class Fork(Cell):
+    """Give every beat to each of ``count`` consumers, once, whenever each is ready.
+
+    The input beat is taken when the last consumer takes it; a consumer may run ahead of the others
+    by one beat at most.
+
+    Members:
+        i: In, ``lanes`` times int ``width``.
+        o0, o1, ...: Out, the same.
+
+    Latency 0, initiation interval 1. ``o<n>.valid`` follows ``i.valid`` combinationally.
+    """
+
+    latency = 0
+
+    def __init__(self, lanes: int, count: int, width: int = 8) -> None:
+        if count < 2:
+            msg = f"a fork needs at least two consumers, not {count}"
+            raise ValueError(msg)
+        self.count = count
+        signature = stream_of(lanes, width)
+        super().__init__(
+            {"i": In(signature), **{f"o{index}": Out(signature) for index in range(count)}}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        """Remember for each consumer whether it has this beat already."""
+        m = Module()
+        outputs = [getattr(self, f"o{index}") for index in range(self.count)]
+        served = Signal(self.count)
+        has_it = Signal(self.count)
+        for index, output in enumerate(outputs):
+            m.d.comb += [
+                raw(output).eq(raw(self.i)),
+                output.valid.eq(self.i.valid & ~served[index]),
+                has_it[index].eq(served[index] | output.ready),
+            ]
+        m.d.comb += self.i.ready.eq(has_it.all())
+        with m.If(self.i.valid):
+            with m.If(has_it.all()):
+                m.d.sync += served.eq(0)
+            with m.Else():
+                m.d.sync += served.eq(has_it)
+        return m

@@ -1,0 +1,85 @@
+"""What all cells have in common: the payload of a stream, and the figures of a cell.
+
+Conventions:
+- A stream carries a tensor in NHWC raster order. A pixel of ``channels`` values takes
+  ``channels / lanes`` beats; lane 0 holds the channel with the lowest number. Frames follow one
+  another without a mark: every cell counts for itself, from the last reset on.
+- A beat is transferred in a cycle in which ``valid`` and ``ready`` are both high. Once ``valid`` is
+  high it stays high, with an unchanged payload, until the transfer. ``valid`` never depends on
+  ``ready`` of the same cycle.
+- ``ready`` may depend on the consumer's ``ready`` of the same cycle; a ``SkidBuffer`` cuts such
+  a chain.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amaranth import Format, Value, signed
+from amaranth.lib import data, stream, wiring
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Lanes(data.ArrayLayout):
+    """Payload of a stream: ``lanes`` signed integers of ``width`` bits.
+
+    It behaves as ``data.ArrayLayout`` does, but its signals are printed as one number, so that the
+    netlist has no wires named ``payload[0]``: Yosys 0.70 stops at such names.
+    """
+
+    def __init__(self, lanes: int, width: int = 8) -> None:
+        if lanes < 1 or width < 1:
+            msg = f"a payload needs at least one lane of one bit, not {lanes} lanes of {width} bits"
+            raise ValueError(msg)
+        super().__init__(signed(width), lanes)
+
+    def format(self, value: Value, format_spec: str) -> Format:
+        """Print the payload as one unsigned number."""
+        if format_spec:
+            msg = f"format specifier {format_spec!r} is not supported"
+            raise ValueError(msg)
+        return Format("{}", Value.cast(value))
+
+
+def stream_of(lanes: int, width: int = 8) -> stream.Signature:
+    """Return the signature of a stream of ``lanes`` signed integers of ``width`` bits."""
+    return stream.Signature(Lanes(lanes, width))
+
+
+def raw(interface: stream.Interface) -> Value:
+    """Return the payload of a stream as one plain value, lane 0 in the lowest bits."""
+    return Value.cast(interface.payload)
+
+
+class Cell(wiring.Component):
+    """Base of all cells: a component and its cost.
+
+    Attributes:
+        multipliers: Multiplications in one cycle, each of at most 18 by 18 bits.
+        memory_bits: Bits of all memories, read-only ones included.
+        latency: Cycles from the transfer of the last beat that an output depends on to the first
+            cycle in which that output is valid, while nothing stalls.
+    """
+
+    multipliers: int = 0
+    memory_bits: int = 0
+    latency: int = 1
+
+    # A cell may be made only to read its figures: Amaranth's warning of unused parts is no help.
+    _MustUse__silence = True
+
+    def __init__(self, members: Mapping[str, Any]) -> None:
+        super().__init__(dict(members))
+
+
+def require_divisor(lanes: int, channels: int) -> None:
+    """Check that ``lanes`` divides ``channels``.
+
+    Raises:
+        ValueError: If it does not.
+    """
+    if lanes < 1 or channels < 1 or channels % lanes:
+        msg = f"lanes must divide the channels: {lanes} lanes, {channels} channels"
+        raise ValueError(msg)

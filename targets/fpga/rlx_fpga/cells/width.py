@@ -1,0 +1,133 @@
+"""Change the number of lanes of a stream."""
+
+from __future__ import annotations
+
+import math
+
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
+
+
+class WidthConverter(Cell):
+    """Regroup the channels of every pixel: beats of ``lanes_in`` become beats of ``lanes_out``.
+
+    Both must divide ``channels``. If neither divides the other, the stream goes through beats of
+    their least common multiple, which divides ``channels`` too.
+
+    Members:
+        i: In, ``lanes_in`` times int ``width``.
+        o: Out, ``lanes_out`` times int ``width``.
+
+    Latency 1 for each step (none if the widths are equal: then it is wires only). The side with
+    fewer lanes moves a beat in every cycle.
+    """
+
+    def __init__(self, lanes_in: int, lanes_out: int, channels: int, width: int = 8) -> None:
+        require_divisor(lanes_in, channels)
+        require_divisor(lanes_out, channels)
+        self.steps = conversion_steps(lanes_in, lanes_out)
+        self.width = width
+        self.latency = len(self.steps)
+        super().__init__(
+            {"i": In(stream_of(lanes_in, width)), "o": Out(stream_of(lanes_out, width))}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        """Chain the steps."""
+        m = Module()
+        previous = flipped(self.i)
+        for index, (before, after) in enumerate(self.steps):
+            kind = Gather if after > before else Scatter
+            m.submodules[f"step{index}"] = step = kind(before, after, self.width)
+            connect(m, previous, step.i)
+            previous = step.o
+        connect(m, previous, flipped(self.o))
+        return m
+
+
+def conversion_steps(lanes_in: int, lanes_out: int) -> list[tuple[int, int]]:
+    """Return the chain of whole-number conversions that leads from one width to the other."""
+    if lanes_in == lanes_out:
+        return []
+    middle = math.lcm(lanes_in, lanes_out)
+    if middle in (lanes_in, lanes_out):
+        return [(lanes_in, lanes_out)]
+    return [(lanes_in, middle), (middle, lanes_out)]
+
+
+class Gather(Cell):
+    """Collect ``lanes_out / lanes_in`` beats into one.
+
+    Members:
+        i: In, ``lanes_in`` times int ``width``.
+        o: Out, ``lanes_out`` times int ``width``.
+
+    Latency 1 after the last beat of a group; takes a beat in every cycle.
+    """
+
+    def __init__(self, lanes_in: int, lanes_out: int, width: int = 8) -> None:
+        require_divisor(lanes_in, lanes_out)
+        self.ratio = lanes_out // lanes_in
+        super().__init__(
+            {"i": In(stream_of(lanes_in, width)), "o": Out(stream_of(lanes_out, width))}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        """Shift beats in from above until the first one has arrived at the bottom."""
+        m = Module()
+        word, beat = raw(self.o), raw(self.i)
+        collected = Signal(len(word))
+        count = Signal(range(self.ratio + 1))
+        full = Signal()
+        m.d.comb += [
+            full.eq(count == self.ratio),
+            self.i.ready.eq(~full | self.o.ready),
+            self.o.valid.eq(full),
+            word.eq(collected),
+        ]
+        taken = self.i.valid & self.i.ready
+        given = full & self.o.ready
+        with m.If(taken):
+            m.d.sync += collected.eq(Cat(collected[len(beat) :], beat))
+        with m.If(given):
+            m.d.sync += count.eq(taken)
+        with m.Elif(taken):
+            m.d.sync += count.eq(count + 1)
+        return m
+
+
+class Scatter(Cell):
+    """Give the parts of a beat one after the other, lowest lanes first.
+
+    Members:
+        i: In, ``lanes_in`` times int ``width``.
+        o: Out, ``lanes_out`` times int ``width``.
+
+    Latency 1; gives a beat in every cycle.
+    """
+
+    def __init__(self, lanes_in: int, lanes_out: int, width: int = 8) -> None:
+        require_divisor(lanes_out, lanes_in)
+        self.ratio = lanes_in // lanes_out
+        super().__init__(
+            {"i": In(stream_of(lanes_in, width)), "o": Out(stream_of(lanes_out, width))}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        """Load a beat, then shift it out."""
+        m = Module()
+        part = raw(self.o)
+        rest = Signal(len(raw(self.i)))
+        left = Signal(range(self.ratio + 1))
+        m.d.comb += [
+            self.o.valid.eq(left != 0),
+            self.i.ready.eq((left == 0) | ((left == 1) & self.o.ready)),
+            part.eq(rest[: len(part)]),
+        ]
+        with m.If(self.i.ready):
+            m.d.sync += [rest.eq(raw(self.i)), left.eq(Mux(self.i.valid, self.ratio, 0))]
+        with m.Elif(self.o.ready):
+            m.d.sync += [rest.eq(rest[len(part) :]), left.eq(left - 1)]
+        return m
