@@ -1,0 +1,29 @@
+"""The IR: types, ops, graphs and rule tables."""
+
+from rlx.ir.graph import Constant, Graph, Input, Node, Origin, Param, Value, copy_node, rebuild
+from rlx.ir.op import Op
+from rlx.ir.rules import RuleTable
+from rlx.ir.types import Array, Dim, DType, QuantParams, Shape, TensorType, f32, i8, i32
+
+__all__ = [
+    "Array",
+    "Constant",
+    "DType",
+    "Dim",
+    "Graph",
+    "Input",
+    "Node",
+    "Op",
+    "Origin",
+    "Param",
+    "QuantParams",
+    "RuleTable",
+    "Shape",
+    "TensorType",
+    "Value",
+    "copy_node",
+    "f32",
+    "i8",
+    "i32",
+    "rebuild",
+]

@@ -1,0 +1,323 @@
+"""Graphs: append-only lists of nodes in single-assignment form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from rlx.ir.op import Op
+from rlx.ir.types import Array, DType, QuantParams, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a node comes from.
+
+    Attributes:
+        source: File name (no folder) or Python function of the model, empty if made by hand.
+        location: Place in the source, such as ``operator 3 CONV_2D`` or a layer's name.
+        passes: Passes that made or changed the node, in order.
+    """
+
+    source: str = ""
+    location: str = ""
+    passes: tuple[str, ...] = ()
+
+    def through(self, pass_name: str) -> Origin:
+        """Return the origin of a node that ``pass_name`` made out of this one."""
+        if self.passes[-1:] == (pass_name,):
+            return self
+        return Origin(self.source, self.location, (*self.passes, pass_name))
+
+    def __str__(self) -> str:
+        place = " ".join(filter(None, (self.source, self.location)))
+        return " > ".join(filter(None, (place, *self.passes)))
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class _Source(Op):
+    """An op without operands: its type is given, not inferred."""
+
+    operand_count: ClassVar[int | tuple[int, int | None]] = 0
+    type: TensorType
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return the given type."""
+        del operands
+        return (self.type,)
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Input(_Source):
+    """A graph input; its value comes with each run."""
+
+    name: ClassVar[str] = "core.input"
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Not possible: the value comes from outside."""
+        raise AssertionError("an input is bound by the runtime, not evaluated")
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Param(_Source):
+    """A parameter; its value is set once, before the first run."""
+
+    name: ClassVar[str] = "core.param"
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Not possible: the value comes from outside."""
+        raise AssertionError("a parameter is bound by the runtime, not evaluated")
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Constant(_Source):
+    """A tensor known at compile time. ``value`` is read-only and has the type's shape."""
+
+    name: ClassVar[str] = "core.constant"
+    value: Array
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the value."""
+        del operands
+        return (self.value,)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Node:
+    """One application of an op.
+
+    Attributes:
+        index: Position in the graph; the identifier ``%index`` of the text form.
+        op: What is applied.
+        operands: Values it is applied to.
+        types: Types of its results.
+        name: Name from the model, for people; neither unique nor a legal identifier.
+        origin: Where the node comes from.
+    """
+
+    index: int
+    op: Op
+    operands: tuple[Value, ...]
+    types: tuple[TensorType, ...]
+    name: str = ""
+    origin: Origin = field(default_factory=Origin)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """The values that the node makes."""
+        return tuple(Value(self, i) for i in range(len(self.types)))
+
+    @property
+    def result(self) -> Value:
+        """The only value that the node makes."""
+        (value,) = self.results
+        return value
+
+    @property
+    def label(self) -> str:
+        """How messages call the node: its name if it has one, and its identifier."""
+        return f"%{self.index} {self.name!r}" if self.name else f"%{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One result of a node. Equal when node and index are the same."""
+
+    node: Node
+    index: int = 0
+
+    @property
+    def type(self) -> TensorType:
+        """Shape, element type and quantization."""
+        return self.node.types[self.index]
+
+    @property
+    def name(self) -> str:
+        """Name of the node, for people."""
+        return self.node.name
+
+    @property
+    def constant(self) -> Array | None:
+        """The value if it is known at compile time, else None."""
+        return self.node.op.value if isinstance(self.node.op, Constant) else None
+
+
+class Graph:
+    """A function from inputs and parameters to outputs.
+
+    Nodes are appended, never changed or removed; passes build new graphs (see ``rebuild``).
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._nodes: list[Node] = []
+        self._outputs: list[Value] = []
+        self._output_names: list[str] = []
+        self._default_name = ""
+        self._default_origin = Origin()
+
+    def input(self, name: str, type_: TensorType, *, origin: Origin | None = None) -> Value:
+        """Append a graph input."""
+        return self.apply(Input(type=type_), name=name, origin=origin)
+
+    def param(self, name: str, type_: TensorType, *, origin: Origin | None = None) -> Value:
+        """Append a parameter, bound by name before the first run."""
+        return self.apply(Param(type=type_), name=name, origin=origin)
+
+    def constant(
+        self,
+        value: Array,
+        *,
+        name: str = "",
+        quant: QuantParams | None = None,
+        origin: Origin | None = None,
+    ) -> Value:
+        """Append a constant; the array is copied and made read-only."""
+        array = np.array(value, copy=True, order="C")
+        array.flags.writeable = False
+        type_ = TensorType(tuple(array.shape), DType.of(array), quant)
+        return self.apply(Constant(type=type_, value=array), name=name, origin=origin)
+
+    def apply(
+        self,
+        op: Op,
+        *operands: Value,
+        name: str = "",
+        quant: QuantParams | None = None,
+        origin: Origin | None = None,
+    ) -> Value:
+        """Append an op with one result and return that.
+
+        ``quant`` says what the result's codes stand for, where the op cannot know it.
+        """
+        return self.append(op, *operands, name=name, quant=quant, origin=origin).result
+
+    def append(
+        self,
+        op: Op,
+        *operands: Value,
+        name: str = "",
+        quant: QuantParams | None = None,
+        origin: Origin | None = None,
+    ) -> Node:
+        """Append an op with any number of results and return its node.
+
+        Raises:
+            ShapeError: The operands do not fit the op.
+            ValueError: An operand belongs to another graph.
+        """
+        for operand in operands:
+            owned = operand.node.index < len(self._nodes)
+            if not owned or self._nodes[operand.node.index] is not operand.node:
+                raise ValueError(f"operand {operand.node.label} belongs to another graph")
+        types = op.infer_checked(*(o.type for o in operands))
+        if quant is not None:
+            types = tuple(t.with_quant(quant) for t in types)
+        return self._add(op, operands, types, name, origin)
+
+    def _add(
+        self,
+        op: Op,
+        operands: tuple[Value, ...],
+        types: tuple[TensorType, ...],
+        name: str,
+        origin: Origin | None,
+    ) -> Node:
+        """Append a node whose types are already known."""
+        node = Node(
+            len(self._nodes),
+            op,
+            operands,
+            types,
+            name or self._default_name,
+            origin or self._default_origin,
+        )
+        self._nodes.append(node)
+        return node
+
+    def output(self, *values: Value, names: Sequence[str] = ()) -> None:
+        """Append ``values`` to the outputs; names default to those of the nodes."""
+        self._outputs.extend(values)
+        self._output_names.extend(names or (v.name or f"output{v.node.index}" for v in values))
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes, operands before their users."""
+        return tuple(self._nodes)
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """The graph inputs, in order."""
+        return tuple(n.result for n in self._nodes if isinstance(n.op, Input))
+
+    @property
+    def params(self) -> tuple[Value, ...]:
+        """The parameters that are bound later, in order."""
+        return tuple(n.result for n in self._nodes if isinstance(n.op, Param))
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        """The outputs, in order."""
+        return tuple(self._outputs)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """A name for each output, in order."""
+        return tuple(self._output_names)
+
+    @property
+    def op_nodes(self) -> Iterator[Node]:
+        """The nodes that compute something: no inputs, parameters or constants."""
+        return (n for n in self._nodes if not isinstance(n.op, _Source))
+
+    def users(self) -> dict[Value, list[Node]]:
+        """Return, for each value, the nodes that read it (once for each operand place)."""
+        found: dict[Value, list[Node]] = {v: [] for n in self._nodes for v in n.results}
+        for node in self._nodes:
+            for operand in node.operands:
+                found[operand].append(node)
+        return found
+
+
+def rebuild(
+    graph: Graph,
+    visit: Callable[[Graph, Node, tuple[Value, ...]], Sequence[Value] | None],
+    *,
+    by: str = "",
+) -> Graph:
+    """Return a new graph in which ``visit`` chose what stands for each node.
+
+    Args:
+        graph: The graph to copy.
+        visit: Called as ``visit(new_graph, node, new_operands)`` for each node in order. Returns
+            the values (of ``new_graph``) that replace the node's results, or None to copy it.
+        by: Name of the pass, recorded in the origin of every node that ``visit`` adds.
+    """
+    new = Graph(graph.name)
+    mapped: dict[Value, Value] = {}
+    for node in graph.nodes:
+        operands = tuple(mapped[o] for o in node.operands)
+        new._default_name = node.name
+        new._default_origin = node.origin.through(by) if by else node.origin
+        results = visit(new, node, operands)
+        if results is None:
+            results = copy_node(new, node, operands).results
+        mapped.update(zip(node.results, results, strict=True))
+    new._default_name, new._default_origin = "", Origin()
+    new.output(*(mapped[o] for o in graph.outputs), names=graph.output_names)
+    return new
+
+
+def copy_node(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Node:
+    """Append a copy of ``node`` with other operands, keeping name, origin and quantization."""
+    types = node.op.infer_checked(*(o.type for o in operands))
+    kept = tuple(
+        t.with_quant(old.quant) if old.quant is not None else t
+        for t, old in zip(types, node.types, strict=True)
+    )
+    return graph._add(node.op, operands, kept, node.name, node.origin)

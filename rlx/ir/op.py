@@ -1,0 +1,79 @@
+"""The base class of every op."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rlx.errors import ShapeError
+
+if TYPE_CHECKING:
+    from rlx.ir.types import Array, TensorType
+
+
+class Op(ABC):
+    """One op: its attributes (dataclass fields), its typing rule and its meaning.
+
+    A subclass is a frozen, keyword-only dataclass. Attributes are plain data: numbers, strings,
+    booleans, None, enums, tuples and frozen dataclasses of these, so that the text form and the
+    file form can hold every op without knowing it.
+
+    Attributes:
+        name: Name in printed IR, ``dialect.op``. The dialect tells the level: ``nn`` (model
+            level), ``real`` (tensor algebra), ``q`` (exact integers), ``core`` (any level).
+        operand_count: Number of operands: a number, or ``(least, most)`` with None for no bound.
+        registry: Every op class by name.
+    """
+
+    name: ClassVar[str]
+    operand_count: ClassVar[int | tuple[int, int | None]] = 1
+    registry: ClassVar[dict[str, type[Op]]] = {}
+    __slots__ = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 - forwarded unread
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__:
+            Op.registry[cls.name] = cls
+
+    @property
+    def dialect(self) -> str:
+        """The part of the name before the dot."""
+        return self.name.partition(".")[0]
+
+    @abstractmethod
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return the types of the results.
+
+        Raises:
+            ShapeError: The operands or attributes do not fit.
+        """
+
+    @abstractmethod
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the results, computed with NumPy.
+
+        This is the definition of the op. Every target is tested against it; a ``q.*`` op has one
+        right answer to the last bit.
+        """
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the attributes by name, in the order of their declaration."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+
+    def infer_checked(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return ``infer(*operands)`` after checking the number of operands.
+
+        Raises:
+            ShapeError: Too few or too many operands, or what ``infer`` raises.
+        """
+        count = self.operand_count
+        least, most = (count, count) if isinstance(count, int) else count
+        if len(operands) < least or (most is not None and len(operands) > most):
+            wanted = str(least) if least == most else f"{least} to {most or 'any number of'}"
+            raise ShapeError(f"takes {wanted} operands, not {len(operands)}", where=self.name)
+        return self.infer(*operands)
+
+    def refuse(self, message: str, *, hint: str | None = None) -> ShapeError:
+        """Return (not raise) a ShapeError that names this op."""
+        return ShapeError(message, where=self.name, hint=hint)

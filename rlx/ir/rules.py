@@ -1,0 +1,70 @@
+"""Tables from op class to rule: how a pass, a runtime or a target knows an op."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from rlx.errors import UnsupportedOpError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.ir.op import Op
+
+RuleT = TypeVar("RuleT")
+
+
+class RuleTable(Generic[RuleT]):
+    """One rule for each op class that its owner knows.
+
+    An op without a rule must be named in ``refuse`` with a reason, so that "forgotten" and
+    "not possible" cannot be confused; a test walks all ops and all tables.
+    """
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self._rules: dict[type[Op], RuleT] = {}
+        self._refused: dict[type[Op], str] = {}
+
+    def rule(self, *ops: type[Op]) -> Callable[[RuleT], RuleT]:
+        """Register the decorated function for ``ops``.
+
+        Raises:
+            ValueError: One of them already has a rule.
+        """
+
+        def register(rule: RuleT) -> RuleT:
+            for op in ops:
+                if op in self._rules:
+                    raise ValueError(f"{self.owner} has two rules for {op.name}")
+                self._rules[op] = rule
+            return rule
+
+        return register
+
+    def refuse(self, reason: str, *ops: type[Op]) -> None:
+        """Declare that the owner cannot handle ``ops``, and why."""
+        for op in ops:
+            self._refused[op] = reason
+
+    def knows(self, op: type[Op]) -> bool:
+        """Whether ``op`` has a rule or a stated reason for having none."""
+        return op in self._rules or op in self._refused
+
+    def reason(self, op: type[Op]) -> str | None:
+        """Return why ``op`` is refused, or None if it has a rule."""
+        if op in self._rules:
+            return None
+        return self._refused.get(op, "it has no rule")
+
+    def __getitem__(self, op: type[Op]) -> RuleT:
+        try:
+            return self._rules[op]
+        except KeyError:
+            raise UnsupportedOpError(
+                f"{self.owner} cannot handle {op.name}: {self.reason(op)}",
+                hint=f"see what {self.owner} supports with 'rlx targets', or pick another target",
+            ) from None
+
+    def __contains__(self, op: object) -> bool:
+        return op in self._rules

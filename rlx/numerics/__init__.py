@@ -1,0 +1,1 @@
+"""Exact arithmetic that ops share: fixed-point scaling and integer products."""

@@ -1,0 +1,120 @@
+"""Exponential, reciprocal and softmax in 32-bit fixed point, as gemmlowp defines them.
+
+A number in ``Qm.n`` is an int32 with ``n`` fractional bits; every step saturates or rounds as the
+C++ templates do, so that results equal TensorFlow Lite Micro's to the last bit.
+
+Source: gemmlowp ``fixedpoint.h`` (``exp_on_negative_values``,
+``one_over_one_plus_x_for_x_in_0_1``); tflite-micro ``reference_ops::Softmax``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from rlx.numerics.fixed_point import (
+    INT32_MAX,
+    INT32_MIN,
+    rounding_divide_by_power_of_two,
+    saturating_rounding_doubling_high_multiply,
+)
+
+if TYPE_CHECKING:
+    from rlx.ir.types import Array
+    from rlx.numerics.fixed_point import Int64
+
+# (bit of the Q5.26 magnitude, exp(-2^(bit - 26)) in Q0.31)
+_EXP_FACTORS = (
+    (24, 1672461947),
+    (25, 1302514674),
+    (26, 790015084),
+    (27, 290630308),
+    (28, 39332535),
+    (29, 720401),
+    (30, 242),
+)
+_ACCUMULATION_INTEGER_BITS = 12
+
+
+def _saturate(x: Int64) -> Int64:
+    return np.clip(x, INT32_MIN, INT32_MAX)
+
+
+def _exp_near_zero(a: Int64) -> Int64:
+    """Return exp(a) in Q0.31 for ``a`` in [-1/4, 0) as Q0.31, by a polynomial at -1/8."""
+    multiply = saturating_rounding_doubling_high_multiply
+    constant_term, one_third = np.int64(1895147668), np.int64(715827883)
+    x = a + (1 << 28)
+    x2 = multiply(x, x)
+    x3 = multiply(x2, x)
+    x4 = multiply(x2, x2)
+    x4_over_4 = rounding_divide_by_power_of_two(x4, 2)
+    cubic = multiply(x4_over_4 + x3, one_third)
+    tail = rounding_divide_by_power_of_two(cubic + x2, 1)
+    return _saturate(constant_term + multiply(x + tail, constant_term))
+
+
+def exp_on_negative_values(a: Int64) -> Int64:
+    """Return exp(a) in Q0.31 for ``a`` <= 0 in Q5.26."""
+    quarter = np.int64(1 << 24)
+    remainder_quarter = (a & (quarter - 1)) - quarter
+    result = _exp_near_zero(remainder_quarter << 5)
+    magnitude = remainder_quarter - a
+    for bit, factor in _EXP_FACTORS:
+        scaled = saturating_rounding_doubling_high_multiply(result, np.int64(factor))
+        result = np.where(magnitude & (1 << bit), scaled, result)
+    return np.where(a == 0, INT32_MAX, result)
+
+
+def one_over_one_plus_x(a: Int64) -> Int64:
+    """Return 1 / (1 + a) in Q0.31 for ``a`` in [0, 1) as Q0.31: three Newton-Raphson steps."""
+    multiply = saturating_rounding_doubling_high_multiply
+    total = a + INT32_MAX
+    half_denominator = (total + np.where(total >= 0, 1, -1)) // 2
+    x = 1515870810 + multiply(half_denominator, np.int64(-1010580540))
+    for _ in range(3):
+        error = (1 << 29) - multiply(half_denominator, x)
+        x = x + _saturate(multiply(x, error) << 2)
+    return _saturate(x << 1)
+
+
+def reciprocal(x: Int64, integer_bits: int) -> tuple[Int64, Int64]:
+    """Return ``(scale, bits)`` with ``1 / x ~ scale / 2^bits``, scale in Q0.31.
+
+    Args:
+        x: Positive numbers with ``integer_bits`` integer bits in int32.
+        integer_bits: Integer bits of ``x``.
+    """
+    bit_length = np.frexp(x.astype(np.float64))[1].astype(np.int64)
+    headroom_plus_one = 32 - bit_length
+    shifted = (x << headroom_plus_one) - (np.int64(1) << 31)
+    return one_over_one_plus_x(shifted), integer_bits - headroom_plus_one
+
+
+def softmax_codes(
+    x: Array, multiplier: int, left_shift: int, diff_min: int
+) -> npt.NDArray[np.int8]:
+    """Return the softmax of int8 ``x`` over its last axis as int8, scale 1/256, zero point -128."""
+    wide = x.astype(np.int64)
+    difference = wide - wide.max(axis=-1, keepdims=True)
+    counted = difference >= diff_min
+    exponentials = softmax_table(multiplier, left_shift, diff_min)[difference + 255]
+    rescaled = rounding_divide_by_power_of_two(exponentials, _ACCUMULATION_INTEGER_BITS)
+    total = np.where(counted, rescaled, 0).sum(axis=-1, keepdims=True)
+    scale, bits = reciprocal(total, _ACCUMULATION_INTEGER_BITS)
+    product = saturating_rounding_doubling_high_multiply(scale, exponentials)
+    unsaturated = rounding_divide_by_power_of_two(product, bits + 31 - 8)
+    codes = np.clip(unsaturated - 128, -128, 127)
+    result: npt.NDArray[np.int8] = np.where(counted, codes, -128).astype(np.int8)
+    return result
+
+
+def softmax_table(multiplier: int, left_shift: int, diff_min: int) -> Int64:
+    """Return exp of each scaled difference -255 .. 0 in Q0.31; 0 below ``diff_min``."""
+    difference = np.arange(-255, 1, dtype=np.int64)
+    # What lies below diff_min would overflow the shift; it is never counted.
+    clipped = np.maximum(difference, diff_min)
+    scaled = saturating_rounding_doubling_high_multiply(clipped << left_shift, np.int64(multiplier))
+    return np.where(difference >= diff_min, exp_on_negative_values(scaled), 0)

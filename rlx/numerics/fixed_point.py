@@ -1,0 +1,154 @@
+"""Fixed-point scaling, exactly as TensorFlow Lite Micro and CMSIS-NN compute it.
+
+This is the only definition in the project. The C macros and the hardware cells are tested
+against it.
+
+Source: gemmlowp ``fixedpoint.h``; tflite-micro ``kernels/internal/common.cc``
+(``MultiplyByQuantizedMultiplier``) and ``quantization_util.cc`` (``QuantizeMultiplier``).
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Int64: TypeAlias = npt.NDArray[np.int64]
+
+INT32_MIN = -(2**31)
+INT32_MAX = 2**31 - 1
+
+
+class Rounding(enum.Enum):
+    """How the product of accumulator and multiplier is brought back to an integer.
+
+    ``DOUBLE`` rounds twice: half up in the doubling high multiply, then half away from zero in
+    the shift. It is what TFLite Micro and CMSIS-NN do by default. ``SINGLE`` rounds once, half up.
+    """
+
+    DOUBLE = "double"
+    SINGLE = "single"
+
+
+def saturating_rounding_doubling_high_multiply(a: Int64, b: Int64 | int) -> Int64:
+    """Return ``round(a * b / 2^31)`` saturated to int32; ``a`` and ``b`` in int32's range.
+
+    Halves round towards plus infinity for positive products, and what the truncating division
+    leaves of negative ones is the same rule mirrored around the nudge ``1 - 2^30``.
+    """
+    product = a * b
+    nudged = product + np.where(product >= 0, 1 << 30, 1 - (1 << 30))
+    # Division that truncates towards zero, as in C.
+    high = np.where(nudged >= 0, nudged >> 31, -((-nudged) >> 31))
+    return np.minimum(high, INT32_MAX)
+
+
+def rounding_divide_by_power_of_two(x: Int64, exponent: Int64 | int) -> Int64:
+    """Return ``round(x / 2^exponent)``, ties away from zero; ``exponent`` in [0, 31]."""
+    mask = (np.int64(1) << exponent) - 1
+    remainder = x & mask
+    threshold = (mask >> 1) + (x < 0)
+    return (x >> exponent) + (remainder > threshold)
+
+
+def wrap_int32(x: Int64) -> Int64:
+    """Return ``x`` reduced to int32's range as two's complement arithmetic wraps."""
+    return ((x - INT32_MIN) & 0xFFFFFFFF) + INT32_MIN
+
+
+def multiply_by_quantized_multiplier(
+    x: Int64,
+    multiplier: Int64 | int,
+    shift: Int64 | int,
+    rounding: Rounding = Rounding.DOUBLE,
+) -> Int64:
+    """Return ``x * multiplier * 2^(shift - 31)``, rounded.
+
+    Args:
+        x: Accumulators in int32's range.
+        multiplier: Q0.31 numbers in [2^30, 2^31 - 1], or 0.
+        shift: Power of two, positive to the left, in [-31, 30].
+        rounding: Which of the two definitions.
+    """
+    if rounding is Rounding.SINGLE:
+        total = np.int64(31) - shift
+        return (x * multiplier + (np.int64(1) << (total - 1))) >> total
+    left = np.maximum(shift, 0)
+    right = np.maximum(-np.asarray(shift), 0)
+    shifted = wrap_int32(x << left)
+    return rounding_divide_by_power_of_two(
+        saturating_rounding_doubling_high_multiply(shifted, multiplier), right
+    )
+
+
+def quantize_multiplier(real: float) -> tuple[int, int]:
+    """Return ``(multiplier, shift)`` with ``real ~ multiplier * 2^(shift - 31)``.
+
+    Args:
+        real: A finite number, not negative.
+    """
+    if not math.isfinite(real) or real < 0:
+        raise ValueError(f"a multiplier must be finite and not negative, not {real!r}")
+    if real == 0.0:
+        return 0, 0
+    fraction, shift = math.frexp(real)
+    multiplier = math.floor(fraction * (1 << 31) + 0.5)
+    if multiplier == 1 << 31:
+        multiplier //= 2
+        shift += 1
+    if shift < -31:
+        return 0, 0
+    if shift > 30:
+        return INT32_MAX, 30
+    return multiplier, shift
+
+
+@dataclass(frozen=True, slots=True)
+class Rescale:
+    """A scaling by one fixed-point factor, or by one for each channel (last axis).
+
+    Attributes:
+        multiplier: Q0.31 multipliers, one or as many as channels.
+        shift: As many shifts, positive to the left.
+        rounding: Which of the two definitions of rounding.
+    """
+
+    multiplier: tuple[int, ...]
+    shift: tuple[int, ...]
+    rounding: Rounding = Rounding.DOUBLE
+
+    def __post_init__(self) -> None:
+        if len(self.multiplier) != len(self.shift) or not self.multiplier:
+            raise ValueError(f"{len(self.multiplier)} multipliers but {len(self.shift)} shifts")
+        if not all(0 <= m <= INT32_MAX for m in self.multiplier):
+            raise ValueError("every multiplier must lie in [0, 2^31 - 1]")
+        if not all(-31 <= s <= 30 for s in self.shift):
+            raise ValueError("every shift must lie in [-31, 30]")
+
+    @staticmethod
+    def of(*reals: float, rounding: Rounding = Rounding.DOUBLE) -> Rescale:
+        """Return the fixed-point form of real factors."""
+        pairs = [quantize_multiplier(r) for r in reals]
+        return Rescale(tuple(m for m, _ in pairs), tuple(s for _, s in pairs), rounding)
+
+    @property
+    def channels(self) -> int:
+        """Number of factors: 1, or one for each channel."""
+        return len(self.multiplier)
+
+    @property
+    def real(self) -> tuple[float, ...]:
+        """The factors as real numbers."""
+        return tuple(m * 2.0 ** (s - 31) for m, s in zip(self.multiplier, self.shift, strict=True))
+
+    def apply(self, x: npt.NDArray[np.integer]) -> Int64:
+        """Return ``x`` scaled, rounded, as int64; ``x`` holds int32 numbers, channels last."""
+        multiplier = np.array(self.multiplier, np.int64)
+        shift = np.array(self.shift, np.int64)
+        return multiply_by_quantized_multiplier(
+            x.astype(np.int64), multiplier, shift, self.rounding
+        )

@@ -1,0 +1,52 @@
+"""Exact integer products through floating-point matrix multiplication.
+
+NumPy multiplies integer matrices some twenty times slower than floating-point ones. A sum of
+products whose every partial sum stays below 2^24 (2^53) in magnitude is exact in float32
+(float64) in any order of summation, so the fast form gives the same integers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from rlx.ir.types import Array
+
+_EXACT_FLOAT32 = 1 << 24
+
+
+def sum_bound(weights: Array) -> int:
+    """Return a bound on ``|sum(x * w)|`` for any int8 ``x``; products run over axis 0."""
+    magnitude = np.abs(weights.astype(np.int64)).sum(axis=0)
+    return 128 * int(magnitude.max(initial=0))
+
+
+def exact_float(weights: Array) -> np.dtype[np.floating[Any]]:
+    """Return the cheapest float type in which sums over axis 0 of ``weights`` are exact."""
+    return np.dtype(np.float32 if sum_bound(weights) < _EXACT_FLOAT32 else np.float64)
+
+
+def exact_matmul(
+    x: Array, weights: Array, *, x_zero_point: int = 0, bias: Array | None = None
+) -> npt.NDArray[np.int32]:
+    """Return ``(x - x_zero_point) @ weights + bias``, exactly.
+
+    Args:
+        x: int8[..., K].
+        weights: int8 (or narrower)[K, N].
+        x_zero_point: Subtracted from ``x``; folded into the bias, so that sums stay small.
+        bias: int32[N] or None.
+
+    Returns:
+        int32[..., N].
+    """
+    float_type = exact_float(weights)
+    product = x.astype(float_type) @ weights.astype(float_type)
+    offset = -x_zero_point * weights.astype(np.int64).sum(axis=0)
+    if bias is not None:
+        offset = offset + bias
+    result: npt.NDArray[np.int32] = (product.astype(np.int64) + offset).astype(np.int32)
+    return result

@@ -1,0 +1,40 @@
+"""MIR on integers: exact ops on int8 codes, the ones that emitters see."""
+
+from rlx.ops.q.arith import QAdd, QClamp, QMul, QRequantize, QSub
+from rlx.ops.q.conv import QConv2d
+from rlx.ops.q.linear import QDense
+from rlx.ops.q.pool import QAveragePool2d, QMaxPool2d
+from rlx.ops.q.reduce import QArgmax, QMean
+from rlx.ops.q.shape import QConcat, QPad, QReshape, QSlice, QTranspose
+from rlx.ops.q.softmax import QSoftmax
+from rlx.ops.q.table import QTable
+from rlx.ops.q.window import Window
+
+Q_OPS = (
+    QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QDense, QMaxPool2d, QMean, QMul,
+    QPad, QRequantize, QReshape, QSlice, QSoftmax, QSub, QTable, QTranspose,
+)  # fmt: skip
+"""Every integer op, in alphabetical order."""
+
+__all__ = [
+    "Q_OPS",
+    "QAdd",
+    "QArgmax",
+    "QAveragePool2d",
+    "QClamp",
+    "QConcat",
+    "QConv2d",
+    "QDense",
+    "QMaxPool2d",
+    "QMean",
+    "QMul",
+    "QPad",
+    "QRequantize",
+    "QReshape",
+    "QSlice",
+    "QSoftmax",
+    "QSub",
+    "QTable",
+    "QTranspose",
+    "Window",
+]

@@ -1,0 +1,211 @@
+"""Elementwise arithmetic on integer codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from rlx.ir import DType, Op, TensorType
+from rlx.ops.q.common import (
+    check_clamp,
+    check_int8,
+    check_rescale,
+    check_zero_point,
+    to_codes,
+)
+from rlx.ops.shapes import broadcast_shapes
+
+if TYPE_CHECKING:
+    from rlx.ir import Array
+    from rlx.numerics.fixed_point import Int64, Rescale
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Binary(Op):
+    """What the ops of two operands share: both int8, shapes broadcast as in NumPy."""
+
+    operand_count: ClassVar[int | tuple[int, int | None]] = 2
+    x_zero_point: int
+    y_zero_point: int
+    rescale: Rescale
+    zero_point: int
+    low: int = -128
+    high: int = 127
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return int8 of the broadcast shape."""
+        x, y = operands
+        check_int8(self, "first operand", x)
+        check_int8(self, "second operand", y)
+        check_rescale(self, self.rescale, 1)
+        check_zero_point(self, self.x_zero_point, self.y_zero_point, self.zero_point)
+        check_clamp(self, self.low, self.high)
+        return (TensorType(broadcast_shapes(self, x, y), DType.I8),)
+
+    def _centred(self, operands: tuple[Array, ...]) -> tuple[Int64, Int64]:
+        """Return both operands as int64 with their zero points taken off."""
+        x, y = operands
+        return x.astype(np.int64) - self.x_zero_point, y.astype(np.int64) - self.y_zero_point
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QAdd(_Binary):
+    """Sum of codes of different scales.
+
+    ``y = clamp(rescale(x_rescale((x - x_zero_point) << left_shift)
+    + y_rescale((y - y_zero_point) << left_shift)) + zero_point)``
+
+    Operands: ``x`` int8, ``y`` int8, shapes broadcast. Result: int8.
+
+    Attributes:
+        x_zero_point: Code of the first operand that stands for zero.
+        y_zero_point: Code of the second operand that stands for zero.
+        x_rescale: One factor, at most 1: from the first scale to the common one.
+        y_rescale: One factor, at most 1: from the second scale to the common one.
+        left_shift: Bits of headroom given to both before scaling.
+        rescale: One factor: from the common scale to the result's.
+        zero_point: Code of the result that stands for zero.
+        low: Least code of the result.
+        high: Greatest code of the result.
+
+    Source: tflite-micro ``reference_integer_ops::Add``.
+    """
+
+    name: ClassVar[str] = "q.add"
+    x_rescale: Rescale
+    y_rescale: Rescale
+    left_shift: int = 20
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return int8 of the broadcast shape."""
+        check_rescale(self, self.x_rescale, 1)
+        check_rescale(self, self.y_rescale, 1)
+        if not 0 <= self.left_shift <= 20:
+            raise self.refuse(f"left shift must lie in [0, 20], not {self.left_shift}")
+        return _Binary.infer(self, *operands)
+
+    def scaled_operands(self, operands: tuple[Array, ...]) -> tuple[Int64, Int64]:
+        """Return both operands in the common scale, int64 within int32's range."""
+        x, y = self._centred(operands)
+        return (
+            self.x_rescale.apply(x << self.left_shift),
+            self.y_rescale.apply(y << self.left_shift),
+        )
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the sum's codes."""
+        x, y = self.scaled_operands(operands)
+        return (to_codes(self.rescale.apply(x + y), self.zero_point, self.low, self.high),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QSub(QAdd):
+    """Difference of codes of different scales: as ``q.add`` with the second operand negated.
+
+    Operands, result and attributes: as ``q.add``.
+
+    Source: tflite-micro ``reference_ops::Sub`` for int8.
+    """
+
+    name: ClassVar[str] = "q.sub"
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the difference's codes."""
+        x, y = self.scaled_operands(operands)
+        return (to_codes(self.rescale.apply(x - y), self.zero_point, self.low, self.high),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QMul(_Binary):
+    """Product of codes.
+
+    ``y = clamp(rescale((x - x_zero_point) * (y - y_zero_point)) + zero_point)``
+
+    Operands: ``x`` int8, ``y`` int8, shapes broadcast. Result: int8.
+
+    Attributes:
+        x_zero_point: Code of the first operand that stands for zero.
+        y_zero_point: Code of the second operand that stands for zero.
+        rescale: One factor: product of the operands' scales over the result's scale.
+        zero_point: Code of the result that stands for zero.
+        low: Least code of the result.
+        high: Greatest code of the result.
+
+    Source: tflite-micro ``reference_integer_ops::Mul``.
+    """
+
+    name: ClassVar[str] = "q.mul"
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the product's codes."""
+        x, y = self._centred(operands)
+        return (to_codes(self.rescale.apply(x * y), self.zero_point, self.low, self.high),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QRequantize(Op):
+    """Change of scale and zero point: ``y = clamp(rescale(x - x_zero_point) + zero_point)``.
+
+    Operand: ``x`` int8[*]. Result: int8[*].
+
+    Attributes:
+        x_zero_point: Code of ``x`` that stands for zero.
+        rescale: One factor: scale of ``x`` over scale of the result.
+        zero_point: Code of the result that stands for zero.
+        low: Least code of the result.
+        high: Greatest code of the result.
+
+    Source: tflite-micro ``reference_ops::Requantize``.
+    """
+
+    name: ClassVar[str] = "q.requantize"
+    x_zero_point: int
+    rescale: Rescale
+    zero_point: int
+    low: int = -128
+    high: int = 127
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return int8 of the same shape."""
+        (x,) = operands
+        check_int8(self, "input", x)
+        check_rescale(self, self.rescale, 1)
+        check_zero_point(self, self.x_zero_point, self.zero_point)
+        check_clamp(self, self.low, self.high)
+        return (TensorType(x.shape, DType.I8),)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the codes in the new scale."""
+        (x,) = operands
+        scaled = self.rescale.apply(x.astype(np.int64) - self.x_zero_point)
+        return (to_codes(scaled, self.zero_point, self.low, self.high),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QClamp(Op):
+    """Elementwise ``y = min(max(x, low), high)``: quantized ReLU, ReLU6 and the like.
+
+    Operand: ``x`` int8[*]. Result: the same type.
+
+    Attributes:
+        low: Least code let through.
+        high: Greatest code let through.
+    """
+
+    name: ClassVar[str] = "q.clamp"
+    low: int = -128
+    high: int = 127
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return the operand's type."""
+        (x,) = operands
+        check_int8(self, "input", x)
+        check_clamp(self, self.low, self.high)
+        return (x,)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the clamped codes."""
+        (x,) = operands
+        return (np.clip(x, self.low, self.high).astype(np.int8),)

@@ -1,0 +1,64 @@
+"""Checks that the integer ops share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from rlx.ir import DType
+
+if TYPE_CHECKING:
+    from rlx.ir import Op, TensorType
+    from rlx.numerics.fixed_point import Int64, Rescale
+
+INT8_MIN = -128
+INT8_MAX = 127
+
+
+def check_int8(op: Op, what: str, type_: TensorType, *, rank: int | None = None) -> None:
+    """Raise ShapeError unless ``type_`` is int8 (and of the given rank)."""
+    if type_.dtype is not DType.I8:
+        raise op.refuse(f"{what} must be i8, not {type_}")
+    if rank is not None and type_.rank != rank:
+        raise op.refuse(f"{what} must have {rank} dimensions, not {type_}")
+
+
+def check_weights(op: Op, type_: TensorType, *, rank: int) -> None:
+    """Raise ShapeError unless ``type_`` holds int8, int4 or int2 codes of the given rank."""
+    if type_.dtype not in (DType.I8, DType.I4, DType.I2) or type_.rank != rank:
+        raise op.refuse(f"weights must be i8, i4 or i2 with {rank} dimensions, not {type_}")
+
+
+def check_bias(op: Op, type_: TensorType, channels: int) -> None:
+    """Raise ShapeError unless ``type_`` is int32 with one element for each channel."""
+    if type_.dtype is not DType.I32 or type_.shape != (channels,):
+        raise op.refuse(f"bias must be i32[{channels}], not {type_}")
+
+
+def check_rescale(op: Op, rescale: Rescale, channels: int) -> None:
+    """Raise ShapeError unless there is one factor, or one for each channel."""
+    if rescale.channels not in (1, channels):
+        raise op.refuse(f"rescale must have 1 or {channels} factors, not {rescale.channels}")
+
+
+def check_clamp(op: Op, low: int, high: int) -> None:
+    """Raise ShapeError unless the bounds are ordered int8 codes."""
+    if not INT8_MIN <= low <= high <= INT8_MAX:
+        raise op.refuse(
+            f"bounds must satisfy -128 <= low <= high <= 127, not low {low} and high {high}"
+        )
+
+
+def check_zero_point(op: Op, *zero_points: int) -> None:
+    """Raise ShapeError unless every zero point is an int8 code."""
+    for zero_point in zero_points:
+        if not INT8_MIN <= zero_point <= INT8_MAX:
+            raise op.refuse(f"zero point must lie in [-128, 127], not {zero_point}")
+
+
+def to_codes(x: Int64, zero_point: int, low: int, high: int) -> npt.NDArray[np.int8]:
+    """Return ``clamp(x + zero_point, low, high)`` as int8."""
+    codes: npt.NDArray[np.int8] = np.clip(x + zero_point, low, high).astype(np.int8)
+    return codes

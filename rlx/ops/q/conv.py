@@ -1,0 +1,110 @@
+"""Convolutions on integer codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from rlx.ir import DType, Op, TensorType
+from rlx.numerics.products import exact_float, exact_matmul
+from rlx.ops.q.common import (
+    check_bias,
+    check_clamp,
+    check_int8,
+    check_rescale,
+    check_weights,
+    check_zero_point,
+    to_codes,
+)
+from rlx.ops.q.window import Window
+
+if TYPE_CHECKING:
+    from rlx.ir import Array
+    from rlx.numerics.fixed_point import Rescale
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QConv2d(Op):
+    """2-D convolution (cross-correlation), grouped or depthwise, on codes.
+
+    ``y = clamp(rescale(sum((x - x_zero_point) * w) + bias) + zero_point)``; padding stands for
+    real zero, that is for the code ``x_zero_point``.
+
+    Operands: ``x`` int8[N, H, W, C], ``w`` int8|int4|int2[O, KH, KW, C / groups],
+    ``bias`` int32[O]. Result: int8[N, OH, OW, O]. Output channel ``o`` reads the input channels
+    of group ``o // (O / groups)``; depthwise is ``groups == C``.
+
+    Attributes:
+        window: Kernel, stride, dilation and padding; its kernel must be that of ``w``.
+        groups: Divides C and O.
+        x_zero_point: Code of ``x`` that stands for zero.
+        rescale: From accumulator scale to result scale, one factor or one for each of O.
+        zero_point: Code of the result that stands for zero.
+        low: Least code of the result (a fused activation raises it).
+        high: Greatest code of the result.
+
+    Source: tflite-micro ``conv`` and ``depthwise_conv`` reference kernels, int8.
+    """
+
+    name: ClassVar[str] = "q.conv2d"
+    operand_count: ClassVar[int | tuple[int, int | None]] = 3
+    window: Window
+    groups: int = 1
+    x_zero_point: int
+    rescale: Rescale
+    zero_point: int
+    low: int = -128
+    high: int = 127
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return int8[N, OH, OW, O]."""
+        x, w, bias = operands
+        check_int8(self, "input", x)
+        check_weights(self, w, rank=4)
+        channels, (height, width) = self.window.check(self, x)
+        outputs, *kernel, inner = w.static_shape
+        if tuple(kernel) != self.window.kernel:
+            raise self.refuse(f"kernel {self.window.kernel} differs from that of weights {w}")
+        if self.groups < 1 or channels % self.groups or outputs % self.groups:
+            raise self.refuse(
+                f"groups must divide {channels} input and {outputs} output channels,"
+                f" not {self.groups}"
+            )
+        if inner * self.groups != channels:
+            raise self.refuse(f"weights {w} with {self.groups} groups do not fit input {x}")
+        check_bias(self, bias, outputs)
+        check_rescale(self, self.rescale, outputs)
+        check_zero_point(self, self.x_zero_point, self.zero_point)
+        check_clamp(self, self.low, self.high)
+        return (TensorType((x.shape[0], height, width, outputs), DType.I8),)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the convolution's codes."""
+        x, w, bias = operands
+        accumulator = self._accumulate(x, w, bias)
+        scaled = self.rescale.apply(accumulator)
+        return (to_codes(scaled, self.zero_point, self.low, self.high),)
+
+    def _accumulate(self, x: Array, w: Array, bias: Array) -> Array:
+        """Return int32[N, OH, OW, O] before scaling."""
+        patches = self.window.patches(x, self.x_zero_point)
+        batch, height, width, kh, kw, _ = patches.shape
+        outputs, inner = w.shape[0], w.shape[-1]
+        if self.groups == 1:
+            rows = patches.reshape(batch * height * width, -1)
+            flat = exact_matmul(
+                rows, w.reshape(outputs, -1).T, x_zero_point=self.x_zero_point, bias=bias
+            )
+            return flat.reshape(batch, height, width, outputs)
+        grouped = patches.reshape(batch, height, width, kh, kw, self.groups, inner)
+        kernels = w.reshape(self.groups, outputs // self.groups, kh, kw, inner)
+        float_type = exact_float(w.reshape(outputs, -1).T)
+        sums = np.einsum(
+            "nhwijgc,goijc->nhwgo",
+            grouped.astype(float_type), kernels.astype(float_type), optimize=True,
+        )  # fmt: skip
+        offset = bias - self.x_zero_point * w.astype(np.int64).sum(axis=(1, 2, 3))
+        flat64 = sums.reshape(batch, height, width, outputs).astype(np.int64) + offset
+        return flat64.astype(np.int32)

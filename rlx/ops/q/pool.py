@@ -1,0 +1,89 @@
+"""Pooling on integer codes. Input and result share scale and zero point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from rlx.ir import Op, TensorType
+from rlx.ops.q.common import check_clamp, check_int8
+
+if TYPE_CHECKING:
+    from rlx.ir import Array
+    from rlx.ops.q.window import Window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pool(Op):
+    """What both pools share: operand ``x`` int8[N, H, W, C], result int8[N, OH, OW, C]."""
+
+    window: Window
+    low: int = -128
+    high: int = 127
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return int8[N, OH, OW, C] with the input's quantization."""
+        (x,) = operands
+        check_int8(self, "input", x)
+        channels, (height, width) = self.window.check(self, x)
+        if any(p >= k for side, k in zip(self.window.padding, self.window.extent, strict=True)
+               for p in side):  # fmt: skip
+            raise self.refuse(
+                f"padding {self.window.padding} must be smaller than the window"
+                f" {self.window.extent}, or a window would be empty"
+            )
+        check_clamp(self, self.low, self.high)
+        return (x.with_shape((x.shape[0], height, width, channels)),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QAveragePool2d(_Pool):
+    """Average over each window, padding not counted, rounded half away from zero, clamped.
+
+    Operand: ``x`` int8[N, H, W, C]. Result: int8[N, OH, OW, C].
+
+    Attributes:
+        window: Kernel, stride, dilation and padding.
+        low: Least code of the result.
+        high: Greatest code of the result.
+
+    Source: tflite-micro ``reference_integer_ops::AveragePool``.
+    """
+
+    name: ClassVar[str] = "q.avg_pool2d"
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the averages as codes."""
+        (x,) = operands
+        sums = self.window.patches(x, 0).sum(axis=(3, 4), dtype=np.int64)
+        inside = self.window.patches(np.ones((1, *x.shape[1:3], 1), np.int8), 0)
+        counts = inside.sum(axis=(3, 4), dtype=np.int64)
+        # Half away from zero by a division that truncates: move away from zero by n // 2 first.
+        magnitude = (np.abs(sums) + counts // 2) // counts
+        rounded = np.where(sums >= 0, magnitude, -magnitude)
+        return (np.clip(rounded, self.low, self.high).astype(np.int8),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QMaxPool2d(_Pool):
+    """Greatest code of each window, padding not counted, clamped.
+
+    Operand: ``x`` int8[N, H, W, C]. Result: int8[N, OH, OW, C].
+
+    Attributes:
+        window: Kernel, stride, dilation and padding.
+        low: Least code of the result.
+        high: Greatest code of the result.
+
+    Source: tflite-micro ``reference_integer_ops::MaxPool``.
+    """
+
+    name: ClassVar[str] = "q.max_pool2d"
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the maxima as codes."""
+        (x,) = operands
+        largest = self.window.patches(x, -128).max(axis=(3, 4))
+        return (np.clip(largest, self.low, self.high).astype(np.int8),)

@@ -1,0 +1,102 @@
+"""Reductions of integer codes over axes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from rlx.ir import DType, Op, TensorType
+from rlx.ops.q.common import (
+    check_clamp,
+    check_int8,
+    check_rescale,
+    check_zero_point,
+    to_codes,
+)
+from rlx.ops.shapes import normalize_axes, normalize_axis
+
+if TYPE_CHECKING:
+    from rlx.ir import Array
+    from rlx.numerics.fixed_point import Rescale
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QMean(Op):
+    """Mean over axes, with a change of scale.
+
+    ``y = clamp(round_half_away(rescale(sum(x - x_zero_point)) / count) + zero_point)``
+
+    Operand: ``x`` int8[*]. Result: int8, reduced axes kept as 1 or dropped.
+
+    Attributes:
+        axes: Axes that are averaged; negative ones count from the end.
+        keep_dims: Whether reduced axes stay as dimensions of 1.
+        x_zero_point: Code of ``x`` that stands for zero.
+        rescale: One factor: scale of ``x`` over scale of the result.
+        zero_point: Code of the result that stands for zero.
+        low: Least code of the result.
+        high: Greatest code of the result.
+
+    Source: tflite-micro ``reference_integer_ops::Mean``.
+    """
+
+    name: ClassVar[str] = "q.mean"
+    axes: tuple[int, ...]
+    keep_dims: bool = False
+    x_zero_point: int
+    rescale: Rescale
+    zero_point: int
+    low: int = -128
+    high: int = 127
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return int8 of the reduced shape."""
+        (x,) = operands
+        check_int8(self, "input", x)
+        check_rescale(self, self.rescale, 1)
+        check_zero_point(self, self.x_zero_point, self.zero_point)
+        check_clamp(self, self.low, self.high)
+        axes = normalize_axes(self, self.axes, x.rank)
+        kept = [1 if a in axes else n for a, n in enumerate(x.shape)]
+        dropped = [n for a, n in enumerate(x.shape) if a not in axes]
+        return (TensorType(tuple(kept if self.keep_dims else dropped), DType.I8),)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the means as codes."""
+        (x,) = operands
+        axes = tuple(a % x.ndim for a in self.axes)
+        count = math.prod(x.shape[a] for a in axes)
+        sums = x.sum(axis=axes, keepdims=self.keep_dims, dtype=np.int64)
+        scaled = self.rescale.apply(sums - count * self.x_zero_point)
+        magnitude = (np.abs(scaled) + count // 2) // count
+        rounded = np.where(scaled >= 0, magnitude, -magnitude)
+        return (to_codes(rounded, self.zero_point, self.low, self.high),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QArgmax(Op):
+    """Index of the greatest code along an axis; the first one where several are equal.
+
+    Operand: ``x`` int8[*]. Result: int32 without that axis.
+
+    Attributes:
+        axis: The axis; negative counts from the end.
+    """
+
+    name: ClassVar[str] = "q.argmax"
+    axis: int = -1
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return int32 of the shape without the axis."""
+        (x,) = operands
+        check_int8(self, "input", x)
+        axis = normalize_axis(self, self.axis, x.rank)
+        return (TensorType((*x.shape[:axis], *x.shape[axis + 1 :]), DType.I32),)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the indices."""
+        (x,) = operands
+        return (np.argmax(x, axis=self.axis).astype(np.int32),)

@@ -1,0 +1,52 @@
+"""Softmax on integer codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rlx.ir import Op, QuantParams, TensorType
+from rlx.numerics.exponential import softmax_codes
+from rlx.ops.q.common import check_int8
+
+if TYPE_CHECKING:
+    from rlx.ir import Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QSoftmax(Op):
+    """Softmax over the last axis, in fixed point.
+
+    Operand: ``x`` int8[..., C]. Result: int8[..., C] with scale 1/256 and zero point -128.
+
+    Attributes:
+        multiplier: Q0.31 part of ``beta * scale(x) * 2^26``.
+        left_shift: Its power of two, in [0, 30]; differences are scaled to Q5.26.
+        diff_min: Differences ``x - max(x)`` below this one give probability 0 (code -128).
+
+    Source: tflite-micro ``reference_ops::Softmax``; gemmlowp ``fixedpoint.h``.
+    """
+
+    name: ClassVar[str] = "q.softmax"
+    multiplier: int
+    left_shift: int
+    diff_min: int
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return the operand's shape in int8 with scale 1/256 and zero point -128."""
+        (x,) = operands
+        check_int8(self, "input", x)
+        if x.rank < 1:
+            raise self.refuse(f"input needs a last axis, not {x}")
+        if not (0 <= self.multiplier < 2**31 and 0 <= self.left_shift <= 30):
+            raise self.refuse(
+                f"multiplier {self.multiplier} or left shift {self.left_shift} is out of range"
+            )
+        if not -(2**31) <= self.diff_min <= 0:
+            raise self.refuse(f"diff_min must be an int32 number <= 0, not {self.diff_min}")
+        return (TensorType(x.shape, x.dtype, QuantParams.per_tensor(1 / 256, -128)),)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the probabilities as codes."""
+        (x,) = operands
+        return (softmax_codes(x, self.multiplier, self.left_shift, self.diff_min),)

@@ -1,0 +1,48 @@
+"""Unary functions of one code as 256-entry tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from rlx.ir import Op, TensorType
+from rlx.ops.q.common import INT8_MAX, INT8_MIN, check_int8
+
+if TYPE_CHECKING:
+    from rlx.ir import Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QTable(Op):
+    """Elementwise ``y = table[x + 128]``: any function of one code.
+
+    Sigmoid, tanh, GELU, hard-swish and the like become tables at import.
+
+    Operand: ``x`` int8[*]. Result: int8[*].
+
+    Attributes:
+        table: 256 codes, that of input -128 first.
+        function: Name of the function, for people.
+    """
+
+    name: ClassVar[str] = "q.table"
+    table: tuple[int, ...]
+    function: str = ""
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return int8 of the same shape."""
+        (x,) = operands
+        check_int8(self, "input", x)
+        if len(self.table) != 256:
+            raise self.refuse(f"a table must have 256 entries, not {len(self.table)}")
+        if not all(INT8_MIN <= entry <= INT8_MAX for entry in self.table):
+            raise self.refuse("table entries must lie in [-128, 127]")
+        return (TensorType(x.shape, x.dtype),)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the entries that the codes select."""
+        (x,) = operands
+        table = np.array(self.table, np.int8)
+        return (table[x.astype(np.int16) + 128],)

@@ -1,0 +1,96 @@
+"""Geometry of sliding windows: what convolutions and pools share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+if TYPE_CHECKING:
+    from rlx.ir import Array, Op, TensorType
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A sliding window over the two middle axes of an NHWC tensor.
+
+    Attributes:
+        kernel: Height and width in taps.
+        stride: Steps between windows, vertical and horizontal.
+        dilation: Steps between taps, vertical and horizontal.
+        padding: ``((top, bottom), (left, right))``, rows and columns added around the image.
+    """
+
+    kernel: Pair
+    stride: Pair = (1, 1)
+    dilation: Pair = (1, 1)
+    padding: tuple[Pair, Pair] = ((0, 0), (0, 0))
+
+    @staticmethod
+    def same(size: Pair, kernel: Pair, stride: Pair = (1, 1), dilation: Pair = (1, 1)) -> Window:
+        """Return the window with TensorFlow's SAME padding for an image of ``size``."""
+        pads = []
+        for n, k, s, d in zip(size, kernel, stride, dilation, strict=True):
+            extent = (k - 1) * d + 1
+            total = max((-(-n // s) - 1) * s + extent - n, 0)
+            pads.append((total // 2, total - total // 2))
+        return Window(kernel, stride, dilation, (pads[0], pads[1]))
+
+    @property
+    def extent(self) -> Pair:
+        """Height and width that the window covers, dilation included."""
+        (kh, kw), (dh, dw) = self.kernel, self.dilation
+        return (kh - 1) * dh + 1, (kw - 1) * dw + 1
+
+    @property
+    def taps(self) -> int:
+        """Number of positions in the window."""
+        return self.kernel[0] * self.kernel[1]
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether any row or column is added."""
+        return any(p for side in self.padding for p in side)
+
+    def output_size(self, size: Pair) -> Pair:
+        """Return how many windows fit an image of ``size``, vertically and horizontally."""
+        counts = [
+            (n + before + after - extent) // stride + 1
+            for n, (before, after), extent, stride in zip(
+                size, self.padding, self.extent, self.stride, strict=True
+            )
+        ]
+        return counts[0], counts[1]
+
+    def check(self, op: Op, image: TensorType) -> tuple[int, Pair]:
+        """Return the channels and output size for an NHWC ``image``, or raise ShapeError."""
+        if image.rank != 4:
+            raise op.refuse(f"input must be [N, H, W, C], not {image}")
+        _, height, width, channels = image.shape
+        if not (isinstance(height, int) and isinstance(width, int) and isinstance(channels, int)):
+            raise op.refuse(f"height, width and channels must be numbers, not {image}")
+        for what, values in (
+            ("kernel", self.kernel), ("stride", self.stride), ("dilation", self.dilation),
+        ):  # fmt: skip
+            if min(values) < 1:
+                raise op.refuse(f"{what} must be at least 1, not {values}")
+        if any(p < 0 for side in self.padding for p in side):
+            raise op.refuse(f"padding must not be negative, not {self.padding}")
+        out = self.output_size((height, width))
+        if min(out) < 1:
+            raise op.refuse(f"window {self.kernel} does not fit the padded input {image}")
+        return channels, out
+
+    def patches(self, x: Array, pad_value: int) -> Array:
+        """Return the windows of NHWC ``x`` as a view [N, OH, OW, KH, KW, C] of the padded image."""
+        padded = x
+        if self.is_padded:
+            padded = np.pad(x, ((0, 0), *self.padding, (0, 0)), constant_values=pad_value)
+        view = sliding_window_view(padded, self.extent, axis=(1, 2))  # type: ignore[call-overload]
+        (sh, sw), (dh, dw) = self.stride, self.dilation
+        windows: Array = view[:, ::sh, ::sw, :, ::dh, ::dw].transpose(0, 1, 2, 4, 5, 3)
+        return windows

@@ -1,0 +1,86 @@
+"""The door by which targets come in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rlx.errors import TargetNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx.ir import Op
+    from rlx.ir.module import GraphModule
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """What a target makes of a graph.
+
+    Attributes:
+        files: Content of each file by relative path with forward slashes.
+        report: What is known without running it, ready for JSON: layers, bytes, cycles.
+    """
+
+    files: Mapping[str, str | bytes]
+    report: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Target(Protocol):
+    """What a target package must offer under the entry-point group ``rlx.targets``.
+
+    Attributes:
+        name: Name on the command line.
+        summary: One line for ``rlx targets``.
+        pipeline: Name of the pass pipeline that prepares a graph for it (``rlx.passes``).
+        options: Frozen dataclass with a default for every field; each field's metadata has
+            ``help`` text. ``rlx emit`` offers the fields as command-line options.
+    """
+
+    name: str
+    summary: str
+    pipeline: str
+    options: type[Any]
+
+    def knows(self, op: type[Op]) -> bool:
+        """Whether ``op`` is lowered, or refused with a reason."""
+        ...
+
+    def reason(self, op: type[Op]) -> str | None:
+        """Return why ``op`` cannot be lowered, or None if it can."""
+        ...
+
+    def emit(self, module: GraphModule, options: Any) -> Emission:  # noqa: ANN401 - own class
+        """Return the files for ``module`` (stage LIR). Nothing is written, nothing is run."""
+        ...
+
+    def estimate(self, module: GraphModule, options: Any) -> Mapping[str, Any]:  # noqa: ANN401
+        """Return bytes, MACs and, where known, cycles or instructions, without emitting."""
+        ...
+
+
+def names() -> list[str]:
+    """Names of the installed targets, sorted."""
+    return sorted(e.name for e in entry_points(group="rlx.targets"))
+
+
+def load(name: str) -> Target:
+    """Return the target called ``name``.
+
+    Raises:
+        TargetNotFoundError: None is installed under that name, or its library is missing.
+    """
+    found = entry_points(group="rlx.targets", name=name)
+    if not found:
+        raise TargetNotFoundError(
+            f"no target is called {name!r}", hint=f"installed targets: {', '.join(names())}"
+        )
+    try:
+        target: Target = next(iter(found)).load()
+    except ModuleNotFoundError as e:
+        raise TargetNotFoundError(
+            f"target {name!r} needs the package {e.name!r}", hint=f"pip install 'rlx[{name}]'"
+        ) from e
+    return target
