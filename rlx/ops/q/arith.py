@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir import DType, Op, TensorType
+from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q.common import (
     check_clamp,
     check_int8,
@@ -19,7 +20,7 @@ from rlx.ops.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
     from rlx.ir import Array
-    from rlx.numerics.fixed_point import Int64, Rescale
+    from rlx.numerics.fixed_point import Int64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir import DType, Op, TensorType
+from rlx.numerics.fixed_point import Rescale
 from rlx.numerics.products import exact_float, exact_matmul
 from rlx.ops.q.common import (
     check_bias,
@@ -22,7 +23,6 @@ from rlx.ops.q.window import Window
 
 if TYPE_CHECKING:
     from rlx.ir import Array
-    from rlx.numerics.fixed_point import Rescale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

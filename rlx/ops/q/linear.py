@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rlx.ir import DType, Op, TensorType
+from rlx.numerics.fixed_point import Rescale
 from rlx.numerics.products import exact_matmul
 from rlx.ops.q.common import (
     check_bias,
@@ -19,7 +20,6 @@ from rlx.ops.q.common import (
 
 if TYPE_CHECKING:
     from rlx.ir import Array
-    from rlx.numerics.fixed_point import Rescale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,10 @@ import numpy as np
 
 from rlx.ir import Op, TensorType
 from rlx.ops.q.common import check_clamp, check_int8
+from rlx.ops.q.window import Window
 
 if TYPE_CHECKING:
     from rlx.ir import Array
-    from rlx.ops.q.window import Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir import DType, Op, TensorType
+from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q.common import (
     check_clamp,
     check_int8,
@@ -20,7 +21,6 @@ from rlx.ops.shapes import normalize_axes, normalize_axis
 
 if TYPE_CHECKING:
     from rlx.ir import Array
-    from rlx.numerics.fixed_point import Rescale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
