@@ -145,6 +145,23 @@ class Rescale:
         """The factors as real numbers."""
         return tuple(m * 2.0 ** (s - 31) for m, s in zip(self.multiplier, self.shift, strict=True))
 
+    def divided(self, count: int) -> Rescale:
+        """Return the scaling that also divides by ``count``, as TFLite Micro folds a mean's count.
+
+        The quotient is taken of the multiplier moved up by the bits of ``count`` (as far as the
+        shift allows) and truncated; so it is not the fixed-point form of ``real / count``.
+
+        Source: tflite-micro ``reference_ops::QuantizedMeanOrSum``.
+        """
+        if count < 1:
+            raise ValueError(f"a count must be at least 1, not {count}")
+        moves = [min(count.bit_length() - 1, 32, 31 + s) for s in self.shift]
+        return Rescale(
+            tuple((m << k) // count for m, k in zip(self.multiplier, moves, strict=True)),
+            tuple(s - k for s, k in zip(self.shift, moves, strict=True)),
+            self.rounding,
+        )
+
     def apply(self, x: npt.NDArray[np.integer]) -> Int64:
         """Return ``x`` scaled, rounded, as int64; ``x`` holds int32 numbers, channels last."""
         multiplier = np.array(self.multiplier, np.int64)

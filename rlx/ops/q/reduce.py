@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class QMean(Op):
     """Mean over axes, with a change of scale.
 
-    ``y = clamp(round_half_away(rescale(sum(x - x_zero_point)) / count) + zero_point)``
+    ``y = clamp(rescale(sum(x - x_zero_point)) + zero_point)``: dividing by the number of elements
+    is part of the scaling (see ``Rescale.divided``).
 
     Operand: ``x`` int8[*]. Result: int8, reduced axes kept as 1 or dropped.
 
@@ -35,12 +36,12 @@ class QMean(Op):
         axes: Axes that are averaged; negative ones count from the end.
         keep_dims: Whether reduced axes stay as dimensions of 1.
         x_zero_point: Code of ``x`` that stands for zero.
-        rescale: One factor: scale of ``x`` over scale of the result.
+        rescale: One factor: scale of ``x`` over scale of the result and number of elements.
         zero_point: Code of the result that stands for zero.
         low: Least code of the result.
         high: Greatest code of the result.
 
-    Source: tflite-micro ``reference_integer_ops::Mean``.
+    Source: tflite-micro ``reference_ops::QuantizedMeanOrSum``.
     """
 
     name: ClassVar[str] = "q.mean"
@@ -71,9 +72,7 @@ class QMean(Op):
         count = math.prod(x.shape[a] for a in axes)
         sums = x.sum(axis=axes, keepdims=self.keep_dims, dtype=np.int64)
         scaled = self.rescale.apply(sums - count * self.x_zero_point)
-        magnitude = (np.abs(scaled) + count // 2) // count
-        rounded = np.where(scaled >= 0, magnitude, -magnitude)
-        return (to_codes(rounded, self.zero_point, self.low, self.high),)
+        return (to_codes(scaled, self.zero_point, self.low, self.high),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
