@@ -67,11 +67,9 @@ class QMean(Op):
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the means as codes."""
         (x,) = operands
-        axes = tuple(a % x.ndim for a in self.axes)
-        count = math.prod(x.shape[a] for a in axes)
-        sums = x.sum(axis=axes, keepdims=self.keep_dims, dtype=np.int64)
-        scaled = self.rescale.apply(sums - count * self.x_zero_point)
-        return (to_codes(scaled, self.zero_point, self.low, self.high),)
+        centred = x.astype(np.int64) - self.x_zero_point
+        sums = centred.sum(axis=self.axes, keepdims=self.keep_dims)
+        return (to_codes(self.rescale.apply(sums), self.zero_point, self.low, self.high),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
