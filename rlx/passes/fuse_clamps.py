@@ -33,7 +33,7 @@ CLAMPING = (
 
 @dataclass(frozen=True, slots=True)
 class FuseClamps(Pass):
-    """``clamp(op(x))`` becomes ``op(x)`` with narrower bounds, where nobody else reads ``op(x)``."""
+    """``clamp(op(x))`` becomes ``op(x)`` with narrower bounds, if nobody else reads ``op(x)``."""
 
     name: ClassVar[str] = "fuse-clamps"
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rlx.ir import Op, QuantParams, TensorType
 from rlx.numerics.exponential import softmax_codes
+from rlx.numerics.fixed_point import quantize_multiplier
 from rlx.ops.q.common import check_int8
 
 if TYPE_CHECKING:
@@ -50,3 +52,19 @@ class QSoftmax(Op):
         """Return the probabilities as codes."""
         (x,) = operands
         return (softmax_codes(x, self.multiplier, self.left_shift, self.diff_min),)
+
+
+def softmax_parameters(scale: float, beta: float = 1.0) -> tuple[int, int, int]:
+    """Return ``(multiplier, left_shift, diff_min)`` of a softmax over codes of ``scale``.
+
+    Args:
+        scale: Real value of one step of the operand's codes, > 0.
+        beta: Factor of the exponent.
+
+    Source: tflite-micro ``softmax_common.cc`` and ``PreprocessSoftmaxScaling``,
+    ``CalculateInputRadius`` with 5 integer bits.
+    """
+    real = min(beta * scale * (1 << 26), float((1 << 31) - 1))
+    multiplier, left_shift = quantize_multiplier(real)
+    radius = math.floor(31.0 * (1 << 26) / (1 << left_shift))
+    return multiplier, left_shift, -radius
