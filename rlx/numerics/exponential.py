@@ -17,6 +17,7 @@ import numpy.typing as npt
 from rlx.numerics.fixed_point import (
     INT32_MAX,
     INT32_MIN,
+    quantize_multiplier,
     rounding_divide_by_power_of_two,
     saturating_rounding_doubling_high_multiply,
 )
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
     from rlx.ir.types import Array
     from rlx.numerics.fixed_point import Int64
 
-# (bit of the Q5.26 magnitude, exp(-2^(bit - 26)) in Q0.31)
+# (n, exp(-2^n) in Q0.31)
 _EXP_FACTORS = (
-    (24, 1672461947),
-    (25, 1302514674),
-    (26, 790015084),
-    (27, 290630308),
-    (28, 39332535),
-    (29, 720401),
-    (30, 242),
+    (-2, 1672461947),
+    (-1, 1302514674),
+    (0, 790015084),
+    (1, 290630308),
+    (2, 39332535),
+    (3, 720401),
+    (4, 242),
 )
 _ACCUMULATION_INTEGER_BITS = 12
 
@@ -56,15 +57,17 @@ def _exp_near_zero(a: Int64) -> Int64:
     return _saturate(constant_term + multiply(x + tail, constant_term))
 
 
-def exp_on_negative_values(a: Int64) -> Int64:
-    """Return exp(a) in Q0.31 for ``a`` <= 0 in Q5.26."""
-    quarter = np.int64(1 << 24)
+def exp_on_negative_values(a: Int64, integer_bits: int = 5) -> Int64:
+    """Return exp(a) in Q0.31 for ``a`` <= 0 with ``integer_bits`` (2 to 5) integer bits."""
+    fraction_bits = 31 - integer_bits
+    quarter = np.int64(1 << (fraction_bits - 2))
     remainder_quarter = (a & (quarter - 1)) - quarter
-    result = _exp_near_zero(remainder_quarter << 5)
+    result = _exp_near_zero(remainder_quarter << integer_bits)
     magnitude = remainder_quarter - a
-    for bit, factor in _EXP_FACTORS:
-        scaled = saturating_rounding_doubling_high_multiply(result, np.int64(factor))
-        result = np.where(magnitude & (1 << bit), scaled, result)
+    for exponent, factor in _EXP_FACTORS:
+        if exponent < integer_bits:
+            scaled = saturating_rounding_doubling_high_multiply(result, np.int64(factor))
+            result = np.where(magnitude & (1 << (fraction_bits + exponent)), scaled, result)
     return np.where(a == 0, INT32_MAX, result)
 
 
@@ -91,6 +94,27 @@ def reciprocal(x: Int64, integer_bits: int) -> tuple[Int64, Int64]:
     headroom_plus_one = 32 - bit_length
     shifted = (x << headroom_plus_one) - (np.int64(1) << 31)
     return one_over_one_plus_x(shifted), integer_bits - headroom_plus_one
+
+
+def softmax_scaling(scale: float, beta: float = 1.0) -> tuple[int, int, int]:
+    """Return ``(multiplier, left_shift, diff_min)`` of a softmax over codes of ``scale``.
+
+    The factor brings differences of codes to Q5.26; those below ``diff_min`` would leave it.
+
+    Args:
+        scale: Scale of the codes; times ``beta`` at least 2^-26.
+        beta: Factor on the exponents.
+
+    Raises:
+        ValueError: The product is too small, or is no number.
+
+    Source: tflite-micro ``PreprocessSoftmaxScaling`` and ``CalculateInputRadius``.
+    """
+    real = beta * scale * 2.0**26
+    if not real >= 1:
+        raise ValueError(f"softmax needs beta * scale of at least 2^-26, not {beta * scale!r}")
+    multiplier, left_shift = quantize_multiplier(min(real, 2.0**31 - 1))
+    return multiplier, left_shift, -((31 << 26) >> left_shift)
 
 
 def softmax_codes(

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 Int64: TypeAlias = npt.NDArray[np.int64]
+Scalar: TypeAlias = np.int64 | int
 
 INT32_MIN = -(2**31)
 INT32_MAX = 2**31 - 1
@@ -34,7 +35,7 @@ class Rounding(enum.Enum):
     SINGLE = "single"
 
 
-def saturating_rounding_doubling_high_multiply(a: Int64, b: Int64 | int) -> Int64:
+def saturating_rounding_doubling_high_multiply(a: Int64, b: Int64 | Scalar) -> Int64:
     """Return ``round(a * b / 2^31)`` saturated to int32; ``a`` and ``b`` in int32's range.
 
     Halves round towards plus infinity for positive products, and what the truncating division
@@ -47,7 +48,7 @@ def saturating_rounding_doubling_high_multiply(a: Int64, b: Int64 | int) -> Int6
     return np.minimum(high, INT32_MAX)
 
 
-def rounding_divide_by_power_of_two(x: Int64, exponent: Int64 | int) -> Int64:
+def rounding_divide_by_power_of_two(x: Int64, exponent: Int64 | Scalar) -> Int64:
     """Return ``round(x / 2^exponent)``, ties away from zero; ``exponent`` in [0, 31]."""
     mask = (np.int64(1) << exponent) - 1
     remainder = x & mask
@@ -62,8 +63,8 @@ def wrap_int32(x: Int64) -> Int64:
 
 def multiply_by_quantized_multiplier(
     x: Int64,
-    multiplier: Int64 | int,
-    shift: Int64 | int,
+    multiplier: Int64 | Scalar,
+    shift: Int64 | Scalar,
     rounding: Rounding = Rounding.DOUBLE,
 ) -> Int64:
     """Return ``x * multiplier * 2^(shift - 31)``, rounded.

@@ -9,7 +9,7 @@ import numpy as np
 
 from rlx.ir import Op, TensorType
 from rlx.ops.q.common import check_clamp, check_int8
-from rlx.ops.q.window import Window
+from rlx.ops.q.window import Window, image_size
 
 if TYPE_CHECKING:
     from rlx.ir import Array
@@ -28,12 +28,8 @@ class _Pool(Op):
         (x,) = operands
         check_int8(self, "input", x)
         channels, (height, width) = self.window.check(self, x)
-        if any(p >= k for side, k in zip(self.window.padding, self.window.extent, strict=True)
-               for p in side):  # fmt: skip
-            raise self.refuse(
-                f"padding {self.window.padding} must be smaller than the window"
-                f" {self.window.extent}, or a window would be empty"
-            )
+        if not all(map(min, self.window.taps_inside(image_size(self, x)[:2]))):
+            raise self.refuse(f"a window of {self.window} sees nothing of {x}")
         check_clamp(self, self.low, self.high)
         return (x.with_shape((x.shape[0], height, width, channels)),)
 
@@ -58,8 +54,8 @@ class QAveragePool2d(_Pool):
         """Return the averages as codes."""
         (x,) = operands
         sums = self.window.patches(x, 0).sum(axis=(3, 4), dtype=np.int64)
-        inside = self.window.patches(np.ones((1, *x.shape[1:3], 1), np.int8), 0)
-        counts = inside.sum(axis=(3, 4), dtype=np.int64)
+        rows, columns = self.window.taps_inside((x.shape[1], x.shape[2]))
+        counts = np.outer(rows, columns)[:, :, np.newaxis]
         # Half away from zero by a division that truncates: move away from zero by n // 2 first.
         magnitude = (np.abs(sums) + counts // 2) // counts
         rounded = np.where(sums >= 0, magnitude, -magnitude)

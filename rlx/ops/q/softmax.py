@@ -23,7 +23,7 @@ class QSoftmax(Op):
 
     Attributes:
         multiplier: Q0.31 part of ``beta * scale(x) * 2^26``.
-        left_shift: Its power of two, in [0, 30]; differences are scaled to Q5.26.
+        left_shift: Its power of two, in [0, 31]; differences are scaled to Q5.26.
         diff_min: Differences ``x - max(x)`` below this one give probability 0 (code -128).
 
     Source: tflite-micro ``reference_ops::Softmax``; gemmlowp ``fixedpoint.h``.
@@ -40,7 +40,7 @@ class QSoftmax(Op):
         check_int8(self, "input", x)
         if x.rank < 1:
             raise self.refuse(f"input needs a last axis, not {x}")
-        if not (0 <= self.multiplier < 2**31 and 0 <= self.left_shift <= 30):
+        if not (0 <= self.multiplier < 2**31 and 0 <= self.left_shift <= 31):
             raise self.refuse(
                 f"multiplier {self.multiplier} or left shift {self.left_shift} is out of range"
             )

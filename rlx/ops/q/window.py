@@ -66,13 +66,27 @@ class Window:
         ]
         return counts[0], counts[1]
 
+    def taps_inside(self, size: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return how many taps of each window lie inside an image of ``size``, by axis.
+
+        The first tuple has an entry for each row of windows, the second for each column; a
+        window's taps inside are the product of its two entries.
+        """
+        rows, columns = (
+            tuple(
+                sum(0 <= start + tap * dilation < n for tap in range(kernel))
+                for start in range(-before, n + after - extent + 1, stride)
+            )
+            for n, kernel, stride, dilation, (before, after), extent in zip(
+                size, self.kernel, self.stride, self.dilation, self.padding, self.extent,
+                strict=True,
+            )
+        )  # fmt: skip
+        return rows, columns
+
     def check(self, op: Op, image: TensorType) -> tuple[int, Pair]:
         """Return the channels and output size for an NHWC ``image``, or raise ShapeError."""
-        if image.rank != 4:
-            raise op.refuse(f"input must be [N, H, W, C], not {image}")
-        _, height, width, channels = image.shape
-        if not (isinstance(height, int) and isinstance(width, int) and isinstance(channels, int)):
-            raise op.refuse(f"height, width and channels must be numbers, not {image}")
+        height, width, channels = image_size(op, image)
         for what, values in (
             ("kernel", self.kernel), ("stride", self.stride), ("dilation", self.dilation),
         ):  # fmt: skip
@@ -90,7 +104,17 @@ class Window:
         padded = x
         if self.is_padded:
             padded = np.pad(x, ((0, 0), *self.padding, (0, 0)), constant_values=pad_value)
-        view = sliding_window_view(padded, self.extent, axis=(1, 2))  # type: ignore[call-overload]
+        view = sliding_window_view(padded, self.extent, axis=(1, 2))
         (sh, sw), (dh, dw) = self.stride, self.dilation
         windows: Array = view[:, ::sh, ::sw, :, ::dh, ::dw].transpose(0, 1, 2, 4, 5, 3)
         return windows
+
+
+def image_size(op: Op, image: TensorType) -> tuple[int, int, int]:
+    """Return height, width and channels of NHWC ``image``, or raise ShapeError."""
+    if image.rank != 4:
+        raise op.refuse(f"input must be [N, H, W, C], not {image}")
+    _, height, width, channels = image.shape
+    if not (isinstance(height, int) and isinstance(width, int) and isinstance(channels, int)):
+        raise op.refuse(f"height, width and channels must be numbers, not {image}")
+    return height, width, channels

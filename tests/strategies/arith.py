@@ -1,0 +1,99 @@
+"""Cases of elementwise ops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub, QTable
+from strategies.table import strategy
+
+if TYPE_CHECKING:
+    from rlx.ir import Value
+    from strategies.case import Case, Maker
+
+
+def _operands(make: Maker) -> tuple[dict[str, int], tuple[Value, Value]]:
+    """Return zero points and operands: of one shape, broadcast, a constant, or the same value."""
+    points = {"x_zero_point": make.zero_point(), "y_zero_point": make.zero_point()}
+    shape = make.shape()
+    x = make.input(shape, zero_point=points["x_zero_point"])
+    kind = make.pick("equal", "broadcast", "constant", "same")
+    if kind == "same":
+        return points, (x, x)
+    if kind == "constant":
+        return points, (x, make.graph.constant(make.codes(shape[-1:]), name="constant"))
+    if kind == "broadcast":
+        shape = tuple(make.pick(n, 1) for n in shape)
+    y = make.input(shape, name="y", zero_point=points["y_zero_point"])
+    return points, ((x, y) if make.pick(True, False) else (y, x))
+
+
+def _at_most_one(make: Maker) -> Rescale:
+    """Return a factor of at most 1, as those into the common scale of an addition."""
+    real = make.pick(0.5, 0.5, 2.0**-1.5, 1.0 - 2.0**-31, 2.0**-12) * make.pick(1.0, 0.999, 0.7)
+    return Rescale.of(real, rounding=make.rounding)
+
+
+def _add_attributes(make: Maker) -> dict[str, Any]:
+    left_shift = make.pick(20, 20, make.integer(0, 20))
+    return {
+        "x_rescale": _at_most_one(make),
+        "y_rescale": _at_most_one(make),
+        "left_shift": left_shift,
+        "rescale": make.rescale(2 * 255 << left_shift),
+        "zero_point": make.zero_point(),
+        **make.clamp(),
+    }
+
+
+@strategy(QAdd)
+def add(make: Maker) -> Case:
+    """Sums."""
+    points, operands = _operands(make)
+    return make.finish(QAdd(**points, **_add_attributes(make)), *operands)
+
+
+@strategy(QSub)
+def sub(make: Maker) -> Case:
+    """Differences."""
+    points, operands = _operands(make)
+    return make.finish(QSub(**points, **_add_attributes(make)), *operands)
+
+
+@strategy(QMul)
+def mul(make: Maker) -> Case:
+    """Products."""
+    points, operands = _operands(make)
+    rescale = make.rescale(255 * 255)
+    op = QMul(**points, rescale=rescale, zero_point=make.zero_point(), **make.clamp())
+    return make.finish(op, *operands)
+
+
+@strategy(QRequantize)
+def requantize(make: Maker) -> Case:
+    """Changes of scale."""
+    x_zero_point = make.zero_point()
+    op = QRequantize(
+        x_zero_point=x_zero_point,
+        rescale=make.rescale(255),
+        zero_point=make.zero_point(),
+        **make.clamp(),
+    )
+    return make.finish(op, make.input(make.shape(), zero_point=x_zero_point))
+
+
+@strategy(QClamp)
+def clamp(make: Maker) -> Case:
+    """Clamps."""
+    return make.finish(QClamp(**make.clamp()), make.input(make.shape()))
+
+
+@strategy(QTable)
+def table(make: Maker) -> Case:
+    """Tables of any content."""
+    entries = make.pick(np.arange(-128, 128), np.arange(127, -129, -1), make.codes((256,)))
+    op = QTable(table=tuple(int(e) for e in entries), function=make.pick("", "sigmoid"))
+    return make.finish(op, make.input(make.shape()))
