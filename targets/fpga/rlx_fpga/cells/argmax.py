@@ -1,0 +1,52 @@
+"""Place of the greatest code."""
+
+from __future__ import annotations
+
+from amaranth import Module, Mux, Signal, signed
+from amaranth.lib.wiring import In, Out
+
+from rlx_fpga.cells.streams import Cell, raw, stream_of
+
+
+class Argmax(Cell):
+    """Index of the greatest of every ``count`` codes that follow one another; the first if equal.
+
+    Members:
+        i: In, one int8 a beat.
+        o: Out, one int32 for every ``count`` beats.
+
+    Latency 1, initiation interval ``count``.
+    """
+
+    def __init__(self, count: int) -> None:
+        if count < 1:
+            msg = f"an index needs at least one code to choose from, not {count}"
+            raise ValueError(msg)
+        self.count = count
+        super().__init__({"i": In(stream_of(1)), "o": Out(stream_of(1, 32))})
+
+    def elaborate(self, platform: object) -> Module:
+        """Keep the best so far; ask for room in the output only with the last code."""
+        m = Module()
+        place = Signal(range(self.count))
+        best_place = Signal(range(self.count))
+        best = Signal(signed(8))
+        code = raw(self.i).as_signed()
+        last, better, free = Signal(), Signal(), Signal()
+        winner = Signal(range(self.count))
+        m.d.comb += [
+            last.eq(place == self.count - 1),
+            better.eq((place == 0) | (code > best)),
+            winner.eq(Mux(better, place, best_place)),
+            free.eq(~self.o.valid | self.o.ready),
+            self.i.ready.eq(free | ~last),
+        ]
+        with m.If(self.o.ready):
+            m.d.sync += self.o.valid.eq(0)
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += [place.eq(Mux(last, 0, place + 1)), best_place.eq(winner)]
+            with m.If(better):
+                m.d.sync += best.eq(code)
+            with m.If(last):
+                m.d.sync += [self.o.valid.eq(1), raw(self.o).eq(winner)]
+        return m

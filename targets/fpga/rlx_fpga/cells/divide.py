@@ -1,0 +1,178 @@
+"""Division of sums by counts, rounded half away from zero."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from amaranth import Module, Mux, Signal, Value, signed
+from amaranth.lib.wiring import In, Out
+
+from rlx_fpga.cells.raster import Raster
+from rlx_fpga.cells.streams import Cell, stream_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MULTIPLIER_BITS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Reciprocal:
+    """A multiplication and a shift that stand for a division.
+
+    Attributes:
+        factor: Whole number near ``2^shift / divisor``.
+        shift: Bits to drop from the product.
+    """
+
+    factor: int
+    shift: int
+
+
+def reciprocals(divisors: Sequence[int], bounds: Sequence[int]) -> list[Reciprocal]:
+    """Return pairs with ``(n * factor) >> shift == n // divisor`` for all 0 <= n <= bound.
+
+    All pairs get the same shift, the smallest that is right for all.
+
+    With ``factor = ceil(2^shift / divisor)`` and ``excess = factor * divisor - 2^shift`` it is
+    ``n * factor / 2^shift = n / divisor + n * excess / (divisor * 2^shift)``. The fraction of
+    ``n / divisor`` is at most ``1 - 1 / divisor``, so the whole part is right as long as
+    ``n * excess < 2^shift``, which holds for all n if it does for the bound.
+    """
+    if min(divisors, default=0) < 1 or min(bounds) < 0:
+        msg = f"a division needs positive divisors and bounds, not {divisors} and {bounds}"
+        raise ValueError(msg)
+    shift = 0
+    while True:
+        one = 1 << shift
+        factors = [-(-one // divisor) for divisor in divisors]
+        triples = zip(factors, divisors, bounds, strict=True)
+        if all(bound * (factor * divisor - one) < one for factor, divisor, bound in triples):
+            return [Reciprocal(factor, shift) for factor in factors]
+        shift += 1
+
+
+class Divide(Cell):
+    """``y = clamp(round(x / count) + zero_point)``, halves away from zero.
+
+    The count may depend on the place, as it does for pools whose windows reach over the edge:
+    place (h, w) has ``rows[h] * columns[w]``.
+
+    Members:
+        i: In, ``lanes`` times int ``width``; frames of rows x columns x ``pixel_beats`` beats.
+        o: Out, ``lanes`` times int8.
+
+    Latency 3, initiation interval 1. One multiplication a lane, unless all counts are powers of
+    two.
+
+    Source: tflite-micro ``reference_integer_ops::AveragePool`` (the rounding).
+    """
+
+    latency = 3
+
+    def __init__(
+        self,
+        lanes: int,
+        width: int,
+        rows: Sequence[int],
+        columns: Sequence[int] = (1,),
+        *,
+        bound: int | None = None,
+        pixel_beats: int = 1,
+        zero_point: int = 0,
+        low: int = -128,
+        high: int = 127,
+    ) -> None:
+        """Take the geometry; ``bound`` is the greatest magnitude of a sum (if None, any)."""
+        self.lanes, self.width = lanes, width
+        self.rows, self.columns, self.pixel_beats = tuple(rows), tuple(columns), pixel_beats
+        self.zero_point, self.low, self.high = zero_point, low, high
+        self.counts = sorted({row * column for row in rows for column in columns})
+        greatest = 1 << (width - 1) if bound is None else bound
+        self.bounds = [greatest + count // 2 for count in self.counts]
+        self.factors = reciprocals(self.counts, self.bounds)
+        self.multipliers = lanes * _multiplier_count(
+            max(self.bounds).bit_length(), [one.factor for one in self.factors]
+        )
+        super().__init__({"i": In(stream_of(lanes, width)), "o": Out(stream_of(lanes))})
+
+    def elaborate(self, platform: object) -> Module:
+        """Three registers: magnitude and half a count, product, shifted and clamped."""
+        m = Module()
+        move = Signal()
+        valid = Signal(2)
+        m.d.comb += [move.eq(~self.o.valid | self.o.ready), self.i.ready.eq(move)]
+        with m.If(move):
+            m.d.sync += [
+                valid[0].eq(self.i.valid),
+                valid[1].eq(valid[0]),
+                self.o.valid.eq(valid[1]),
+            ]
+        half = Signal(range(max(self.counts) // 2 + 1))
+        factor = Signal(range(max(one.factor for one in self.factors) + 1))
+        self._select(m, move & self.i.valid, half, factor)
+        factor_q = Signal.like(factor)
+        with m.If(move):
+            m.d.sync += factor_q.eq(factor)
+        for lane in range(self.lanes):
+            self._lane(m, move, lane, half, factor_q)
+        return m
+
+    def _select(self, m: Module, step: Value, half: Signal, factor: Signal) -> None:
+        """Choose half the count and the reciprocal for the place of the next beat."""
+        raster = Raster(m, (len(self.rows), len(self.columns), self.pixel_beats), step)
+        row = _value_at(m, raster.index[0], self.rows, "row_count")
+        column = _value_at(m, raster.index[1], self.columns, "column_count")
+        places = sorted({(r, c) for r in self.rows for c in self.columns})
+        which = dict(zip(self.counts, self.factors, strict=True))
+        for r, c in places:
+            with m.If((row == r) & (column == c)):
+                m.d.comb += [half.eq(r * c // 2), factor.eq(which[r * c].factor)]
+
+    def _lane(self, m: Module, move: Value, lane: int, half: Signal, factor: Signal) -> None:
+        size = max(self.bounds).bit_length()
+        total = self.i.payload[lane]
+        magnitude = Signal(size, name=f"magnitude{lane}")
+        negative = Signal(2, name=f"negative{lane}")
+        product = Signal(size + len(factor), name=f"product{lane}")
+        pairs = zip(self.bounds, self.counts, strict=True)
+        bits = max(bound // count for bound, count in pairs).bit_length()
+        quotient = product[self.factors[0].shift :][:bits]
+        centred = Signal(signed(max(bits, 8) + 2), name=f"centred{lane}")
+        m.d.comb += centred.eq(Mux(negative[1], -quotient, quotient) + self.zero_point)
+        with m.If(move):
+            m.d.sync += [
+                magnitude.eq(Mux(total < 0, -total, total) + half),
+                negative.eq((total < 0) | (negative[0] << 1)),
+                product.eq(magnitude * factor),
+                self.o.payload[lane].eq(clamp(centred, self.low, self.high)),
+            ]
+
+
+def clamp(value: Value, low: int, high: int) -> Value:
+    """Return ``value`` limited to [low, high]."""
+    return Mux(value < low, low, Mux(value > high, high, value))
+
+
+def _value_at(m: Module, index: Value, values: Sequence[int], name: str) -> Signal:
+    """Return ``values[index]``; the value found most often needs no decoding."""
+    usual = max(sorted(set(values)), key=values.count)
+    chosen = Signal(range(max(values) + 1), name=name)
+    m.d.comb += chosen.eq(usual)
+    for value in sorted(set(values) - {usual}):
+        places = [place for place, one in enumerate(values) if one == value]
+        with m.If(functools.reduce(operator.or_, (index == place for place in places))):
+            m.d.comb += chosen.eq(value)
+    return chosen
+
+
+def _multiplier_count(size: int, factors: Sequence[int]) -> int:
+    """Return how many 18 by 18 bit multipliers the product with one of ``factors`` takes."""
+    if all(factor & (factor - 1) == 0 for factor in factors) and len(set(factors)) == 1:
+        return 0
+    bits = max(factor.bit_length() for factor in factors)
+    return math.ceil(size / MULTIPLIER_BITS) * math.ceil(bits / MULTIPLIER_BITS)

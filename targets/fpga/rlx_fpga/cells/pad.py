@@ -1,0 +1,136 @@
+"""Grow or cut a tensor on its way: constants added around it, or parts of it dropped."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from amaranth import Const, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from rlx_fpga.cells.raster import Raster, within
+from rlx_fpga.cells.streams import Cell, raw, stream_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Pad(Cell):
+    """Add beats of one constant code around a tensor.
+
+    Sizes count beats: the last axis of an NHWC tensor has ``channels / lanes`` of them, so channels
+    can be padded by whole beats only.
+
+    Members:
+        i: In, ``lanes`` times int8; frames of ``sizes`` beats.
+        o: Out, the same; frames of ``before + sizes + after`` beats on each axis.
+
+    Latency 1; one beat a cycle, so the interval is the number of beats that go out.
+    """
+
+    def __init__(
+        self,
+        lanes: int,
+        sizes: Sequence[int],
+        before: Sequence[int],
+        after: Sequence[int],
+        value: int,
+    ) -> None:
+        if not len(sizes) == len(before) == len(after) or min(*before, *after, 0) < 0:
+            msg = f"sizes {tuple(sizes)} do not go with padding {tuple(before)}, {tuple(after)}"
+            raise ValueError(msg)
+        if not -128 <= value <= 127:
+            msg = f"the padding must be an int8 code, not {value}"
+            raise ValueError(msg)
+        self.sizes, self.before, self.after = tuple(sizes), tuple(before), tuple(after)
+        self.total = tuple(map(sum, zip(before, sizes, after, strict=True)))
+        self.beats_in, self.beats_out = math.prod(sizes), math.prod(self.total)
+        self.lanes, self.value = lanes, value
+        super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
+
+    def elaborate(self, platform: object) -> Module:
+        """Walk over the places of the output; take a beat where the place is inside."""
+        m = Module()
+        free, move = Signal(), Signal()
+        raster = Raster(m, self.total, move)
+        inside = Signal()
+        m.d.comb += [
+            inside.eq(_box(raster, self.before, self.sizes, self.total)),
+            free.eq(~self.o.valid | self.o.ready),
+            move.eq(free & (~inside | self.i.valid)),
+            self.i.ready.eq(free & inside),
+        ]
+        padding = int.from_bytes(bytes([self.value & 0xFF]) * self.lanes, "little")
+        with m.If(free):
+            m.d.sync += [
+                self.o.valid.eq(move),
+                raw(self.o).eq(Mux(inside, raw(self.i), Const(padding, 8 * self.lanes))),
+            ]
+        return m
+
+
+class Slice(Cell):
+    """Let part of a tensor through: places ``start, start + step, ... < stop`` of each axis.
+
+    Sizes and places count beats; see ``Pad``. Steps over channels need one lane.
+
+    Members:
+        i: In, ``lanes`` times int8; frames of ``sizes`` beats.
+        o: Out, the same.
+
+    Latency 1; one beat a cycle, so the interval is the number of beats that come in.
+    """
+
+    def __init__(
+        self,
+        lanes: int,
+        sizes: Sequence[int],
+        start: Sequence[int],
+        stop: Sequence[int],
+        step: Sequence[int],
+    ) -> None:
+        self.sizes = tuple(sizes)
+        self.kept = [tuple(range(*part)) for part in zip(start, stop, step, strict=True)]
+        if len(self.kept) != len(sizes) or not all(
+            kept and kept[0] >= 0 and kept[-1] < size
+            for kept, size in zip(self.kept, sizes, strict=True)
+        ):
+            msg = f"slice {tuple(start)}:{tuple(stop)}:{tuple(step)} does not fit {self.sizes}"
+            raise ValueError(msg)
+        self.beats_in = math.prod(sizes)
+        self.beats_out = math.prod(map(len, self.kept))
+        super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
+
+    def elaborate(self, platform: object) -> Module:
+        """Walk over the places of the input; what is not kept needs no room in the output."""
+        m = Module()
+        free, keep, taken = Signal(), Signal(), Signal()
+        raster = Raster(m, self.sizes, taken)
+        condition: Value = Const(1)
+        for index, kept, size in zip(raster.index, self.kept, self.sizes, strict=True):
+            condition = condition & _member(index, kept, size)
+        m.d.comb += [
+            keep.eq(condition),
+            free.eq(~self.o.valid | self.o.ready),
+            self.i.ready.eq(free | ~keep),
+            taken.eq(self.i.valid & self.i.ready),
+        ]
+        with m.If(free):
+            m.d.sync += [self.o.valid.eq(self.i.valid & keep), raw(self.o).eq(raw(self.i))]
+        return m
+
+
+def _box(
+    raster: Raster, before: Sequence[int], sizes: Sequence[int], total: Sequence[int]
+) -> Value:
+    condition: Value = Const(1)
+    for index, start, size, end in zip(raster.index, before, sizes, total, strict=True):
+        condition = condition & within(index, start, start + size, end)
+    return condition
+
+
+def _member(index: Value, kept: Sequence[int], size: int) -> Value:
+    """Return whether ``index``, which runs over ``range(size)``, is one of ``kept``."""
+    if kept == tuple(range(kept[0], kept[-1] + 1)):
+        return within(index, kept[0], kept[-1] + 1, size)
+    return Const(sum(1 << place for place in kept), size).bit_select(index, 1)

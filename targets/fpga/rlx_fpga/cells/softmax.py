@@ -1,0 +1,213 @@
+"""Softmax in fixed point, one code after the other."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from amaranth import Module, Mux, Signal, Value, signed
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rlx_fpga.cells.sequential import CYCLES, SequentialMultiply
+from rlx_fpga.cells.streams import Cell, raw, stream_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# The sum has 12 integer bits: exponentials (Q0.31) lose as many before they are added up.
+SUM_SHIFT = 12
+# The sum is at least exp(0) >> 12 = 2^19: so many steps to the left bring its top bit to bit 31.
+NORMALIZE_STEPS = 12
+# 48/17 and -32/17 in Q2.29: the line 48/17 - 32/17 x is the first guess of 1/x.
+GUESS, SLOPE = 1515870810, -1010580540
+NEWTON_STEPS = 3
+
+_MULTIPLY = CYCLES + 1
+_CODE = 2 + _MULTIPLY + 1
+_RECIPROCAL = NORMALIZE_STEPS + (1 + 2 * NEWTON_STEPS) * _MULTIPLY + 1
+
+
+class Softmax(Cell):
+    """Softmax of every ``count`` codes that follow one another, scale 1/256, zero point -128.
+
+    The codes are kept until the last one is there. Then: the sum of their exponentials (a table
+    indexed by the distance from the greatest code), its reciprocal by Newton and Raphson, and one
+    multiplication for each code. All multiplications share one multiplier.
+
+    Members:
+        i: In, one int8 a beat.
+        o: Out, the same.
+
+    Latency ``count + 73``, initiation interval ``12 * count + 62``, whatever the data.
+
+    Source: tflite-micro ``reference_ops::Softmax``; gemmlowp
+    ``one_over_one_plus_x_for_x_in_0_1``.
+    """
+
+    multipliers = SequentialMultiply.multipliers
+
+    def __init__(self, count: int, exponentials: Sequence[int]) -> None:
+        """Take the table of exponentials.
+
+        Args:
+            count: Codes of one softmax, at most 4095: their sum has 12 integer bits.
+            exponentials: exp of the differences -255 .. 0 in Q0.31, 256 entries.
+        """
+        if not 1 <= count < 1 << SUM_SHIFT or len(exponentials) != 256:
+            entries = len(exponentials)
+            msg = f"softmax takes 1 to 4095 codes and 256 entries, not {count} and {entries}"
+            raise ValueError(msg)
+        self.count = count
+        self.exponentials = [int(entry) for entry in reversed(exponentials)]
+        self.memory_bits = 256 * 31 + 8 * count
+        self.latency = (count + 2) + _RECIPROCAL + _MULTIPLY + 2
+        self.interval = count + self.latency - 1 + (count - 1) * _CODE
+        super().__init__({"i": In(stream_of(1)), "o": Out(stream_of(1))})
+
+    def elaborate(self, platform: object) -> Module:
+        """One state machine around two memories and the multiplier."""
+        m = Module()
+        work = _Work(m, self.count)
+        work.exponential = self._memories(m, work)
+        with m.If(self.o.ready):
+            m.d.sync += self.o.valid.eq(0)
+        with m.FSM():
+            self._load(m, work)
+            _sum(m, work)
+            _normalize(m, work)
+            _invert(m, work)
+            self._scale(m, work)
+        return m
+
+    def _memories(self, m: Module, work: _Work) -> Value:
+        """Return the exponential of the code at ``index`` two cycles ago."""
+        m.submodules.codes = codes = Memory(shape=signed(8), depth=max(2, self.count), init=[])
+        m.submodules.table = table = Memory(shape=31, depth=256, init=self.exponentials)
+        write, read, look_up = codes.write_port(), codes.read_port(), table.read_port()
+        m.d.comb += [
+            write.addr.eq(work.index),
+            write.data.eq(raw(self.i)),
+            write.en.eq(self.i.valid & self.i.ready),
+            read.addr.eq(work.index),
+            look_up.addr.eq(work.best - read.data),
+        ]
+        exponential: Value = look_up.data
+        return exponential
+
+    def _load(self, m: Module, work: _Work) -> None:
+        """Take the codes and remember the greatest."""
+        code = raw(self.i).as_signed()
+        with m.State("LOAD"):
+            m.d.comb += self.i.ready.eq(1)
+            m.d.sync += [work.total.eq(0), work.drop.eq(NORMALIZE_STEPS), work.step.eq(0)]
+            with m.If(self.i.valid):
+                with m.If((work.index == 0) | (code > work.best)):
+                    m.d.sync += work.best.eq(code)
+                with m.If(work.at_end):
+                    m.d.sync += work.index.eq(0)
+                    m.next = "SUM"
+                with m.Else():
+                    m.d.sync += work.index.eq(work.index + 1)
+
+    def _scale(self, m: Module, work: _Work) -> None:
+        """Multiply each exponential by the reciprocal, round to 8 bits, give it out."""
+        with work.call(m, "SCALE", work.x, work.exponential):
+            m.next = "ROUND"
+        # 1/256 is the output's scale: 31 fraction bits and those of the reciprocal, less 8, go.
+        # The least shift is 23; bits below 22 cannot change a rounding half up.
+        halves = (work.multiply.result[22:31] >> work.drop) + 1
+        code = (halves >> 1) - 128
+        with m.State("ROUND"), m.If(~self.o.valid | self.o.ready):
+            m.d.sync += [self.o.valid.eq(1), raw(self.o).eq(Mux(code > 127, 127, code))]
+            with m.If(work.at_end):
+                m.d.sync += work.index.eq(0)
+                m.next = "LOAD"
+            with m.Else():
+                m.d.sync += work.index.eq(work.index + 1)
+                m.next = "FETCH"
+        with m.State("FETCH"):
+            m.next = "LOOK UP"
+        with m.State("LOOK UP"):
+            m.next = "SCALE"
+
+
+class _Work:
+    """Registers of the state machine, and its multiplier."""
+
+    def __init__(self, m: Module, count: int) -> None:
+        m.submodules.multiply = self.multiply = SequentialMultiply()
+        self.count = count
+        self.index = Signal(range(count + 2))
+        self.at_end = self.index == count - 1
+        self.best = Signal(signed(8))
+        self.exponential: Value
+        self.total = Signal(32)
+        self.drop = Signal(range(NORMALIZE_STEPS + 1))
+        self.step = Signal(range(NORMALIZE_STEPS))
+        self.x = Signal(signed(32))
+        self.error = Signal(signed(32))
+
+    @contextmanager
+    def call(self, m: Module, state: str, a: Value | int, b: Value | int) -> Iterator[None]:
+        """Add a state that multiplies; the body of the with statement is what follows."""
+        with m.State(state):
+            m.d.comb += [
+                self.multiply.start.eq(~self.multiply.done),
+                self.multiply.a.eq(a),
+                self.multiply.b.eq(b),
+            ]
+            with m.If(self.multiply.done):
+                yield
+
+
+def _sum(m: Module, work: _Work) -> None:
+    """Add up the exponentials; they come two cycles after their index."""
+    with m.State("SUM"):
+        rounded = (work.exponential + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT
+        with m.If(work.index >= 2):
+            m.d.sync += work.total.eq(work.total + rounded)
+        with m.If(work.index == work.count + 1):
+            m.d.sync += work.index.eq(0)
+            m.next = "NORMALIZE"
+        with m.Else():
+            m.d.sync += work.index.eq(work.index + 1)
+
+
+def _normalize(m: Module, work: _Work) -> None:
+    """Shift the sum to the left until its top bit is bit 31: a number in [1, 2) with 31 bits."""
+    with m.State("NORMALIZE"):
+        with m.If(~work.total[31]):
+            m.d.sync += [work.total.eq(work.total << 1), work.drop.eq(work.drop - 1)]
+        with m.If(work.step == NORMALIZE_STEPS - 1):
+            m.d.sync += work.step.eq(0)
+            m.next = "GUESS"
+        with m.Else():
+            m.d.sync += work.step.eq(work.step + 1)
+
+
+def _invert(m: Module, work: _Work) -> None:
+    """Find the reciprocal of the sum: three steps of ``x += x * (1 - half * x)``, in Q2.29."""
+    half = work.total >> 1
+    result = work.multiply.result
+    with work.call(m, "GUESS", half, SLOPE):
+        m.d.sync += work.x.eq(result + GUESS)
+        m.next = "ERROR"
+    with work.call(m, "ERROR", half, work.x):
+        m.d.sync += work.error.eq((1 << 29) - result)
+        m.next = "CORRECT"
+    with work.call(m, "CORRECT", work.x, work.error):
+        m.d.sync += [work.x.eq(work.x + _saturate(result << 2)), work.step.eq(work.step + 1)]
+        with m.If(work.step == NEWTON_STEPS - 1):
+            m.next = "DOUBLE"
+        with m.Else():
+            m.next = "ERROR"
+    with m.State("DOUBLE"):
+        m.d.sync += work.x.eq(_saturate(work.x << 1))
+        m.next = "SCALE"
+
+
+def _saturate(value: Value) -> Value:
+    """Return ``value`` limited to int32."""
+    greatest = (1 << 31) - 1
+    return Mux(value > greatest, greatest, Mux(value < -greatest - 1, -greatest - 1, value))

@@ -1,0 +1,71 @@
+"""Functions of one code as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amaranth import Module, signed
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rlx_fpga.cells.streams import Cell, stream_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from amaranth.hdl import Value
+
+ENTRIES = 256
+
+
+class Table(Cell):
+    """``y = table[x + 128]`` for each lane: any function of one code.
+
+    Each lane has a memory of its own; its output register is that of the stream.
+
+    Members:
+        i: In, ``lanes`` times int8.
+        o: Out, ``lanes`` times int ``width``.
+
+    Latency 1, initiation interval 1.
+    """
+
+    def __init__(self, lanes: int, table: Sequence[int], width: int = 8) -> None:
+        """Take the 256 entries, that of code -128 first; each must fit ``width`` bits."""
+        half = 1 << (width - 1)
+        if len(table) != ENTRIES or not all(-half <= entry < half for entry in table):
+            msg = f"a table needs 256 entries of {width} bits, not {len(table)} in "
+            raise ValueError(f"{msg}[{min(table, default=0)}, {max(table, default=0)}]")
+        self.lanes, self.width = lanes, width
+        self.table = [int(entry) for entry in table]
+        self.memory_bits = lanes * ENTRIES * width
+        super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes, width))})
+
+    def elaborate(self, platform: object) -> Module:
+        """Look all lanes up at once."""
+        m = Module()
+        move = self.i.ready
+        m.d.comb += move.eq(~self.o.valid | self.o.ready)
+        with m.If(move):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+        for lane in range(self.lanes):
+            code = self.i.payload[lane]
+            found = look_up(m, f"table{lane}", self.table, code, move, self.width)
+            m.d.comb += self.o.payload[lane].eq(found)
+        return m
+
+
+def look_up(
+    m: Module, name: str, table: Sequence[int], code: Value, enable: Value, width: int
+) -> Value:
+    """Return ``table[code + 128]`` of the last cycle in which ``enable`` was high.
+
+    The entries are stored in the order of the codes' bits, so that the address needs no adder.
+    """
+    by_bits = [*table[ENTRIES // 2 :], *table[: ENTRIES // 2]]
+    memory = Memory(shape=signed(width), depth=ENTRIES, init=by_bits)
+    m.submodules[name] = memory
+    port = memory.read_port()
+    m.d.comb += [port.addr.eq(code.as_unsigned()), port.en.eq(enable)]
+    found: Value = port.data
+    return found
