@@ -11,7 +11,7 @@ from rlx.errors import TargetNotFoundError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx.ir import Op
+    from rlx.ir import Node, Op
     from rlx.ir.module import GraphModule
 
 
@@ -48,8 +48,12 @@ class Target(Protocol):
         """Whether ``op`` is lowered, or refused with a reason."""
         ...
 
-    def reason(self, op: type[Op]) -> str | None:
-        """Return why ``op`` cannot be lowered, or None if it can."""
+    def refusal(self, node: Node) -> str | None:
+        """Return why this node cannot be lowered as it stands, or None if it can."""
+        ...
+
+    def in_place(self, node: Node) -> tuple[int, ...]:
+        """Return the operands whose bytes the node's result may overwrite."""
         ...
 
     def emit(self, module: GraphModule, options: Any) -> Emission:  # noqa: ANN401 - own class

@@ -1,0 +1,97 @@
+"""What subcommands share: loading models and vectors, tables, progress, JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from rlx.errors import FrontendError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from rlx.ir import Array
+    from rlx.ir.module import GraphModule
+
+model_argument = click.argument("model", type=click.Path(path_type=Path))
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+def load_model(path: Path) -> GraphModule:
+    """Return the model in ``path``, whatever format it has."""
+    from rlx import frontends
+
+    if not path.is_file():
+        raise UsageError(f"no file {str(path)!r}", hint="give the path of a model file")
+    return frontends.load(path)
+
+
+def load_vectors(path: Path, names: Sequence[str]) -> dict[str, Array]:
+    """Return the arrays of a ``.npz`` file, or a ``.npy`` file as the only input.
+
+    Raises:
+        UsageError: There is no such file.
+        FrontendError: It is not a readable NumPy file.
+    """
+    if not path.is_file():
+        raise UsageError(f"no file {str(path)!r}", hint="give a .npy or .npz file of inputs")
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return {names[0] if names else "x": loaded}
+        with loaded:
+            return {key: loaded[key] for key in loaded.files if "/" not in key}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as e:
+        raise FrontendError(f"not a readable NumPy file: {e}", where=path.name) from e
+
+
+def print_json(data: Mapping[str, Any]) -> None:
+    """Print one JSON object with sorted keys."""
+    print(json.dumps(data, indent=2, sort_keys=True))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a table; numbers are aligned to the right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for i, column in enumerate(columns):
+        numeric = bool(rows) and all(isinstance(r[i], int | float) or r[i] is None for r in rows)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(c) for c in row))
+    Console().print(table)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.3g}"
+    from rich.markup import escape
+
+    return escape(str(value))
+
+
+@contextmanager
+def progress(*, enabled: bool = True) -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows what is being done, on a terminal's standard error only."""
+    if not enabled or not sys.stderr.isatty():
+        yield lambda text: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update

@@ -1,0 +1,97 @@
+"""``rlx emit``: compile a model for a target into an output folder."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rlx.cli.common import (
+    json_option,
+    load_model,
+    load_vectors,
+    model_argument,
+    print_json,
+    print_table,
+    progress,
+)
+from rlx.cli.target_options import TargetCommand, build_options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@click.command(cls=TargetCommand, name="emit")
+@model_argument
+@click.option("--target", required=True, metavar="NAME", help="Target; see 'rlx targets'.")
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="Folder to make.")
+@click.option("--force", is_flag=True, help="Replace the folder if rlx made it.")
+@click.option(
+    "--vectors",
+    type=click.Path(path_type=Path),
+    help="Inputs to store as golden vectors: .npz by input name (or 'x', and 'y' to compare),"
+    " or .npy. Default: random codes.",
+)
+@click.option("--frames", type=click.IntRange(1), help="Golden vectors to store.")
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    model: Path,
+    target: str,
+    out: Path,
+    force: bool,
+    vectors: Path | None,
+    frames: int | None,
+    as_json: bool,
+    **target_options: Any,  # noqa: ANN401 - the target's own options
+) -> None:
+    """Compile MODEL for a target into an output folder.
+
+    The folder holds the sources, how to build them, and golden vectors; 'rlx verify' runs it.
+    Options of the target: 'rlx emit --target NAME --help'.
+    """
+    from rlx import emit
+
+    del target
+    chosen = ctx.meta["rlx.target"]
+    with progress(enabled=not as_json) as show:
+        show(f"reading {model.name}")
+        module = load_model(model)
+        names = [v.name for v in module.graph.inputs]
+        show("computing golden vectors")
+        if vectors is None:
+            inputs = emit.random_inputs(module.graph, frames or emit.RANDOM_FRAMES)
+            golden = emit.reference_outputs(module.graph, inputs)
+        else:
+            golden = emit.given_inputs(module.graph, load_vectors(vectors, names), frames)
+        show(f"emitting for {chosen.name}")
+        emission = emit.emit(
+            module,
+            chosen,
+            out,
+            options=build_options(chosen, target_options),
+            golden=golden,
+            source_sha256=hashlib.sha256(model.read_bytes()).hexdigest(),
+            force=force,
+        )
+    if as_json:
+        print_json({"target": chosen.name, "out": str(out), "report": emission.report})
+        return
+    print_report(chosen.name, emission.report)
+    print(f"wrote {len(emission.files)} files to {out}; next: rlx verify {out}")
+
+
+def print_report(name: str, report: Mapping[str, Any]) -> None:
+    """Print a target's report: its layers as a table, everything else as lines."""
+    layers = report.get("layers", [])
+    if layers:
+        columns = list(dict.fromkeys(key for layer in layers for key in layer))
+        rows = [[layer.get(c) for c in columns] for layer in layers]
+        print_table(f"{name}: layers", columns, rows)
+    for key, value in report.items():
+        if isinstance(value, int | float | str):
+            text = f"{value:,}" if isinstance(value, int) else str(value)
+            print(f"{key.replace('_', ' ')}: {text}")

@@ -1,0 +1,49 @@
+"""``rlx inspect``: show a model's graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rlx.cli.common import json_option, load_model, model_argument, print_json
+
+
+@click.command(name="inspect")
+@model_argument
+@click.option("--text", is_flag=True, help="Print the graph in its text form.")
+@click.option("--passes", is_flag=True, help="Show what each pass of the pipeline changes.")
+@click.option("--pipeline", default="default", show_default=True, help="Pipeline for --passes.")
+@click.option(
+    "--diff", "other", type=click.Path(path_type=Path), help="Compare with another model."
+)
+@json_option
+def command(
+    model: Path,
+    text: bool,
+    passes: bool,
+    pipeline: str,
+    other: Path | None,
+    as_json: bool,
+) -> None:
+    """Show MODEL layer by layer: ops, shapes, MACs, bytes."""
+    from rlx.ir import inspect as inspection
+    from rlx.ir.diff import inspect_graph_diff
+    from rlx.passes import pipeline as named
+
+    module = load_model(model)
+    if text:
+        print(module.graph)
+        return
+    if other is not None:
+        report = inspect_graph_diff(module.graph, load_model(other).graph)
+    elif passes:
+        stages = [("import", module.graph)]
+        named(pipeline).run(module, observe=lambda name, graph: stages.append((name, graph)))
+        report = inspection.inspect_pipeline(stages)
+    else:
+        report = inspection.inspect_graph(module.graph)
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        print(report)

@@ -1,0 +1,175 @@
+"""From a model to an output folder: the steps that ``rlx emit`` takes.
+
+Import, rewrite for the target, plan memory, emit, add golden vectors, write the folder at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rlx.errors import QuantizationError, UsageError
+from rlx.golden import Golden
+from rlx.ir.evaluate import evaluate
+from rlx.ir.hash import structural_hash
+from rlx.outputs import write_folder
+from rlx.passes import dispatch_report, for_target
+from rlx.plan import to_lir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from rlx.ir import Array, Graph, TensorType
+    from rlx.ir.module import GraphModule
+    from rlx.passes import DispatchReport
+    from rlx.target import Emission, Target
+
+RANDOM_FRAMES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A model made ready for one target.
+
+    Attributes:
+        module: The graph at stage LIR.
+        dispatch: What happened to each op.
+    """
+
+    module: GraphModule
+    dispatch: DispatchReport
+
+
+def lower(
+    module: GraphModule,
+    target: Target,
+    *,
+    limit_bytes: int | None = None,
+    observe: Callable[[str, Graph], None] | None = None,
+) -> Lowered:
+    """Return ``module`` in the target's ops, with a memory plan.
+
+    Raises:
+        UnsupportedOpError: The target lacks an op and no other spelling exists.
+        DoesNotFitError: The arena exceeds ``limit_bytes``.
+    """
+    pipeline = for_target(target.name, target.refusal, target.pipeline)
+    report = dispatch_report(module.graph, target.name, target.refusal)
+    rewritten = pipeline.run(module, observe=observe)
+    planned = to_lir(rewritten, in_place=target.in_place, limit_bytes=limit_bytes)
+    return Lowered(planned, report)
+
+
+def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
+    """Return ``inputs`` (each [frames, *shape]) with what the reference computes for them."""
+    frames = [
+        evaluate(graph, {v.name: a[i] for v, a in zip(graph.inputs, inputs, strict=True)})
+        for i in range(len(inputs[0]))
+    ]
+    outputs = tuple(np.stack([f[k] for f in frames]) for k in range(len(graph.outputs)))
+    return Golden(inputs, outputs)
+
+
+def random_inputs(graph: Graph, frames: int = RANDOM_FRAMES, seed: int = 0) -> tuple[Array, ...]:
+    """Return uniformly random codes for each input, [frames, *shape]; the same every time."""
+    random = np.random.default_rng(seed)
+    return tuple(_random(random, v.type, frames) for v in graph.inputs)
+
+
+def _random(random: np.random.Generator, type_: TensorType, frames: int) -> Array:
+    if not type_.dtype.is_integer:
+        raise QuantizationError(
+            f"input {type_} is not quantized", hint="targets take models with integer inputs"
+        )
+    limits = np.iinfo(type_.dtype.numpy)
+    shape = (frames, *type_.static_shape)
+    return random.integers(limits.min, limits.max, shape, type_.dtype.numpy, endpoint=True)
+
+
+def given_inputs(graph: Graph, vectors: Mapping[str, Array], count: int | None) -> Golden:
+    """Return frames that the user brought, with the reference's outputs.
+
+    Args:
+        graph: The model.
+        vectors: Arrays by name: each input's own name, or ``x`` where there is one input; and
+            optionally ``y``, the outputs that the user expects of a graph with one output.
+        count: Frames to use, None for all.
+
+    Raises:
+        UsageError: A name is missing, a shape does not fit, or the reference differs from ``y``.
+    """
+    inputs = tuple(
+        _frames_of(v.name, v.type, vectors, alone=len(graph.inputs) == 1)[:count]
+        for v in graph.inputs
+    )
+    golden = reference_outputs(graph, inputs)
+    if "y" in vectors and len(graph.outputs) == 1:
+        expected = vectors["y"][: golden.frames].reshape(golden.outputs[0].shape)
+        wrong = np.flatnonzero((expected != golden.outputs[0]).reshape(golden.frames, -1).any(1))
+        if wrong.size:
+            raise UsageError(
+                f"the reference differs from the expected outputs y in {wrong.size} of"
+                f" {golden.frames} frames, first in frame {wrong[0]}",
+                hint="check that the vectors belong to this model and its rounding",
+            )
+    return golden
+
+
+def _frames_of(name: str, type_: TensorType, vectors: Mapping[str, Array], *, alone: bool) -> Array:
+    """Return the frames for one input as [frames, *shape]."""
+    array = vectors.get(name, vectors.get("x") if alone else None)
+    if array is None:
+        raise UsageError(
+            f"the vectors hold nothing for input {name!r}",
+            hint=f"name an array {name!r}" + (" or 'x'" if alone else ""),
+        )
+    shape = type_.static_shape
+    if array.size % type_.size or array.dtype != type_.dtype.numpy:
+        raise UsageError(
+            f"vectors for input {name!r} must be {type_} for each frame,"
+            f" not {array.dtype}{list(array.shape)}"
+        )
+    return array.reshape(-1, *shape)
+
+
+def emit(
+    module: GraphModule,
+    target: Target,
+    folder: Path,
+    *,
+    options: Any = None,  # noqa: ANN401 - the target's own class
+    golden: Golden | None = None,
+    source_sha256: str = "",
+    force: bool = False,
+) -> Emission:
+    """Write everything that ``target`` makes of ``module`` to ``folder``, and return it.
+
+    Args:
+        module: The imported model.
+        target: Where it goes.
+        folder: Appears by one rename, complete, or not at all.
+        options: Instance of ``target.options``; None for the defaults.
+        golden: Vectors stored beside the result; None for random inputs.
+        source_sha256: Hash of the model file, recorded in the manifest.
+        force: Replace a folder that rlx made before.
+
+    Raises:
+        RlxError: What the steps raise.
+    """
+    options = target.options() if options is None else options
+    lowered = lower(module, target)
+    golden = golden or reference_outputs(module.graph, random_inputs(module.graph))
+    emission = target.emit(lowered.module, options)
+    write_folder(
+        folder,
+        {**emission.files, **golden.files()},
+        target=target.name,
+        input_sha256=source_sha256,
+        options={k: v for k, v in asdict(options).items() if v is not None},
+        model_hash=structural_hash(module.graph),
+        force=force,
+    )
+    return emission
