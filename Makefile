@@ -1,0 +1,51 @@
+# make demo       set everything up and run the main job: one network on every target, compared
+# make test       set everything up, system tools too where possible, and pass all tests
+# make test-fast  the tests that need no simulator
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export OPENBLAS_NUM_THREADS := 1
+# Tests run in two processes: memory and simulators allow no more on a small machine.
+JOBS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations=15
+
+.PHONY: demo test test-fast lint bench docs lock clean setup setup-demo system-tools
+
+demo: setup-demo
+	@$(BIN)/python examples/digits/demo.py
+
+test: setup system-tools
+	$(PYTEST) -m "not sim and not qemu and not synth"
+	$(PYTEST) -m "sim or qemu or synth"
+
+test-fast: setup
+	$(PYTEST) -m "not sim and not qemu and not synth and not models"
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+docs: setup
+	$(BIN)/sphinx-build -W -q -b doctest docs docs/_build/doctest
+	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+setup: $(VENV)/.dev
+setup-demo: $(VENV)/.demo
+
+$(VENV)/.%: requirements/%.lock pyproject.toml tools/setup.sh
+	@PYTHON="$(PYTHON)" sh tools/setup.sh $(VENV) $*
+
+system-tools:
+	@sh tools/system_tools.sh
+
+lock:
+	@sh tools/lock.sh
+
+clean:
+	rm -rf $(VENV) build dist out docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
