@@ -5,21 +5,24 @@ Import, rewrite for the target, plan memory, emit, add golden vectors, write the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rlx import __version__
 from rlx.errors import QuantizationError, UsageError
 from rlx.golden import Golden
 from rlx.ir.evaluate import evaluate
 from rlx.ir.hash import structural_hash
-from rlx.outputs import write_folder
+from rlx.outputs import Producer, write_folder
 from rlx.passes import dispatch_report, for_target
 from rlx.plan import to_lir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from rlx.ir import Array, Graph, TensorType
@@ -84,9 +87,10 @@ def _random(random: np.random.Generator, type_: TensorType, frames: int) -> Arra
         raise QuantizationError(
             f"input {type_} is not quantized", hint="targets take models with integer inputs"
         )
-    limits = np.iinfo(type_.dtype.numpy)
+    limits = np.iinfo(str(type_.dtype.numpy))
     shape = (frames, *type_.static_shape)
-    return random.integers(limits.min, limits.max, shape, type_.dtype.numpy, endpoint=True)
+    codes = random.integers(limits.min, limits.max, shape, np.int64, endpoint=True)
+    return codes.astype(type_.dtype.numpy)
 
 
 def given_inputs(graph: Graph, vectors: Mapping[str, Array], count: int | None) -> Golden:
@@ -142,7 +146,7 @@ def emit(
     *,
     options: Any = None,  # noqa: ANN401 - the target's own class
     golden: Golden | None = None,
-    source_sha256: str = "",
+    source_sha256: str | None = None,
     force: bool = False,
 ) -> Emission:
     """Write everything that ``target`` makes of ``module`` to ``folder``, and return it.
@@ -153,7 +157,7 @@ def emit(
         folder: Appears by one rename, complete, or not at all.
         options: Instance of ``target.options``; None for the defaults.
         golden: Vectors stored beside the result; None for random inputs.
-        source_sha256: Hash of the model file, recorded in the manifest.
+        source_sha256: Hash of the model file, recorded in the manifest; None for a graph made by hand.
         force: Replace a folder that rlx made before.
 
     Raises:
@@ -163,13 +167,24 @@ def emit(
     lowered = lower(module, target)
     golden = golden or reference_outputs(module.graph, random_inputs(module.graph))
     emission = target.emit(lowered.module, options)
-    write_folder(
-        folder,
-        {**emission.files, **golden.files()},
+    producer = Producer(
+        rlx_version=__version__,
         target=target.name,
         input_sha256=source_sha256,
-        options={k: v for k, v in asdict(options).items() if v is not None},
-        model_hash=structural_hash(module.graph),
-        force=force,
+        options={k: _json_value(v) for k, v in asdict(options).items() if v is not None},
+        facts={"model_hash": structural_hash(module.graph), **emission.facts},
     )
+    files = {**emission.files, **golden.files()}
+    write_folder(folder, files, producer=producer, force=force)
     return emission
+
+
+def _json_value(value: object) -> object:
+    """Return an option as JSON can hold it."""
+    if isinstance(value, Mapping):
+        return {str(k): _json_value(v) for k, v in value.items()}
+    if isinstance(value, tuple | list):
+        return [_json_value(v) for v in value]
+    if isinstance(value, Enum):
+        return value.value
+    return value

@@ -21,11 +21,15 @@ class Emission:
 
     Attributes:
         files: Content of each file by relative path with forward slashes.
-        report: What is known without running it, ready for JSON: layers, bytes, cycles.
+        report: What is known without running it, ready for JSON: ``layers`` (a list of rows with
+            the same keys) and totals.
+        facts: Entries for the manifest, as JSON values: what the target's verifier must know, such
+            as the prefix of its identifiers.
     """
 
     files: Mapping[str, str | bytes]
     report: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Target(Protocol):
@@ -46,6 +50,10 @@ class Target(Protocol):
 
     def knows(self, op: type[Op]) -> bool:
         """Whether ``op`` is lowered, or refused with a reason."""
+        ...
+
+    def reason(self, op: type[Op]) -> str | None:
+        """Return why ``op`` cannot be lowered at all, or None if it can."""
         ...
 
     def refusal(self, node: Node) -> str | None:

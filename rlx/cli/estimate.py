@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     model: Path,
     target: str,
     as_json: bool,

@@ -84,4 +84,5 @@ def _summary(graph: Graph, golden: Golden) -> list[dict[str, Any]]:
 def _write(path: Path, graph: Graph, golden: Golden) -> None:
     """Write the outputs by name."""
     with path.open("wb") as stream:
-        np.savez(stream, **dict(zip(graph.output_names, golden.outputs, strict=True)))
+        named: dict[str, Any] = dict(zip(graph.output_names, golden.outputs, strict=True))
+        np.savez(stream, **named)
