@@ -1,0 +1,109 @@
+"""Find the reader of a model file: by its first bytes, then by the end of its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from rlx.errors import FrontendError, UsageError
+from rlx.frontends.limits import DEFAULT_LIMITS, Limits
+from rlx.frontends.reading import read_start
+from rlx.frontends.text import printable, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.ir.module import GraphModule
+
+_START = 16
+
+
+class Frontend(Protocol):
+    """What an entry point of the group ``rlx.frontends`` must be."""
+
+    @property
+    def name(self) -> str:
+        """Name of the format, for ``format=`` and messages."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Ends of file names, with the dot, in lower case."""
+
+    def claims(self, start: bytes) -> bool:
+        """Return whether a file that begins with ``start`` (up to 16 bytes) is of this format."""
+
+    def load(self, path: Path, limits: Limits) -> GraphModule:
+        """Import a file; raises only errors of ``rlx.errors``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _BuiltIn:
+    """A reader of this package, imported when it is first used."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    claims: Callable[[bytes], bool]
+    load: Callable[[Path, Limits], GraphModule]
+
+
+def _load_tflite(path: Path, limits: Limits) -> GraphModule:
+    from rlx.frontends import tflite
+
+    return tflite.load(path, limits=limits)
+
+
+_BUILT_IN: tuple[Frontend, ...] = (
+    _BuiltIn("tflite", (".tflite", ".lite"), lambda s: s[4:8] == b"TFL3", _load_tflite),
+)
+
+
+def formats() -> tuple[str, ...]:
+    """Return the names of the formats that can be read, plugins included."""
+    return tuple(f.name for f in _frontends())
+
+
+def load(path: str | Path, format: str = "auto", *, limits: Limits = DEFAULT_LIMITS) -> GraphModule:
+    """Import a model file.
+
+    Args:
+        path: The file.
+        format: Name of its format, or ``auto`` to look at its first bytes and its name.
+        limits: How large a model to accept.
+
+    Raises:
+        UsageError: The file cannot be read, or ``format`` is unknown.
+        FrontendError: The file is malformed, over a limit, or of no known format.
+        UnsupportedOpError: It holds what rlx does not import.
+    """
+    path = Path(path)
+    return _find(path, format).load(path, limits)
+
+
+def _frontends() -> tuple[Frontend, ...]:
+    """Return the readers of this package, then those of plugins by name."""
+    plugins = sorted(entry_points(group="rlx.frontends"), key=lambda e: e.name)
+    return (*_BUILT_IN, *(e.load() for e in plugins))
+
+
+def _find(path: Path, format_: str) -> Frontend:
+    known = _frontends()
+    names = ", ".join(f.name for f in known)
+    if format_ != "auto":
+        for frontend in known:
+            if frontend.name == format_:
+                return frontend
+        raise UsageError(f"no format is called {format_!r}", hint=f"formats: {names}")
+    start = read_start(path, _START)
+    for frontend in known:
+        if frontend.claims(start):
+            return frontend
+    for frontend in known:
+        if path.suffix.lower() in frontend.suffixes:
+            return frontend
+    raise FrontendError(
+        "neither the first bytes nor the name tell a format that rlx reads",
+        where=shorten(printable(path.name)),
+        hint=f"formats: {names}",
+    )

@@ -1,0 +1,197 @@
+"""Import TFLite models: int8 operators become the ``q.*`` ops with TFLite Micro's arithmetic."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rlx.errors import ShapeError, UnsupportedOpError
+from rlx.frontends.limits import DEFAULT_LIMITS, Limits
+from rlx.frontends.reading import read_bytes
+from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
+from rlx.frontends.text import printable, shorten
+from rlx.frontends.tflite_file import Model, Operator, Tensor, parse
+from rlx.frontends.tflite_ops import IMPORTERS, Call
+from rlx.frontends.tflite_ops.call import DTYPES, Scope, codes_of, type_hint
+from rlx.frontends.tflite_schema import TensorType
+from rlx.ir import DType, Graph, Origin
+from rlx.ir import TensorType as Type
+from rlx.ir.module import GraphModule, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rlx.ir import Value
+
+_LISTED = 40
+
+
+def load(
+    source: str | Path | bytes, *, name: str = "model.tflite", limits: Limits = DEFAULT_LIMITS
+) -> GraphModule:
+    """Import an int8 model.
+
+    The graph computes what TensorFlow Lite Micro computes, to the last bit. Inputs and outputs
+    keep the model's order, shapes, types and quantization.
+
+    Args:
+        source: A file, or the bytes of one.
+        name: What messages and provenance call the file if bytes are given.
+        limits: How large a model to accept.
+
+    Raises:
+        UsageError: The file cannot be read.
+        FrontendError: It is malformed or over a limit.
+        UnsupportedOpError: It holds operators or element types that rlx does not import; all of
+            them are listed.
+    """
+    if isinstance(source, bytes):
+        data = source
+    else:
+        data, name = read_bytes(Path(source), limits), Path(source).name
+    model = parse(data, name, limits)
+    return GraphModule(build(model), Stage.MIR)
+
+
+def build(model: Model) -> Graph:
+    """Make the graph of a checked model.
+
+    Raises:
+        FrontendError: Operators and tensors do not fit together.
+        UnsupportedOpError: The model holds what rlx does not import.
+    """
+    _refuse_by_kind(model)
+    graph = Graph(printable(model.source).removesuffix(".tflite") or "model")
+    scope = Scope(model, graph, {})
+    try:
+        _add_inputs(scope)
+        _add_operators(scope)
+        outputs = [_output(scope, place) for place in range(len(model.outputs))]
+    except RefusedError as error:
+        raise error.public(model.source) from None
+    names = _distinct(_named(model.tensors[i], "output", p) for p, i in enumerate(model.outputs))
+    graph.output(*outputs, names=names)
+    return graph
+
+
+def _refuse_by_kind(model: Model) -> None:
+    """Refuse a model none of whose operators makes int8 codes, with one reason for all."""
+    made = [model.tensors[i] for o in model.operators for i in o.outputs]
+    if not made or any(t.type is TensorType.INT8 for t in made):
+        return
+    kind = made[0].type
+    hybrid = kind is TensorType.FLOAT32 and any(
+        t.type is TensorType.INT8 for t in model.tensors if t.data is not None
+    )
+    what = "float32 with int8 weights (dynamic range)" if hybrid else kind.name.lower()
+    raise UnsupportedOpError(
+        f"the model computes in {what}; rlx imports models that compute in int8",
+        where=model.source,
+        hint=type_hint(kind),
+    )
+
+
+def _add_inputs(scope: Scope) -> None:
+    model = scope.model
+    tensors = [model.tensors[i] for i in model.inputs]
+    names = _distinct(_named(t, "input", p) for p, t in enumerate(tensors))
+    for place, (tensor, name) in enumerate(zip(tensors, names, strict=True)):
+        origin = Origin(model.source, f"input {place}")
+        try:
+            type_ = _input_type(tensor)
+        except RefusedError as error:
+            raise error.inside(f"graph input {place}") from None
+        scope.values[tensor.index] = scope.graph.input(name, type_, origin=origin)
+
+
+def _input_type(tensor: Tensor) -> Type:
+    """Return the type of a graph input; other types are refused by the operator that reads it."""
+    if tensor.type is TensorType.INT8:
+        return Type(tensor.shape, DType.I8, codes_of(tensor).params)
+    if tensor.type not in DTYPES:
+        raise UnsupportedError(f"{tensor.label} is {tensor.described}, want int8")
+    return Type(tensor.shape, DTYPES[tensor.type])
+
+
+def _add_operators(scope: Scope) -> None:
+    """Import every operator; gather those that are not supported and name them together."""
+    refused: list[tuple[Operator, UnsupportedError]] = []
+    for operator in scope.model.operators:
+        call = Call(scope, operator)
+        try:
+            _import(call)
+        except UnsupportedError as error:
+            refused.append((operator, error))
+            _add_placeholders(call)
+        except MalformedError as error:
+            raise error.inside(operator.label) from None
+    if refused:
+        raise _unsupported(scope.model, refused)
+
+
+def _import(call: Call) -> None:
+    importer = IMPORTERS.get(call.operator.name)
+    if importer is None:
+        raise UnsupportedError("rlx has no such operator")
+    try:
+        importer(call)
+    except ShapeError as error:
+        raise MalformedError(error.message) from None
+
+
+def _add_placeholders(call: Call) -> None:
+    """Give a refused operator outputs, so that those behind it can be looked at as well."""
+    for tensor in call.outputs:
+        quant = None
+        if tensor.type is TensorType.INT8 and tensor.quantization is not None:
+            quant = codes_of(tensor).params if tensor.quantization.per_tensor else None
+        type_ = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), quant)
+        call.scope.values[tensor.index] = call.scope.graph.input("", type_)
+
+
+def _unsupported(
+    model: Model, refused: list[tuple[Operator, UnsupportedError]]
+) -> UnsupportedOpError:
+    """Return the one error that lists everything that is not supported."""
+    lines = [
+        f"{len(refused)} of {len(model.operators)} operators are not supported",
+        *(line for entry in refused[:_LISTED] for line in _explain(model, *entry)),
+    ]
+    if len(refused) > _LISTED:
+        lines.append(f"  and {len(refused) - _LISTED} more")
+    return UnsupportedOpError(
+        "\n".join(lines),
+        where=model.source,
+        hint=f"rlx imports {', '.join(sorted(IMPORTERS))}",
+    )
+
+
+def _explain(model: Model, operator: Operator, error: UnsupportedError) -> Iterable[str]:
+    inputs = ", ".join(model.tensors[i].described for i in operator.inputs[:8] if i != -1)
+    outputs = ", ".join(model.tensors[i].described for i in operator.outputs[:8])
+    label = shorten(model.tensors[operator.outputs[0]].name)
+    yield f"  {operator.label} '{label}' ({inputs} -> {outputs})"
+    yield f"    why  {error.message}"
+    if error.hint:
+        yield f"    try  {error.hint}"
+
+
+def _output(scope: Scope, place: int) -> Value:
+    tensor = scope.model.tensors[scope.model.outputs[place]]
+    if tensor.data is not None:
+        raise MalformedError(f"graph output {place} is {tensor.label}, which is a constant")
+    return scope.values[tensor.index]
+
+
+def _named(tensor: Tensor, what: str, place: int) -> str:
+    return tensor.name or f"{what}_{place}"
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Return names with a number added to those that occurred before: values are bound by name."""
+    found: list[str] = []
+    for name in names:
+        candidates = itertools.chain([name], (f"{name}_{n}" for n in itertools.count(2)))
+        found.append(next(c for c in candidates if c not in found))
+    return found

@@ -1,0 +1,166 @@
+"""Checks of a TFLite graph that go beyond the range of single numbers.
+
+Each check walks lists once: no recursion, no allocation that depends on a claimed size.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
+from rlx.frontends.tflite_schema import CODE_RANGE, ELEMENT_BITS
+
+if TYPE_CHECKING:
+    from rlx.frontends.limits import Limits
+    from rlx.frontends.tflite_file import Model, Operator, Quantization, Tensor
+
+
+def check(model: Model, limits: Limits) -> None:
+    """Check a model whose indices are known to be in range.
+
+    Raises:
+        MalformedError: The graph contradicts itself or is over a limit.
+        UnsupportedError: It holds what rlx does not read.
+    """
+    for tensor in model.tensors:
+        try:
+            _check_shape(tensor, limits)
+            _check_data(tensor)
+            _check_quantization(tensor)
+        except RefusedError as error:
+            raise error.inside(tensor.label) from None
+    _check_constants(model, limits)
+    _check_order(model)
+
+
+def _check_shape(tensor: Tensor, limits: Limits) -> None:
+    shape = list(tensor.shape)
+    if len(shape) > limits.rank:
+        raise MalformedError(f"has {len(shape)} dimensions; the limit is {limits.rank}")
+    if -1 in shape:
+        raise UnsupportedError(
+            f"has the shape {shape}: -1 is only known at run time",
+            hint="convert with fixed input shapes",
+        )
+    if any(d < 1 for d in shape):
+        raise MalformedError(f"has the shape {shape}, want dimensions from 1")
+    if any(d > limits.dimension for d in shape):
+        raise MalformedError(f"has the shape {shape}; the limit is {limits.dimension} a dimension")
+    if math.prod(shape) > limits.elements:
+        raise MalformedError(
+            f"has the shape {shape}, {math.prod(shape)} elements; the limit is {limits.elements}"
+        )
+
+
+def _check_data(tensor: Tensor) -> None:
+    if tensor.type not in ELEMENT_BITS:
+        raise UnsupportedError(
+            f"holds elements of type {tensor.type.name}", hint="convert to tensors of numbers"
+        )
+    wanted = (math.prod(tensor.shape) * ELEMENT_BITS[tensor.type] + 7) // 8
+    if tensor.data is not None and len(tensor.data) != wanted:
+        raise MalformedError(
+            f"is {tensor.described}, which takes {wanted} bytes, "
+            f"but buffer {tensor.buffer} has {len(tensor.data)}"
+        )
+
+
+def _check_quantization(tensor: Tensor) -> None:
+    """Check scales and zero points of integer tensors; on others they mean nothing."""
+    quantization = tensor.quantization
+    if quantization is None or tensor.type not in CODE_RANGE:
+        return
+    bad = ~(np.isfinite(quantization.scale) & (quantization.scale > 0))
+    if bad.any():
+        channel = int(bad.argmax())
+        raise MalformedError(
+            f"has the scale {float(quantization.scale[channel])!r} (number {channel}), "
+            "want a finite number above 0"
+        )
+    low, high = CODE_RANGE[tensor.type]
+    bad = (quantization.zero_point < low) | (quantization.zero_point > high)
+    if bad.any():
+        point = int(quantization.zero_point[bad.argmax()])
+        raise MalformedError(f"has the zero point {point}, want {low} to {high}")
+    _check_axis(tensor, quantization)
+
+
+def _check_axis(tensor: Tensor, quantization: Quantization) -> None:
+    if quantization.per_tensor:
+        return
+    axis, count = quantization.axis, len(quantization.scale)
+    if not 0 <= axis < len(tensor.shape):
+        raise MalformedError(
+            f"is quantized along axis {axis}, but has {len(tensor.shape)} dimensions"
+        )
+    if tensor.shape[axis] != count:
+        raise MalformedError(
+            f"has {count} scales along axis {axis}, which has {tensor.shape[axis]} indices"
+        )
+
+
+def _check_constants(model: Model, limits: Limits) -> None:
+    total = sum(len(t.data) for t in model.tensors if t.data is not None)
+    if total > limits.constant_bytes:
+        raise MalformedError(
+            f"the constants take {total} bytes together; the limit is {limits.constant_bytes}"
+        )
+
+
+def _check_order(model: Model) -> None:
+    """Check that every tensor is written once, before it is read (so there is no cycle)."""
+    _check_inputs(model)
+    defined = {t.index for t in model.tensors if t.data is not None} | set(model.inputs)
+    writers = {output: o for o in model.operators for output in o.outputs}
+    for operator in model.operators:
+        try:
+            _check_operator(model, operator, defined, writers)
+        except RefusedError as error:
+            raise error.inside(operator.label) from None
+        defined.update(operator.outputs)
+    if not model.outputs:
+        raise MalformedError("the graph has no outputs")
+    for place, output in enumerate(model.outputs):
+        if output not in defined:
+            raise MalformedError(
+                f"graph output {place} is {model.tensors[output].label}, which nothing writes"
+            )
+
+
+def _check_inputs(model: Model) -> None:
+    if not model.inputs:
+        raise MalformedError("the graph has no inputs")
+    if len(set(model.inputs)) != len(model.inputs):
+        raise MalformedError("a tensor is listed twice among the graph inputs")
+    for place, index in enumerate(model.inputs):
+        tensor = model.tensors[index]
+        if tensor.data is not None:
+            raise MalformedError(f"graph input {place} is {tensor.label}, which is a constant")
+
+
+def _check_operator(
+    model: Model, operator: Operator, defined: set[int], writers: dict[int, Operator]
+) -> None:
+    for place, index in enumerate(operator.inputs):
+        if index == -1 or index in defined:
+            continue
+        label, writer = model.tensors[index].label, writers.get(index)
+        if writer is None:
+            raise MalformedError(f"input {place} is {label}, which nothing writes")
+        raise MalformedError(
+            f"input {place} is {label}, which is written by {writer.label}: "
+            "a cycle, or operators out of order"
+        )
+    if not operator.outputs:
+        raise MalformedError("has no outputs")
+    if len(set(operator.outputs)) != len(operator.outputs):
+        raise MalformedError("writes a tensor twice")
+    for place, index in enumerate(operator.outputs):
+        if index in defined:
+            raise MalformedError(
+                f"output {place} is {model.tensors[index].label}, "
+                "which is an input, a constant or written before"
+            )

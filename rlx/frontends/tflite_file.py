@@ -1,0 +1,328 @@
+"""A TFLite file as plain, checked structures. Nothing later goes back to the bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from rlx.errors import FrontendError
+from rlx.frontends import tflite_schema as schema
+from rlx.frontends.flatbuffer import Reader, Record, defaults
+from rlx.frontends.limits import DEFAULT_LIMITS, Limits
+from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
+from rlx.frontends.text import printable, shorten
+from rlx.frontends.tflite_check import check
+from rlx.frontends.tflite_schema import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Quantization:
+    """What the codes of a tensor stand for: ``real = scale * (code - zero_point)``.
+
+    Attributes:
+        scale: float32, one for the tensor or one for each index of ``axis``.
+        zero_point: int64, as many as scales.
+        axis: The axis that the scales belong to (no meaning for a single scale).
+    """
+
+    scale: npt.NDArray[np.float32]
+    zero_point: npt.NDArray[np.int64]
+    axis: int
+
+    @property
+    def per_tensor(self) -> bool:
+        """Whether there is one scale for the whole tensor."""
+        return len(self.scale) == 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tensor:
+    """A tensor of the graph.
+
+    Attributes:
+        index: Number in the file.
+        name: Name, unprintable characters replaced.
+        shape: Dimensions.
+        type: Element type.
+        quantization: Scales and zero points, None if there are none.
+        data: Bytes of a constant (a view of the file), None for a computed tensor.
+        buffer: Number of the buffer that holds the data; tensors may share one.
+    """
+
+    index: int
+    name: str
+    shape: tuple[int, ...]
+    type: TensorType
+    quantization: Quantization | None = None
+    data: npt.NDArray[np.uint8] | None = None
+    buffer: int = 0
+
+    @property
+    def label(self) -> str:
+        """How messages call the tensor."""
+        return (
+            f"tensor {self.index} '{shorten(self.name)}'" if self.name else f"tensor {self.index}"
+        )
+
+    @property
+    def described(self) -> str:
+        """Element type and shape, as messages print them."""
+        return f"{self.type.name.lower()}[{', '.join(map(str, self.shape))}]"
+
+    def array(self) -> npt.NDArray[Any]:
+        """Return a constant's elements; element types without a NumPy type are not asked for."""
+        if self.data is None:
+            raise AssertionError(f"{self.label} is not a constant")
+        return self.data.view(_NUMPY[self.type]).reshape(self.shape)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Operator:
+    """An operator of the graph.
+
+    Attributes:
+        index: Number in the file, which is the order of execution.
+        name: Name of the builtin operator, or ``CUSTOM 'name'``.
+        version: Version of its definition.
+        inputs: Tensor numbers; -1 stands for an optional input that is absent.
+        outputs: Tensor numbers.
+        options: Its options by the schema's names, ranges checked.
+    """
+
+    index: int
+    name: str
+    version: int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """How messages call the operator."""
+        return f"operator {self.index} {self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Model:
+    """The one graph of a file.
+
+    Attributes:
+        source: Name of the file, without folders.
+        name: Name of the graph.
+        tensors: All tensors.
+        operators: All operators, in the order of execution.
+        inputs: Tensor numbers of the graph's inputs.
+        outputs: Tensor numbers of the graph's outputs.
+    """
+
+    source: str
+    name: str
+    tensors: tuple[Tensor, ...]
+    operators: tuple[Operator, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+def parse(data: bytes | memoryview, source: str, limits: Limits = DEFAULT_LIMITS) -> Model:
+    """Read a file into structures and check every index, size and number in it.
+
+    Args:
+        data: The file.
+        source: Its name, for messages.
+        limits: How much to accept.
+
+    Raises:
+        FrontendError: The file is malformed or over a limit.
+        UnsupportedOpError: It is well formed but of a kind that rlx does not read.
+    """
+    source = shorten(printable(source))
+    if len(data) > limits.file_bytes:
+        raise FrontendError(
+            f"the file has {len(data)} bytes; the limit is {limits.file_bytes}", where=source
+        )
+    try:
+        root = Reader(data, limits).root(schema.MODEL, schema.IDENTIFIER)
+        model = _model(root, source)
+        check(model, limits)
+    except RefusedError as error:
+        raise error.public(source) from None
+    return model
+
+
+def _model(root: Record, source: str) -> Model:
+    """Gather the structures; every number that indexes a list is checked here."""
+    version = root.integer("version")
+    if version != schema.VERSION:
+        raise MalformedError(f"the schema version is {version}, want {schema.VERSION}")
+    graphs = root.records("subgraphs")
+    if not graphs:
+        raise MalformedError("there is no subgraph")
+    if len(graphs) > 1:
+        raise UnsupportedError(
+            f"there are {len(graphs)} subgraphs (control flow or several signatures), want 1",
+            hint="convert one signature without IF, WHILE or CALL_ONCE",
+        )
+    graph, buffers = graphs[0], root.records("buffers")
+    codes = root.records("operator_codes")
+    tensors = _each("tensor", graph.records("tensors"), lambda i, t: _tensor(i, t, buffers))
+    return Model(
+        source=source,
+        name=printable(graph.text("name")),
+        tensors=tensors,
+        operators=_each(
+            "operator",
+            graph.records("operators"),
+            lambda i, o: _operator(i, o, codes, len(tensors)),
+        ),
+        inputs=_references("graph input", graph.integers("inputs"), len(tensors)),
+        outputs=_references("graph output", graph.integers("outputs"), len(tensors)),
+    )
+
+
+def _each(what: str, records: Sequence[Record], make: Callable[[int, Record], T]) -> tuple[T, ...]:
+    """Return ``make(index, record)`` for all records; a refusal names the record."""
+    found = []
+    for index, record in enumerate(records):
+        try:
+            found.append(make(index, record))
+        except RefusedError as error:
+            raise error.inside(f"{what} {index}") from None
+    return tuple(found)
+
+
+def _references(
+    what: str, indices: tuple[int, ...], count: int, *, optional: bool = False
+) -> tuple[int, ...]:
+    """Check that each index names one of ``count`` tensors (or, if ``optional``, is -1)."""
+    for place, index in enumerate(indices):
+        if not (0 <= index < count or (optional and index == -1)):
+            raise MalformedError(f"{what} {place} is tensor {index}, but there are {count} tensors")
+    return indices
+
+
+def _tensor(index: int, record: Record, buffers: Sequence[Record]) -> Tensor:
+    number = record.integer("buffer")
+    # Writers that emit no buffers at all leave 0 here, which means "no data" by convention.
+    if number >= len(buffers) and number:
+        raise MalformedError(f"refers to buffer {number}, but there are {len(buffers)} buffers")
+    name = printable(record.text("name"))
+    _refuse_exotic(record)
+    return Tensor(
+        index=index,
+        name=name,
+        shape=record.integers("shape"),
+        type=TensorType(record.integer("type")),
+        quantization=_quantization(record.record("quantization")),
+        data=_data(number, buffers[number]) if number < len(buffers) else None,
+        buffer=number,
+    )
+
+
+def _refuse_exotic(record: Record) -> None:
+    """Refuse what changes the meaning of a tensor in ways that rlx does not model."""
+    if record.flag("is_variable"):
+        raise UnsupportedError(
+            "is a variable (state that outlives a run)",
+            hint="make the state an input and an output of the model",
+        )
+    if record.flag("sparsity"):
+        raise UnsupportedError("is stored in a sparse format", hint="convert without sparsity")
+    if record.flag("variant_tensors"):
+        raise UnsupportedError("is a list of tensors", hint="convert without TensorList ops")
+    if record.integer("external_buffer"):
+        raise UnsupportedError("keeps its data in another file", hint="convert into one file")
+
+
+def _data(number: int, buffer: Record) -> npt.NDArray[np.uint8] | None:
+    """Return the bytes of a constant, or None if the buffer is empty."""
+    if buffer.integer("offset") > 1 or buffer.integer("size") > 1:
+        raise UnsupportedError(
+            f"buffer {number} lies outside of the flatbuffer (files over 2 GiB do that)",
+            hint="convert without the option for large models",
+        )
+    data = buffer.array("data")
+    return data if len(data) else None
+
+
+def _quantization(record: Record | None) -> Quantization | None:
+    if record is None or not len(record.array("scale")):
+        return None
+    if record.flag("details"):
+        raise UnsupportedError("is quantized by a custom scheme", hint="use scale and zero point")
+    scale, points = record.array("scale"), record.array("zero_point")
+    if len(points) == 1:
+        # Writers may store one zero point for all channels; TFLite Micro reads it so.
+        points = np.broadcast_to(points, scale.shape)
+    if len(points) != len(scale):
+        raise MalformedError(f"has {len(scale)} scales but {len(points)} zero points")
+    return Quantization(scale=scale, zero_point=points, axis=record.integer("axis"))
+
+
+def _operator(index: int, record: Record, codes: Sequence[Record], tensors: int) -> Operator:
+    number = record.integer("opcode_index")
+    if number >= len(codes):
+        raise MalformedError(f"refers to operator code {number}, but there are {len(codes)}")
+    code = codes[number]
+    name = _operator_name(code)
+    inputs = _references("input", record.integers("inputs"), tensors, optional=True)
+    outputs = _references("output", record.integers("outputs"), tensors)
+    return Operator(
+        index=index,
+        name=name,
+        version=code.integer("version"),
+        inputs=inputs,
+        outputs=outputs,
+        options=_options(name, record),
+    )
+
+
+def _operator_name(code: Record) -> str:
+    """Return the operator's name. Old writers know the first of the two fields only."""
+    number = max(code.integer("builtin_code"), code.integer("deprecated_builtin_code"))
+    if number < 0:
+        raise MalformedError(f"has the operator code {number}, want at least 0")
+    if number >= len(schema.OPERATOR_NAMES):
+        return f"UNKNOWN_{number}"
+    name = schema.OPERATOR_NAMES[number]
+    if name != "CUSTOM":
+        return name
+    return f"CUSTOM '{shorten(printable(code.text('custom_code')))}'"
+
+
+def _options(name: str, record: Record) -> Mapping[str, Any]:
+    """Return the options of an operator that rlx knows; others have none."""
+    if name not in schema.OPTIONS_OF:
+        return {}
+    wanted, found = schema.OPTIONS_OF[name], record.integer("options_type")
+    table = schema.OPTIONS[wanted]
+    if found == 0:
+        return defaults(table).values
+    if found != wanted:
+        other = schema.OPTIONS.get(found)
+        raise MalformedError(
+            f"is {name} but carries {other.name if other else f'options of type {found}'}, "
+            f"want {table.name}"
+        )
+    options = record.record("options")
+    if options is None:
+        raise AssertionError(f"{table.name} was not read")
+    return options.values
+
+
+_NUMPY: Mapping[TensorType, np.dtype[Any]] = {
+    TensorType.FLOAT32: np.dtype("<f4"),
+    TensorType.INT32: np.dtype("<i4"),
+    TensorType.INT64: np.dtype("<i8"),
+    TensorType.INT16: np.dtype("<i2"),
+    TensorType.INT8: np.dtype("i1"),
+    TensorType.UINT8: np.dtype("u1"),
+}

@@ -1,0 +1,81 @@
+"""Convolutions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.frontends.refusal import MalformedError
+from rlx.frontends.tflite_ops.call import importer
+from rlx.frontends.tflite_ops.parts import (
+    activation_bounds,
+    bias_array,
+    bias_constant,
+    check_accumulator,
+    rescale_of,
+    weight_constant,
+    weight_scales,
+    weights,
+    window,
+)
+from rlx.ops.q import QConv2d
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rlx.frontends.tflite_file import Tensor
+    from rlx.frontends.tflite_ops.call import Call
+
+
+@importer("CONV_2D")
+def import_conv(call: Call) -> None:
+    """``CONV_2D`` with weights OHWI; fewer input channels in the weights mean groups."""
+    call.arity(2, 3)
+    tensor, array = weights(call, 1, rank=4, axis=0)
+    channels, inner = _channels(call), array.shape[3]
+    if channels % inner:
+        raise MalformedError(
+            f"{tensor.label} is {tensor.described}, but the input has {channels} channels"
+        )
+    _convolve(call, tensor, array, groups=channels // inner)
+
+
+@importer("DEPTHWISE_CONV_2D")
+def import_depthwise(call: Call) -> None:
+    """``DEPTHWISE_CONV_2D`` with weights 1HWO, the multiplier's channels of an input adjacent."""
+    call.arity(2, 3)
+    tensor, array = weights(call, 1, rank=4, axis=3)
+    channels, multiplier = _channels(call), call.options["depth_multiplier"]
+    if array.shape[0] != 1 or array.shape[3] != channels * multiplier:
+        raise MalformedError(
+            f"{tensor.label} is {tensor.described}, want 1 in front and "
+            f"{channels} channels x {multiplier} behind"
+        )
+    ohwi = np.ascontiguousarray(array.transpose(3, 1, 2, 0))
+    _convolve(call, tensor, ohwi, groups=channels)
+
+
+def _channels(call: Call) -> int:
+    image = call.input(0)
+    if len(image.shape) != 4:
+        raise MalformedError(f"{image.label} is {image.described}, want 4 dimensions")
+    return image.shape[3]
+
+
+def _convolve(call: Call, tensor: Tensor, array: npt.NDArray[np.int8], groups: int) -> None:
+    """Append a convolution with weights OHWI."""
+    x, codes, result = call.value(0), call.codes(0), call.result_codes
+    bias = bias_array(call, 2, array.shape[0])
+    check_accumulator(array, bias, codes.zero_point)
+    low, high = activation_bounds(call, result)
+    op = QConv2d(
+        window=window(call, call.input(0), (array.shape[1], array.shape[2])),
+        groups=groups,
+        x_zero_point=codes.zero_point,
+        rescale=rescale_of(*(codes.real * s / result.real for s in weight_scales(tensor))),
+        zero_point=result.zero_point,
+        low=low,
+        high=high,
+    )
+    call.finish(op, x, weight_constant(call, tensor, array), bias_constant(call, 2, bias))

@@ -1,0 +1,156 @@
+"""What several importers need: weights, biases, activation ranges, window geometry."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.tflite_ops.call import require_type
+from rlx.frontends.tflite_schema import Activation, Padding, TensorType
+from rlx.ir import QuantParams
+from rlx.numerics.fixed_point import INT32_MAX, INT32_MIN, Rescale
+from rlx.ops.q import Window
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rlx.frontends.tflite_file import Tensor
+    from rlx.frontends.tflite_ops.call import Call, Codes
+    from rlx.ir import Value
+
+Bounds = tuple[int, int]
+
+
+def rescale_of(*reals: float) -> Rescale:
+    """Return the fixed-point form of factors that come from a file's scales."""
+    if not all(math.isfinite(r) for r in reals):
+        raise MalformedError("the scales are so far apart that their ratio is not finite")
+    return Rescale.of(*reals)
+
+
+def activation_bounds(call: Call, codes: Codes) -> Bounds:
+    """Return the codes that a fused activation lets through.
+
+    Source: tflite-micro ``CalculateActivationRangeQuantized``.
+    """
+    activation = Activation(call.options["activation"])
+    if activation not in _REAL_BOUNDS:
+        raise UnsupportedError(f"has the fused activation {activation.name}")
+    low, high = _REAL_BOUNDS[activation]
+    return (
+        -128 if low is None else max(-128, quantized(low, codes)),
+        127 if high is None else min(127, quantized(high, codes)),
+    )
+
+
+_REAL_BOUNDS: dict[Activation, tuple[float | None, float | None]] = {
+    Activation.NONE: (None, None),
+    Activation.RELU: (0.0, None),
+    Activation.RELU6: (0.0, 6.0),
+    Activation.RELU_N1_TO_1: (-1.0, 1.0),
+}
+
+
+def quantized(real: float, codes: Codes) -> int:
+    """Return the code nearest to a real number, in float32, halves away from zero."""
+    with np.errstate(over="ignore"):
+        ratio = float(np.float32(real) / codes.scale)
+    if not abs(ratio) <= INT32_MAX:
+        raise MalformedError(f"the scale {codes.real!r} is too small for the activation's range")
+    return codes.zero_point + math.floor(abs(ratio) + 0.5) * (1 if ratio >= 0 else -1)
+
+
+def window(call: Call, image: Tensor, kernel: tuple[int, int]) -> Window:
+    """Return the window of a convolution or pool with SAME or VALID made explicit."""
+    options = call.options
+    if len(image.shape) != 4:
+        raise MalformedError(f"{image.label} is {image.described}, want 4 dimensions")
+    stride = (options["stride_h"], options["stride_w"])
+    dilation = (options.get("dilation_h", 1), options.get("dilation_w", 1))
+    if options["padding"] == Padding.SAME:
+        return Window.same(image.shape[1:3], kernel, stride, dilation)
+    return Window(kernel, stride, dilation)
+
+
+def weights(call: Call, place: int, rank: int, axis: int) -> tuple[Tensor, npt.NDArray[np.int8]]:
+    """Return constant int8 weights; scales, if several, must run along ``axis``."""
+    tensor = call.constant(place)
+    require_type(tensor, TensorType.INT8)
+    if len(tensor.shape) != rank:
+        raise MalformedError(f"{tensor.label} is {tensor.described}, want {rank} dimensions")
+    quantization = tensor.quantization
+    if quantization is None:
+        raise MalformedError(f"{tensor.label} is {tensor.described} without scales")
+    if not quantization.per_tensor and quantization.axis != axis:
+        raise UnsupportedError(
+            f"{tensor.label} is quantized along axis {quantization.axis}, want {axis}"
+        )
+    if quantization.zero_point.any():
+        raise UnsupportedError(
+            f"{tensor.label} has a zero point other than 0",
+            hint="quantize the weights symmetrically",
+        )
+    return tensor, tensor.array()
+
+
+def weight_scales(tensor: Tensor) -> tuple[float, ...]:
+    """Return the scales of weights in double precision: one, or one for each channel."""
+    if tensor.quantization is None:
+        raise AssertionError("weights() has checked that there are scales")
+    return tuple(float(s) for s in tensor.quantization.scale)
+
+
+def weight_constant(call: Call, tensor: Tensor, array: npt.NDArray[np.int8]) -> Value:
+    """Append weights whose output channels are axis 0 of ``array``."""
+    scales = weight_scales(tensor)
+    axis = None if len(scales) == 1 else 0
+    quant = QuantParams(scales, (0,) * len(scales), axis)
+    return call.scope.constant(tensor, array, quant)
+
+
+def bias_array(call: Call, place: int, channels: int) -> npt.NDArray[np.int32]:
+    """Return a constant int32 bias; zeros if it is absent."""
+    tensor = call.optional(place)
+    if tensor is None:
+        return np.zeros(channels, np.int32)
+    call.constant(place)
+    require_type(tensor, TensorType.INT32)
+    array: npt.NDArray[np.int32] = tensor.array().reshape(-1)
+    if len(array) != channels:
+        raise MalformedError(f"{tensor.label} has {len(array)} biases for {channels} channels")
+    return array
+
+
+def bias_constant(call: Call, place: int, array: npt.NDArray[np.int32]) -> Value:
+    """Append the bias that ``bias_array`` returned."""
+    tensor = call.optional(place)
+    if tensor is None:
+        return call.scope.graph.constant(array, origin=call.origin)
+    return call.scope.constant(tensor, array)
+
+
+def check_accumulator(
+    array: npt.NDArray[np.int8], bias: npt.NDArray[np.int32], zero_point: int
+) -> None:
+    """Refuse weights with which a sum of products could leave int32.
+
+    Args:
+        array: Weights, output channels on axis 0.
+        bias: One bias for each output channel.
+        zero_point: Zero point of the input, whose codes are taken to be any int8.
+    """
+    flat: npt.NDArray[Any] = array.reshape(array.shape[0], -1).astype(np.int64)
+    ends = np.array([-128 - zero_point, 127 - zero_point])
+    positive, negative = np.maximum(flat, 0).sum(axis=1), np.minimum(flat, 0).sum(axis=1)
+    # Padding leaves products out, so 0 is always among the possible values of each.
+    highest = bias + positive * max(ends[1], 0) + negative * min(ends[0], 0)
+    lowest = bias + positive * min(ends[0], 0) + negative * max(ends[1], 0)
+    if highest.max() > INT32_MAX or lowest.min() < INT32_MIN:
+        raise UnsupportedError(
+            f"the accumulator may reach {max(int(highest.max()), -int(lowest.min()))}, "
+            "which does not fit 32 bits",
+            hint="quantize the layer again; its bias or its weights are out of proportion",
+        )

@@ -1,0 +1,142 @@
+"""Operators that give codes another shape or join them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.tflite_ops.call import codes_of, importer, require_type
+from rlx.frontends.tflite_schema import TensorType
+from rlx.ops.q import QConcat, QPad, QReshape, QTranspose
+
+if TYPE_CHECKING:
+    from rlx.frontends.tflite_ops.call import Call
+
+
+@importer("RESHAPE")
+def import_reshape(call: Call) -> None:
+    """``RESHAPE``; the new shape comes as a constant, as an option or from the output."""
+    call.arity(1, 2)
+    shape = call.output.shape
+    wanted = tuple(int(d) for d in call.options["new_shape"])
+    if call.optional(1) is not None:
+        wanted = call.integers(1)
+    # Old writers leave the single entry 0 for a scalar; without any entry the output decides.
+    if wanted not in ((), (0,)) and not _fits(wanted, shape):
+        raise MalformedError(
+            f"asks for the shape {list(wanted)}, but {call.output.label} is {call.output.described}"
+        )
+    _reshape(call)
+
+
+def _fits(wanted: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Return whether ``shape`` is ``wanted`` with at most one -1 filled in."""
+    pairs = list(zip(wanted, shape, strict=False))
+    return (
+        len(wanted) == len(shape) and wanted.count(-1) <= 1 and all(w in (-1, s) for w, s in pairs)
+    )
+
+
+@importer("SQUEEZE")
+def import_squeeze(call: Call) -> None:
+    """``SQUEEZE``: takes away dimensions of 1."""
+    call.arity(1)
+    given = call.input(0).shape
+    axes = {call.axis(int(a), len(given)) for a in call.options["squeeze_dims"]}
+    if not axes:
+        axes = {a for a, size in enumerate(given) if size == 1}
+    if any(given[a] != 1 for a in axes):
+        raise MalformedError(f"takes away axes {sorted(axes)} of {call.input(0).described}")
+    _reshape_to(call, tuple(d for a, d in enumerate(given) if a not in axes))
+
+
+@importer("EXPAND_DIMS")
+def import_expand_dims(call: Call) -> None:
+    """``EXPAND_DIMS``: puts in a dimension of 1."""
+    call.arity(2)
+    given, axes = call.input(0).shape, call.integers(1)
+    if len(axes) != 1:
+        raise MalformedError(f"has {len(axes)} axes, want 1")
+    axis = call.axis(axes[0], len(given) + 1)
+    _reshape_to(call, (*given[:axis], 1, *given[axis:]))
+
+
+def _reshape_to(call: Call, shape: tuple[int, ...]) -> None:
+    if shape != call.output.shape:
+        raise MalformedError(
+            f"makes the shape {list(shape)}, but {call.output.label} is {call.output.described}"
+        )
+    _reshape(call)
+
+
+def _reshape(call: Call) -> None:
+    call.same_codes()
+    given, wanted = call.input(0), call.output
+    if math.prod(given.shape) != math.prod(wanted.shape):
+        raise MalformedError(f"turns {given.described} into {wanted.described}")
+    call.finish(QReshape(shape=wanted.shape), call.value(0))
+
+
+@importer("TRANSPOSE")
+def import_transpose(call: Call) -> None:
+    """``TRANSPOSE`` with a constant permutation."""
+    call.arity(2)
+    call.same_codes()
+    rank = len(call.input(0).shape)
+    axes = tuple(call.axis(a, rank) for a in call.integers(1))
+    call.finish(QTranspose(axes=axes), call.value(0))
+
+
+@importer("CONCATENATION")
+def import_concatenation(call: Call) -> None:
+    """``CONCATENATION`` of tensors that share scale and zero point."""
+    count = len(call.operator.inputs)
+    call.arity(max(count, 1))
+    if call.options["activation"]:
+        raise UnsupportedError("has a fused activation, which the interpreter refuses too")
+    for place in range(count):
+        call.same_codes(place)
+    axis = call.axis(call.options["axis"], len(call.input(0).shape))
+    call.finish(QConcat(axis=axis), *(call.value(p) for p in range(count)))
+
+
+@importer("PACK")
+def import_pack(call: Call) -> None:
+    """``PACK``: joins along a new axis."""
+    count = len(call.operator.inputs)
+    call.arity(max(count, 1))
+    if count != call.options["values_count"]:
+        raise MalformedError(f"has {count} inputs, but values_count {call.options['values_count']}")
+    shape = call.input(0).shape
+    axis = call.axis(call.options["axis"], len(shape) + 1)
+    parts = []
+    for place in range(count):
+        call.same_codes(place)
+        found = call.input(place)
+        if found.shape != shape:
+            raise MalformedError(f"{found.label} is {found.described}, want the shape {shape}")
+        grown = (*shape[:axis], 1, *shape[axis:])
+        parts.append(call.emit(QReshape(shape=grown), call.value(place)))
+    call.finish(QConcat(axis=axis), *parts)
+
+
+@importer("PAD", "PADV2")
+def import_pad(call: Call) -> None:
+    """``PAD`` and ``PADV2`` with constant widths; the former adds real zeros."""
+    v2 = call.operator.name == "PADV2"
+    call.arity(3 if v2 else 2)
+    codes = call.same_codes()
+    rank, widths = len(call.input(0).shape), call.integers(1)
+    if len(widths) != 2 * rank:
+        raise MalformedError(f"has {len(widths)} widths for {rank} dimensions")
+    if min(widths, default=0) < 0:
+        raise MalformedError(f"has the widths {list(widths)}, want none below 0")
+    value = codes.zero_point
+    if v2:
+        tensor = call.constant(2)
+        require_type(tensor, TensorType.INT8)
+        if math.prod(tensor.shape) != 1 or codes_of(tensor) != codes:
+            raise MalformedError(f"{tensor.label} must be one code of the input's scale")
+        value = int(tensor.array().reshape(-1)[0])
+    call.finish(QPad(before=widths[::2], after=widths[1::2], value=value), call.value(0))

@@ -1,0 +1,87 @@
+"""Functions of one code: tables."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.tflite_ops.call import importer
+from rlx.numerics import activations
+from rlx.ops.q import QTable
+
+if TYPE_CHECKING:
+    from rlx.frontends.tflite_ops.call import Call, Codes
+
+
+@importer("LOGISTIC")
+def import_logistic(call: Call) -> None:
+    """``LOGISTIC``; the result's codes are fixed by the operator."""
+    call.arity(1)
+    codes = _sigmoid_codes(call, 1 / 256, -128)
+    _finish(call, activations.logistic_table(codes.real, codes.zero_point), "logistic")
+
+
+@importer("TANH")
+def import_tanh(call: Call) -> None:
+    """``TANH``; the result's codes are fixed by the operator."""
+    call.arity(1)
+    codes = _sigmoid_codes(call, 1 / 128, 0)
+    _finish(call, activations.tanh_table(codes.real, codes.zero_point), "tanh")
+
+
+def _sigmoid_codes(call: Call, scale: float, zero_point: int) -> Codes:
+    """Return the input's codes after checking those of the result."""
+    codes, result = call.codes(0), call.result_codes
+    if (result.real, result.zero_point) != (scale, zero_point):
+        raise MalformedError(
+            f"has the output scale {result.real!r} and zero point {result.zero_point}, "
+            f"want {scale!r} and {zero_point}"
+        )
+    if not 2.0**-27 <= codes.real < 2.0**30:
+        raise UnsupportedError(f"has the input scale {codes.real!r}, outside of the fixed point")
+    return codes
+
+
+@importer("LEAKY_RELU")
+def import_leaky_relu(call: Call) -> None:
+    """``LEAKY_RELU``."""
+    call.arity(1)
+    alpha = np.float32(call.options["alpha"])
+    if not (math.isfinite(alpha) and alpha >= 0):
+        raise UnsupportedError(f"has the slope {float(alpha)!r}, want a finite number from 0")
+    x, result = call.codes(0), call.result_codes
+    _check_ratio(x, result)
+    table = activations.leaky_relu_table(
+        x.scale, x.zero_point, alpha, result.scale, result.zero_point
+    )
+    _finish(call, table, "leaky_relu")
+
+
+@importer("HARD_SWISH")
+def import_hard_swish(call: Call) -> None:
+    """``HARD_SWISH``."""
+    call.arity(1)
+    x, result = call.codes(0), call.result_codes
+    _check_ratio(x, result)
+    output, relu = activations.hard_swish_multipliers(x.scale, result.scale)
+    if not (-15 <= output[1] <= 0 and -15 <= relu[1] <= 31):
+        raise UnsupportedError(
+            f"has the scales {x.real!r} and {result.real!r}, outside of the fixed point"
+        )
+    table = activations.hard_swish_table(output, relu, x.zero_point, result.zero_point)
+    _finish(call, table, "hard_swish")
+
+
+def _check_ratio(x: Codes, result: Codes) -> None:
+    """Refuse scales whose ratio overflows what tables are computed in."""
+    if not 2.0**-31 <= x.real / result.real <= 2.0**23:
+        raise UnsupportedError(
+            f"has the scales {x.real!r} and {result.real!r}, outside of the fixed point"
+        )
+
+
+def _finish(call: Call, table: activations.Table, function: str) -> None:
+    call.finish(QTable(table=table, function=function), call.value(0))
