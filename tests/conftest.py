@@ -1,0 +1,75 @@
+"""What all tests share: settings of hypothesis, golden files, models, missing tools.
+
+Functions that tests import by name are in ``support.py`` beside this file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+from support import GoldenFolder, excused, shared_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+# The same examples on every machine: a red test is red for everybody. Slow machines are no bug.
+settings.register_profile(
+    "ci",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+# Other examples on every run, and more: `pytest --hypothesis-profile nightly`.
+settings.register_profile("nightly", settings.get_profile("ci"), derandomize=False,
+                          max_examples=2000)  # fmt: skip
+settings.load_profile("ci")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
+    with excused(mark.name for mark in item.iter_markers()):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    with excused(mark.name for mark in item.iter_markers()):
+        return (yield)
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, Mapping[str, str | bytes]], None]:
+    """``golden("cortexm/dense", files)`` compares ``files`` with ``tests/golden/cortexm/dense/``.
+
+    ``pytest --update-golden`` rewrites that folder instead, and removes what is not in ``files``.
+    """
+    update = bool(request.config.getoption("--update-golden"))
+
+    def check(name: str, files: Mapping[str, str | bytes]) -> None:
+        folder = GoldenFolder(Path(__file__).parent / "golden" / name)
+        if update:
+            folder.write(files)
+        folder.check(files)
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with models, vectors and data (``RLX_SHARED``, or ``../shared``)."""
+    return shared_folder()
+
+
+@pytest.fixture(scope="session")
+def shared_models() -> Path:
+    """The folder of the MLPerf Tiny models, with ``vectors/`` and ``inputs/``."""
+    return shared_folder("models/mlperf-tiny")
