@@ -157,7 +157,7 @@ def emit(
         folder: Appears by one rename, complete, or not at all.
         options: Instance of ``target.options``; None for the defaults.
         golden: Vectors stored beside the result; None for random inputs.
-        source_sha256: Hash of the model file, recorded in the manifest; None for a graph made by hand.
+        source_sha256: Hash of the model file, recorded in the manifest; None if made by hand.
         force: Replace a folder that rlx made before.
 
     Raises:

@@ -17,8 +17,9 @@ from sklearn.datasets import load_digits
 from rlx.ir import Graph, QuantParams, i8
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule, Stage
+from rlx.numerics.exponential import softmax_scaling
 from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q import QConv2d, QDense, QMaxPool2d, QReshape, QSoftmax, Window, softmax_parameters
+from rlx.ops.q import QConv2d, QDense, QMaxPool2d, QReshape, QSoftmax, Window
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -165,7 +166,7 @@ def quantize(network: Network, calibration: NDArray[np.float32]) -> Graph:
     x = graph.apply(QReshape(shape=(1, 256)), x, name="flatten")
     x = _dense(graph, x, network, activation_params(seen["logits"]))
     scale = x.type.quant.scale[0] if x.type.quant else 1.0
-    multiplier, left_shift, diff_min = softmax_parameters(scale)
+    multiplier, left_shift, diff_min = softmax_scaling(scale)
     softmax = QSoftmax(multiplier=multiplier, left_shift=left_shift, diff_min=diff_min)
     graph.output(graph.apply(softmax, x, name="probabilities"))
     return graph

@@ -6,7 +6,7 @@ from rlx.ops.q.linear import QDense
 from rlx.ops.q.pool import QAveragePool2d, QMaxPool2d
 from rlx.ops.q.reduce import QArgmax, QMean
 from rlx.ops.q.shape import QConcat, QPad, QReshape, QSlice, QTranspose
-from rlx.ops.q.softmax import QSoftmax, softmax_parameters
+from rlx.ops.q.softmax import QSoftmax
 from rlx.ops.q.table import QTable
 from rlx.ops.q.window import Window
 
@@ -37,5 +37,4 @@ __all__ = [
     "QTable",
     "QTranspose",
     "Window",
-    "softmax_parameters",
 ]

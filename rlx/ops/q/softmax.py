@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rlx.ir import Op, QuantParams, TensorType
 from rlx.numerics.exponential import softmax_codes
-from rlx.numerics.fixed_point import quantize_multiplier
 from rlx.ops.q.common import check_int8
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ class QSoftmax(Op):
 
     Attributes:
         multiplier: Q0.31 part of ``beta * scale(x) * 2^26``.
-        left_shift: Its power of two, in [0, 31]; differences are scaled to Q5.26.
+        left_shift: Its power of two, in [0, 30]; differences are scaled to Q5.26.
         diff_min: Differences ``x - max(x)`` below this one give probability 0 (code -128).
 
     Source: tflite-micro ``reference_ops::Softmax``; gemmlowp ``fixedpoint.h``.
@@ -40,7 +38,7 @@ class QSoftmax(Op):
         check_int8(self, "input", x)
         if x.rank < 1:
             raise self.refuse(f"input needs a last axis, not {x}")
-        if not (0 <= self.multiplier < 2**31 and 0 <= self.left_shift <= 31):
+        if not (0 <= self.multiplier < 2**31 and 0 <= self.left_shift <= 30):
             raise self.refuse(
                 f"multiplier {self.multiplier} or left shift {self.left_shift} is out of range"
             )
@@ -52,19 +50,3 @@ class QSoftmax(Op):
         """Return the probabilities as codes."""
         (x,) = operands
         return (softmax_codes(x, self.multiplier, self.left_shift, self.diff_min),)
-
-
-def softmax_parameters(scale: float, beta: float = 1.0) -> tuple[int, int, int]:
-    """Return ``(multiplier, left_shift, diff_min)`` of a softmax over codes of ``scale``.
-
-    Args:
-        scale: Real value of one step of the operand's codes, > 0.
-        beta: Factor of the exponent.
-
-    Source: tflite-micro ``softmax_common.cc`` and ``PreprocessSoftmaxScaling``,
-    ``CalculateInputRadius`` with 5 integer bits.
-    """
-    real = min(beta * scale * (1 << 26), float((1 << 31) - 1))
-    multiplier, left_shift = quantize_multiplier(real)
-    radius = math.floor(31.0 * (1 << 26) / (1 << left_shift))
-    return multiplier, left_shift, -radius

@@ -1,0 +1,19 @@
+"""Configuration of the documentation."""
+
+from importlib.metadata import version as _version
+
+project = "rlx"
+release = version = _version("rlx")
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.doctest",
+]
+exclude_patterns = ["_build"]
+myst_heading_anchors = 3
+napoleon_numpy_docstring = False
+autodoc_typehints = "description"
+autodoc_member_order = "bysource"
+html_theme = "furo"
+html_title = "rlx"

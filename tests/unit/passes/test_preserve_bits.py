@@ -1,0 +1,89 @@
+"""Every pass and every pipeline leaves every output bit as it was."""
+
+import pytest
+from hypothesis import given
+
+from rlx.ir import GraphModule, Stage
+from rlx.ir.evaluate import evaluate
+from rlx.ir.verify import verify
+from rlx.ops.q import Q_OPS
+from rlx.passes.base import UntilStable
+from rlx.passes.canonicalize import Canonicalize
+from rlx.passes.common_subexpressions import CommonSubexpressions
+from rlx.passes.dead_code import DeadCode
+from rlx.passes.fold_constants import FoldConstants
+from rlx.passes.fuse_clamps import FuseClamps
+from rlx.passes.fuse_pads import FusePads
+from rlx.passes.legalize import REWRITES, Legalize
+from rlx.passes.pipelines import PIPELINES
+from strategies import STRATEGIES, random_graphs
+
+PASSES = (
+    Canonicalize(),
+    CommonSubexpressions(),
+    DeadCode(),
+    FoldConstants(),
+    FuseClamps(),
+    FusePads(),
+    Legalize("test", lambda node: "spelled otherwise" if type(node.op) in REWRITES else None),
+)
+
+
+def assert_same_bits(before, after, inputs):
+    expected, got = evaluate(before, inputs), evaluate(after, inputs)
+    assert [a.tolist() for a in got] == [a.tolist() for a in expected]
+    assert [v.type for v in after.outputs] == [v.type for v in before.outputs]
+    assert after.output_names == before.output_names
+    assert [v.type for v in after.inputs] == [v.type for v in before.inputs]
+
+
+@pytest.mark.parametrize("pass_", PASSES, ids=lambda p: p.name)
+@given(case=random_graphs(size=3))
+def test_pass_keeps_every_bit_of_networks(pass_, case):
+    after = pass_.apply(case.graph)
+    verify(GraphModule(after, Stage.MIR))
+    assert_same_bits(case.graph, after, case.inputs)
+
+
+@pytest.mark.parametrize("name", sorted(PIPELINES))
+@given(case=random_graphs(size=3))
+def test_pipeline_keeps_every_bit_of_networks(name, case):
+    after = PIPELINES[name].run(GraphModule(case.graph, Stage.HIR)).graph
+    assert_same_bits(case.graph, after, case.inputs)
+
+
+@pytest.mark.parametrize("op", Q_OPS, ids=lambda o: o.name)
+def test_pipeline_keeps_every_bit_of_single_ops(op):
+    @given(case=STRATEGIES[op](size=2))
+    def check(case):
+        after = PIPELINES["default"].run(GraphModule(case.graph, Stage.HIR)).graph
+        assert_same_bits(case.graph, after, case.inputs)
+
+    check()
+
+
+@given(case=random_graphs(size=3))
+def test_default_pipeline_settles(case):
+    pipeline = PIPELINES["default"]
+    once = pipeline.run(GraphModule(case.graph, Stage.HIR)).graph
+    twice = pipeline.run(GraphModule(once, Stage.MIR)).graph
+    assert len(twice.nodes) == len(once.nodes)
+
+
+def test_passes_that_do_not_settle_are_a_bug():
+    class Growing(DeadCode):
+        __slots__ = ()
+
+        def apply(self, graph):
+            from rlx.ir import rebuild
+
+            new = rebuild(graph, lambda *_: None)
+            new.constant([0])
+            return new
+
+    from rlx.ir import Graph, i8
+
+    graph = Graph("g")
+    graph.output(graph.input("x", i8(1)))
+    with pytest.raises(AssertionError, match=r"^\['dead-code'\] do not settle$"):
+        UntilStable(passes=(Growing(),), rounds=3).apply(graph)

@@ -1,0 +1,223 @@
+"""What each pass makes of small graphs, node by node."""
+
+import numpy as np
+import pytest
+
+from rlx.errors import UnsupportedOpError, UsageError
+from rlx.ir import Graph, GraphModule, QuantParams, Stage, i8
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QAdd, QClamp, QConv2d, QPad, QRequantize, QReshape, QTable, QTranspose, Window
+from rlx.passes.canonicalize import Canonicalize
+from rlx.passes.common_subexpressions import CommonSubexpressions
+from rlx.passes.dead_code import DeadCode
+from rlx.passes.fold_constants import FoldConstants
+from rlx.passes.fuse_clamps import FuseClamps, clamp_of_clamp
+from rlx.passes.fuse_pads import FusePads
+from rlx.passes.legalize import Legalize, dispatch_report
+from rlx.passes.pipelines import for_target, pipeline
+
+
+def names(graph):
+    return [n.op.name for n in graph.op_nodes]
+
+
+def conv_graph(*, pad_value=3, x_zero_point=3, before=(0, 1, 2, 0), after=(0, 0, 1, 0)):
+    g = Graph("g")
+    x = g.input("x", i8(1, 4, 4, 1))
+    padded = g.apply(QPad(before=before, after=after, value=pad_value), x)
+    w = g.constant(np.ones((2, 2, 2, padded.type.shape[3]), np.int8))
+    b = g.constant(np.zeros(2, np.int32))
+    op = QConv2d(
+        window=Window((2, 2), padding=((0, 1), (0, 0))),
+        x_zero_point=x_zero_point,
+        rescale=Rescale.of(0.1),
+        zero_point=0,
+    )
+    g.output(g.apply(op, padded, w, b, name="conv"))
+    return g
+
+
+def test_fuse_pads_adds_the_pad_to_the_window():
+    after = DeadCode().apply(FusePads().apply(conv_graph()))
+    assert names(after) == ["q.conv2d"]
+    (node,) = after.op_nodes
+    assert node.op.window.padding == ((1, 1), (2, 1))
+    assert node.name == "conv"
+    assert node.origin.passes == ("fuse-pads",)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"pad_value": 4}, {"before": (0, 0, 0, 1)}, {"after": (0, 0, 0, 2)}],
+    ids=["another value", "channels before", "channels behind"],
+)
+def test_fuse_pads_leaves_other_pads(changed):
+    assert names(FusePads().apply(conv_graph(**changed))) == ["q.pad", "q.conv2d"]
+
+
+def chain(*ops, shape=(1, 2, 3, 1), quant=None):
+    g = Graph("g")
+    value = g.input("x", i8(*shape, quant=quant))
+    for op in ops:
+        value = g.apply(op, value, quant=quant)
+    g.output(value)
+    return g
+
+
+REQUANTIZE = QRequantize(x_zero_point=1, rescale=Rescale.of(0.7), zero_point=2)
+
+
+def test_fuse_clamps_narrows_the_producer():
+    after = DeadCode().apply(FuseClamps().apply(chain(REQUANTIZE, QClamp(low=-3, high=9))))
+    (node,) = after.op_nodes
+    assert (node.op.name, node.op.low, node.op.high) == ("q.requantize", -3, 9)
+
+
+def test_fuse_clamps_leaves_a_producer_with_other_readers():
+    g = Graph("g")
+    x = g.input("x", i8(2))
+    wide = g.apply(REQUANTIZE, x)
+    g.output(g.apply(QClamp(low=0), wide), wide)
+    assert names(FuseClamps().apply(g)) == ["q.requantize", "q.clamp"]
+
+
+@pytest.mark.parametrize("inner", [(-128, 127), (-5, 5), (3, 3), (90, 120), (-100, -90)])
+@pytest.mark.parametrize("outer", [(-128, 127), (-2, 8), (0, 0), (-50, -20), (60, 70)])
+def test_clamp_of_clamp_is_one_clamp(inner, outer):
+    codes = np.arange(-128, 128)
+    low, high = clamp_of_clamp(*inner, QClamp(low=outer[0], high=outer[1]))
+    assert np.array_equal(np.clip(codes, low, high), np.clip(np.clip(codes, *inner), *outer))
+
+
+def test_canonicalize_drops_identities():
+    graph = chain(
+        QReshape(shape=(1, 2, 3, 1)),
+        QClamp(),
+        QTranspose(axes=(0, 1, 2, 3)),
+        QPad(before=(0,) * 4, after=(0,) * 4, value=0),
+    )
+    assert names(Canonicalize().apply(graph)) == []
+
+
+def test_canonicalize_merges_reshapes_and_transposes():
+    graph = chain(QReshape(shape=(6,)), QReshape(shape=(3, 2)), shape=(2, 3))
+    after = DeadCode().apply(Canonicalize().apply(graph))
+    assert [n.op.shape for n in after.op_nodes] == [(3, 2)]
+    graph = chain(QTranspose(axes=(1, 2, 0)), QTranspose(axes=(2, 1, 0)), shape=(2, 3, 4))
+    after = DeadCode().apply(Canonicalize().apply(graph))
+    assert [n.op.axes for n in after.op_nodes] == [(0, 2, 1)]
+
+
+def test_canonicalize_turns_a_transpose_of_ones_into_a_reshape():
+    after = Canonicalize().apply(chain(QTranspose(axes=(0, 3, 1, 2))))
+    assert [n.op for n in after.op_nodes] == [QReshape(shape=(1, 1, 2, 3))]
+
+
+def test_canonicalize_keeps_a_clamp_that_changes_codes():
+    assert names(Canonicalize().apply(chain(QClamp(low=-127)))) == ["q.clamp"]
+
+
+def test_fold_constants_evaluates_and_keeps_quantization():
+    g = Graph("g")
+    quant = QuantParams.per_tensor(0.5, 2)
+    c = g.constant(np.array([1, 50], np.int8))
+    g.output(g.apply(REQUANTIZE, c, quant=quant))
+    after = FoldConstants().apply(g)
+    (value,) = after.outputs
+    assert value.constant.tolist() == REQUANTIZE.evaluate(c.constant)[0].tolist()
+    assert value.type.quant == quant
+
+
+def test_fold_constants_leaves_results_over_the_limit():
+    g = Graph("g")
+    c = g.constant(np.zeros((1, 1), np.int8))
+    g.output(g.apply(QPad(before=(0, 0), after=(9, 9), value=0), c))
+    assert names(FoldConstants(limit_bytes=99).apply(g)) == ["q.pad"]
+    assert names(FoldConstants(limit_bytes=100).apply(g)) == []
+
+
+def test_common_subexpressions_merges_equal_nodes_and_constants():
+    g = Graph("g")
+    x = g.input("x", i8(2))
+    one, two = (g.constant(np.array([1, 2], np.int8)) for _ in range(2))
+    add = QAdd(
+        x_zero_point=0, y_zero_point=0, x_rescale=Rescale.of(0.5), y_rescale=Rescale.of(0.5),
+        rescale=Rescale.of(2**-19), zero_point=0,
+    )  # fmt: skip
+    g.output(g.apply(add, x, one), g.apply(add, x, two))
+    after = CommonSubexpressions().apply(g)
+    assert names(after) == ["q.add"]
+    assert after.outputs[0] == after.outputs[1]
+
+
+def test_dead_code_keeps_inputs():
+    g = Graph("g")
+    g.input("unused", i8(1))
+    x = g.input("x", i8(1))
+    g.apply(QClamp(low=0), x)
+    g.output(x)
+    after = DeadCode().apply(g)
+    assert names(after) == []
+    assert [v.name for v in after.inputs] == ["unused", "x"]
+
+
+def refuse_clamps(node):
+    return "no clamp here" if isinstance(node.op, QClamp) else None
+
+
+def test_legalize_spells_a_refused_clamp_as_a_table():
+    after = Legalize("tiny", refuse_clamps).apply(chain(QClamp(low=-3, high=9)))
+    (node,) = after.op_nodes
+    assert isinstance(node.op, QTable)
+    assert node.op.table == tuple(min(max(c, -3), 9) for c in range(-128, 128))
+
+
+def test_legalize_lists_everything_that_it_cannot_spell():
+    graph = chain(QTranspose(axes=(0, 2, 1, 3)), QReshape(shape=(6,)))
+    claim = lambda node: f"no {node.op.name} unit"  # noqa: E731
+    with pytest.raises(
+        UnsupportedOpError,
+        match=r"^tiny cannot lower 2 kind\(s\) of op:\n"
+        r"    q\.reshape \(%2\): no q\.reshape unit\n"
+        r"    q\.transpose \(%1\): no q\.transpose unit\n"
+        r"  hint: change the model, or pick another target \('rlx targets' lists what each has\)$",
+    ):
+        Legalize("tiny", claim).apply(graph)
+
+
+def test_dispatch_report_tells_native_rewritten_and_unsupported():
+    graph = chain(QClamp(low=0), QTranspose(axes=(0, 2, 1, 3)), REQUANTIZE)
+    claim = lambda n: None if n.op.name == "q.requantize" else "not here"  # noqa: E731
+    report = dispatch_report(graph, "tiny", claim)
+    assert not report.ready
+    assert report.to_dict() == {
+        "target": "tiny",
+        "ready": False,
+        "ops": [
+            {"op": "q.clamp", "count": 1, "path": "rewritten", "reason": "not here"},
+            {"op": "q.requantize", "count": 1, "path": "native", "reason": ""},
+            {"op": "q.transpose", "count": 1, "path": "unsupported", "reason": "not here"},
+        ],
+    }
+
+
+def test_pipeline_for_a_target_ends_in_its_ops():
+    module = for_target("tiny", refuse_clamps).run(GraphModule(chain(QClamp(low=0)), Stage.HIR))
+    assert module.stage is Stage.MIR
+    assert names(module.graph) == ["q.table"]
+
+
+def test_pipeline_of_unknown_name():
+    with pytest.raises(
+        UsageError,
+        match=r"^no pipeline is called 'fast'\n  hint: pipelines: decompose, default, none$",
+    ):
+        pipeline("fast")
+
+
+def test_pipeline_tells_an_observer_each_pass():
+    seen = []
+    pipeline("default").run(
+        GraphModule(chain(QClamp()), Stage.HIR), observe=lambda name, graph: seen.append(name)
+    )
+    assert seen == ["decompose", "until-stable"]

@@ -1,0 +1,147 @@
+"""Memory plans: valid for any network, small, and explained."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from rlx.errors import DoesNotFitError
+from rlx.ir import Graph, GraphModule, Region, Stage, i8
+from rlx.ir.verify import verify
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QAdd, QClamp, QMaxPool2d, QReshape, QTable, Window
+from rlx.plan import memory_table, peak_bytes, plan_memory, to_lir
+from rlx.plan.picture import memory_picture
+from strategies import random_graphs
+
+ADD = QAdd(
+    x_zero_point=0, y_zero_point=0, x_rescale=Rescale.of(0.5), y_rescale=Rescale.of(0.5),
+    rescale=Rescale.of(2**-19), zero_point=0,
+)  # fmt: skip
+NEGATE = QTable(table=tuple(-c if c > -128 else 127 for c in range(-128, 128)))
+
+
+def never_in_place(node):
+    del node
+    return ()
+
+
+def occupancy_check(graph, plan):
+    """Run the schedule on a byte array as a target would, and compare every value read."""
+    rng = np.random.default_rng(0)
+    arena = np.zeros(plan.arena_bytes, np.uint8)
+    outside = {}
+    contents = {}
+
+    def view(value):
+        place = plan.of(value)
+        if place.region is Region.ARENA:
+            return arena[place.offset : place.offset + place.nbytes]
+        root = place.alias_of or value
+        return outside.setdefault((place.region, root), np.zeros(place.nbytes, np.uint8))
+
+    for value in graph.inputs:
+        view(value)[:] = contents[value] = rng.integers(0, 256, value.type.nbytes, np.uint8)
+    for node in plan.schedule:
+        for operand in node.operands:
+            if operand.constant is None:
+                assert np.array_equal(view(operand), contents[operand]), node.label
+        for value in node.results:
+            if isinstance(node.op, QReshape):
+                contents[value] = contents[node.operands[0]]
+            else:
+                contents[value] = rng.integers(0, 256, value.type.nbytes, np.uint8)
+            view(value)[:] = contents[value]
+    for value in graph.outputs:
+        assert np.array_equal(view(value), contents[value])
+
+
+@given(case=random_graphs(size=4))
+def test_plan_is_valid_for_any_network(case):
+    module = to_lir(GraphModule(case.graph, Stage.MIR))
+    verify(module)
+    occupancy_check(case.graph, module.plan)
+    assert all(p.offset % 4 == 0 for p in module.plan.placements)
+
+
+@given(case=random_graphs(size=4))
+def test_plan_reaches_at_least_the_peak(case):
+    plan = plan_memory(case.graph, alignment=1)
+    assert plan.arena_bytes >= peak_bytes(case.graph, plan.schedule)
+
+
+def diamond():
+    """x -> a -> (b, c) -> d: two branches of one element each from one large value."""
+    g = Graph("diamond")
+    x = g.input("x", i8(1, 4, 4, 1))
+    a = g.apply(NEGATE, x, name="a")
+    pool = QMaxPool2d(window=Window((4, 4)))
+    b = g.apply(pool, a, name="b")
+    c = g.apply(pool, g.apply(NEGATE, a, name="n"), name="c")
+    g.output(g.apply(ADD, b, c, name="d"))
+    return g
+
+
+def test_plan_works_in_place_when_nobody_reads_the_operand_again():
+    plan = plan_memory(diamond(), alignment=1)
+    table = {row["value"].split("'")[1]: row for row in memory_table(plan)}
+    assert table["n"]["alias_of"].endswith("'a'")
+    assert plan.arena_bytes == 16 + 2
+
+
+def test_plan_without_in_place_needs_both():
+    assert plan_memory(diamond(), alignment=1, in_place=never_in_place).arena_bytes == 32 + 1
+
+
+def test_plan_never_writes_the_callers_input():
+    g = Graph("g")
+    x = g.input("x", i8(4))
+    y = g.apply(NEGATE, x)
+    g.output(g.apply(ADD, x, y))
+    plan = plan_memory(g)
+    assert plan.of(x).region is Region.INPUT
+    assert plan.of(y).alias_of is None
+    assert plan.of(y).region is Region.ARENA
+
+
+def test_plan_shares_the_bytes_of_a_reshape():
+    g = Graph("g")
+    a = g.apply(QReshape(shape=(4,)), g.input("x", i8(2, 2)))
+    g.output(g.apply(QClamp(low=0), a))
+    plan = plan_memory(g)
+    assert plan.of(a).region is Region.INPUT
+    assert plan.arena_bytes == 0
+
+
+def test_plan_copies_an_input_that_is_an_output_after_a_reshape():
+    g = Graph("g")
+    y = g.apply(QReshape(shape=(4,)), g.input("x", i8(2, 2)))
+    g.output(y)
+    assert plan_memory(g).of(y).region is Region.OUTPUT
+    assert plan_memory(g).of(y).alias_of is None
+
+
+def test_plan_keeps_two_outputs_apart():
+    g = Graph("g")
+    a = g.apply(NEGATE, g.input("x", i8(2, 2)))
+    b = g.apply(QReshape(shape=(4,)), a)
+    g.output(a, b)
+    plan = plan_memory(g)
+    assert plan.of(b).alias_of is None
+    assert {plan.of(a).region, plan.of(b).region} == {Region.OUTPUT}
+
+
+def test_plan_refuses_an_arena_over_the_limit():
+    with pytest.raises(
+        DoesNotFitError,
+        match=r"^graph 'diamond': the arena needs 20 bytes, 19 are given$",
+    ):
+        plan_memory(diamond(), limit_bytes=19)
+
+
+def test_memory_picture_has_a_box_for_each_buffer():
+    svg = memory_picture(plan_memory(diamond(), alignment=1))
+    assert len(re.findall("<rect ", svg)) == 3
+    assert "arena 18 bytes, 5 steps" in svg
+    assert memory_picture(plan_memory(diamond(), alignment=1)) == svg
