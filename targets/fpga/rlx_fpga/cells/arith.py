@@ -1,0 +1,131 @@
+"""Elementwise arithmetic on two streams, up to the number that is then requantized."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amaranth import Module, Signal, Value, signed
+from amaranth.lib.wiring import In, Out
+
+from rlx_fpga.cells.streams import Cell, stream_of
+from rlx_fpga.cells.table import ENTRIES, look_up
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class _Binary(Cell):
+    """Two streams of codes in, one of wider numbers out; a beat of each makes a beat.
+
+    Members:
+        i0: In, ``lanes`` times int8.
+        i1: In, the same.
+        o: Out, ``lanes`` times int ``width``.
+    """
+
+    latency = 2
+
+    def __init__(self, lanes: int, width: int) -> None:
+        self.lanes, self.width = lanes, width
+        operand = stream_of(lanes)
+        super().__init__({"i0": In(operand), "i1": In(operand), "o": Out(stream_of(lanes, width))})
+
+    def elaborate(self, platform: object) -> Module:
+        """Two registers that move together; the first belongs to the derived class."""
+        m = Module()
+        move, both, first_valid = Signal(), Signal(), Signal()
+        m.d.comb += [
+            move.eq(~self.o.valid | self.o.ready),
+            both.eq(self.i0.valid & self.i1.valid),
+            self.i0.ready.eq(move & both),
+            self.i1.ready.eq(move & both),
+        ]
+        with m.If(move):
+            m.d.sync += [first_valid.eq(both), self.o.valid.eq(first_valid)]
+        for lane in range(self.lanes):
+            codes = self.i0.payload[lane], self.i1.payload[lane]
+            x, y = self._first(m, lane, *codes, move)
+            with m.If(move):
+                m.d.sync += self.o.payload[lane].eq(self._second(x, y))
+        return m
+
+    def _first(self, m: Module, lane: int, x: Value, y: Value, move: Value) -> tuple[Value, Value]:
+        raise NotImplementedError
+
+    def _second(self, x: Value, y: Value) -> Value:
+        raise NotImplementedError
+
+
+class ScaledSum(_Binary):
+    """``x_table[x + 128] + y_table[y + 128]``: the sum of two codes in a common scale.
+
+    Each operand has only 256 values, so that taking off its zero point and scaling it is a table.
+    For a difference the second table holds the negated numbers.
+
+    Members:
+        i0: In, ``lanes`` times int8.
+        i1: In, the same.
+        o: Out, ``lanes`` times int ``width``; the width follows from the tables.
+
+    Latency 2, initiation interval 1; two tables a lane.
+    """
+
+    def __init__(self, lanes: int, x_table: Sequence[int], y_table: Sequence[int]) -> None:
+        if not len(x_table) == len(y_table) == ENTRIES:
+            msg = f"tables need 256 entries each, not {len(x_table)} and {len(y_table)}"
+            raise ValueError(msg)
+        self.tables = [int(n) for n in x_table], [int(n) for n in y_table]
+        self.widths = signed_bits(*self.tables[0]), signed_bits(*self.tables[1])
+        self.bounds = (
+            min(self.tables[0]) + min(self.tables[1]),
+            max(self.tables[0]) + max(self.tables[1]),
+        )
+        self.memory_bits = lanes * ENTRIES * sum(self.widths)
+        super().__init__(lanes, signed_bits(*self.bounds))
+
+    def _first(self, m: Module, lane: int, x: Value, y: Value, move: Value) -> tuple[Value, Value]:
+        return (
+            look_up(m, f"x_table{lane}", self.tables[0], x, move, self.widths[0]),
+            look_up(m, f"y_table{lane}", self.tables[1], y, move, self.widths[1]),
+        )
+
+    def _second(self, x: Value, y: Value) -> Value:
+        return x + y
+
+
+class Product(_Binary):
+    """``(x - x_zero_point) * (y - y_zero_point)``.
+
+    Members:
+        i0: In, ``lanes`` times int8.
+        i1: In, the same.
+        o: Out, ``lanes`` times int ``width``; the width follows from the zero points.
+
+    Latency 2, initiation interval 1; one multiplication a lane.
+    """
+
+    def __init__(self, lanes: int, x_zero_point: int, y_zero_point: int) -> None:
+        self.zero_points = x_zero_point, y_zero_point
+        corners = [
+            (x - x_zero_point) * (y - y_zero_point) for x in (-128, 127) for y in (-128, 127)
+        ]
+        self.bounds = min(corners), max(corners)
+        self.multipliers = lanes
+        super().__init__(lanes, signed_bits(*corners))
+
+    def _first(self, m: Module, lane: int, x: Value, y: Value, move: Value) -> tuple[Value, Value]:
+        centred = [Signal(signed(9), name=f"{name}{lane}") for name in ("x", "y")]
+        with m.If(move):
+            m.d.sync += [
+                centred[0].eq(x - self.zero_points[0]),
+                centred[1].eq(y - self.zero_points[1]),
+            ]
+        return centred[0], centred[1]
+
+    def _second(self, x: Value, y: Value) -> Value:
+        return x * y
+
+
+def signed_bits(*numbers: int) -> int:
+    """Return how many bits of two's complement hold all ``numbers``."""
+    return max((n if n >= 0 else ~n).bit_length() for n in numbers) + 1

@@ -1,0 +1,103 @@
+"""Streams that repeat: a tensor broadcast over outer axes, and constants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from amaranth import Module, Mux, Signal
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rlx_fpga.cells.streams import Cell, raw, stream_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+class Repeat(Cell):
+    """Give every group of ``beats`` beats ``times`` times: a tensor broadcast over outer axes.
+
+    Members:
+        i: In, ``lanes`` times int8.
+        o: Out, the same.
+
+    Latency 1, initiation interval 1 for what goes out; the first round passes as it comes in.
+    """
+
+    def __init__(self, lanes: int, beats: int, times: int) -> None:
+        if beats < 1 or times < 1:
+            msg = f"a group needs at least one beat and one round, not {beats} and {times}"
+            raise ValueError(msg)
+        self.beats, self.times = beats, times
+        super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
+
+    def elaborate(self, platform: object) -> Module:
+        """Keep the group in registers that rotate; a beat goes in at the far end."""
+        m = Module()
+        size = len(raw(self.i))
+        group = Signal(self.beats * size)
+        beat, turn = Signal(range(self.beats)), Signal(range(self.times))
+        free, move, first = Signal(), Signal(), Signal()
+        m.d.comb += [
+            free.eq(~self.o.valid | self.o.ready),
+            first.eq(turn == 0),
+            move.eq(free & (self.i.valid | ~first)),
+            self.i.ready.eq(free & first),
+        ]
+        chosen = Signal(size)
+        m.d.comb += chosen.eq(group[:size])
+        with m.If(first):
+            m.d.comb += chosen.eq(raw(self.i))
+        with m.If(free):
+            m.d.sync += [self.o.valid.eq(move), raw(self.o).eq(chosen)]
+        with m.If(move):
+            m.d.sync += group.eq((group >> size) | (chosen << (size * (self.beats - 1))))
+            m.d.sync += beat.eq(beat + 1)
+            with m.If(beat == self.beats - 1):
+                m.d.sync += [beat.eq(0), turn.eq(turn + 1)]
+                with m.If(turn == self.times - 1):
+                    m.d.sync += turn.eq(0)
+        return m
+
+
+class Constant(Cell):
+    """A tensor known beforehand, again and again.
+
+    Members:
+        o: Out, ``lanes`` times int8.
+
+    One beat a cycle, the first one a cycle after reset.
+    """
+
+    def __init__(self, values: npt.NDArray[np.int8], lanes: int) -> None:
+        """Take int8[beats * lanes], in stream order."""
+        if values.size == 0 or values.size % lanes:
+            msg = f"{values.size} values do not fill beats of {lanes} lanes"
+            raise ValueError(msg)
+        self.words = [
+            int.from_bytes(beat.tobytes(), "little")
+            for beat in values.astype(np.int8).reshape(-1, lanes)
+        ]
+        self.lanes = lanes
+        self.memory_bits = values.size * 8
+        super().__init__({"o": Out(stream_of(lanes))})
+
+    def elaborate(self, platform: object) -> Module:
+        """Read ahead by one word."""
+        m = Module()
+        count = len(self.words)
+        memory = Memory(shape=8 * self.lanes, depth=max(2, count), init=self.words)
+        m.submodules.memory = memory
+        port = memory.read_port()
+        place = Signal(range(max(2, count)))
+        free = Signal()
+        m.d.comb += [
+            free.eq(~self.o.valid | self.o.ready),
+            port.addr.eq(place),
+            port.en.eq(free),
+            raw(self.o).eq(port.data),
+        ]
+        with m.If(free):
+            m.d.sync += [self.o.valid.eq(1), place.eq(Mux(place == count - 1, 0, place + 1))]
+        return m
