@@ -1,0 +1,250 @@
+"""Arithmetic of two tensors, element by element; shapes broadcast as in NumPy."""
+
+from __future__ import annotations
+
+import enum
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from rlx.ir import DType, Op, TensorType
+from rlx.ops.real.common import (
+    check_float,
+    check_no_codes,
+    check_number,
+    check_same,
+    narrow,
+    widen,
+)
+from rlx.ops.shapes import broadcast_shapes
+
+if TYPE_CHECKING:
+    from rlx.ir import Array
+    from rlx.ops.real.common import Numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealBinary(Op):
+    """What functions of two numbers share.
+
+    Operands: ``x``, ``y`` of one element type, shapes broadcast. Result: that element type, of
+    the broadcast shape. Integers wrap.
+    """
+
+    operand_count: ClassVar[int | tuple[int, int | None]] = 2
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return the operands' element type with the broadcast shape."""
+        self.check(*operands)
+        return (TensorType(broadcast_shapes(self, *operands), operands[0].dtype),)
+
+    def check(self, *operands: TensorType) -> None:
+        """Raise ShapeError unless the element types fit; integers do by default."""
+        check_number(self, *operands)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the function of every pair of elements."""
+        x, y = operands
+        with np.errstate(all="ignore"):
+            return (narrow(self.function(widen(x), widen(y)), x.dtype),)
+
+    @staticmethod
+    @abstractmethod
+    def function(x: Numbers, y: Numbers) -> Numbers:
+        """Return the function of float32, float64 or integer arrays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealAdd(RealBinary):
+    """``z = x + y``."""
+
+    name: ClassVar[str] = "real.add"
+
+    @staticmethod
+    def function(x: Numbers, y: Numbers) -> Numbers:
+        """Return the sum."""
+        return np.add(x, y)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealSub(RealBinary):
+    """``z = x - y``."""
+
+    name: ClassVar[str] = "real.sub"
+
+    @staticmethod
+    def function(x: Numbers, y: Numbers) -> Numbers:
+        """Return the difference."""
+        return np.subtract(x, y)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealMul(RealBinary):
+    """``z = x * y``."""
+
+    name: ClassVar[str] = "real.mul"
+
+    @staticmethod
+    def function(x: Numbers, y: Numbers) -> Numbers:
+        """Return the product."""
+        return np.multiply(x, y)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealDiv(RealBinary):
+    """``z = x / y``; of integers truncated towards zero, and 0 where ``y`` is 0."""
+
+    name: ClassVar[str] = "real.div"
+
+    @staticmethod
+    def function(x: Numbers, y: Numbers) -> Numbers:
+        """Return the quotient."""
+        if x.dtype.kind == "f":
+            return np.divide(x, y)
+        below = np.floor_divide(x, y)
+        inexact_negative = (np.remainder(x, y) != 0) & ((x < 0) != (y < 0))
+        result: Numbers = np.add(below, inexact_negative, dtype=x.dtype)
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealRemainder(RealBinary):
+    """``z = x - floor(x / y) * y``: it has the sign of ``y``. Of integers 0 where ``y`` is 0."""
+
+    name: ClassVar[str] = "real.remainder"
+
+    @staticmethod
+    def function(x: Numbers, y: Numbers) -> Numbers:
+        """Return the remainder."""
+        return np.remainder(x, y)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealPow(RealBinary):
+    """``z = x^y``, floating-point only; NaN for a negative ``x`` and a broken ``y``."""
+
+    name: ClassVar[str] = "real.pow"
+
+    def check(self, *operands: TensorType) -> None:
+        """Raise ShapeError unless both hold floating-point numbers."""
+        check_no_codes(self, *operands)
+        check_float(self, *operands)
+
+    @staticmethod
+    def function(x: Numbers, y: Numbers) -> Numbers:
+        """Return the power."""
+        return np.power(x, y)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealMaximum(RealBinary):
+    """``z = max(x, y)``; NaN if one is NaN. Of booleans: x or y."""
+
+    name: ClassVar[str] = "real.maximum"
+
+    def check(self, *operands: TensorType) -> None:
+        """Raise ShapeError unless both hold numbers or both booleans."""
+        _check_ordered(self, *operands)
+
+    @staticmethod
+    def function(x: Numbers, y: Numbers) -> Numbers:
+        """Return the greater one."""
+        return np.maximum(x, y)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealMinimum(RealBinary):
+    """``z = min(x, y)``; NaN if one is NaN. Of booleans: x and y."""
+
+    name: ClassVar[str] = "real.minimum"
+
+    def check(self, *operands: TensorType) -> None:
+        """Raise ShapeError unless both hold numbers or both booleans."""
+        _check_ordered(self, *operands)
+
+    @staticmethod
+    def function(x: Numbers, y: Numbers) -> Numbers:
+        """Return the smaller one."""
+        return np.minimum(x, y)
+
+
+class Comparison(enum.Enum):
+    """A relation of two numbers. The value is its name in printed IR."""
+
+    EQUAL = "equal"
+    NOT_EQUAL = "not_equal"
+    LESS = "less"
+    LESS_EQUAL = "less_equal"
+    GREATER = "greater"
+    GREATER_EQUAL = "greater_equal"
+
+
+_RELATIONS = {
+    Comparison.EQUAL: np.equal,
+    Comparison.NOT_EQUAL: np.not_equal,
+    Comparison.LESS: np.less,
+    Comparison.LESS_EQUAL: np.less_equal,
+    Comparison.GREATER: np.greater,
+    Comparison.GREATER_EQUAL: np.greater_equal,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealCompare(Op):
+    """Whether a relation holds, pair by pair; with NaN only ``not_equal`` does.
+
+    Operands: ``x``, ``y`` of one element type (booleans too), shapes broadcast. Result: bool of
+    the broadcast shape.
+
+    Attributes:
+        relation: Which relation.
+    """
+
+    name: ClassVar[str] = "real.compare"
+    operand_count: ClassVar[int | tuple[int, int | None]] = 2
+    relation: Comparison
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return bool of the broadcast shape."""
+        _check_ordered(self, *operands)
+        return (TensorType(broadcast_shapes(self, *operands), DType.BOOL),)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the truth values."""
+        x, y = map(widen, operands)
+        return (np.asarray(_RELATIONS[self.relation](x, y)),)
+
+
+def _check_ordered(op: Op, *types: TensorType) -> None:
+    """Raise ShapeError unless all of ``types`` hold numbers, or all booleans."""
+    check_same(op, *types)
+    if types[0].dtype is not DType.BOOL:
+        check_number(op, *types)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealWhere(Op):
+    """``x`` where a condition holds, ``y`` elsewhere.
+
+    Operands: ``condition`` bool, ``x``, ``y`` of one element type; shapes broadcast. Result: that
+    element type, of the broadcast shape.
+    """
+
+    name: ClassVar[str] = "real.where"
+    operand_count: ClassVar[int | tuple[int, int | None]] = 3
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return the choices' element type with the broadcast shape."""
+        condition, x, y = operands
+        if condition.dtype is not DType.BOOL:
+            raise self.refuse(f"the condition must be bool, not {condition}")
+        check_same(self, x, y)
+        check_no_codes(self, x, y)
+        return (TensorType(broadcast_shapes(self, *operands), x.dtype),)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the chosen elements."""
+        condition, x, y = operands
+        return (np.where(condition, x, y),)

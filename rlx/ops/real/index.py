@@ -1,0 +1,131 @@
+"""Reading and writing by index. Negative indices count from the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from rlx.ir import Op, TensorType
+from rlx.ops.real.common import check_index, check_number, check_same, narrow, widen
+from rlx.ops.shapes import normalize_axis
+
+if TYPE_CHECKING:
+    from rlx.ir import Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealGather(Op):
+    """Slices of a tensor by their index along one axis.
+
+    ``y[a..., i..., b...] = x[a..., indices[i...], b...]``
+
+    Operands: ``x`` [A..., N, B...], ``indices`` integers [I...]. Result: [A..., I..., B...].
+
+    Attributes:
+        axis: The axis of N; negative counts from the end.
+    """
+
+    name: ClassVar[str] = "real.gather"
+    operand_count: ClassVar[int | tuple[int, int | None]] = 2
+    axis: int = 0
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return the operand's type with the indices' shape in place of the axis."""
+        x, indices = operands
+        check_index(self, indices)
+        axis = normalize_axis(self, self.axis, x.rank)
+        return (x.with_shape((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])),)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the slices.
+
+        Raises:
+            IndexError: An index lies outside the axis.
+        """
+        x, indices = operands
+        return (np.asarray(np.take(x, indices.astype(np.int64), axis=self.axis)),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealTakeAlong(Op):
+    """Elements by their index along one axis, each place with its own index.
+
+    ``y[a..., i, b...] = x[a..., indices[a..., i, b...], b...]``
+
+    Operands: ``x`` [A..., N, B...], ``indices`` integers [A..., K, B...]. Result: the indices'
+    shape with the element type of ``x``.
+
+    Attributes:
+        axis: The axis of N and K; negative counts from the end.
+    """
+
+    name: ClassVar[str] = "real.take_along"
+    operand_count: ClassVar[int | tuple[int, int | None]] = 2
+    axis: int
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return the type of ``x`` with the indices' shape."""
+        x, indices = operands
+        check_index(self, indices)
+        axis = normalize_axis(self, self.axis, x.rank)
+        if (*x.shape[:axis], *x.shape[axis + 1 :]) != (
+            *indices.shape[:axis], *indices.shape[axis + 1 :],
+        ):  # fmt: skip
+            raise self.refuse(f"indices {indices} do not fit {x} beside axis {axis}")
+        return (x.with_shape(indices.shape),)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the elements.
+
+        Raises:
+            IndexError: An index lies outside the axis.
+        """
+        x, indices = operands
+        return (np.take_along_axis(x, indices.astype(np.int64), axis=self.axis),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealScatterAdd(Op):
+    """Slices added to a tensor at their index along one axis; the adjoint of ``real.gather``.
+
+    ``y = x``, then ``y[a..., indices[i...], b...] += updates[a..., i..., b...]`` for every ``i``;
+    repeated indices add up.
+
+    Operands: ``x`` numbers [A..., N, B...], ``indices`` integers [I...], ``updates``
+    [A..., I..., B...] of the element type of ``x``. Result: the type of ``x``.
+
+    Attributes:
+        axis: The axis of N; negative counts from the end.
+    """
+
+    name: ClassVar[str] = "real.scatter_add"
+    operand_count: ClassVar[int | tuple[int, int | None]] = 3
+    axis: int = 0
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return the type of ``x``."""
+        x, indices, updates = operands
+        check_number(self, x)
+        check_index(self, indices)
+        check_same(self, x, updates)
+        axis = normalize_axis(self, self.axis, x.rank)
+        wanted = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+        if updates.shape != wanted:
+            raise self.refuse(f"updates must be {x.with_shape(wanted)}, not {updates}")
+        return (x,)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the sums.
+
+        Raises:
+            IndexError: An index lies outside the axis.
+        """
+        x, indices, updates = operands
+        axis = self.axis % x.ndim
+        total = widen(x).copy()
+        front = np.moveaxis(total, axis, 0)
+        rows = np.moveaxis(widen(updates), range(axis, axis + indices.ndim), range(indices.ndim))
+        np.add.at(front, indices.astype(np.int64), rows)
+        return (narrow(total, x.dtype),)

@@ -1,0 +1,48 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from rlx.ir import Op, TensorType
+from rlx.ops.real.common import check_number, narrow, widen
+from rlx.ops.shapes import broadcast_shapes
+
+if TYPE_CHECKING:
+    from rlx.ir import Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealMatmul(Op):
+    """Matrix product of the last two axes; the axes before them broadcast.
+
+    ``z[..., m, n] = sum over k of x[..., m, k] * y[..., k, n]``
+
+    Operands: ``x`` [..., M, K], ``y`` [..., K, N] of one element type. Result: [..., M, N].
+    """
+
+    name: ClassVar[str] = "real.matmul"
+    operand_count: ClassVar[int | tuple[int, int | None]] = 2
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return the type of the product."""
+        x, y = operands
+        check_number(self, x, y)
+        if x.rank < 2 or y.rank < 2:
+            raise self.refuse(f"needs operands of at least 2 dimensions, not {x} and {y}")
+        if x.shape[-1] != y.shape[-2]:
+            raise self.refuse(
+                f"inner dimensions differ: {x.shape[-1]} of {x} and {y.shape[-2]} of {y}"
+            )
+        stacks = (t.with_shape(t.shape[:-2]) for t in operands)
+        shape = (*broadcast_shapes(self, *stacks), x.shape[-2], y.shape[-1])
+        return (TensorType(shape, x.dtype),)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the product."""
+        x, y = operands
+        with np.errstate(all="ignore"):
+            return (narrow(np.matmul(widen(x), widen(y)), x.dtype),)

@@ -1,0 +1,133 @@
+"""The bridge between reals and integer codes."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from rlx.ir import DType, Op, QuantParams, TensorType
+from rlx.ops.real.cast import integer_range
+from rlx.ops.real.common import check_float, check_no_codes, widen
+from rlx.ops.shapes import normalize_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Array
+    from rlx.ops.real.common import Numbers
+
+
+class Ties(enum.Enum):
+    """Where a number halfway between two codes goes.
+
+    ``AWAY`` from zero, as C's ``roundf`` and TensorFlow Lite; ``EVEN`` to the even code, as ONNX.
+    """
+
+    AWAY = "away"
+    EVEN = "even"
+
+
+def _check_params(op: Op, quant: QuantParams, x: TensorType, dtype: DType) -> None:
+    """Raise ShapeError unless ``quant`` fits the shape of ``x`` and codes of ``dtype``."""
+    if not dtype.is_integer:
+        raise op.refuse(f"codes must be integers, not {dtype.value}")
+    low, high = integer_range(dtype)
+    if not all(low <= z <= high for z in quant.zero_point):
+        raise op.refuse(f"zero points of {dtype.value} must lie in [{low}, {high}], not {quant}")
+    if quant.axis is not None:
+        size = x.shape[normalize_axis(op, quant.axis, x.rank)]
+        if size != len(quant.scale):
+            raise op.refuse(f"axis {quant.axis} of {x} needs {size} scales, not {len(quant.scale)}")
+
+
+def _along(quant: QuantParams, values: Sequence[float], rank: int, dtype: type) -> Numbers:
+    """Return scales or zero points, shaped so that they broadcast along their axis."""
+    array: Numbers = np.array(values, dtype)
+    if quant.axis is None:
+        return array.reshape(())
+    shape = [1] * rank
+    shape[quant.axis] = -1
+    return array.reshape(shape)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealQuantize(Op):
+    """Codes of real numbers: ``code = clamp(round(x / scale) + zero_point)``.
+
+    The scale is rounded to float32 first; the quotient is float32 (float64 for f64). NaN has the
+    code of zero.
+
+    Operand: ``x`` floating-point [*]. Result: codes [*] of ``dtype``, carrying ``quant``.
+
+    Attributes:
+        quant: Scales and zero points.
+        dtype: Element type of the codes.
+        ties: Where a number halfway between two codes goes.
+
+    Source: tflite-micro ``AffineQuantize`` (ties away); ONNX ``QuantizeLinear`` (ties even).
+    """
+
+    name: ClassVar[str] = "real.quantize"
+    quant: QuantParams
+    dtype: DType = DType.I8
+    ties: Ties = Ties.AWAY
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return the type of the codes."""
+        (x,) = operands
+        check_no_codes(self, x)
+        check_float(self, x)
+        _check_params(self, self.quant, x, self.dtype)
+        return (TensorType(x.shape, self.dtype, self.quant),)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the codes."""
+        (x,) = operands
+        with np.errstate(all="ignore"):
+            steps = widen(x) / _along(self.quant, self.quant.scale, x.ndim, np.float32)
+        steps = np.where(np.isnan(steps), 0, steps).astype(np.float64)
+        if self.ties is Ties.EVEN:
+            whole = np.rint(steps)
+        else:
+            # Not floor(|x| + 0.5): that sum rounds up just below a half.
+            fraction = np.abs(steps) - np.floor(np.abs(steps))
+            whole = np.copysign(np.floor(np.abs(steps)) + (fraction >= 0.5), steps)
+        low, high = integer_range(self.dtype)
+        codes = whole + _along(self.quant, self.quant.zero_point, x.ndim, np.float64)
+        return (np.clip(codes, low, high).astype(np.int64).astype(self.dtype.numpy),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealDequantize(Op):
+    """Real numbers of codes: ``x = scale * (code - zero_point)``, computed and rounded in float32.
+
+    Operand: ``codes`` integers [*]; if they carry quantization parameters, these must be ``quant``.
+    Result: f32 [*].
+
+    Attributes:
+        quant: Scales and zero points.
+
+    Source: tflite-micro ``Dequantize``; ONNX ``DequantizeLinear``.
+    """
+
+    name: ClassVar[str] = "real.dequantize"
+    quant: QuantParams
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return f32 of the same shape."""
+        (codes,) = operands
+        _check_params(self, self.quant, codes, codes.dtype)
+        if codes.quant is not None and codes.quant != self.quant:
+            raise self.refuse(f"{codes} does not carry the parameters {self.quant}")
+        return (TensorType(codes.shape, DType.F32),)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the real numbers."""
+        (codes,) = operands
+        zero_point = _along(self.quant, self.quant.zero_point, codes.ndim, np.int64)
+        scale = _along(self.quant, self.quant.scale, codes.ndim, np.float32)
+        steps = codes.astype(np.int64) - zero_point
+        return (np.asarray(scale * steps.astype(np.float32), np.float32),)
