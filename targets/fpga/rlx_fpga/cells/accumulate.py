@@ -1,0 +1,169 @@
+"""Accumulators of a folded unit: sum or maximum over a group of beats, then drained in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from amaranth import Module, Mux, Signal, Value
+from amaranth.lib.wiring import Component, In, Out
+
+from rlx_fpga.cells.pipe import register
+from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
+from rlx_fpga.cells.streams import Lanes, stream_of
+
+if TYPE_CHECKING:
+    from rlx_fpga.cells.rom import Integers
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Widths that follow from the values that can occur.
+
+    Attributes:
+        sum_bits: Of the sums without bias, partial sums included.
+        bias_bits: Of the biases; 0 if there are none.
+        out_bits: Of the results, bias included.
+    """
+
+    sum_bits: int
+    bias_bits: int
+    out_bits: int
+
+
+def ranges_of(weights: Integers, bias: Integers | None) -> Ranges:
+    """Return the widths of ``bias + weights @ x`` for any int8 ``x``.
+
+    Args:
+        weights: int8 [outputs, terms].
+        bias: int32 [outputs] or None.
+
+    Raises:
+        ValueError: If a result may not fit 32 bits.
+    """
+    w = weights.astype(np.int64)
+    high = np.maximum(w * 127, w * -128).sum(axis=1)
+    low = np.minimum(w * 127, w * -128).sum(axis=1)
+    b = np.zeros(len(w), np.int64) if bias is None else bias.astype(np.int64)
+    out_bits = signed_bits(int((low + b).min()), int((high + b).max()))
+    if out_bits > 32:
+        msg = f"an accumulator of {out_bits} bits would be needed, 32 are the limit"
+        raise ValueError(msg)
+    return Ranges(
+        sum_bits=signed_bits(int(low.min()), int(high.max())),
+        bias_bits=signed_bits(int(b.min()), int(b.max())) if b.any() else 0,
+        out_bits=out_bits,
+    )
+
+
+def drain_lanes(pe: int, group: int) -> int:
+    """Return the least number of output lanes that drains ``pe`` results in ``group`` cycles."""
+    return next(lanes for lanes in range(1, pe + 1) if pe % lanes == 0 and pe // lanes <= group)
+
+
+class Accumulator(Component):
+    """Reduce ``group`` beats of ``pe`` terms to ``pe`` results, and give them ``lanes`` at a time.
+
+    The pipeline that feeds it moves with ``enable``: it stands still while an output waits.
+
+    Members:
+        enable: Out, 1 bit: the pipeline moves at the end of this cycle.
+        valid: In, 1 bit: there are terms in this cycle.
+        terms: In, ``pe`` times int ``term_bits``.
+        o: Out, ``lanes`` times int ``out_bits``: results with bias, in order.
+
+    Latency 2 from the last terms of a group if ``lanes == pe``, else 3.
+    """
+
+    _MustUse__silence = True
+
+    def __init__(
+        self,
+        kind: Literal["sum", "max"],
+        *,
+        pe: int,
+        group: int,
+        term_bits: int,
+        ranges: Ranges,
+        bias: Integers | None = None,
+    ) -> None:
+        self.kind = kind
+        self.pe = pe
+        self.group = group
+        self.ranges = ranges
+        self.lanes = drain_lanes(pe, group)
+        self.rounds = pe // self.lanes
+        self.latency = 2 if self.rounds == 1 else 3
+        self.bias = None
+        if bias is not None and ranges.bias_bits:
+            words = pack(bias.reshape(-1, self.lanes), ranges.bias_bits)
+            self.bias = CyclicRom(words, ranges.bias_bits * self.lanes)
+        self.memory_bits = self.bias.memory_bits if self.bias else 0
+        super().__init__(
+            {
+                "enable": Out(1),
+                "valid": In(1),
+                "terms": In(Lanes(pe, term_bits)),
+                "o": Out(stream_of(self.lanes, ranges.out_bits)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        """Build accumulators, the register they are drained from, and the bias adders."""
+        m = Module()
+        m.d.comb += self.enable.eq(~self.o.valid | self.o.ready)
+        ending, results = self._accumulate(m)
+        done = register(m, self.enable, ending, "done", reset=True)
+        if self.rounds == 1:
+            self._output(m, done, ending, results)
+            return m
+        bits = self.ranges.sum_bits
+        held = Signal(self.pe * bits, reset_less=True)
+        left = Signal(range(self.rounds + 1))
+        with m.If(self.enable):
+            with m.If(done):
+                m.d.sync += [held.eq(results), left.eq(self.rounds)]
+            with m.Elif(left != 0):
+                m.d.sync += [held.eq(held[self.lanes * bits :]), left.eq(left - 1)]
+        self._output(m, left != 0, done | (left > 1), held[: self.lanes * bits])
+        return m
+
+    def _accumulate(self, m: Module) -> tuple[Value, Value]:
+        """Return whether the terms of this cycle end a group, and the accumulators."""
+        step = self.enable & self.valid
+        first, last = Signal(init=1), Signal(init=1)
+        if self.group > 1:
+            beat = Signal(range(self.group))
+            m.d.comb += [first.eq(beat == 0), last.eq(beat == self.group - 1)]
+            with m.If(step):
+                m.d.sync += beat.eq(Mux(last, 0, beat + 1))
+        sums = Signal(Lanes(self.pe, self.ranges.sum_bits), reset_less=True)
+        for index in range(self.pe):
+            term, held = self.terms[index], sums[index]
+            if self.kind == "max":
+                value = Mux(first | (term > held), term, held)
+            elif self.group == 1:
+                value = term
+            else:
+                value = Mux(first, 0, held) + term
+            with m.If(step):
+                m.d.sync += sums[index].eq(value)
+        return self.valid & last, sums.as_value()
+
+    def _output(self, m: Module, valid: Value, ahead: Value, sums: Value) -> None:
+        """Add the bias and register the output; ``ahead`` comes one step before ``valid``."""
+        bits = self.ranges.sum_bits
+        terms = [sums[i * bits : (i + 1) * bits].as_signed() for i in range(self.lanes)]
+        if self.bias:
+            m.submodules.bias = self.bias
+            m.d.comb += self.bias.step.eq(self.enable & ahead)
+            wide = self.ranges.bias_bits
+            terms = [
+                term + self.bias.data[i * wide : (i + 1) * wide].as_signed()
+                for i, term in enumerate(terms)
+            ]
+        with m.If(self.enable):
+            m.d.sync += self.o.valid.eq(valid)
+            for index, term in enumerate(terms):
+                m.d.sync += self.o.payload[index].eq(term)

@@ -1,0 +1,125 @@
+"""Units that keep the channels apart: depthwise convolution and pooling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from amaranth import Cat, Module
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from rlx_fpga.cells.accumulate import Accumulator, Ranges, ranges_of
+from rlx_fpga.cells.mvu import step_through
+from rlx_fpga.cells.pipe import delayed, register
+from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
+from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
+
+if TYPE_CHECKING:
+    from amaranth import Value
+
+    from rlx_fpga.cells.rom import Integers
+
+
+class Depthwise(Cell):
+    """Convolve every channel with its own ``multiplier`` kernels; ``pe * multiplier`` products.
+
+    Takes the window generator's ``channelwise`` order. Output channel ``c * multiplier + k``
+    belongs to input channel ``c``.
+
+    Members:
+        i: In, ``pe`` times int8: one tap of ``pe`` channels.
+        o: Out, ``lanes`` times int ``acc_bits``: ``bias + sum(weight * x)``.
+
+    Takes a beat in every cycle. Cost: ``pe * multiplier`` multipliers, a byte of memory for each
+    weight, and the biases.
+
+    Args:
+        weights: int8 [channels * multiplier, taps].
+        bias: int32 [channels * multiplier] or None.
+        channels: Input channels.
+        pe: Input channels of a beat; divides ``channels``.
+    """
+
+    def __init__(self, weights: Integers, bias: Integers | None, *, channels: int, pe: int) -> None:
+        outputs, self.taps = weights.shape
+        require_divisor(pe, channels)
+        require_divisor(channels, outputs)
+        self.multiplier = outputs // channels
+        self.pe = pe
+        ranges = ranges_of(weights, bias)
+        self.accumulator = Accumulator(
+            "sum",
+            pe=pe * self.multiplier,
+            group=self.taps,
+            term_bits=min(16, ranges.sum_bits),
+            ranges=ranges,
+            bias=bias,
+        )
+        self.lanes = self.accumulator.lanes
+        self.acc_bits = ranges.out_bits
+        self.multipliers = pe * self.multiplier
+        folded = weights.reshape(channels // pe, self.multipliers, self.taps).transpose(0, 2, 1)
+        words = pack(folded.reshape(-1, self.multipliers), 8)
+        self.rom = CyclicRom(words, 8 * self.multipliers)
+        self.latency = 3 + self.accumulator.latency
+        self.memory_bits = self.accumulator.memory_bits + self.rom.memory_bits
+        super().__init__({"i": In(stream_of(pe)), "o": Out(stream_of(self.lanes, self.acc_bits))})
+
+    def elaborate(self, platform: object) -> Module:
+        """Memory, operand registers, products, accumulators."""
+        m = Module()
+        m.submodules.accumulator = accumulator = self.accumulator
+        enable = accumulator.enable
+        m.d.comb += self.i.ready.eq(enable)
+        (weights,) = step_through(m, [self.rom], enable & self.i.valid)
+        codes = register(m, enable, raw(self.i), "codes")
+        operands = register(m, enable, codes, "operands")
+        factors = register(m, enable, weights, "factors")
+        for index in range(self.multipliers):
+            code, weight = _byte(operands, index // self.multiplier), _byte(factors, index)
+            product = register(m, enable, code * weight, f"product_{index}")
+            m.d.comb += accumulator.terms[index].eq(product)
+        m.d.comb += accumulator.valid.eq(delayed(m, enable, self.i.valid, "valid", 3))
+        connect(m, accumulator.o, flipped(self.o))
+        return m
+
+
+class Pool(Cell):
+    """Sum or maximum of every channel over ``taps`` beats.
+
+    Takes the window generator's ``channelwise`` order. For a sum, padding must be 0, for a maximum
+    -128.
+
+    Members:
+        i: In, ``pe`` times int8: one tap of ``pe`` channels.
+        o: Out, ``lanes`` times int ``out_bits``: 8 for a maximum, what the sum needs for a sum.
+
+    Takes a beat in every cycle. No multipliers, no memory.
+    """
+
+    def __init__(self, kind: Literal["sum", "max"], *, taps: int, pe: int) -> None:
+        bits = 8 if kind == "max" else signed_bits(-128 * taps, 127 * taps)
+        self.taps = taps
+        self.pe = pe
+        self.accumulator = Accumulator(
+            kind, pe=pe, group=taps, term_bits=8, ranges=Ranges(bits, 0, bits)
+        )
+        self.lanes = self.accumulator.lanes
+        self.out_bits = bits
+        self.latency = self.accumulator.latency
+        super().__init__({"i": In(stream_of(pe)), "o": Out(stream_of(self.lanes, bits))})
+
+    def elaborate(self, platform: object) -> Module:
+        """Feed the codes to the accumulators as they are."""
+        m = Module()
+        m.submodules.accumulator = accumulator = self.accumulator
+        m.d.comb += [
+            self.i.ready.eq(accumulator.enable),
+            accumulator.valid.eq(self.i.valid),
+            Cat(*(accumulator.terms[index] for index in range(self.pe))).eq(raw(self.i)),
+        ]
+        connect(m, accumulator.o, flipped(self.o))
+        return m
+
+
+def _byte(value: Value, index: int) -> Value:
+    return value[8 * index : 8 * index + 8].as_signed()

@@ -1,0 +1,73 @@
+"""Constant tables that a cell walks through in a circle: weights, biases, multipliers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from amaranth import Const, Module, Mux, Signal, unsigned
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Component, In, Out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    Integers = npt.NDArray[np.integer[Any]]
+
+
+class CyclicRom(Component):
+    """A read-only memory that gives its words one after the other, for ever.
+
+    If all words are equal there is no memory, only a constant.
+
+    Members:
+        step: In, 1 bit: give the next word from the next cycle on.
+        data: Out, ``width`` bits: after the n-th step, word ``(n - 1) % depth``.
+
+    Synchronous read, so that a block memory can hold it.
+    """
+
+    # A part may be made only to read its figures: Amaranth's warning of unused parts is no help.
+    _MustUse__silence = True
+
+    def __init__(self, words: Sequence[int], width: int) -> None:
+        self.words = list(words)
+        self.width = width
+        self.constant = all(word == self.words[0] for word in self.words)
+        self.memory_bits = 0 if self.constant else len(self.words) * width
+        super().__init__({"step": In(1), "data": Out(unsigned(width))})
+
+    def elaborate(self, platform: object) -> Module:
+        """Build memory and address counter."""
+        m = Module()
+        if self.constant:
+            m.d.comb += self.data.eq(Const(self.words[0], unsigned(self.width)))
+            return m
+        depth = len(self.words)
+        m.submodules.memory = memory = Memory(
+            shape=unsigned(self.width), depth=depth, init=self.words
+        )
+        read = memory.read_port()
+        address = Signal(range(depth))
+        m.d.comb += [read.addr.eq(address), read.en.eq(self.step), self.data.eq(read.data)]
+        with m.If(self.step):
+            m.d.sync += address.eq(Mux(address == depth - 1, 0, address + 1))
+        return m
+
+
+def pack(rows: Integers, width: int) -> list[int]:
+    """Return each row of integers [depth, n] as one word, column 0 in the lowest ``width`` bits."""
+    if width == 8:
+        return [int.from_bytes(row.tobytes(), "little") for row in rows.astype(np.int8)]
+    mask = (1 << width) - 1
+    return [
+        sum((int(value) & mask) << (width * column) for column, value in enumerate(row))
+        for row in rows
+    ]
+
+
+def signed_bits(low: int, high: int) -> int:
+    """Return the least width of a two's complement number that holds ``low`` and ``high``."""
+    return max(max(~low if low < 0 else low, ~high if high < 0 else high).bit_length() + 1, 1)

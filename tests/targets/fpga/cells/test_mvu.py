@@ -1,0 +1,111 @@
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from targets.fpga.harness import assert_lint_clean, run_cell, to_beats, to_verilog
+
+from rlx_fpga.cells.mvu import MatrixVector
+
+
+def divisors(n):
+    return [d for d in range(1, n + 1) if n % d == 0]
+
+
+def parameters(outputs, terms, seed=0, scale=127):
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(-scale, scale + 1, (outputs, terms)).astype(np.int8)
+    return weights, rng.integers(-5000, 5000, outputs).astype(np.int32)
+
+
+def feed(x, cell):
+    """Beats of the vectors ``x`` [n, terms], each given as often as the cell wants it."""
+    return to_beats(np.repeat(x[:, None], cell.repeat, axis=1), cell.simd)
+
+
+@st.composite
+def cases(draw):
+    outputs, terms = draw(st.sampled_from([(1, 1), (4, 6), (6, 4), (5, 3), (8, 12), (12, 1)]))
+    return (
+        outputs,
+        terms,
+        draw(st.sampled_from(divisors(outputs))),
+        draw(st.sampled_from(divisors(terms))),
+        draw(st.booleans()),
+    )
+
+
+@settings(max_examples=30)
+@given(case=cases(), stall_in=st.sampled_from([0.0, 0.5]), stall_out=st.sampled_from([0.0, 0.5]))
+def test_matrix_vector_multiplies(case, stall_in, stall_out):
+    outputs, terms, pe, simd, with_bias = case
+    weights, bias = parameters(outputs, terms)
+    cell = MatrixVector(weights, bias if with_bias else None, pe=pe, simd=simd)
+    x = np.random.default_rng(1).integers(-128, 128, (5, terms))
+    expected = to_beats(x @ weights.T.astype(int) + bias * with_bias, cell.lanes)
+    run = run_cell(
+        cell, feed(x, cell), len(expected), stall_in=stall_in, stall_out=stall_out, idle=20
+    )
+    assert np.array_equal(run.output, expected)
+
+
+@settings(max_examples=20)
+@given(case=cases())
+def test_matrix_vector_takes_a_beat_a_cycle_and_has_the_latency_it_claims(case):
+    outputs, terms, pe, simd, _ = case
+    cell = MatrixVector(*parameters(outputs, terms), pe=pe, simd=simd)
+    x = np.ones((6, terms), int)
+    run = run_cell(cell, feed(x, cell), 6 * outputs // cell.lanes)
+    taken = run.taken["i"]
+    assert np.all(np.diff(taken) == 1)
+    assert run.given["o"][0] - taken[cell.group - 1] == cell.latency
+    assert run.interval(outputs // cell.lanes) == cell.cycles_per_vector
+
+
+@pytest.mark.parametrize(("value", "weight"), [(-128, -128), (-128, 127), (127, -128)])
+def test_matrix_vector_accumulators_hold_the_extremes(value, weight):
+    weights = np.full((2, 6), weight, np.int8)
+    bias = np.array([3000, -3000], np.int32)
+    cell = MatrixVector(weights, bias, pe=1, simd=2)
+    run = run_cell(cell, feed(np.full((1, 6), value), cell), 2 // cell.lanes)
+    assert np.array_equal(run.output.ravel(), 6 * value * weight + bias)
+
+
+def test_matrix_vector_starts_anew_after_reset():
+    weights, bias = parameters(6, 8)
+    cell = MatrixVector(weights, bias, pe=3, simd=2)
+    x = np.random.default_rng(2).integers(-128, 128, (4, 8))
+    expected = to_beats(x @ weights.T.astype(int) + bias, cell.lanes)
+    run = run_cell(cell, feed(x, cell), len(expected), stall_out=0.3, reset_after=21)
+    assert np.array_equal(run.output, expected)
+
+
+def test_matrix_vector_figures():
+    cell = MatrixVector(*parameters(8, 12, scale=1), pe=4, simd=2)
+    assert cell.multipliers == 8
+    assert cell.lanes == 1
+    assert cell.memory_bits == 8 * 12 * 8 + 8 * 14
+    assert cell.acc_bits == 14
+
+
+def test_matrix_vector_refuses_more_than_32_bits():
+    weights = np.full((1, 2), 127, np.int8)
+    with pytest.raises(
+        ValueError, match=r"^an accumulator of 33 bits would be needed, 32 are the limit$"
+    ):
+        MatrixVector(weights, np.array([2**31 - 1], np.int64), pe=1, simd=1)
+
+
+def test_matrix_vector_lint(tmp_path):
+    assert_lint_clean(MatrixVector(*parameters(8, 12), pe=4, simd=4), tmp_path)
+    assert_lint_clean(MatrixVector(*parameters(4, 3), pe=4, simd=3), tmp_path)
+
+
+@pytest.mark.sim
+def test_a_large_dense_layer_converts_in_seconds():
+    cell = MatrixVector(*parameters(128, 640), pe=8, simd=16)
+    start = time.monotonic()
+    text = to_verilog(cell)
+    assert time.monotonic() - start < 20
+    assert len(text) < 1_000_000
