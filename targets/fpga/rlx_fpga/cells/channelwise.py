@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from amaranth import Cat, Module
+from amaranth import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.accumulate import Accumulator, Ranges, ranges_of
 from rlx_fpga.cells.mvu import step_through
 from rlx_fpga.cells.pipe import delayed, register
 from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
-from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
+from rlx_fpga.cells.streams import Cell, Lanes, raw, require_divisor, stream_of
 
 if TYPE_CHECKING:
-    from amaranth import Value
-
     from rlx_fpga.cells.rom import Integers
 
 
@@ -119,6 +118,72 @@ class Pool(Cell):
         ]
         connect(m, accumulator.o, flipped(self.o))
         return m
+
+
+class GlobalPool(Cell):
+    """Sum or maximum of every channel over a whole frame, without a line buffer.
+
+    Members:
+        i: In, ``lanes`` times int8: a frame of ``pixels`` pixels.
+        o: Out, ``lanes`` times int ``out_bits``: one pixel.
+
+    Latency 1, takes a beat in every cycle. No multipliers; one running value for each channel.
+
+    Args:
+        kind: ``sum`` or ``max``.
+        pixels: Pixels of a frame.
+        channels: Channels of a pixel.
+        lanes: Channels of a beat; divides ``channels``.
+    """
+
+    def __init__(
+        self, kind: Literal["sum", "max"], *, pixels: int, channels: int, lanes: int
+    ) -> None:
+        require_divisor(lanes, channels)
+        self.kind = kind
+        self.pixels = pixels
+        self.lanes = lanes
+        self.blocks = channels // lanes
+        self.out_bits = 8 if kind == "max" else signed_bits(-128 * pixels, 127 * pixels)
+        self.memory_bits = channels * self.out_bits
+        super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes, self.out_bits))})
+
+    def elaborate(self, platform: object) -> Module:
+        """Read the running values of a block, update them, and give them at the last pixel."""
+        m = Module()
+        valid, enable, taken = Signal(), Signal(), Signal()
+        m.d.comb += [
+            enable.eq(~valid | self.o.ready),
+            self.i.ready.eq(enable),
+            self.o.valid.eq(valid),
+            taken.eq(enable & self.i.valid),
+        ]
+        block, block_last = _count(m, taken, self.blocks, "block")
+        pixel, pixel_last = _count(m, taken & block_last, self.pixels, "pixel")
+        running = Memory(shape=Lanes(self.lanes, self.out_bits), depth=self.blocks, init=[])
+        m.submodules.running = running
+        write, read = running.write_port(), running.read_port(domain="comb")
+        m.d.comb += [read.addr.eq(block), write.addr.eq(block), write.en.eq(taken)]
+        for lane in range(self.lanes):
+            code, old = self.i.payload[lane], read.data[lane]
+            new = Mux(code > old, code, old) if self.kind == "max" else code + old
+            m.d.comb += write.data[lane].eq(Mux(pixel == 0, code, new))
+        result = register(m, enable, Value.cast(write.data), "result")
+        with m.If(enable):
+            m.d.sync += valid.eq(self.i.valid & pixel_last)
+        m.d.comb += raw(self.o).eq(result)
+        return m
+
+
+def _count(m: Module, step: Value, rounds: int, name: str) -> tuple[Value, Value]:
+    """Return a counter that goes round with ``step``, and whether it is in its last round."""
+    if rounds == 1:
+        return Const(0), Const(1)
+    counter = Signal(range(rounds), name=name)
+    last = counter == rounds - 1
+    with m.If(step):
+        m.d.sync += counter.eq(Mux(last, 0, counter + 1))
+    return counter, last
 
 
 def _byte(value: Value, index: int) -> Value:

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
-from rlx_fpga.cells.channelwise import Depthwise, Pool
+from rlx_fpga.cells.channelwise import Depthwise, GlobalPool, Pool
 
 STALLS = st.sampled_from([0.0, 0.5])
 
@@ -62,6 +62,26 @@ def test_pool_reduces(kind, taps, pe, stalls):
         assert run.given["o"][0] - run.taken["i"][taps - 1] == cell.latency
 
 
+@settings(max_examples=20)
+@given(
+    kind=st.sampled_from(["sum", "max"]),
+    pixels=st.integers(1, 6),
+    blocks=st.integers(1, 3),
+    lanes=st.integers(1, 3),
+    stalls=st.tuples(STALLS, STALLS),
+)
+def test_global_pool_reduces_a_frame(kind, pixels, blocks, lanes, stalls):
+    cell = GlobalPool(kind, pixels=pixels, channels=blocks * lanes, lanes=lanes)
+    x = codes(4, pixels, blocks * lanes)
+    expected = to_beats(x.sum(axis=1) if kind == "sum" else x.max(axis=1), lanes)
+    beats = to_beats(x, lanes)
+    run = run_cell(cell, beats, len(expected), stall_in=stalls[0], stall_out=stalls[1], idle=9)
+    assert np.array_equal(run.output, expected)
+    if stalls == (0.0, 0.0):
+        assert np.all(np.diff(run.taken["i"]) == 1)
+        assert run.given["o"][0] - run.taken["i"][(pixels - 1) * blocks] == cell.latency
+
+
 @pytest.mark.parametrize("value", [-128, 127])
 def test_pool_sum_holds_the_extremes(value):
     cell = Pool("sum", taps=9, pe=1)
@@ -72,6 +92,9 @@ def test_pool_sum_holds_the_extremes(value):
 
 def test_channelwise_units_start_anew_after_reset():
     x = codes(3, 5, 4)
+    cell = GlobalPool("max", pixels=5, channels=4, lanes=2)
+    run = run_cell(cell, to_beats(x, 2), 6, stall_out=0.2, reset_after=13)
+    assert np.array_equal(run.output, to_beats(x.max(axis=1), 2))
     run = run_cell(Pool("max", taps=5, pe=2), feed(x, 2), 12, stall_out=0.2, reset_after=13)
     assert np.array_equal(run.output, to_beats(x.max(axis=1), 1))
     weights = codes(4, 5).astype(np.int8)
@@ -85,4 +108,5 @@ def test_channelwise_lint(tmp_path):
     weights = codes(6, 5).astype(np.int8)
     assert_lint_clean(Depthwise(weights, codes(6), channels=6, pe=2), tmp_path)
     assert_lint_clean(Pool("max", taps=4, pe=3), tmp_path)
+    assert_lint_clean(GlobalPool("sum", pixels=6, channels=6, lanes=2), tmp_path)
     assert_lint_clean(Pool("sum", taps=1, pe=3), tmp_path)

@@ -1,0 +1,145 @@
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
+
+from rlx.numerics.fixed_point import Rounding, multiply_by_quantized_multiplier
+from rlx_fpga.cells.requantize import Requantize
+
+MULTIPLIERS = st.one_of(
+    st.integers(1 << 30, (1 << 31) - 1), st.sampled_from([0, 1 << 30, (1 << 31) - 1])
+)
+
+
+def model(x, multiplier, shift, zero_point, low, high, rounding):
+    q = multiply_by_quantized_multiplier(
+        x.astype(np.int64), np.array(multiplier), np.array(shift), Rounding(rounding)
+    )
+    return np.clip(q + zero_point, low, high)
+
+
+def accumulators(width, channels, multiplier, shift, seed=0):
+    """Random, extreme and tie-prone accumulators, int64 [pixels, channels]."""
+    rng = np.random.default_rng(seed)
+    half = 1 << (width - 1)
+    any_ = rng.integers(-half, half, (12, channels))
+    # Around half-way points: codes and a half, divided by the factor.
+    codes = rng.integers(-140, 140, (12, channels)) + 0.5
+    factor = np.maximum(np.array(multiplier, float), 1) * 2.0 ** (np.array(shift) - 31.0)
+    near = np.round(codes / factor) + rng.integers(-1, 2, (12, channels))
+    edges = np.array([[-half], [half - 1], [0], [-1], [1]]) * np.ones(channels, int)
+    return np.concatenate([any_, np.clip(near, -half, half - 1).astype(np.int64), edges])
+
+
+@st.composite
+def cases(draw):
+    rounding = draw(st.sampled_from(["double", "single"]))
+    lanes = draw(st.integers(1, 2))
+    channels = lanes * draw(st.integers(1, 2))
+    count = draw(st.sampled_from([1, channels]))
+    top = draw(st.sampled_from([-4, 0, 3])) if rounding == "double" else 0
+    low, high = sorted((draw(st.integers(-128, 127)), draw(st.integers(-128, 127))))
+    return {
+        "channels": channels,
+        "lanes": lanes,
+        "acc_width": draw(st.sampled_from([5, 9, 17, 18, 19, 22, 27, 32])),
+        "multiplier": draw(st.lists(MULTIPLIERS, min_size=count, max_size=count)),
+        "shift": draw(st.lists(st.integers(-31, top), min_size=count, max_size=count)),
+        "zero_point": draw(st.integers(-128, 127)),
+        "low": low,
+        "high": high,
+        "rounding": rounding,
+    }
+
+
+WIDE = {"low": -128, "high": 127, "zero_point": 0, "lanes": 1, "channels": 1}
+
+
+@settings(max_examples=60)
+@given(case=cases(), stall=st.sampled_from([0.0, 0.4]))
+@example({**WIDE, "acc_width": 20, "multiplier": [1 << 30], "shift": [-6], "rounding": "double"}, 0)
+@example({**WIDE, "acc_width": 10, "multiplier": [1 << 30], "shift": [0], "rounding": "double"}, 0)
+@example({**WIDE, "acc_width": 32, "multiplier": [1 << 30], "shift": [9], "rounding": "double"}, 0)
+@example({**WIDE, "acc_width": 20, "multiplier": [1 << 30], "shift": [13], "rounding": "single"}, 0)
+def test_requantize_is_the_contract(case, stall):
+    cell = Requantize(**case)
+    x = accumulators(case["acc_width"], case["channels"], case["multiplier"], case["shift"])
+    options = {k: case[k] for k in ("multiplier", "shift", "zero_point", "low", "high", "rounding")}
+    expected = to_beats(model(x, **options), cell.lanes)
+    run = run_cell(
+        cell, to_beats(x, cell.lanes), len(expected), stall_in=stall, stall_out=stall, idle=14
+    )
+    assert np.array_equal(run.output, expected)
+    if not stall:
+        assert run.latency == cell.latency
+        assert np.all(np.diff(run.given["o"]) == 1)
+
+
+@pytest.mark.parametrize("rounding", ["double", "single"])
+@pytest.mark.parametrize("shift", [-9, -3, 0])
+def test_requantize_every_small_accumulator(rounding, shift):
+    multiplier = 1518500250
+    cell = Requantize(
+        channels=1, lanes=1, acc_width=9, multiplier=[multiplier], shift=[shift], rounding=rounding
+    )
+    x = np.arange(-256, 256)
+    expected = model(x, [multiplier], [shift], 0, -128, 127, rounding)
+    assert np.array_equal(run_cell(cell, x[:, None], 512).output.ravel(), expected)
+
+
+def test_requantize_starts_with_the_first_channel_after_reset():
+    multiplier, shift = [1 << 30, 1518500250, 2147483647], [-2, -5, -1]
+    cell = Requantize(channels=3, lanes=1, acc_width=12, multiplier=multiplier, shift=shift)
+    x = np.random.default_rng(0).integers(-2048, 2048, (5, 3))
+    expected = to_beats(model(x, multiplier, shift, 0, -128, 127, "double"), 1)
+    run = run_cell(cell, to_beats(x, 1), 15, stall_out=0.3, reset_after=7)
+    assert np.array_equal(run.output, expected)
+
+
+def test_requantize_figures():
+    def one(width, shift):
+        return Requantize(
+            channels=4,
+            lanes=2,
+            acc_width=width,
+            multiplier=[1 << 30, 1, 2, 3],
+            shift=[-3, -4, -5, shift],
+        )
+
+    assert one(18, -6).multipliers == 4
+    assert one(19, -6).multipliers == 8
+    assert one(18, 1).multipliers == 8
+    assert one(18, -6).memory_bits == 4 * (31 + 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"acc_width": 33}, r"^bad requantizer: acc_width 33, low -128, high 127$"),
+        ({"low": 3, "high": 2}, r"^bad requantizer: acc_width 20, low 3, high 2$"),
+        ({"shift": [1, 2]}, r"^1 multipliers and 2 shifts for 4 channels$"),
+        ({"shift": [31]}, r"^multipliers must lie in \[0, 2\^31 - 1\] and shifts in \[-31, 30\]$"),
+        (
+            {"shift": [14], "rounding": "single"},
+            r"^single rounding needs shifts of at most 13, not 14$",
+        ),
+    ],
+)
+def test_requantize_refuses_bad_parameters(options, message):
+    good = {"channels": 4, "lanes": 2, "acc_width": 20, "multiplier": [1 << 30], "shift": [-3]}
+    with pytest.raises(ValueError, match=message):
+        Requantize(**(good | options))
+
+
+def test_requantize_lint(tmp_path):
+    for width, shift, rounding in [(18, -4, "double"), (24, 2, "double"), (20, -4, "single")]:
+        cell = Requantize(
+            channels=2,
+            lanes=2,
+            acc_width=width,
+            multiplier=[1 << 30, 3],
+            shift=[-3, shift],
+            rounding=rounding,
+        )
+        assert_lint_clean(cell, tmp_path)
