@@ -1,0 +1,80 @@
+"""Runs the cocotb bench that was emitted with a design, as a user runs it: on its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rlx.errors import OutputError, SimulationError, ToolMissingError
+from rlx.process import last_lines, run
+from rlx_sim.verilator import HINT, find_verilator
+
+TIMEOUT_S: Final = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class CocotbRun:
+    """What the bench reported.
+
+    Attributes:
+        tests: Tests that ran.
+        passed: Tests that passed.
+        figures: What the tests noted: ``inputs``, ``equal``, ``latency``, ``interval`` ...
+        log: What the bench printed.
+    """
+
+    tests: int
+    passed: int
+    figures: dict[str, Any]
+    log: str
+
+
+def run_bench(
+    folder: Path, *, frames: int | None = None, seed: int = 1, timeout_s: float = TIMEOUT_S
+) -> CocotbRun:
+    """Run ``tb/run.py`` of an emitted folder; nothing is written into the folder.
+
+    A test that fails is no error here: compare ``passed`` with ``tests``.
+
+    Args:
+        folder: The emitted design.
+        frames: Frames of the first test; what the bench itself chooses if None.
+        seed: Of the random pauses.
+        timeout_s: Wall-clock limit, build included.
+
+    Raises:
+        OutputError: The folder holds no bench.
+        ToolMissingError: cocotb or Verilator is not installed.
+        SimulationError: The bench could not be built, or died.
+        TimeLimitError: It took too long.
+    """
+    script = folder / "tb" / "run.py"
+    if not script.is_file():
+        raise OutputError(
+            f"{folder} holds no bench tb/run.py",
+            hint="emit the folder again with 'rlx emit --target fpga'",
+        )
+    if importlib.util.find_spec("cocotb") is None:
+        raise ToolMissingError("cocotb is not installed", hint="pip install 'rlx[sim]'")
+    find_verilator()
+    with tempfile.TemporaryDirectory(prefix="rlx-cocotb-") as name:
+        result = Path(name) / "result.json"
+        argv = [sys.executable, "-B", str(script.resolve()), "--build", str(Path(name) / "build")]
+        argv += ["--result", str(result), "--seed", str(seed)]
+        argv += ["--frames", str(frames)] if frames else []
+        # The simulator embeds Python and must find the interpreter's packages again.
+        extra = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
+        done = run(argv, cwd=name, timeout_s=timeout_s, env=extra, check=False, hint=HINT)
+        figures = json.loads(result.read_text()) if result.is_file() else {}
+    text = done.stdout + done.stderr
+    verdict = re.search(r"^(\d+) of (\d+) tests passed$", done.stdout, re.MULTILINE)
+    if verdict is None:
+        raise SimulationError("did not come to its end" + last_lines(text), where="cocotb bench")
+    return CocotbRun(int(verdict[2]), int(verdict[1]), figures, text)

@@ -1,0 +1,91 @@
+"""From a component with stream ports to the files of an output folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from amaranth.back import verilog
+
+from rlx import __version__
+from rlx_fpga.axi import harness_cpp, render, top_verilog
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from amaranth.lib import wiring
+
+    from rlx_fpga.axi import Interface
+
+BENCH_CYCLES: Final = 300_000
+"""Cycles that the emitted cocotb bench simulates in its first test, roughly."""
+
+BENCH_FRAMES: Final = (3, 16)
+"""Least and greatest number of frames of that test."""
+
+IDLE_CYCLES: Final = 100_000
+"""Least number of cycles without a transfer after which a bench calls the core stuck."""
+
+
+def design_files(
+    component: wiring.Component, interface: Interface, report: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return every file of the folder but golden vectors and manifest, by relative path.
+
+    Args:
+        component: The pipeline; its members are named as the interface says.
+        interface: Its ports.
+        report: What ``report.json`` says; with ``interval``, cycles for each frame.
+    """
+    prefix = interface.prefix
+    interval = int(report["interval"])
+    least, most = BENCH_FRAMES
+    frames = max(least, min(most, BENCH_CYCLES // max(1, interval)))
+    idle = max(IDLE_CYCLES, 4 * interval)
+    return {
+        f"rtl/{interface.core}.v": netlist(component, interface),
+        f"rtl/{interface.top}.sv": top_verilog(interface),
+        "lint.vlt": render("lint.vlt.j2", interface=interface),
+        "tb/harness.cpp": harness_cpp(interface),
+        f"tb/test_{prefix}.py": render(
+            "test.py.j2", interface=interface, frames=frames, idle_limit=idle
+        ),
+        "tb/run.py": render("run.py.j2", interface=interface),
+        "synth/ecp5.ys": render("ecp5.ys.j2", interface=interface),
+        "synth/xc7.ys": render("xc7.ys.j2", interface=interface),
+        f"synth/{prefix}.sdc": render("clock.sdc.j2", interface=interface),
+        f"{prefix}.core": render("core.j2", interface=interface, version=__version__),
+        "README.md": readme(interface, report),
+        "report.json": json.dumps(report, indent=2) + "\n",
+    }
+
+
+def netlist(component: wiring.Component, interface: Interface) -> str:
+    """Return the component as Verilog-2005, hierarchy and names kept."""
+    text = verilog.convert(
+        component, name=interface.core, emit_src=False, strip_internal_attrs=True
+    )
+    # The first line names a version of Yosys.
+    body = text.split("\n", 1)[1]
+    banner = (
+        f"// {interface.core}: netlist of a streaming neural network, made by rlx.\n"
+        f"// Instantiate {interface.top}, which gives it AXI4-Stream ports.\n"
+    )
+    return banner + plain_module_names(body, interface.core)
+
+
+def plain_module_names(text: str, core: str) -> str:
+    """Return ``text`` with module names that hold dots made plain identifiers."""
+    escaped = re.compile(rf"\\({re.escape(core)}(?:\.\w+)+) ")
+    names = sorted(set(escaped.findall(text)))
+    plain = {name: name.replace(".", "__") for name in names}
+    assert len(set(plain.values())) == len(plain), "submodule names must not hold '__'"
+    return escaped.sub(lambda match: f"{plain[match[1]]} ", text)
+
+
+def readme(interface: Interface, report: Mapping[str, Any]) -> str:
+    """Return the folder's README."""
+    known = ("pe", "simd", "lanes", "cycles", "multipliers", "memory_bits")
+    columns = [name for name in known if any(name in row for row in report["layers"])]
+    return render("README.md.j2", interface=interface, report=report, columns=columns)

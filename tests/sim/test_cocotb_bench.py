@@ -1,0 +1,101 @@
+"""The emitted folder of a small core: its cocotb bench, its harness, lint."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rlx.errors import OutputError
+from rlx.golden import Golden
+from rlx.numerics.exponential import softmax_codes, softmax_scaling, softmax_table
+from rlx.process import kept_environment
+from rlx_fpga.axi import Interface, StreamPort
+from rlx_fpga.cells.softmax import Softmax
+from rlx_fpga.emit import design_files
+from rlx_sim.cocotb_bench import run_bench
+from rlx_sim.stream import Stalls, StreamBench
+from rlx_sim.verilator import lint
+
+COUNT = 5
+SCALING = softmax_scaling(0.1)
+REPORT = {"interval": 122, "layers": [{"name": "n1", "op": "q.softmax", "cycles": 122}]}
+
+
+def interface():
+    ports = [
+        StreamPort(name=name, member=member, direction=way, shape=(1, COUNT), bits=8, lanes=1)
+        for name, member, way in (("s_axis", "i", "in"), ("m_axis", "o", "out"))
+    ]
+    return Interface("tiny", (ports[0],), (ports[1],))
+
+
+def write(folder, *, spoil=False):
+    x = np.random.default_rng(0).integers(-128, 128, (6, 1, COUNT)).astype(np.int8)
+    y = softmax_codes(x, *SCALING)
+    if spoil:
+        y[1, 0, 2] ^= 1
+    cell = Softmax(COUNT, softmax_table(*SCALING).tolist())
+    files = {**design_files(cell, interface(), REPORT), **Golden((x,), (y,)).files()}
+    for path, content in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content.encode() if isinstance(content, str) else content)
+    return x, y
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("tiny")
+    write(root)
+    return root
+
+
+@pytest.mark.sim
+def test_bench_passes_alone_and_leaves_the_folder_as_it_was(folder):
+    before = sorted(folder.rglob("*"))
+    found = run_bench(folder, frames=4)
+    assert (found.tests, found.passed) == (3, 3), found.log
+    assert found.figures == {
+        "inputs": 4, "equal": 4, "latency": COUNT - 1 + COUNT + 73 + (COUNT - 1) * 10,
+        "interval": 12 * COUNT + 62, "stalled_inputs": 2, "stalled_equal": 2,
+        "reset_inputs": 1, "reset_equal": 1,
+    }  # fmt: skip
+    assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.sim
+def test_harness_agrees_with_the_bench(folder, tmp_path):
+    x, y = write(tmp_path)
+    files = ["lint.vlt", "rtl/tiny_core.v", "rtl/tiny_top.sv", "tb/harness.cpp"]
+    bench = StreamBench.build(
+        interface().to_json(), files, folder=folder, output=tmp_path / "build"
+    )
+    quiet = bench.run([x])
+    np.testing.assert_array_equal(quiet.outputs[0], y)
+    assert quiet.interval == 12 * COUNT + 62
+    loud = bench.run([x], stalls=Stalls(seed=3, inputs=90, outputs=90, reset_after=7))
+    np.testing.assert_array_equal(loud.outputs[0], y)
+
+
+@pytest.mark.sim
+def test_bench_fails_when_one_bit_differs(tmp_path):
+    write(tmp_path, spoil=True)
+    done = subprocess.run(
+        [sys.executable, "tb/run.py", "--frames", "3"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, env=kept_environment(),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "1 of 3 tests passed" in done.stdout
+
+
+@pytest.mark.sim
+def test_design_is_lint_clean(folder):
+    lint(["lint.vlt", "rtl/tiny_core.v", "rtl/tiny_top.sv"], "tiny_top", cwd=folder)
+
+
+def test_bench_refuses_another_folder(tmp_path):
+    with pytest.raises(OutputError, match=r"holds no bench tb/run.py"):
+        run_bench(tmp_path)
