@@ -1,0 +1,148 @@
+"""Simulators of an emitted hardware folder, and its verification with all of them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import tempfile
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.errors import OutputError
+from rlx_sim.cocotb_bench import CocotbRun, run_bench
+from rlx_sim.protocol import Simulation, compare
+from rlx_sim.stream import Stalls, StreamBench
+from rlx_sim.verilator import find_verilator, lint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rlx.golden import Golden
+    from rlx_sim.stream import StreamRun
+
+STALLED_FRAMES: Final = 2
+STALLED: Final = Stalls(seed=2, inputs=77, outputs=102, reset_after=9)
+"""How the second run of a verification disturbs the core: pauses of 30 % and 40 %, a reset."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerilatorHarness:
+    """The emitted ``tb/harness.cpp`` under Verilator.
+
+    Attributes:
+        stalls: How to disturb the core; not at all if None.
+    """
+
+    stalls: Stalls | None = None
+    name: str = "verilator"
+
+    def simulate(self, folder: Path, vectors: Golden, *, timeout_s: float) -> Simulation:
+        """Build the core of ``folder`` and send it ``vectors.inputs``, one after the other.
+
+        Raises:
+            OutputError: The folder holds no hardware design.
+            SimulationError: It does not build, got stuck, or broke the stream protocol.
+            TimeLimitError: It took longer than ``timeout_s``, for the build or for the run.
+        """
+        with _built(folder, timeout_s) as bench:
+            return _simulation(bench.run(vectors.inputs, stalls=self.stalls, timeout_s=timeout_s))
+
+
+def verify_fpga(
+    folder: Path,
+    vectors: Golden,
+    *,
+    timeout_s: float,
+    cocotb: bool = True,
+) -> dict[str, Any]:
+    """Run everything that was emitted for a design, and compare with ``vectors``.
+
+    Lint; the C++ harness over all frames without a pause, then over two with random pauses on both
+    sides after a reset in mid-frame; the cocotb bench, alone, with the folder's own golden vectors.
+
+    Args:
+        folder: The emitted design.
+        vectors: Inputs and the reference's outputs.
+        timeout_s: Wall-clock limit of each step.
+        cocotb: Whether to run the cocotb bench.
+
+    Returns:
+        ``target``, ``inputs``, ``equal`` (inputs whose outputs are right), ``mismatches`` (the
+        first of each wrong frame), ``latency`` and ``interval`` in cycles, what the report
+        predicted for the latter, ``stalled``, ``cocotb``, ``lint`` and ``tools``.
+
+    Raises:
+        OutputError: The folder holds no hardware design.
+        SimulationError: A step failed for another reason than wrong outputs.
+        TimeLimitError: A step took too long.
+    """
+    report = read_report(folder)
+    design = report["interface"]
+    lint(["lint.vlt", *_sources(design)], design["top"], cwd=folder, timeout_s=timeout_s)
+    few = vectors.first(STALLED_FRAMES)
+    with _built(folder, timeout_s) as bench:
+        plain = _simulation(bench.run(vectors.inputs, timeout_s=timeout_s))
+        stalled = _simulation(bench.run(few.inputs, stalls=STALLED, timeout_s=timeout_s))
+    wrong = compare("verilator", plain, vectors)
+    disturbed = compare("verilator, stalled", stalled, few)
+    result: dict[str, Any] = {
+        "target": "fpga",
+        "inputs": vectors.frames,
+        "equal": vectors.frames - len(wrong),
+        "mismatches": [asdict(one) for one in (*wrong, *disturbed)],
+        "latency": plain.latency,
+        "interval": plain.interval,
+        "predicted_interval": report.get("interval"),
+        "stalled": {"inputs": few.frames, "equal": few.frames - len(disturbed)},
+        "lint": "clean",
+        "tools": {"verilator": find_verilator().version},
+    }
+    if cocotb:
+        result["cocotb"] = _cocotb_figures(run_bench(folder, timeout_s=timeout_s))
+        result["tools"]["cocotb"] = importlib.metadata.version("cocotb")
+    return result
+
+
+def read_report(folder: Path) -> dict[str, Any]:
+    """Return ``report.json`` of an emitted hardware folder.
+
+    Raises:
+        OutputError: There is none, or it describes no ports.
+    """
+    try:
+        report: dict[str, Any] = json.loads((folder / "report.json").read_text())
+        _ = report["interface"]["top"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise OutputError(
+            "holds no report.json of a hardware design",
+            where=str(folder),
+            hint="emit it with 'rlx emit --target fpga'",
+        ) from None
+    return report
+
+
+@contextmanager
+def _built(folder: Path, timeout_s: float) -> Iterator[StreamBench]:
+    """Build the harness outside of the folder; it lives as long as the context."""
+    interface = read_report(folder)["interface"]
+    files = ["lint.vlt", *_sources(interface), "tb/harness.cpp"]
+    with tempfile.TemporaryDirectory(prefix="rlx-verilator-") as name:
+        yield StreamBench.build(
+            interface, files, folder=folder, output=Path(name), timeout_s=timeout_s
+        )
+
+
+def _sources(interface: dict[str, Any]) -> list[str]:
+    return [f"rtl/{interface['core']}.v", f"rtl/{interface['top']}.sv"]
+
+
+def _simulation(run: StreamRun) -> Simulation:
+    return Simulation(
+        run.outputs, cycles=run.cycles, latency=run.latency, interval=run.interval, log=run.log
+    )
+
+
+def _cocotb_figures(run: CocotbRun) -> dict[str, Any]:
+    return {"tests": run.tests, "passed": run.passed, **run.figures}
