@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 
     from rlx.ir import Value
 
+# So many operators are listed in one message.
 _LISTED = 40
+
+_HINTS = {
+    "DEQUANTIZE": type_hint(TensorType.FLOAT32),
+    "SHAPE": "convert with fixed input shapes, batch included",
+}
 
 
 def load(
@@ -76,11 +82,13 @@ def build(model: Model) -> Graph:
 
 
 def _refuse_by_kind(model: Model) -> None:
-    """Refuse a model none of whose operators makes int8 codes, with one reason for all."""
+    """Refuse a model without any int8 code that is not a weight, with one reason for all of it."""
     made = [model.tensors[i] for o in model.operators for i in o.outputs]
-    if not made or any(t.type is TensorType.INT8 for t in made):
+    if any(t.type is TensorType.INT8 for t in [*made, *(model.tensors[i] for i in model.inputs)]):
         return
-    kind = made[0].type
+    kind = made[0].type if made else TensorType.INT8
+    if type_hint(kind) is None:
+        return
     hybrid = kind is TensorType.FLOAT32 and any(
         t.type is TensorType.INT8 for t in model.tensors if t.data is not None
     )
@@ -133,7 +141,7 @@ def _add_operators(scope: Scope) -> None:
 def _import(call: Call) -> None:
     importer = IMPORTERS.get(call.operator.name)
     if importer is None:
-        raise UnsupportedError("rlx has no such operator")
+        raise UnsupportedError("rlx has no such operator", hint=_HINTS.get(call.operator.name))
     try:
         importer(call)
     except ShapeError as error:
@@ -155,16 +163,14 @@ def _unsupported(
 ) -> UnsupportedOpError:
     """Return the one error that lists everything that is not supported."""
     lines = [
-        f"{len(refused)} of {len(model.operators)} operators are not supported",
+        f"{len(refused)} of {len(model.operators)} operators cannot be imported",
         *(line for entry in refused[:_LISTED] for line in _explain(model, *entry)),
     ]
     if len(refused) > _LISTED:
         lines.append(f"  and {len(refused) - _LISTED} more")
-    return UnsupportedOpError(
-        "\n".join(lines),
-        where=model.source,
-        hint=f"rlx imports {', '.join(sorted(IMPORTERS))}",
-    )
+    unknown = any(o.name not in IMPORTERS for o, _ in refused)
+    hint = f"rlx imports {', '.join(sorted(IMPORTERS))}" if unknown else None
+    return UnsupportedOpError("\n".join(lines), where=model.source, hint=hint)
 
 
 def _explain(model: Model, operator: Operator, error: UnsupportedError) -> Iterable[str]:

@@ -89,9 +89,11 @@ def _sigmoid_table(
     result_zero_point: int,
 ) -> Table:
     """Tabulate a function of Q4.27 whose result in Q0.31 is cut to ``bits`` fraction bits."""
-    multiplier, shift = quantize_multiplier(scale * 2 ** (31 - _INTEGER_BITS))
+    real = scale * 2.0 ** (31 - _INTEGER_BITS)
+    multiplier, shift = quantize_multiplier(real)
     x = _codes() - zero_point
-    radius = input_radius(shift, _INTEGER_BITS)
+    # From a scale of 8 on the radius is 0 and the (then saturated) multiplier has no effect.
+    radius = input_radius(math.frexp(real)[1], _INTEGER_BITS)
     # Outside the radius the scaled number does not fit; its function value is saturated anyway.
     near = np.clip(x, -radius, radius)
     fixed = multiply_by_quantized_multiplier(near, np.int64(multiplier), np.int64(shift))

@@ -1,0 +1,303 @@
+"""Files with operators whose options, shapes or numbers do not fit."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tflite_malformed import (
+    CONV,
+    CONV_OP,
+    DENSE_OP,
+    FC_B,
+    FC_W,
+    FLAT,
+    POOL_OP,
+    POOLED,
+    PROBABILITY,
+    SHAPE,
+    SOFTMAX_OP,
+    W,
+    X,
+    depthwise,
+    one,
+    options_of,
+    padv2,
+    reconnected,
+    scales,
+    set_data,
+    set_operator,
+    set_options,
+    set_quantization,
+    set_tensor,
+    shaped,
+    split,
+    two,
+    without_inputs,
+    without_shape,
+)
+
+from rlx.errors import FrontendError
+from rlx.frontends import tflite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# name: (file, message)
+CASES: dict[str, tuple[Callable[[], bytes], str]] = {
+    "no quantization": (
+        lambda: set_tensor(CONV, quantization=None),
+        ("operator 0 CONV_2D: tensor 3 'conv' is int8[1, 4, 4, 3] without scale and zero point"),
+    ),
+    "stride 0": (
+        lambda: set_options(CONV_OP, strideH=0),
+        "subgraph 0, operator 0, options: stride_h is 0, want at least 1",
+    ),
+    "stride negative": (
+        lambda: set_options(POOL_OP, strideW=-2),
+        "subgraph 0, operator 1, options: stride_w is -2, want at least 1",
+    ),
+    "dilation 0": (
+        lambda: set_options(CONV_OP, dilationWFactor=0),
+        "subgraph 0, operator 0, options: dilation_w is 0, want at least 1",
+    ),
+    "filter 0": (
+        lambda: set_options(POOL_OP, filterHeight=0),
+        "subgraph 0, operator 1, options: filter_h is 0, want at least 1",
+    ),
+    "padding unknown": (
+        lambda: set_options(CONV_OP, padding=7),
+        "subgraph 0, operator 0, options: padding is 7, want at most 1",
+    ),
+    "activation unknown": (
+        lambda: set_options(CONV_OP, fusedActivationFunction=9),
+        "subgraph 0, operator 0, options: activation is 9, want at most 5",
+    ),
+    "options of another operator": (
+        lambda: options_of(CONV_OP, POOL_OP),
+        "operator 0: is CONV_2D but carries Pool2DOptions, want Conv2DOptions",
+    ),
+    "options absent": (
+        lambda: set_operator(CONV_OP, builtinOptions=None, builtinOptionsType=0),
+        "operator 0: stride_w is 0, want at least 1",
+    ),
+    "options announced but absent": (
+        lambda: set_operator(CONV_OP, builtinOptions=None),
+        "subgraph 0, operator 0, options: is announced as Conv2DOptions but absent",
+    ),
+    "kernel larger than the image": (
+        lambda: set_options(POOL_OP, filterHeight=5),
+        (
+            "operator 1 MAX_POOL_2D: window (5, 2) does not fit the padded input i8[1, 4, "
+            "4, 3] q(0.5, -128)"
+        ),
+    ),
+    "output shape": (
+        lambda: shaped((CONV, [1, 4, 4, 4])),
+        ("operator 0 CONV_2D: computes i8[1, 4, 4, 3], but tensor 3 'conv' is int8[1, 4, 4, 4]"),
+    ),
+    "too few inputs": (
+        lambda: reconnected(CONV_OP, X),
+        "operator 0 CONV_2D: has 1 inputs, want 2 to 3",
+    ),
+    "weights of another rank": (
+        lambda: shaped((W, [3, 9, 2])),
+        "operator 0 CONV_2D: tensor 1 'w' is int8[3, 9, 2], want 4 dimensions",
+    ),
+    "channels do not divide": (
+        lambda: shaped((W, [3, 3, 2, 3])),
+        ("operator 0 CONV_2D: tensor 1 'w' is int8[3, 3, 2, 3], but the input has 2 channels"),
+    ),
+    "image of rank 2": (
+        lambda: shaped((X, [4, 8])),
+        "operator 0 CONV_2D: tensor 0 'x' is int8[4, 8], want 4 dimensions",
+    ),
+    "weights without scales": (
+        lambda: set_tensor(W, quantization=None),
+        "operator 0 CONV_2D: tensor 1 'w' is int8[3, 3, 3, 2] without scales",
+    ),
+    "bias count": (
+        lambda: reconnected(CONV_OP, X, W, FC_B),
+        "operator 0 CONV_2D: tensor 8 'fc_b' has 5 biases for 3 channels",
+    ),
+    "scales far apart": (
+        lambda: scales((CONV, 3e38), (POOLED, 3e38), (FLAT, 3e38), (FC_W, 3e38)),
+        ("operator 3 FULLY_CONNECTED: the scales are so far apart that their ratio is not finite"),
+    ),
+    "scale too small for relu6": (
+        lambda: scales((CONV, 1e-12), (POOLED, 1e-12), (FLAT, 1e-12), activation=3),
+        (
+            "operator 0 CONV_2D: the scale 9.999999960041972e-13 is too small for the "
+            "activation's range"
+        ),
+    ),
+    "output beside the shape": (
+        lambda: shaped((POOLED, [1, 1, 1, 11])),
+        (
+            "operator 1 MAX_POOL_2D: computes i8[1, 2, 2, 3], but tensor 4 'pooled' is "
+            "int8[1, 1, 1, 11]"
+        ),
+    ),
+    "dense input without rows": (
+        lambda: reconnected(DENSE_OP, X, FC_W, FC_B),
+        ("operator 3 FULLY_CONNECTED: tensor 0 'x' is int8[1, 4, 4, 2], which has no rows of 12"),
+    ),
+    "reshape to more elements": (
+        lambda: shaped((FLAT, [1, 13]), operators=without_shape()),
+        "operator 2 RESHAPE: turns int8[1, 2, 2, 3] into int8[1, 13]",
+    ),
+    "reshape contradicts": (
+        lambda: set_data(SHAPE, np.array([12, 1], "<i4").tobytes()),
+        ("operator 2 RESHAPE: asks for the shape [12, 1], but tensor 6 'flat' is int8[1, 12]"),
+    ),
+    "reshape by floats": (
+        lambda: set_tensor(SHAPE, type=0),
+        "operator 2 RESHAPE: tensor 5 'shape' is float32[2], want int32 or int64",
+    ),
+    "softmax scale": (
+        lambda: set_quantization(PROBABILITY, scale=np.array([0.25], np.float32)),
+        (
+            "operator 4 SOFTMAX: has the output scale 0.25 and zero point -128, want "
+            "0.00390625 and -128"
+        ),
+    ),
+    "softmax beta": (
+        lambda: set_options(SOFTMAX_OP, beta=float("nan")),
+        "operator 4 SOFTMAX: has beta nan, want a finite number above 0",
+    ),
+    "depth multiplier 0": (
+        lambda: depthwise(0),
+        "subgraph 0, operator 0, options: depth_multiplier is 0, want at least 1",
+    ),
+    "depth multiplier 3": (
+        lambda: depthwise(3),
+        (
+            "operator 0 DEPTHWISE_CONV_2D: tensor 1 'w' is int8[1, 2, 2, 4], want 1 in "
+            "front and 2 channels x 3 behind"
+        ),
+    ),
+    "transpose repeats an axis": (
+        lambda: one("TRANSPOSE", (2, 3), (2, 2), [0, 0]),
+        "operator 0 TRANSPOSE: axes (0, 0) are not a permutation of 2 axes",
+    ),
+    "transpose axis": (
+        lambda: one("TRANSPOSE", (2, 3), (3, 2), [1, 2]),
+        "operator 0 TRANSPOSE: the axis is 2, but the input has 2 dimensions",
+    ),
+    "concatenation axis": (
+        lambda: one("CONCATENATION", (2, 3), (2, 3), axis=2),
+        "operator 0 CONCATENATION: the axis is 2, but the input has 2 dimensions",
+    ),
+    "concatenation of nothing": (
+        lambda: without_inputs("CONCATENATION"),
+        "operator 0 CONCATENATION: has 0 inputs, want 1",
+    ),
+    "concatenation shapes": (
+        lambda: two("CONCATENATION", (2, 3), (3, 4), (2, 7), axis=1),
+        (
+            "operator 0 CONCATENATION: i8[3, 4] q(0.5, 3) does not join i8[2, 3] q(0.5, 3) "
+            "along axis 1"
+        ),
+    ),
+    "shapes do not broadcast": (
+        lambda: two("ADD", (2, 3), (2, 4), (2, 3)),
+        ("operator 0 ADD: shapes do not broadcast: i8[2, 3] q(0.5, 3), i8[2, 4] q(0.5, 3)"),
+    ),
+    "pack count": (
+        lambda: two("PACK", (2, 3), (2, 3), (2, 2, 3), valuesCount=3),
+        "operator 0 PACK: has 2 inputs, but values_count 3",
+    ),
+    "pack shapes": (
+        lambda: two("PACK", (2, 3), (2, 4), (2, 2, 3), valuesCount=2),
+        "operator 0 PACK: tensor 1 'x1' is int8[2, 4], want the shape (2, 3)",
+    ),
+    "unpack count": (
+        lambda: one("UNPACK", (2, 3), (3,), num=1),
+        "operator 0 UNPACK: has 1 outputs for 2 indices",
+    ),
+    "padding negative": (
+        lambda: one("PAD", (2, 3), (1, 3), [[-1, 0], [0, 0]]),
+        "operator 0 PAD: has the widths [-1, 0, 0, 0], want none below 0",
+    ),
+    "padding widths": (
+        lambda: one("PAD", (2, 3), (2, 3), [0, 0, 0]),
+        "operator 0 PAD: has 3 widths for 2 dimensions",
+    ),
+    "padding value": (
+        lambda: padv2(),
+        "operator 0 PADV2: tensor 2 'value' must be one code of the input's scale",
+    ),
+    "slice outside": (
+        lambda: one("SLICE", (2, 3), (2, 3), [0, 1], [2, 3]),
+        "operator 0 SLICE: [1:4:1] does not fit axis 1 of i8[2, 3] q(0.5, 3)",
+    ),
+    "slice count": (
+        lambda: one("SLICE", (2, 3), (2, 3), [0], [2]),
+        "operator 0 SLICE: input 1 has 1 numbers for 2 dimensions",
+    ),
+    "strided slice empty": (
+        lambda: one("STRIDED_SLICE", (2, 3), (2, 3), [2, 0], [2, 3], [1, 1]),
+        "operator 0 STRIDED_SLICE: [2:2:1] does not fit axis 0 of i8[2, 3] q(0.5, 3)",
+    ),
+    "strided slice index": (
+        lambda: one("STRIDED_SLICE", (2, 3), (3,), [2, 0], [3, 3], [1, 1], shrinkAxisMask=1),
+        "operator 0 STRIDED_SLICE: takes index 2 of axis 0, which has 2",
+    ),
+    "split uneven": (
+        lambda: split("SPLIT", [1]),
+        "operator 0 SPLIT: splits 5 indices into 2 parts",
+    ),
+    "split axes": (lambda: split("SPLIT", [0, 1]), "operator 0 SPLIT: has 2 axes, want 1"),
+    "split 0": (
+        lambda: split("SPLIT", [1], count=0),
+        "subgraph 0, operator 0, options: num_splits is 0, want at least 1",
+    ),
+    "split sizes": (
+        lambda: split("SPLIT_V", [2, 2], [1]),
+        "operator 0 SPLIT_V: splits 5 indices into parts of [2, 2]",
+    ),
+    "split too large": (
+        lambda: split("SPLIT_V", [7, -2], [1]),
+        "operator 0 SPLIT_V: [0:7:1] does not fit axis 1 of i8[2, 5] q(0.5, 3)",
+    ),
+    "squeeze of 3": (
+        lambda: one("SQUEEZE", (1, 3), (1,), squeezeDims=np.array([1], np.int32)),
+        "operator 0 SQUEEZE: takes away axes [1] of int8[1, 3]",
+    ),
+    "squeeze shape": (
+        lambda: one("SQUEEZE", (1, 3), (1, 3), squeezeDims=np.array([0], np.int32)),
+        "operator 0 SQUEEZE: makes the shape [3], but tensor 1 'y' is int8[1, 3]",
+    ),
+    "expand axis": (
+        lambda: one("EXPAND_DIMS", (1, 3), (1, 3, 1), [3]),
+        "operator 0 EXPAND_DIMS: the axis is 3, but the input has 3 dimensions",
+    ),
+    "expand axes": (
+        lambda: one("EXPAND_DIMS", (1, 3), (1, 3, 1), [0, 1]),
+        "operator 0 EXPAND_DIMS: has 2 axes, want 1",
+    ),
+    "mean axis": (
+        lambda: one("MEAN", (1, 3), (1,), [5]),
+        "operator 0 MEAN: the axis is 5, but the input has 2 dimensions",
+    ),
+    "argmax axes": (
+        lambda: one("ARG_MAX", (1, 3), (1,), [0, 1], y={"dtype": "int32"}),
+        "operator 0 ARG_MAX: has 2 axes, want 1",
+    ),
+    "logistic scale": (
+        lambda: one("LOGISTIC", (1, 3), (1, 3)),
+        (
+            "operator 0 LOGISTIC: has the output scale 0.5 and zero point 3, want "
+            "0.00390625 and -128"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_refuses_with_reason_and_place(name: str) -> None:
+    make, message = CASES[name]
+    with pytest.raises(FrontendError, match=f"^{re.escape('m.tflite: ' + message)}$"):
+        tflite.load(make(), name="m.tflite")

@@ -1,0 +1,350 @@
+"""Files that may be fine but hold what rlx does not import."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tflite_malformed import (
+    CODES,
+    CONV,
+    CONV_OP,
+    DENSE,
+    DENSE_OP,
+    FC_W,
+    FLAT,
+    POOLED,
+    SHAPE,
+    B,
+    W,
+    X,
+    computed,
+    hybrid,
+    one,
+    reconnected,
+    scales,
+    set_code,
+    set_data,
+    set_options,
+    set_quantization,
+    set_tensor,
+)
+
+from rlx.errors import UnsupportedOpError
+from rlx.frontends import tflite
+from rlx.frontends.tflite_ops import IMPORTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+IMPORTS = f"  hint: rlx imports {', '.join(sorted(IMPORTERS))}"
+
+# name: (file, message)
+CASES: dict[str, tuple[Callable[[], bytes], str]] = {
+    "unknown operator": (
+        lambda: set_code(250),
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 UNKNOWN_250 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  rlx has no such operator\n"
+            f"{IMPORTS}"
+        ),
+    ),
+    "custom operator": (
+        lambda: set_code(32, "my\nop"),
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 CUSTOM 'my?op' 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  rlx has no such operator\n"
+            f"{IMPORTS}"
+        ),
+    ),
+    "operator not imported": (
+        lambda: set_code(42),
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 DIV 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  rlx has no such operator\n"
+            f"{IMPORTS}"
+        ),
+    ),
+    "float32 model": (
+        lambda: one("RELU", (1, 3), (1, 3), x={"dtype": "float32"}, y={"dtype": "float32"}),
+        (
+            "the model computes in float32; rlx imports models that compute in int8\n"
+            "  hint: convert with full int8 quantization (TFLITE_BUILTINS_INT8, "
+            "inference_input_type and inference_output_type int8)"
+        ),
+    ),
+    "uint8 model": (
+        lambda: one(
+            "RELU", (1, 3), (1, 3), x={"dtype": "uint8", **CODES}, y={"dtype": "uint8", **CODES}
+        ),
+        (
+            "the model computes in uint8; rlx imports models that compute in int8\n"
+            "  hint: convert with full int8 quantization (TFLITE_BUILTINS_INT8, "
+            "inference_input_type and inference_output_type int8)"
+        ),
+    ),
+    "int16 model": (
+        lambda: one(
+            "RELU",
+            (1, 3),
+            (1, 3),
+            x={"dtype": "int16", "scale": 0.5},
+            y={"dtype": "int16", "scale": 0.5},
+        ),
+        (
+            "the model computes in int16; rlx imports models that compute in int8\n"
+            "  hint: convert with full int8 quantization (TFLITE_BUILTINS_INT8, "
+            "inference_input_type and inference_output_type int8)"
+        ),
+    ),
+    "hybrid model": (
+        lambda: hybrid(),
+        (
+            "the model computes in float32 with int8 weights (dynamic range); rlx imports "
+            "models that compute in int8\n"
+            "  hint: convert with full int8 quantization (TFLITE_BUILTINS_INT8, "
+            "inference_input_type and inference_output_type int8)"
+        ),
+    ),
+    "float32 input": (
+        lambda: one("QUANTIZE", (1, 3), (1, 3), x={"dtype": "float32"}),
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 QUANTIZE 'y' (float32[1, 3] -> int8[1, 3])\n"
+            "    why  tensor 0 'x' is float32[1, 3], want int8\n"
+            "    try  convert with full int8 quantization (TFLITE_BUILTINS_INT8, "
+            "inference_input_type and inference_output_type int8)"
+        ),
+    ),
+    "float32 output": (
+        lambda: one("DEQUANTIZE", (1, 3), (1, 3), y={"dtype": "float32"}),
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 DEQUANTIZE 'y' (int8[1, 3] -> float32[1, 3])\n"
+            "    why  rlx has no such operator\n"
+            "    try  convert with full int8 quantization (TFLITE_BUILTINS_INT8, "
+            "inference_input_type and inference_output_type int8)\n"
+            f"{IMPORTS}"
+        ),
+    ),
+    "other output type": (
+        lambda: set_tensor(CONV, type=7, quantization=None),
+        (
+            "2 of 5 operators cannot be imported\n"
+            "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] -> "
+            "int16[1, 4, 4, 3])\n"
+            "    why  tensor 3 'conv' is int16[1, 4, 4, 3], want int8\n"
+            "    try  convert with full int8 quantization (TFLITE_BUILTINS_INT8, "
+            "inference_input_type and inference_output_type int8)\n"
+            "  operator 1 MAX_POOL_2D 'pooled' (int16[1, 4, 4, 3] -> int8[1, 2, 2, 3])\n"
+            "    why  tensor 3 'conv' is int16[1, 4, 4, 3], want int8\n"
+            "    try  convert with full int8 quantization (TFLITE_BUILTINS_INT8, "
+            "inference_input_type and inference_output_type int8)"
+        ),
+    ),
+    "activations per channel": (
+        lambda: set_quantization(
+            CONV,
+            scale=np.ones(3, np.float32),
+            zeroPoint=np.zeros(3, np.int64),
+            quantizedDimension=3,
+        ),
+        (
+            "2 of 5 operators cannot be imported\n"
+            "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] -> "
+            "int8[1, 4, 4, 3])\n"
+            "    why  tensor 3 'conv' has 3 scales, want one\n"
+            "  operator 1 MAX_POOL_2D 'pooled' (int8[1, 4, 4, 3] -> int8[1, 2, 2, 3])\n"
+            "    why  tensor 3 'conv' has 3 scales, want one"
+        ),
+    ),
+    "activation tanh": (
+        lambda: set_options(CONV_OP, fusedActivationFunction=4),
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] -> "
+            "int8[1, 4, 4, 3])\n"
+            "    why  has the fused activation TANH"
+        ),
+    ),
+    "weights computed": (
+        lambda: computed(FC_W),
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 3 FULLY_CONNECTED 'dense' (int8[1, 12], int8[5, 12], int32[5] -> "
+            "int8[1, 5])\n"
+            "    why  tensor 7 'fc_w' is computed at run time; rlx needs a constant there\n"
+            "    try  convert with fixed shapes"
+        ),
+    ),
+    "weights with zero point": (
+        lambda: set_quantization(W, zeroPoint=np.array([1, 1, 1], np.int64)),
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] -> "
+            "int8[1, 4, 4, 3])\n"
+            "    why  tensor 1 'w' has a zero point other than 0\n"
+            "    try  quantize the weights symmetrically"
+        ),
+    ),
+    "weights along another axis": (
+        lambda: set_quantization(W, quantizedDimension=1),
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] -> "
+            "int8[1, 4, 4, 3])\n"
+            "    why  tensor 1 'w' is quantized along axis 1, want 0"
+        ),
+    ),
+    "bias type": (
+        lambda: reconnected(CONV_OP, X, W, FC_W),
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int8[5, 12] "
+            "-> int8[1, 4, 4, 3])\n"
+            "    why  tensor 7 'fc_w' is int8[5, 12], want int32"
+        ),
+    ),
+    "accumulator": (
+        lambda: set_data(B, np.array([2**31 - 1, 0, 0], "<i4").tobytes()),
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] -> "
+            "int8[1, 4, 4, 3])\n"
+            "    why  the accumulator may reach 2147485951, which does not fit 32 bits\n"
+            "    try  quantize the layer again; its bias or its weights are out of "
+            "proportion"
+        ),
+    ),
+    "pool changes the scale": (
+        lambda: scales((POOLED, 0.25), (FLAT, 0.25)),
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 1 MAX_POOL_2D 'pooled' (int8[1, 4, 4, 3] -> int8[1, 2, 2, 3])\n"
+            "    why  input and output must share scale and zero point, but (0.5, -128) "
+            "and (0.25, -128) differ\n"
+            "    try  quantize the model again; the operator moves codes as they are"
+        ),
+    ),
+    "shuffled weights": (
+        lambda: set_options(DENSE_OP, weightsFormat=1),
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 3 FULLY_CONNECTED 'dense' (int8[1, 12], int8[5, 12], int32[5] -> "
+            "int8[1, 5])\n"
+            "    why  has shuffled weights\n"
+            "    try  convert with default weights"
+        ),
+    ),
+    "reshape at run time": (
+        lambda: computed(SHAPE),
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 2 RESHAPE 'flat' (int8[1, 2, 2, 3], int32[2] -> int8[1, 12])\n"
+            "    why  tensor 5 'shape' is computed at run time; rlx needs a constant there\n"
+            "    try  convert with fixed shapes"
+        ),
+    ),
+    "softmax of tiny numbers": (
+        lambda: scales((DENSE, 1e-30)),
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 SOFTMAX 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  has the input scale 1.0000000031710769e-30, outside of the fixed "
+            "point"
+        ),
+    ),
+    "concatenation activation": (
+        lambda: one("CONCATENATION", (2, 3), (2, 3), axis=1, fusedActivationFunction="RELU"),
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 CONCATENATION 'y' (int8[2, 3] -> int8[2, 3])\n"
+            "    why  has a fused activation, which the interpreter refuses too"
+        ),
+    ),
+    "strided slice backwards": (
+        lambda: one("STRIDED_SLICE", (2, 3), (2, 3), [0, 2], [2, -4], [1, -1]),
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 STRIDED_SLICE 'y' (int8[2, 3], int32[2], int32[2], int32[2] -> "
+            "int8[2, 3])\n"
+            "    why  has the strides [1, -1], want none below 1"
+        ),
+    ),
+    "strided slice new axis": (
+        lambda: one("STRIDED_SLICE", (2, 3), (1, 2, 3), [0, 0], [2, 3], [1, 1], newAxisMask=1),
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 STRIDED_SLICE 'y' (int8[2, 3], int32[2], int32[2], int32[2] -> "
+            "int8[1, 2, 3])\n"
+            "    why  has new_axis_mask 1, want 0"
+        ),
+    ),
+    "argmax type": (
+        lambda: one("ARG_MAX", (1, 3), (1,), [1]),
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 ARG_MAX 'y' (int8[1, 3], int32[1] -> int8[1])\n"
+            "    why  tensor 2 'y' is int8[1], want int32"
+        ),
+    ),
+    "logistic of tiny numbers": (
+        lambda: one(
+            "LOGISTIC", (1, 3), (1, 3), x={"scale": 1e-30}, y={"scale": 1 / 256, "zero_point": -128}
+        ),
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 LOGISTIC 'y' (int8[1, 3] -> int8[1, 3])\n"
+            "    why  has the input scale 1.0000000031710769e-30, outside of the fixed "
+            "point"
+        ),
+    ),
+    "leaky relu slope": (
+        lambda: one("LEAKY_RELU", (1, 3), (1, 3), alpha=-1.0),
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 LEAKY_RELU 'y' (int8[1, 3] -> int8[1, 3])\n"
+            "    why  has the slope -1.0, want a finite number from 0"
+        ),
+    ),
+    "leaky relu ratio": (
+        lambda: one("LEAKY_RELU", (1, 3), (1, 3), alpha=0.1, x={"scale": 1e20}),
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 LEAKY_RELU 'y' (int8[1, 3] -> int8[1, 3])\n"
+            "    why  has the scales 1.0000000200408773e+20 and 0.5, outside of the fixed "
+            "point"
+        ),
+    ),
+    "hard swish ratio": (
+        lambda: one("HARD_SWISH", (1, 3), (1, 3), x={"scale": 1e-3}, y={"scale": 1.0}),
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 HARD_SWISH 'y' (int8[1, 3] -> int8[1, 3])\n"
+            "    why  has the scales 0.0010000000474974513 and 1.0, outside of the fixed "
+            "point"
+        ),
+    ),
+    "relu6 changes the scale": (
+        lambda: one("RELU6", (1, 3), (1, 3), y={"scale": 1.0}),
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 RELU6 'y' (int8[1, 3] -> int8[1, 3])\n"
+            "    why  input and output must share scale and zero point, but (0.5, 3) and "
+            "(1.0, 0) differ\n"
+            "    try  quantize the model again; the operator moves codes as they are"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_refuses_with_reason_and_place(name: str) -> None:
+    make, message = CASES[name]
+    with pytest.raises(UnsupportedOpError, match=f"^{re.escape('m.tflite: ' + message)}$"):
+        tflite.load(make(), name="m.tflite")

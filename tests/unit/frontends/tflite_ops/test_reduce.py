@@ -1,0 +1,48 @@
+"""Reductions against TensorFlow Lite Micro."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tflite_builder import TfliteBuilder
+from tflite_compare import compare, random_scale, random_zero_point
+
+AXES = ([1, 2], [2, 1], [1], [2], [3], [-1], [0, 1], [1, 3], [-2, -3], [1, 1])
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("axes", AXES, ids=str)
+def test_mean_equals_tflm(axes: list[int], keep: bool) -> None:
+    random = np.random.default_rng(len(axes))
+    for seed in range(6):
+        shape = tuple(int(n) for n in random.integers(1, 10, 4))
+        codes = {"scale": random_scale(random), "zero_point": random_zero_point(random)}
+        other = {"scale": random_scale(random), "zero_point": random_zero_point(random)}
+        dropped = tuple({a % 4 for a in axes})
+        model = TfliteBuilder()
+        x = model.tensor(shape, **codes)
+        out = np.zeros(shape).mean(axis=dropped, keepdims=keep).shape
+        y = model.tensor(out, **(codes if seed % 2 else other))
+        model.operator("MEAN", [x, model.constant(np.array(axes, np.int32))], [y], keepDims=keep)
+        compare(model.build([x], [y]), seed)
+
+
+def test_mean_of_a_scalar_axis_equals_tflm() -> None:
+    model = TfliteBuilder()
+    x = model.tensor((1, 9, 3), scale=0.5, zero_point=1)
+    y = model.tensor((1, 3), scale=0.25, zero_point=-1)
+    model.operator("MEAN", [x, model.constant(np.int32(1))], [y], keepDims=False)
+    compare(model.build([x], [y]))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
+def test_arg_max_equals_tflm(axis: int) -> None:
+    for seed, shape in enumerate([(4, 5, 6), (1, 12, 1), (2, 1, 300)]):
+        model = TfliteBuilder()
+        x = model.tensor(shape, scale=0.5, zero_point=3)
+        out = tuple(n for a, n in enumerate(shape) if a != axis % 3)
+        y = model.tensor(out, "int32")
+        model.operator(
+            "ARG_MAX", [x, model.constant(np.array([axis], np.int32))], [y], outputType=2
+        )
+        compare(model.build([x], [y]), seed)
