@@ -12,10 +12,13 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 Scalar: TypeAlias = np.int64 | int
@@ -145,6 +148,16 @@ class Rescale:
     def real(self) -> tuple[float, ...]:
         """The factors as real numbers."""
         return tuple(m * 2.0 ** (s - 31) for m, s in zip(self.multiplier, self.shift, strict=True))
+
+    def take(self, channels: Sequence[int]) -> Rescale:
+        """Return the scaling of some channels only; one factor for all stays one."""
+        if self.channels == 1:
+            return self
+        return Rescale(
+            tuple(self.multiplier[c] for c in channels),
+            tuple(self.shift[c] for c in channels),
+            self.rounding,
+        )
 
     def divided(self, count: int) -> Rescale:
         """Return the scaling that also divides by ``count``, as TFLite Micro folds a mean's count.

@@ -9,6 +9,7 @@ from rlx.ir.module import Stage
 from rlx.passes.base import Pass, Pipeline, UntilStable
 from rlx.passes.canonicalize import Canonicalize
 from rlx.passes.common_subexpressions import CommonSubexpressions
+from rlx.passes.constant_channels import DropConstantChannels
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import Decompose
 from rlx.passes.fold_constants import FoldConstants
@@ -25,6 +26,7 @@ SIMPLIFY = UntilStable(
         FoldConstants(),
         FuseClamps(),
         FusePads(),
+        DropConstantChannels(),
         CommonSubexpressions(),
         DeadCode(),
     )

@@ -10,6 +10,7 @@ from rlx.ops.q import Q_OPS
 from rlx.passes.base import UntilStable
 from rlx.passes.canonicalize import Canonicalize
 from rlx.passes.common_subexpressions import CommonSubexpressions
+from rlx.passes.constant_channels import DropConstantChannels
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.fold_constants import FoldConstants
 from rlx.passes.fuse_clamps import FuseClamps
@@ -22,6 +23,7 @@ PASSES = (
     Canonicalize(),
     CommonSubexpressions(),
     DeadCode(),
+    DropConstantChannels(),
     FoldConstants(),
     FuseClamps(),
     FusePads(),

@@ -1,0 +1,242 @@
+"""Compute away channels that are constant whatever the input is, or that nobody reads.
+
+A pruned network has many of them: in MLPerf Tiny's visual-wake-words network 971 of the 1498
+output channels of pointwise layers have weights that are all zero. Their code is known at compile
+time, and so is what they add to every accumulator behind them; no target needs to compute, store
+or read them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rlx.ir import Constant, DType, QuantParams, rebuild
+from rlx.ops.q import (
+    QAdd,
+    QAveragePool2d,
+    QClamp,
+    QConv2d,
+    QDense,
+    QMaxPool2d,
+    QMul,
+    QPad,
+    QRequantize,
+    QReshape,
+    QSub,
+    QTable,
+)
+from rlx.passes.base import Pass
+from rlx.passes.ranges import channel_ranges, may_leave_image
+
+if TYPE_CHECKING:
+    from rlx.ir import Graph, Node, Value
+    from rlx.passes.ranges import Range
+
+Kept: TypeAlias = "npt.NDArray[np.bool_]"
+"""For each channel of a value, whether it stays."""
+
+_CHANNELWISE = (
+    QAdd, QAveragePool2d, QClamp, QMaxPool2d, QMul, QPad, QRequantize, QSub, QTable,
+)  # fmt: skip
+"""Ops whose result's channel ``c`` depends on channel ``c`` of each operand only."""
+
+
+@dataclass(frozen=True, slots=True)
+class DropConstantChannels(Pass):
+    """Remove constant and unread channels; fold what they add to accumulators into biases."""
+
+    name: ClassVar[str] = "drop-constant-channels"
+
+    def apply(self, graph: Graph) -> Graph:
+        """Return the graph without the channels that nobody needs."""
+        ranges = channel_ranges(graph)
+        kept = _kept_channels(graph, ranges)
+        if all(k.all() for k in kept.values()):
+            return graph
+
+        def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
+            around = (*node.operands, *node.results)
+            if all(v not in kept or kept[v].all() for v in around):
+                return None
+            if isinstance(node.op, QConv2d | QDense):
+                return [_shrink_product(new, node, operands, kept, ranges)]
+            return [_shrink_channelwise(new, node, operands, kept)]
+
+        return rebuild(graph, visit, by=self.name)
+
+
+def _kept_channels(graph: Graph, ranges: dict[Value, Range]) -> dict[Value, Kept]:
+    """Return which channels of each int8 value must stay.
+
+    A channel stays if some reader needs it: one whose weights for it are not all zero, and that
+    cannot fold it because it is not constant. Demands spread until nothing changes; what an op
+    does channel by channel keeps the same channels on both sides.
+    """
+    kept = {
+        value: np.zeros(len(range_.low), np.bool_)
+        for value, range_ in ranges.items()
+        # Constants follow their readers: weights are cut with the layer that owns them.
+        if not isinstance(value.node.op, Constant)
+    }
+    for value in (*graph.inputs, *graph.outputs):
+        if value in kept:
+            kept[value][:] = True
+    changed = True
+    while changed:
+        changed = False
+        for node in reversed(graph.nodes):
+            changed |= _spread_demands(node, kept, ranges)
+    return kept
+
+
+def _spread_demands(node: Node, kept: dict[Value, Kept], ranges: dict[Value, Range]) -> bool:
+    """Enlarge the kept sets around one node by what it demands; return whether any grew."""
+    around = [v for v in (*node.operands, *node.results) if v in kept]
+    before = [kept[v].copy() for v in around]
+    _apply_demands(node, around, kept, ranges)
+    for value in node.results:
+        if value in kept and not kept[value].any():
+            # A tensor needs a channel, needed or not.
+            kept[value][0] = True
+    return any((kept[v] != b).any() for v, b in zip(around, before, strict=True))
+
+
+def _apply_demands(
+    node: Node, around: list[Value], kept: dict[Value, Kept], ranges: dict[Value, Range]
+) -> None:
+    """Enlarge the kept sets of the values ``around`` one node."""
+    match node.op:
+        case QConv2d(groups=groups) if groups > 1 and _is_depthwise(node):
+            _link_depthwise(node, kept)
+        case QDense() | QConv2d(groups=1) if _is_known(node):
+            x = node.operands[0]
+            kept[x] |= ~_foldable(node, ranges[x], kept[node.result])
+        case QReshape() if _pixels(node):
+            _link_reshape(node, kept)
+        case op if isinstance(op, _CHANNELWISE) and _is_aligned(node):
+            _link_all(around, kept)
+        case _:
+            for value in around:
+                kept[value][:] = True
+
+
+def _is_known(node: Node) -> bool:
+    """Whether weights and bias are constants."""
+    return all(o.constant is not None for o in node.operands[1:])
+
+
+def _is_depthwise(node: Node) -> bool:
+    """Whether a grouped convolution reads one channel for each output and can be cut."""
+    op = node.op
+    assert isinstance(op, QConv2d)
+    return _is_known(node) and op.groups == node.operands[0].type.shape[-1]
+
+
+def _is_aligned(node: Node) -> bool:
+    """Whether all tensors around a channelwise op have the same channels, untouched by pads."""
+    values = (*node.operands, *node.results)
+    if any(v.type.rank == 0 or v.type.dtype is not DType.I8 for v in values):
+        return False
+    if isinstance(node.op, QPad) and (node.op.before[-1] or node.op.after[-1]):
+        return False
+    if any(isinstance(v.node.op, Constant) for v in node.operands):
+        return False
+    return len({v.type.shape[-1] for v in values}) == 1
+
+
+def _pixels(node: Node) -> int:
+    """Return how many whole pixels a reshape's last axis takes in, or 0 if it splits pixels."""
+    if not node.types[0].rank or not node.operands[0].type.rank:
+        return 0
+    before, after = node.operands[0].type.static_shape[-1], node.types[0].static_shape[-1]
+    return after // before if after % before == 0 else 0
+
+
+def _link_all(values: list[Value], kept: dict[Value, Kept]) -> None:
+    """Give all ``values`` the union of their kept sets."""
+    union = np.logical_or.reduce([kept[v] for v in values])
+    for value in values:
+        kept[value] = union.copy()
+
+
+def _link_reshape(node: Node, kept: dict[Value, Kept]) -> None:
+    """Keep a channel in every pixel that the last axis takes in, or in none."""
+    x, y = node.operands[0], node.result
+    union = kept[x] | kept[y].reshape(_pixels(node), -1).any(axis=0)
+    kept[x], kept[y] = union, np.tile(union, _pixels(node))
+
+
+def _link_depthwise(node: Node, kept: dict[Value, Kept]) -> None:
+    """Keep an input channel with all its outputs, or none of them."""
+    x, y = node.operands[0], node.result
+    multiplier = len(kept[y]) // len(kept[x])
+    union = kept[x] | kept[y].reshape(-1, multiplier).any(axis=1)
+    kept[x], kept[y] = union, np.repeat(union, multiplier)
+
+
+def _foldable(node: Node, x: Range, outputs: Kept) -> Kept:
+    """Return which input channels add the same number to every accumulator of ``outputs``."""
+    weights = node.operands[1].constant
+    assert weights is not None
+    op, read = node.op, weights[outputs]
+    idle = (read == 0).reshape(-1, read.shape[-1]).all(axis=0)
+    if isinstance(op, QDense):
+        return idle | x.constant
+    assert isinstance(op, QConv2d)
+    _, height, width, _ = node.operands[0].type.static_shape
+    outside = may_leave_image(op.window, (height, width))
+    idle_at_border = (read[:, outside, :] == 0).all(axis=(0, 1))
+    return idle | (x.constant & (idle_at_border | (x.low == op.x_zero_point)))
+
+
+def _shrink_product(
+    new: Graph,
+    node: Node,
+    operands: tuple[Value, ...],
+    kept: dict[Value, Kept],
+    ranges: dict[Value, Range],
+) -> Value:
+    """Append the convolution or dense layer with fewer channels on either side."""
+    op, (x, w, b) = node.op, node.operands
+    assert isinstance(op, QConv2d | QDense)
+    weights, bias = w.constant, b.constant
+    assert weights is not None
+    assert bias is not None
+    inputs, outputs = kept[x], kept[node.result]
+    if isinstance(op, QConv2d) and op.groups > 1:
+        small, folded = weights[outputs], bias[outputs]
+        op = replace(op, groups=int(inputs.sum()))
+    else:
+        codes = ranges[x].low[~inputs] - op.x_zero_point
+        added = (weights[..., ~inputs].astype(np.int64) * codes).reshape(len(weights), -1).sum(1)
+        small, folded = weights[outputs][..., inputs], (bias + added)[outputs]
+    op = replace(op, rescale=op.rescale.take(np.flatnonzero(outputs).tolist()))
+    w_new = new.constant(small, name=w.name, quant=_take_quant(w.type.quant, outputs))
+    b_new = new.constant(
+        folded.astype(np.int32), name=b.name, quant=_take_quant(b.type.quant, outputs)
+    )
+    return new.apply(op, operands[0], w_new, b_new, quant=node.types[0].quant)
+
+
+def _shrink_channelwise(
+    new: Graph, node: Node, operands: tuple[Value, ...], kept: dict[Value, Kept]
+) -> Value:
+    """Append an op that follows its operands' channels."""
+    op = node.op
+    if isinstance(op, QReshape):
+        op = QReshape(shape=(*op.shape[:-1], int(kept[node.result].sum())))
+    return new.apply(op, *operands, quant=node.types[0].quant)
+
+
+def _take_quant(quant: QuantParams | None, kept: Kept) -> QuantParams | None:
+    """Return per-channel parameters of axis 0 for the channels that stay."""
+    if quant is None or quant.axis != 0:
+        return quant
+    places = np.flatnonzero(kept).tolist()
+    return QuantParams(
+        tuple(quant.scale[i] for i in places), tuple(quant.zero_point[i] for i in places), 0
+    )

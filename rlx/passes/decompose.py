@@ -1,0 +1,46 @@
+"""Spell model-level ops in tensor algebra."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rlx.ir import rebuild
+from rlx.ops.nn import NnOp
+from rlx.passes.base import Pass
+
+if TYPE_CHECKING:
+    from rlx.ir import Graph, Node, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Decompose(Pass):
+    """Replace each ``nn.*`` node by its decomposition, until none is left.
+
+    Attributes:
+        rounds: Rounds after which ops that still decompose are taken for a bug.
+    """
+
+    name: ClassVar[str] = "decompose"
+    rounds: int = 16
+
+    def apply(self, graph: Graph) -> Graph:
+        """Return the graph without ``nn.*`` ops."""
+        for _ in range(self.rounds):
+            left = sorted({n.op.name for n in graph.op_nodes if isinstance(n.op, NnOp)})
+            if not left:
+                return graph
+            graph = rebuild(graph, _visit, by=self.name)
+        raise AssertionError(f"{self.name} does not settle: {', '.join(left)}")
+
+
+def decompose(graph: Graph) -> Graph:
+    """Return ``graph`` with every ``nn.*`` op spelled in ``real.*`` ops."""
+    return Decompose().apply(graph)
+
+
+def _visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
+    """nn.op(x...) -> its decomposition."""
+    if not isinstance(node.op, NnOp):
+        return None
+    return node.op.decompose(new, *operands)

@@ -1,0 +1,277 @@
+"""Which codes each channel of each value can hold, whatever the input.
+
+Channels are the indices of the last axis. A range is an interval; it may be wider than the truth,
+never narrower. Where both ends meet, the channel is constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rlx.ir import Constant, DType, RuleTable
+from rlx.numerics.fixed_point import INT32_MAX
+from rlx.ops.q import (
+    QAdd,
+    QAveragePool2d,
+    QClamp,
+    QConcat,
+    QConv2d,
+    QDense,
+    QMaxPool2d,
+    QMul,
+    QPad,
+    QRequantize,
+    QReshape,
+    QSlice,
+    QSub,
+    QTable,
+    QTranspose,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.ir import Array, Graph, Node, TensorType, Value
+    from rlx.ops.q import Window
+
+    Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Least and greatest code of each channel.
+
+    Attributes:
+        low: int64[C], the least code.
+        high: int64[C], the greatest code.
+    """
+
+    low: Codes
+    high: Codes
+
+    @property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """Which channels hold one code only, everywhere."""
+        return self.low == self.high
+
+    def union(self) -> tuple[int, int]:
+        """Return the least and greatest code of any channel."""
+        return int(self.low.min()), int(self.high.max())
+
+
+RangeRule: TypeAlias = "Callable[[Node, tuple[Range, ...]], Range]"
+
+RANGES: RuleTable[RangeRule] = RuleTable("ranges")
+"""Rules for int8 results; an op without a rule may hold any code."""
+
+
+def channel_ranges(graph: Graph) -> dict[Value, Range]:
+    """Return the range of every int8 value of ``graph`` that has a last axis."""
+    ranges: dict[Value, Range] = {}
+    for node in graph.nodes:
+        for value in node.results:
+            if value.type.dtype is not DType.I8 or value.type.rank == 0:
+                continue
+            known = tuple(ranges[o] for o in node.operands if o in ranges)
+            if isinstance(node.op, Constant):
+                ranges[value] = _of_array(node.op.value)
+            elif type(node.op) in RANGES:
+                ranges[value] = RANGES[type(node.op)](node, known)
+            else:
+                ranges[value] = _any_code(value.type)
+    return ranges
+
+
+def _channels(type_: TensorType) -> int:
+    return type_.static_shape[-1]
+
+
+def _any_code(type_: TensorType) -> Range:
+    channels = _channels(type_)
+    return Range(np.full(channels, -128), np.full(channels, 127))
+
+
+def _of_array(array: Array) -> Range:
+    rows = array.astype(np.int64).reshape(-1, array.shape[-1])
+    return Range(rows.min(axis=0), rows.max(axis=0))
+
+
+def _spread(range_: Range, channels: int) -> Range:
+    """Return the union of all channels for each of ``channels``."""
+    low, high = range_.union()
+    return Range(np.full(channels, low), np.full(channels, high))
+
+
+@RANGES.rule(QConv2d)
+def conv_range(node: Node, ranges: tuple[Range, ...]) -> Range:
+    """Bound the accumulator tap by tap; a tap in the padding adds nothing."""
+    op = node.op
+    assert isinstance(op, QConv2d)
+    x, w, bias = node.operands
+    weights, offset = w.constant, bias.constant
+    if weights is None or offset is None:
+        return _any_code(node.types[0])
+    low, high = _tap_bounds(op, ranges[0], weights.astype(np.int64))
+    _, height, width, _ = x.type.static_shape
+    outside = may_leave_image(op.window, (height, width))
+    low = np.where(outside, np.minimum(low, 0), low).sum(axis=(1, 2)) + offset
+    high = np.where(outside, np.maximum(high, 0), high).sum(axis=(1, 2)) + offset
+    return _scaled(op, low, high)
+
+
+def _tap_bounds(op: QConv2d, x: Range, weights: Codes) -> tuple[Codes, Codes]:
+    """Return the least and greatest sum of each tap, int64[O, KH, KW]."""
+    outputs, inner = weights.shape[0], weights.shape[-1]
+    group_of = np.arange(outputs) // (outputs // op.groups)
+    channels = group_of[:, None] * inner + np.arange(inner)
+    least = (x.low - op.x_zero_point)[channels][:, None, None, :]
+    greatest = (x.high - op.x_zero_point)[channels][:, None, None, :]
+    products = weights * least, weights * greatest
+    return np.minimum(*products).sum(axis=3), np.maximum(*products).sum(axis=3)
+
+
+def may_leave_image(window: Window, size: tuple[int, int]) -> npt.NDArray[np.bool_]:
+    """Return, for each tap [KH, KW], whether some window has it outside an image of ``size``."""
+    sides = []
+    for axis, extent in enumerate(size):
+        (before, _), count = window.padding[axis], window.output_size(size)[axis]
+        starts = np.array([0, count - 1]) * window.stride[axis] - before
+        taps = np.arange(window.kernel[axis]) * window.dilation[axis]
+        places = starts[:, None] + taps
+        sides.append(((places < 0) | (places >= extent)).any(axis=0))
+    return sides[0][:, None] | sides[1][None, :]
+
+
+@RANGES.rule(QDense)
+def dense_range(node: Node, ranges: tuple[Range, ...]) -> Range:
+    """Bound the accumulator of each output."""
+    op = node.op
+    assert isinstance(op, QDense)
+    weights, offset = node.operands[1].constant, node.operands[2].constant
+    if weights is None or offset is None:
+        return _any_code(node.types[0])
+    x, wide = ranges[0], weights.astype(np.int64)
+    products = wide * (x.low - op.x_zero_point), wide * (x.high - op.x_zero_point)
+    low = np.minimum(*products).sum(axis=1) + offset
+    high = np.maximum(*products).sum(axis=1) + offset
+    return _scaled(op, low, high)
+
+
+def _scaled(op: QConv2d | QDense, low: Codes, high: Codes) -> Range:
+    """Return the codes of accumulator bounds; scaling and clamping keep order."""
+    if not _keeps_order(op, low, high):
+        return Range(np.full(len(low), op.low), np.full(len(low), op.high))
+    ends = (op.rescale.apply(a) + op.zero_point for a in (low, high))
+    least, greatest = (np.clip(a, op.low, op.high) for a in ends)
+    return Range(least, greatest)
+
+
+def _keeps_order(op: QConv2d | QDense, low: Codes, high: Codes) -> bool:
+    """Whether no bound overflows int32 when the scaling shifts it to the left."""
+    left = np.maximum(np.array(op.rescale.shift, np.int64), 0)
+    greatest = np.maximum(np.abs(low), np.abs(high)) << left
+    return bool((greatest <= INT32_MAX).all())
+
+
+def _evaluated(node: Node, *codes: Codes) -> Codes:
+    """Return what the op makes of one code for each channel."""
+    (result,) = node.op.evaluate(*(c.astype(np.int8) for c in codes))
+    return result.astype(np.int64)
+
+
+@RANGES.rule(QClamp, QRequantize)
+def monotone_range(node: Node, ranges: tuple[Range, ...]) -> Range:
+    """Map both ends."""
+    return Range(_evaluated(node, ranges[0].low), _evaluated(node, ranges[0].high))
+
+
+@RANGES.rule(QTable)
+def table_range(node: Node, ranges: tuple[Range, ...]) -> Range:
+    """Take the extremes of the entries that can be reached."""
+    op = node.op
+    assert isinstance(op, QTable)
+    reached = [
+        op.table[low + 128 : high + 129]
+        for low, high in zip(ranges[0].low.tolist(), ranges[0].high.tolist(), strict=True)
+    ]
+    return Range(np.array([min(r) for r in reached]), np.array([max(r) for r in reached]))
+
+
+@RANGES.rule(QAdd, QSub, QMul)
+def binary_range(node: Node, ranges: tuple[Range, ...]) -> Range:
+    """Take the extremes over the four corners; each op is monotone in either operand."""
+    channels = _channels(node.types[0])
+    x, y = (
+        r if len(r.low) == channels else Range(*(np.repeat(a, channels) for a in (r.low, r.high)))
+        for r in ranges
+    )
+    corners = [_evaluated(node, a, b) for a in (x.low, x.high) for b in (y.low, y.high)]
+    return Range(np.min(corners, axis=0), np.max(corners, axis=0))
+
+
+@RANGES.rule(QAveragePool2d, QMaxPool2d)
+def pool_range(node: Node, ranges: tuple[Range, ...]) -> Range:
+    """Clamp the operand's range: a mean or maximum of codes lies between them."""
+    op = node.op
+    assert isinstance(op, QAveragePool2d | QMaxPool2d)
+    (x,) = ranges
+    return Range(np.clip(x.low, op.low, op.high), np.clip(x.high, op.low, op.high))
+
+
+@RANGES.rule(QReshape)
+def reshape_range(node: Node, ranges: tuple[Range, ...]) -> Range:
+    """Repeat the channels where the last axis takes in whole pixels."""
+    (x,), channels = ranges, _channels(node.types[0])
+    if channels % len(x.low):
+        return _spread(x, channels)
+    pixels = channels // len(x.low)
+    return Range(np.tile(x.low, pixels), np.tile(x.high, pixels))
+
+
+@RANGES.rule(QPad)
+def pad_range(node: Node, ranges: tuple[Range, ...]) -> Range:
+    """Take in the padding's code; padded channels hold nothing else."""
+    op = node.op
+    assert isinstance(op, QPad)
+    (x,) = ranges
+    ends = [x.low, x.high]
+    if any(op.before[:-1]) or any(op.after[:-1]):
+        ends = [np.minimum(x.low, op.value), np.maximum(x.high, op.value)]
+    sides = (op.before[-1], op.after[-1])
+    low, high = (np.pad(e, sides, constant_values=op.value) for e in ends)
+    return Range(low, high)
+
+
+@RANGES.rule(QSlice)
+def slice_range(node: Node, ranges: tuple[Range, ...]) -> Range:
+    """Take the channels that are kept."""
+    op = node.op
+    assert isinstance(op, QSlice)
+    part = slice(op.start[-1], op.stop[-1], op.step[-1])
+    return Range(ranges[0].low[part], ranges[0].high[part])
+
+
+@RANGES.rule(QConcat)
+def concat_range(node: Node, ranges: tuple[Range, ...]) -> Range:
+    """Join channels, or take the extremes where another axis is joined."""
+    op = node.op
+    assert isinstance(op, QConcat)
+    if op.axis % node.types[0].rank == node.types[0].rank - 1:
+        return Range(
+            np.concatenate([r.low for r in ranges]), np.concatenate([r.high for r in ranges])
+        )
+    return Range(np.min([r.low for r in ranges], axis=0), np.max([r.high for r in ranges], axis=0))
+
+
+@RANGES.rule(QTranspose)
+def transpose_range(node: Node, ranges: tuple[Range, ...]) -> Range:
+    """Keep the channels where the last axis stays last."""
+    op = node.op
+    assert isinstance(op, QTranspose)
+    if op.axes[-1] == len(op.axes) - 1:
+        return ranges[0]
+    return _spread(ranges[0], _channels(node.types[0]))
