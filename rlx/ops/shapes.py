@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.ir import Op, Shape, TensorType
+    from rlx.ir import Dim, Op, Shape, TensorType
 
 
 def broadcast_shapes(op: Op, *types: TensorType) -> Shape:
@@ -47,3 +48,18 @@ def normalize_axes(op: Op, axes: Sequence[int], rank: int) -> tuple[int, ...]:
     if len(set(normal)) != len(normal):
         raise op.refuse(f"axes {tuple(axes)} repeat an axis")
     return tuple(normal)
+
+
+def joined(op: Op, dims: Shape) -> int | Dim:
+    """Return the dimension of axes that are joined into one; a symbol only by itself.
+
+    Raises:
+        ShapeError: A symbol is multiplied.
+    """
+    rest = tuple(n for n in dims if n != 1)
+    if len(rest) == 1:
+        return rest[0]
+    numbers = tuple(n for n in rest if isinstance(n, int))
+    if len(numbers) != len(rest):
+        raise op.refuse(f"cannot join the symbolic dimensions {', '.join(map(str, dims))}")
+    return math.prod(numbers)

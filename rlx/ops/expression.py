@@ -1,0 +1,289 @@
+"""Values with operators, so that formulas over a graph read like formulas.
+
+``Expression`` appends ``real.*`` ops to a graph. Model-level ops spell their decomposition with
+it, and the traced tensors of ``rlx.build`` are expressions too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self, TypeAlias
+
+import numpy as np
+
+from rlx.ops import real
+from rlx.ops.indexing import Index, indexing_ops, known_shape
+from rlx.ops.real import Comparison
+from rlx.ops.real.cast import integer_range
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Array, Dim, DType, Graph, Op, Shape, TensorType, Value
+
+Scalar: TypeAlias = "bool | int | float"
+
+
+def scalar(number: Scalar | np.generic, like: TensorType) -> Array:
+    """Return ``number`` as an array of rank 0 with the element type of ``like``.
+
+    Raises:
+        TypeError: It is no number, or does not fit the element type.
+    """
+    value = number.item() if isinstance(number, np.generic) else number
+    if not isinstance(value, bool | int | float):
+        raise TypeError(f"an operand must be a tensor or a number, not {value!r}")
+    dtype = like.dtype
+    if dtype.is_integer:
+        low, high = integer_range(dtype)
+        fits = isinstance(value, int) and low <= value <= high
+    else:
+        fits = dtype.is_float or isinstance(value, bool)
+    if not fits:
+        raise TypeError(f"{value!r} does not fit a tensor {like}; cast the tensor first")
+    return np.array(value, dtype.numpy)
+
+
+class Expression:
+    """A value of a graph, with arithmetic.
+
+    Python numbers on either side of an operator become constants of the other side's element
+    type. Shapes broadcast as in NumPy.
+    """
+
+    __slots__ = ("graph", "value")
+    # So that NumPy leaves `array + expression` to this class.
+    __array_ufunc__ = None
+
+    def __init__(self, graph: Graph, value: Value) -> None:
+        self.graph = graph
+        self.value = value
+
+    @property
+    def type(self) -> TensorType:
+        """Shape, element type and quantization."""
+        return self.value.type
+
+    @property
+    def shape(self) -> Shape:
+        """Dimensions: numbers or symbols."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return self.type.rank
+
+    def apply(self, op: Op, *others: Self) -> Self:
+        """Return the only result of ``op`` on this value and others."""
+        (result,) = self.apply_all(op, *others)
+        return result
+
+    def apply_all(self, op: Op, *others: Self) -> tuple[Self, ...]:
+        """Return every result of ``op`` on this value and others."""
+        node = self.graph.append(op, self.value, *(o.value for o in others))
+        return tuple(self.wrap(v) for v in node.results)
+
+    def wrap(self, value: Value) -> Self:
+        """Return another value of the same graph as an expression."""
+        return type(self)(self.graph, value)
+
+    def lift(self, other: Self | Scalar) -> Self:
+        """Return ``other`` as an expression; a number becomes a constant of this element type.
+
+        Raises:
+            TypeError: The number does not fit the element type.
+        """
+        if isinstance(other, Expression):
+            return other
+        return self.wrap(self.graph.constant(scalar(other, self.type)))
+
+    def __add__(self, other: Self | Scalar) -> Self:
+        return self.apply(real.RealAdd(), self.lift(other))
+
+    def __radd__(self, other: Self | Scalar) -> Self:
+        return self.lift(other) + self
+
+    def __sub__(self, other: Self | Scalar) -> Self:
+        return self.apply(real.RealSub(), self.lift(other))
+
+    def __rsub__(self, other: Self | Scalar) -> Self:
+        return self.lift(other) - self
+
+    def __mul__(self, other: Self | Scalar) -> Self:
+        return self.apply(real.RealMul(), self.lift(other))
+
+    def __rmul__(self, other: Self | Scalar) -> Self:
+        return self.lift(other) * self
+
+    def __truediv__(self, other: Self | Scalar) -> Self:
+        return self.apply(real.RealDiv(), self.lift(other))
+
+    def __rtruediv__(self, other: Self | Scalar) -> Self:
+        return self.lift(other) / self
+
+    def __mod__(self, other: Self | Scalar) -> Self:
+        return self.apply(real.RealRemainder(), self.lift(other))
+
+    def __rmod__(self, other: Self | Scalar) -> Self:
+        return self.lift(other) % self
+
+    def __pow__(self, other: Self | Scalar) -> Self:
+        return self.apply(real.RealPow(), self.lift(other))
+
+    def __rpow__(self, other: Self | Scalar) -> Self:
+        return self.lift(other) ** self
+
+    def __matmul__(self, other: Self) -> Self:
+        return self.apply(real.RealMatmul(), self.lift(other))
+
+    def __neg__(self) -> Self:
+        return self.apply(real.RealNeg())
+
+    def __abs__(self) -> Self:
+        return self.apply(real.RealAbs())
+
+    def __lt__(self, other: Self | Scalar) -> Self:
+        return self._compare(Comparison.LESS, other)
+
+    def __le__(self, other: Self | Scalar) -> Self:
+        return self._compare(Comparison.LESS_EQUAL, other)
+
+    def __gt__(self, other: Self | Scalar) -> Self:
+        return self._compare(Comparison.GREATER, other)
+
+    def __ge__(self, other: Self | Scalar) -> Self:
+        return self._compare(Comparison.GREATER_EQUAL, other)
+
+    def equal(self, other: Self | Scalar) -> Self:
+        """Return where both are equal."""
+        return self._compare(Comparison.EQUAL, other)
+
+    def not_equal(self, other: Self | Scalar) -> Self:
+        """Return where both differ."""
+        return self._compare(Comparison.NOT_EQUAL, other)
+
+    def _compare(self, relation: Comparison, other: Self | Scalar) -> Self:
+        return self.apply(real.RealCompare(relation=relation), self.lift(other))
+
+    def maximum(self, other: Self | Scalar) -> Self:
+        """Return the greater of each pair."""
+        return self.apply(real.RealMaximum(), self.lift(other))
+
+    def minimum(self, other: Self | Scalar) -> Self:
+        """Return the smaller of each pair."""
+        return self.apply(real.RealMinimum(), self.lift(other))
+
+    def where(self, condition: Self, other: Self | Scalar) -> Self:
+        """Return this value where ``condition`` holds, ``other`` elsewhere."""
+        return condition.apply(real.RealWhere(), self, self.lift(other))
+
+    def cast(self, dtype: DType) -> Self:
+        """Return the same numbers in another element type."""
+        return self if dtype is self.dtype else self.apply(real.RealCast(dtype=dtype))
+
+    def reshape(self, *shape: int | Dim) -> Self:
+        """Return the same elements in another shape; one dimension may be -1, what is left.
+
+        Raises:
+            ShapeError: The shape does not hold the elements.
+        """
+        wanted = known_shape(self.shape, shape)
+        return self if wanted == self.shape else self.apply(real.RealReshape(shape=wanted))
+
+    def transpose(self, *axes: int) -> Self:
+        """Return the axes in another order; without arguments in reverse order."""
+        order = tuple(a % self.ndim if self.ndim else a for a in axes)
+        return self.apply(real.RealTranspose(axes=order or tuple(range(self.ndim))[::-1]))
+
+    @property
+    def mT(self) -> Self:  # noqa: N802 - as the array API calls it
+        """The last two axes swapped."""
+        *lead, rows, columns = range(self.ndim)
+        return self.transpose(*lead, columns, rows)
+
+    def expand_dims(self, axis: int) -> Self:
+        """Return the value with a dimension of 1 inserted before ``axis``."""
+        place = axis % (self.ndim + 1)
+        return self.reshape(*self.shape[:place], 1, *self.shape[place:])
+
+    def broadcast_to(self, *shape: int | Dim) -> Self:
+        """Return the value repeated to ``shape``."""
+        return self if shape == self.shape else self.apply(real.RealBroadcastTo(shape=shape))
+
+    def sum(self, *axes: int, keep_dims: bool = False) -> Self:
+        """Return the sum over ``axes``; over all without arguments."""
+        return self.apply(real.RealReduceSum(axes=self._axes(axes), keep_dims=keep_dims))
+
+    def mean(self, *axes: int, keep_dims: bool = False) -> Self:
+        """Return the mean over ``axes``; over all without arguments."""
+        return self.apply(real.RealReduceMean(axes=self._axes(axes), keep_dims=keep_dims))
+
+    def max(self, *axes: int, keep_dims: bool = False) -> Self:
+        """Return the greatest number over ``axes``; over all without arguments."""
+        return self.apply(real.RealReduceMax(axes=self._axes(axes), keep_dims=keep_dims))
+
+    def min(self, *axes: int, keep_dims: bool = False) -> Self:
+        """Return the least number over ``axes``; over all without arguments."""
+        return self.apply(real.RealReduceMin(axes=self._axes(axes), keep_dims=keep_dims))
+
+    def prod(self, *axes: int, keep_dims: bool = False) -> Self:
+        """Return the product over ``axes``; over all without arguments."""
+        return self.apply(real.RealReduceProd(axes=self._axes(axes), keep_dims=keep_dims))
+
+    def _axes(self, axes: Sequence[int]) -> tuple[int, ...]:
+        return tuple(axes) or tuple(range(self.ndim))
+
+    def gather(self, indices: Self, axis: int = 0) -> Self:
+        """Return slices by their index along ``axis``."""
+        return self.apply(real.RealGather(axis=axis), indices)
+
+    def concat(self, *others: Self, axis: int) -> Self:
+        """Return this value and ``others`` joined along ``axis``."""
+        return self.apply(real.RealConcat(axis=axis), *others)
+
+    def exp(self) -> Self:
+        """Return the exponential."""
+        return self.apply(real.RealExp())
+
+    def expm1(self) -> Self:
+        """Return the exponential less 1."""
+        return self.apply(real.RealExpm1())
+
+    def log(self) -> Self:
+        """Return the natural logarithm."""
+        return self.apply(real.RealLog())
+
+    def log1p(self) -> Self:
+        """Return the natural logarithm of 1 plus the value."""
+        return self.apply(real.RealLog1p())
+
+    def sqrt(self) -> Self:
+        """Return the square root."""
+        return self.apply(real.RealSqrt())
+
+    def rsqrt(self) -> Self:
+        """Return the reciprocal of the square root."""
+        return self.apply(real.RealRsqrt())
+
+    def erf(self) -> Self:
+        """Return the error function."""
+        return self.apply(real.RealErf())
+
+    def tanh(self) -> Self:
+        """Return the hyperbolic tangent."""
+        return self.apply(real.RealTanh())
+
+    def sigmoid(self) -> Self:
+        """Return the logistic function."""
+        return self.apply(real.RealSigmoid())
+
+    def __getitem__(self, index: Index) -> Self:
+        result = self
+        for op in indexing_ops(self.type, index):
+            result = result.apply(op)
+        return result

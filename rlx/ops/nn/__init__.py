@@ -1,0 +1,84 @@
+"""HIR: the layers that model authors name. Each is defined by its decomposition."""
+
+from rlx.ops.nn.activation import (
+    NnClamp,
+    NnElu,
+    NnGelu,
+    NnHardSigmoid,
+    NnHardSwish,
+    NnLeakyRelu,
+    NnMish,
+    NnPrelu,
+    NnRelu,
+    NnSelu,
+    NnSilu,
+    NnSoftplus,
+    NnSoftsign,
+)
+from rlx.ops.nn.attention import NnAttention
+from rlx.ops.nn.base import NnOp
+from rlx.ops.nn.conv import NnConv, NnConvTranspose
+from rlx.ops.nn.embedding import NnEmbedding
+from rlx.ops.nn.layout import Layout
+from rlx.ops.nn.linear import NnDot, NnLinear
+from rlx.ops.nn.norm import NnBatchNorm, NnGroupNorm, NnL2Norm, NnLayerNorm, NnRmsNorm
+from rlx.ops.nn.pool import NnAveragePool, NnMaxPool
+from rlx.ops.nn.reduce import NnVariance
+from rlx.ops.nn.resample import Border, Coordinates, Interpolation, NnPad, NnResize
+from rlx.ops.nn.shape import NnDepthToSpace, NnFlatten, NnSpaceToDepth, NnSplit, NnTile
+from rlx.ops.nn.softmax import NnLogSoftmax, NnLogSumExp, NnSoftmax
+
+NN_OPS = (
+    NnAttention, NnAveragePool, NnBatchNorm, NnClamp, NnConv, NnConvTranspose, NnDepthToSpace,
+    NnDot, NnElu, NnEmbedding, NnFlatten, NnGelu, NnGroupNorm, NnHardSigmoid, NnHardSwish,
+    NnL2Norm, NnLayerNorm, NnLeakyRelu, NnLinear, NnLogSoftmax, NnLogSumExp, NnMaxPool, NnMish,
+    NnPad, NnPrelu, NnRelu, NnResize, NnRmsNorm, NnSelu, NnSilu, NnSoftmax, NnSoftplus,
+    NnSoftsign, NnSpaceToDepth, NnSplit, NnTile, NnVariance,
+)  # fmt: skip
+"""Every model-level op, in alphabetical order."""
+
+__all__ = [
+    "NN_OPS",
+    "Border",
+    "Coordinates",
+    "Interpolation",
+    "Layout",
+    "NnAttention",
+    "NnAveragePool",
+    "NnBatchNorm",
+    "NnClamp",
+    "NnConv",
+    "NnConvTranspose",
+    "NnDepthToSpace",
+    "NnDot",
+    "NnElu",
+    "NnEmbedding",
+    "NnFlatten",
+    "NnGelu",
+    "NnGroupNorm",
+    "NnHardSigmoid",
+    "NnHardSwish",
+    "NnL2Norm",
+    "NnLayerNorm",
+    "NnLeakyRelu",
+    "NnLinear",
+    "NnLogSoftmax",
+    "NnLogSumExp",
+    "NnMaxPool",
+    "NnMish",
+    "NnOp",
+    "NnPad",
+    "NnPrelu",
+    "NnRelu",
+    "NnResize",
+    "NnRmsNorm",
+    "NnSelu",
+    "NnSilu",
+    "NnSoftmax",
+    "NnSoftplus",
+    "NnSoftsign",
+    "NnSpaceToDepth",
+    "NnSplit",
+    "NnTile",
+    "NnVariance",
+]

@@ -1,0 +1,164 @@
+"""Images continued beyond their border, and images of another size."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from rlx.ops.nn.base import NnOp
+from rlx.ops.nn.layout import Layout
+
+if TYPE_CHECKING:
+    from rlx.ir import TensorType
+    from rlx.ops.expression import Expression
+    from rlx.ops.real.common import Numbers
+
+
+class Border(enum.Enum):
+    """How a tensor goes on beyond its ends ``a b c d``.
+
+    ``EDGE``: a a a | a b c d. ``REFLECT``: d c b | a b c d. ``SYMMETRIC``: c b a | a b c d.
+    ``WRAP``: b c d | a b c d.
+    """
+
+    EDGE = "edge"
+    REFLECT = "reflect"
+    SYMMETRIC = "symmetric"
+    WRAP = "wrap"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NnPad(NnOp):
+    """A tensor continued beyond its ends by its own elements (by a constant: ``real.pad``).
+
+    Operand: ``x`` [*]. Result: ``before + n + after`` along each axis.
+
+    Attributes:
+        before: Elements in front of each axis.
+        after: Elements behind each axis.
+        border: How the tensor goes on.
+    """
+
+    name: ClassVar[str] = "nn.pad"
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    border: Border = Border.REFLECT
+
+    def check(self, *operands: TensorType) -> None:
+        """Raise ShapeError unless there are sizes for each axis, and elements to take."""
+        (x,) = operands
+        if not len(self.before) == len(self.after) == x.rank:
+            raise self.refuse(f"before and after need {x.rank} entries each")
+        if min(*self.before, *self.after, 0) < 0:
+            raise self.refuse(f"padding must not be negative, not {self.before} and {self.after}")
+        for axis, size in enumerate(x.shape):
+            grows = bool(self.before[axis] or self.after[axis])
+            if grows and not (isinstance(size, int) and size > 0):
+                raise self.refuse(f"axis {axis} of {x} cannot be continued")
+
+    def expand(self, *operands: Expression) -> Expression:
+        """Return slices gathered along each axis that grows."""
+        (x,) = operands
+        for axis, (before, after) in enumerate(zip(self.before, self.after, strict=True)):
+            size = x.shape[axis]
+            if (before or after) and isinstance(size, int):
+                places = np.pad(np.arange(size), (before, after), mode=self.border.value)
+                x = _gather(x, places, axis)
+        return x
+
+
+class Interpolation(enum.Enum):
+    """Where a resized image takes its elements from: the nearest one, or between two."""
+
+    NEAREST = "nearest"
+    LINEAR = "linear"
+
+
+class Coordinates(enum.Enum):
+    """Place of output element ``i`` in the input, for ``scale = output size / input size``.
+
+    ``HALF_PIXEL``: ``(i + 1/2) / scale - 1/2``. ``ASYMMETRIC``: ``i / scale``.
+    ``ALIGN_CORNERS``: ``i * (input size - 1) / (output size - 1)``.
+    """
+
+    HALF_PIXEL = "half_pixel"
+    ASYMMETRIC = "asymmetric"
+    ALIGN_CORNERS = "align_corners"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NnResize(NnOp):
+    """An image of another size.
+
+    Operand: ``x`` floating-point. Result: the image with spatial axes of ``size``. The nearest
+    element of a place halfway between two is the lower one.
+
+    Attributes:
+        size: Dimension of each spatial axis of the result.
+        interpolation: Nearest element, or linear along each axis.
+        coordinates: Place of each output element in the input.
+        floor: Whether the nearest element is the one at or below the place.
+        layout: Order of the image's axes.
+
+    Source: ONNX ``Resize``.
+    """
+
+    name: ClassVar[str] = "nn.resize"
+    size: tuple[int, ...]
+    interpolation: Interpolation = Interpolation.NEAREST
+    coordinates: Coordinates = Coordinates.HALF_PIXEL
+    floor: bool = False
+    layout: Layout = Layout.CHANNELS_LAST
+
+    def check(self, *operands: TensorType) -> None:
+        """Raise ShapeError unless there is a size for each spatial axis."""
+        self.check_float(*operands)
+        (x,) = operands
+        if x.rank != len(self.size) + 2 or min(self.size, default=1) < 1:
+            raise self.refuse(f"size {self.size} does not fit the image {x}")
+        if not all(isinstance(n, int) and n > 0 for n in self._spatial(x)):
+            raise self.refuse(f"spatial axes of {x} must be numbers")
+
+    def _spatial(self, x: TensorType) -> tuple[object, ...]:
+        return self.layout.type_to_last(x).shape[1:-1]
+
+    def expand(self, *operands: Expression) -> Expression:
+        """Return the image resized along one axis after the other."""
+        (x,) = operands
+        first = 1 if self.layout is Layout.CHANNELS_LAST else 2
+        for axis, size in enumerate(self.size, start=first):
+            old = x.shape[axis]
+            if isinstance(old, int) and old != size:
+                x = self._along(x, axis, old, self._places(old, size))
+        return x
+
+    def _places(self, old: int, new: int) -> Numbers:
+        """Return the place of each output element, float64 within the input."""
+        index = np.arange(new, dtype=np.float64)
+        if self.coordinates is Coordinates.HALF_PIXEL:
+            places = (index + 0.5) * old / new - 0.5
+        elif self.coordinates is Coordinates.ASYMMETRIC:
+            places = index * old / new
+        else:
+            places = index * (old - 1) / max(new - 1, 1)
+        return np.clip(places, 0, old - 1)
+
+    def _along(self, x: Expression, axis: int, size: int, places: Numbers) -> Expression:
+        """Return ``x`` resampled at ``places`` of one axis of ``size``."""
+        low = np.floor(places)
+        if self.interpolation is Interpolation.NEAREST:
+            nearest = low if self.floor else np.ceil(places - 0.5)
+            return _gather(x, nearest, axis)
+        high = np.minimum(low + 1, size - 1)
+        share = (places - low).reshape(-1, *(1,) * (x.ndim - axis - 1))
+        part = x.wrap(x.graph.constant(share.astype(x.dtype.numpy)))
+        below = _gather(x, low, axis)
+        return below + (_gather(x, high, axis) - below) * part
+
+
+def _gather(x: Expression, places: Numbers, axis: int) -> Expression:
+    """Return slices of ``x`` at known places of one axis."""
+    return x.gather(x.wrap(x.graph.constant(places.astype(np.int32))), axis)
