@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rlx.errors import OutputError
-from rlx.golden import Golden
+from rlx.golden import Golden, read_golden
 from rlx.numerics.exponential import softmax_codes, softmax_scaling, softmax_table
 from rlx.process import kept_environment
 from rlx_fpga.axi import Interface, StreamPort
 from rlx_fpga.cells.softmax import Softmax
 from rlx_fpga.emit import design_files
 from rlx_sim.cocotb_bench import run_bench
-from rlx_sim.stream import Stalls, StreamBench
-from rlx_sim.verilator import lint
+from rlx_sim.fpga import VerilatorHarness, read_report, verify_fpga
+from rlx_sim.protocol import Mismatch, compare
+from rlx_sim.stream import Stalls
+from rlx_sim.verilator import find_verilator, lint
 
 COUNT = 5
 SCALING = softmax_scaling(0.1)
@@ -67,17 +70,28 @@ def test_bench_passes_alone_and_leaves_the_folder_as_it_was(folder):
 
 
 @pytest.mark.sim
-def test_harness_agrees_with_the_bench(folder, tmp_path):
-    x, y = write(tmp_path)
-    files = ["lint.vlt", "rtl/tiny_core.v", "rtl/tiny_top.sv", "tb/harness.cpp"]
-    bench = StreamBench.build(
-        interface().to_json(), files, folder=folder, output=tmp_path / "build"
+def test_verify_runs_everything_but_cocotb(folder):
+    result = verify_fpga(folder, read_golden(folder), timeout_s=300, cocotb=False)
+    assert result["tools"].pop("verilator") == find_verilator().version
+    assert result == {
+        "target": "fpga", "inputs": 6, "equal": 6, "mismatches": [],
+        "latency": COUNT - 1 + COUNT + 73 + (COUNT - 1) * 10, "interval": 12 * COUNT + 62,
+        "predicted_interval": 122, "stalled": {"inputs": 2, "equal": 2},
+        "lint": "clean", "tools": {},
+    }  # fmt: skip
+
+
+@pytest.mark.sim
+def test_simulator_gives_outputs_and_cycles(tmp_path):
+    x, y = write(tmp_path, spoil=True)
+    vectors = Golden((x,), (y,))
+    found = VerilatorHarness(Stalls(seed=3, inputs=90, outputs=90, reset_after=7)).simulate(
+        tmp_path, vectors, timeout_s=300
     )
-    quiet = bench.run([x])
-    np.testing.assert_array_equal(quiet.outputs[0], y)
-    assert quiet.interval == 12 * COUNT + 62
-    loud = bench.run([x], stalls=Stalls(seed=3, inputs=90, outputs=90, reset_after=7))
-    np.testing.assert_array_equal(loud.outputs[0], y)
+    assert compare("verilator", found, vectors) == [
+        Mismatch("verilator", 1, 0, 2, int(y[1, 0, 2]), int(y[1, 0, 2]) ^ 1)
+    ]
+    assert found.cycles > 6 * (12 * COUNT + 62)
 
 
 @pytest.mark.sim
@@ -94,6 +108,28 @@ def test_bench_fails_when_one_bit_differs(tmp_path):
 @pytest.mark.sim
 def test_design_is_lint_clean(folder):
     lint(["lint.vlt", "rtl/tiny_core.v", "rtl/tiny_top.sv"], "tiny_top", cwd=folder)
+
+
+def test_read_report_refuses_another_folder(tmp_path):
+    with pytest.raises(OutputError, match=r"holds no report.json of a hardware design"):
+        read_report(tmp_path)
+
+
+def test_netlist_does_not_depend_on_the_hash_seed(folder):
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import test_cocotb_bench as t;"
+        "from pathlib import Path; t.write(Path(sys.argv[2]))"
+    )
+    here = str(Path(__file__).parent)
+    for seed in ("1", "2"):
+        root = folder.parent / f"seed{seed}"
+        root.mkdir()
+        subprocess.run(
+            [sys.executable, "-c", program, here, str(root)],
+            check=True, env=kept_environment() | {"PYTHONHASHSEED": seed},
+        )  # fmt: skip
+        for path in filter(Path.is_file, folder.rglob("*")):
+            assert (root / path.relative_to(folder)).read_bytes() == path.read_bytes(), path.name
 
 
 def test_bench_refuses_another_folder(tmp_path):

@@ -36,7 +36,8 @@ def design_files(
     Args:
         component: The pipeline; its members are named as the interface says.
         interface: Its ports.
-        report: What ``report.json`` says; with ``interval``, cycles for each frame.
+        report: What ``report.json`` says beside the ports; with ``interval``, the cycles that
+            each frame takes, and ``layers``, rows with ``name`` and ``op``.
     """
     prefix = interface.prefix
     interval = int(report["interval"])
@@ -57,7 +58,7 @@ def design_files(
         f"synth/{prefix}.sdc": render("clock.sdc.j2", interface=interface),
         f"{prefix}.core": render("core.j2", interface=interface, version=__version__),
         "README.md": readme(interface, report),
-        "report.json": json.dumps(report, indent=2) + "\n",
+        "report.json": json.dumps({**report, "interface": interface.to_json()}, indent=2) + "\n",
     }
 
 
