@@ -27,6 +27,9 @@ BENCH_FRAMES: Final = (3, 16)
 IDLE_CYCLES: Final = 100_000
 """Least number of cycles without a transfer after which a bench calls the core stuck."""
 
+LAYER_COLUMNS: Final = ("name", "op", "pe", "simd", "lanes", "cycles", "multipliers", "memory_bits")
+"""Entries of the report's layers that the README shows."""
+
 
 def design_files(
     component: wiring.Component, interface: Interface, report: Mapping[str, Any]
@@ -87,6 +90,10 @@ def plain_module_names(text: str, core: str) -> str:
 
 def readme(interface: Interface, report: Mapping[str, Any]) -> str:
     """Return the folder's README."""
-    known = ("pe", "simd", "lanes", "cycles", "multipliers", "memory_bits")
-    columns = [name for name in known if any(name in row for row in report["layers"])]
-    return render("README.md.j2", interface=interface, report=report, columns=columns)
+    used = {name for row in report["layers"] for name in row}
+    columns = [name for name in LAYER_COLUMNS if name in used]
+
+    def cells(row: Mapping[str, Any]) -> list[str]:
+        return ["" if row.get(name) is None else str(row[name]) for name in columns]
+
+    return render("README.md.j2", interface=interface, report=report, columns=columns, cells=cells)
