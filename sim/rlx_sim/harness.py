@@ -1,0 +1,129 @@
+"""The test program of an emitted C folder: its working folder, its lines, its results.
+
+The program (``test/main.c`` of the folder) is the same on the host, under QEMU and under unicorn:
+it reads ``golden/*.npy``, writes ``build/output_<k>.bin`` and prints a line for each frame.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rlx.errors import OutputError, SimulationError
+from rlx.process import failure, last_lines
+from rlx_sim.protocol import Simulation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from rlx.golden import Golden
+    from rlx.process import Completed
+
+    Array = npt.NDArray[Any]
+
+_FRAME: Final = re.compile(
+    r"^rlx frame (\d+) status (\d+) different (\d+) overrun (\d+) instructions (\d+) stack (\d+)$",
+    re.MULTILINE,
+)
+_DONE: Final = re.compile(r"^rlx done (\d+) of (\d+) frames equal$", re.MULTILINE)
+_ERROR: Final = re.compile(r"^rlx (error: .*|fault)$", re.MULTILINE)
+
+STATUS_DIFFERENT: Final = 1
+"""Exit status of the test program when a frame differs, which is a result and not an error."""
+
+
+def sources(folder: Path, *names: str) -> tuple[list[Path], list[Path]]:
+    """Return the model's C files and the test program's ``main.c`` and ``names``.
+
+    Raises:
+        OutputError: The folder lacks them.
+    """
+    model = sorted((folder / "src").glob("*.c"))
+    test = [folder / "test" / name for name in ("main.c", *names)]
+    absent = [path.relative_to(folder).as_posix() for path in test if not path.is_file()]
+    if not model or absent:
+        raise OutputError(
+            f"holds no {', '.join(absent) or 'src/*.c'}",
+            where=str(folder),
+            hint="emit it again with 'rlx emit --target cortexm'",
+        )
+    return model, test
+
+
+def prepare(work: Path, vectors: Golden) -> None:
+    """Write the vectors into ``work`` as the test program wants them."""
+    (work / "build").mkdir(parents=True, exist_ok=True)
+    for name, content in vectors.files().items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_bytes(content)
+
+
+def result(done: Completed, work: Path, vectors: Golden, *, name: str) -> Simulation:
+    """Return what the test program ``done`` left in ``work``.
+
+    Raises:
+        SimulationError: It did not come to its end, its entry point reported a failure, or it wrote
+            outside its buffers.
+    """
+    log = done.stdout + done.stderr
+    finished = _DONE.search(log)
+    if finished is None or done.returncode not in (0, STATUS_DIFFERENT):
+        raise _stopped(done, log, name)
+    lines = [tuple(int(part) for part in line.groups()) for line in _FRAME.finditer(log)]
+    _check_lines(lines, int(finished[2]), vectors.frames, name)
+    return Simulation(
+        outputs=tuple(_read(work, k, wanted) for k, wanted in enumerate(vectors.outputs)),
+        instructions=_counts(line[4] for line in lines),
+        stack_bytes=max(line[5] for line in lines) or None,
+        log=log,
+    )
+
+
+def _stopped(done: Completed, log: str, name: str) -> SimulationError:
+    """Return the error for a test program that did not come to its end."""
+    told = _ERROR.search(log)
+    if told is not None:
+        return SimulationError(
+            f"the test program stopped: {told[1].removeprefix('error: ')}" + last_lines(log),
+            where=name,
+        )
+    if done.returncode == 0:
+        return SimulationError("the test program printed no result" + last_lines(log), where=name)
+    return failure(done)
+
+
+def _check_lines(lines: list[tuple[int, ...]], told: int, wanted: int, name: str) -> None:
+    """Check that every frame ran and kept the rules of the entry point."""
+    if not len(lines) == told == wanted:
+        raise SimulationError(f"ran {told} frames instead of {wanted}", where=name)
+    for frame, status, _, overrun, _, _ in lines:
+        if status:
+            raise SimulationError(
+                f"the model's entry point returned {status} for frame {frame}", where=name
+            )
+        if overrun:
+            raise SimulationError(
+                f"the model wrote {overrun} bytes beside its buffers in frame {frame}", where=name
+            )
+
+
+def _counts(numbers: Any) -> tuple[int, ...] | None:  # noqa: ANN401
+    counts = tuple(numbers)
+    return counts if any(counts) else None
+
+
+def _read(work: Path, index: int, wanted: Array) -> Array:
+    """Return the frames of one output, with the element type and shape of ``wanted``."""
+    content = (work / "build" / f"output_{index}.bin").read_bytes()
+    little = wanted.dtype.newbyteorder("<")
+    if len(content) != wanted.size * wanted.dtype.itemsize:
+        raise SimulationError(
+            f"output {index} has {len(content)} bytes instead of "
+            f"{wanted.size * wanted.dtype.itemsize}",
+            where="test program",
+        )
+    return np.frombuffer(content, little).reshape(wanted.shape).astype(wanted.dtype)

@@ -1,0 +1,101 @@
+"""What every simulator of emitted code takes and gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from rlx.golden import Golden
+
+    Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What one run over some frames gave. Counts are None where the simulator cannot tell.
+
+    Attributes:
+        outputs: For each output of the model, in order, an array [frames, *shape].
+        instructions: Instructions executed for each frame, from call to return.
+        stack_bytes: Deepest stack that was seen in any frame.
+        cycles: Clock cycles in all.
+        latency: Clock cycles from the first beat in to the last beat out of one frame.
+        interval: Clock cycles between frames when they follow without a pause.
+        log: What the simulator printed.
+    """
+
+    outputs: tuple[Array, ...]
+    instructions: tuple[int, ...] | None = None
+    stack_bytes: int | None = None
+    cycles: int | None = None
+    latency: int | None = None
+    interval: int | None = None
+    log: str = ""
+
+
+class Simulator(Protocol):
+    """Something that runs an emitted folder.
+
+    Attributes:
+        name: Name in reports and on the command line.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name in reports and on the command line."""
+        ...
+
+    def simulate(self, folder: Path, vectors: Golden, *, timeout_s: float) -> Simulation:
+        """Run what lies in ``folder`` over ``vectors.inputs``.
+
+        ``vectors.outputs`` gives the outputs' shapes and element types; what comes back is what
+        the program computed, equal or not.
+
+        Raises:
+            ToolMissingError: A tool is not installed.
+            SimulationError: The program does not build, crashed, or broke a rule of its interface.
+            TimeLimitError: It took longer than ``timeout_s``.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """The first element of a frame that is not what the reference says.
+
+    Attributes:
+        simulator: Who computed it.
+        frame: Index of the frame.
+        output: Index of the output.
+        element: Index in the flattened output.
+        expected: The reference's code.
+        actual: What the simulator computed.
+    """
+
+    simulator: str
+    frame: int
+    output: int
+    element: int
+    expected: int
+    actual: int
+
+
+def compare(name: str, simulation: Simulation, vectors: Golden) -> list[Mismatch]:
+    """Return the first mismatch of each frame whose outputs differ from ``vectors``."""
+    found: dict[int, Mismatch] = {}
+    for index, (actual, expected) in enumerate(
+        zip(simulation.outputs, vectors.outputs, strict=True)
+    ):
+        flat_actual = actual.reshape(len(actual), -1)
+        flat_expected = expected.reshape(len(expected), -1)
+        different = flat_actual != flat_expected
+        for frame in different.any(axis=1).nonzero()[0].tolist():
+            element = int(different[frame].argmax())
+            values = (int(flat_expected[frame, element]), int(flat_actual[frame, element]))
+            found.setdefault(frame, Mismatch(name, frame, index, element, *values))
+    return [found[frame] for frame in sorted(found)]

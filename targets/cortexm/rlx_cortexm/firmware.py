@@ -1,0 +1,76 @@
+"""The test program that is emitted beside a model: golden vectors on the host and in firmware."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import jinja2
+
+from rlx.paths import template_root
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FOLDER = "test"
+"""Folder of the emitted files, beside ``src``, ``include`` and ``golden``."""
+
+COPIED = (
+    "Makefile",
+    "freestanding/string.h",
+    "host.c",
+    "mps2.ld",
+    "mps2_an505.ld",
+    "platform.h",
+    "sections.ld",
+    "semihosting.c",
+    "start.c",
+)
+"""Files that are the same for every model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """What the test program has to know about one input or output of ``<prefix>_run``.
+
+    Attributes:
+        bytes: C expression for the bytes of one frame, for example ``KWS_INPUT_BYTES``.
+        type: C element type of the pointer.
+    """
+
+    bytes: str
+    type: str = "int8_t"
+
+
+def firmware_files(
+    prefix: str,
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+    *,
+    arena_bytes: str,
+) -> dict[str, str]:
+    """Return the files of the test program by relative path.
+
+    It calls ``<prefix>_run(input pointers..., output pointers..., arena)`` of ``<prefix>.h`` for
+    every frame of ``golden/input_<k>.npy`` and compares with ``golden/output_<k>.npy``.
+
+    Args:
+        prefix: Prefix of the model's C identifiers.
+        inputs: Inputs in the order of the parameters.
+        outputs: Outputs in the order of the parameters.
+        arena_bytes: C expression for the size of the arena.
+    """
+    folder = template_root() / "cortexm" / "firmware"
+    files = {f"{FOLDER}/{name}": (folder / name).read_text(encoding="utf-8") for name in COPIED}
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    main = environment.get_template("main.c.j2").render(
+        prefix=prefix, inputs=inputs, outputs=outputs, arena_bytes=arena_bytes
+    )
+    return {**files, f"{FOLDER}/main.c": main}
