@@ -36,7 +36,8 @@ class Requantize(Cell):
 
     Takes a beat in every cycle. Cost: ``multipliers`` products of at most 18 by 18 bits: two for
     each lane if ``acc_width`` (plus the greatest left shift) is at most 18, else four; and the
-    constants of all channels, if they differ.
+    constants of all channels, if they differ. Shifts to the left beyond 13 widen the accumulator
+    in ``single``, any in ``double``.
 
     Args:
         channels: Channels of a pixel; constants are used in turn.
@@ -140,16 +141,21 @@ class _Scaling:
         # A multiplier of 0 gives 0 whatever the shift: take one that costs nothing.
         used = shifts[factors != 0]
         shifts = np.where(factors == 0, used.min() if len(used) else 0, shifts)
-        left = np.maximum(shifts, 0) if rounding == "double" else np.zeros_like(shifts)
-        width = min(acc_width + int(left.max()), 32)
-        right = np.maximum(-shifts, 0) if rounding == "double" else 31 - shifts
-        # From this shift on every result is 0.
-        limit = width + 1 if rounding == "double" else width + 31
+        if rounding == "double":
+            left, right = np.maximum(shifts, 0), np.maximum(-shifts, 0)
+            # The definition wraps what it shifts out of 32 bits.
+            width = min(acc_width + int(left.max()), 32)
+            limit = width + 1
+        else:
+            # The product loses its low part first: accumulators make up for smaller shifts.
+            right = 31 - shifts
+            left = np.maximum(PART_BITS + 1 - right, 0)
+            right = right + left
+            width = acc_width + int(left.max())
+            limit = width + 31
+        # From the limit on every result is 0.
         right = np.minimum(right, limit)
         base = int(right.min())
-        if rounding == "single" and base <= PART_BITS:
-            msg = f"single rounding needs shifts of at most {30 - PART_BITS}, not {shifts.max()}"
-            raise ValueError(msg)
         return _Scaling(rounding, factors, left, right - base, base, width)
 
     @property
