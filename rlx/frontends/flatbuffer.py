@@ -341,7 +341,8 @@ class Reader:
         start, count = self._vector(name, position, 4)
         limit = int(getattr(self._limits, kind.limit))
         if count > limit:
-            raise MalformedError(f"there are {count} {name}; the limit is {limit}")
+            shown = name.replace("_", " ")
+            raise MalformedError(f"there are {count} {shown}; the limit is {limit}")
         singular = name.removesuffix("s").replace("_", " ")
         found: list[Record] = []
         for index in range(count):

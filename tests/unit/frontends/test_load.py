@@ -1,0 +1,106 @@
+"""The door to all readers: ``rlx.frontends.load``."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING
+
+import pytest
+from tflite_malformed import sound_model
+
+from rlx import frontends
+from rlx.errors import FrontendError, UsageError
+from rlx.frontends import registry
+from rlx.frontends.limits import Limits
+from rlx.ir import Graph
+from rlx.ir.module import GraphModule, Stage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "some model.tflite"
+    path.write_bytes(sound_model())
+    return path
+
+
+def test_load_tells_tflite_by_its_bytes(model: Path) -> None:
+    renamed = model.rename(model.with_name("model.bin"))
+    found = frontends.load(str(renamed))
+    assert found.stage is Stage.MIR
+    assert found.graph.name == "model.bin"
+    assert {str(n.origin).split(" ")[0] for n in found.graph.nodes} == {"model.bin"}
+
+
+def test_load_tells_tflite_by_its_name(model: Path) -> None:
+    model.write_bytes(b"nothing of the kind")
+    message = "some model.tflite: the file identifier is b'ing ', want b'TFL3'"
+    with pytest.raises(FrontendError, match=f"^{re.escape(message)}$"):
+        frontends.load(model)
+
+
+def test_load_takes_a_named_format(model: Path) -> None:
+    assert frontends.load(model, "tflite").graph.name == "some model"
+
+
+def test_load_refuses_an_unknown_format(model: Path) -> None:
+    message = f"no format is called 'pickle'\n  hint: formats: {', '.join(frontends.formats())}"
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        frontends.load(model, "pickle")
+
+
+def test_load_refuses_an_unknown_file(model: Path) -> None:
+    model = model.with_name("weights.pkl")
+    model.write_bytes(b"\x80\x04")
+    message = (
+        "weights.pkl: neither the first bytes nor the name tell a format that rlx reads\n"
+        f"  hint: formats: {', '.join(frontends.formats())}"
+    )
+    with pytest.raises(FrontendError, match=f"^{re.escape(message)}$"):
+        frontends.load(model)
+
+
+def test_load_refuses_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^gone\.tflite: cannot be read: No such file or dir"):
+        frontends.load(tmp_path / "gone.tflite")
+
+
+def test_load_refuses_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "m.tflite").mkdir()
+    with pytest.raises(UsageError, match=r"^m\.tflite: cannot be read: Is a directory$"):
+        frontends.load(tmp_path / "m.tflite")
+
+
+def test_load_reads_no_more_than_the_limit(model: Path) -> None:
+    message = "some model.tflite: the file has more than 1000 bytes, the limit"
+    with pytest.raises(FrontendError, match=f"^{re.escape(message)}$"):
+        frontends.load(model, limits=Limits(file_bytes=1000))
+
+
+class Plugin:
+    """A reader from another package."""
+
+    name = "plugin"
+    suffixes = (".plug",)
+
+    def claims(self, start: bytes) -> bool:
+        return start.startswith(b"PLUG")
+
+    def load(self, path: Path, limits: Limits) -> GraphModule:
+        return GraphModule(Graph(f"{path.name} {limits.rank}"), Stage.HIR)
+
+
+PLUGIN = Plugin()
+
+
+def test_load_asks_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("plugin", f"{__name__}:PLUGIN", "rlx.frontends")
+    monkeypatch.setattr(EntryPoint, "load", lambda _: PLUGIN)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group else [])
+    assert frontends.formats()[-1] == "plugin"
+    for name, start in (("a.plug", b""), ("b.bin", b"PLUG")):
+        (tmp_path / name).write_bytes(start)
+        assert frontends.load(tmp_path / name).graph.name == f"{name} 8"
