@@ -178,8 +178,10 @@ class Rescale:
 
     def apply(self, x: npt.NDArray[np.integer]) -> Int64:
         """Return ``x`` scaled, rounded, as int64; ``x`` holds int32 numbers, channels last."""
-        multiplier = np.array(self.multiplier, np.int64)
-        shift = np.array(self.shift, np.int64)
+        # One factor is a number without dimensions, so that x may have none either.
+        shape = () if self.channels == 1 else (self.channels,)
+        multiplier = np.array(self.multiplier, np.int64).reshape(shape)
+        shift = np.array(self.shift, np.int64).reshape(shape)
         return multiply_by_quantized_multiplier(
             x.astype(np.int64), multiplier, shift, self.rounding
         )

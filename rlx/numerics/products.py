@@ -7,13 +7,16 @@ products whose every partial sum stays below 2^24 (2^53) in magnitude is exact i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
     from rlx.ir.types import Array
+    from rlx.numerics.fixed_point import Int64
+
+Int32: TypeAlias = npt.NDArray[np.int32]
 
 _EXACT_FLOAT32 = 1 << 24
 
@@ -24,6 +27,17 @@ def sum_bound(weights: Array) -> int:
     return 128 * int(magnitude.max(initial=0))
 
 
+def sum_range(weights: Array) -> tuple[Int64, Int64]:
+    """Return the least and the greatest ``sum(x * w)`` for int8 ``x``, for each column of int[N].
+
+    Args:
+        weights: Products run over axis 0, [K, N].
+    """
+    wide = weights.astype(np.int64)
+    least, greatest = wide * -128, wide * 127
+    return np.minimum(least, greatest).sum(axis=0), np.maximum(least, greatest).sum(axis=0)
+
+
 def exact_float(weights: Array) -> np.dtype[np.floating[Any]]:
     """Return the cheapest float type in which sums over axis 0 of ``weights`` are exact."""
     return np.dtype(np.float32 if sum_bound(weights) < _EXACT_FLOAT32 else np.float64)
@@ -31,7 +45,7 @@ def exact_float(weights: Array) -> np.dtype[np.floating[Any]]:
 
 def exact_matmul(
     x: Array, weights: Array, *, x_zero_point: int = 0, bias: Array | None = None
-) -> npt.NDArray[np.int32]:
+) -> Int32:
     """Return ``(x - x_zero_point) @ weights + bias``, exactly.
 
     Args:
@@ -48,5 +62,5 @@ def exact_matmul(
     offset = -x_zero_point * weights.astype(np.int64).sum(axis=0)
     if bias is not None:
         offset = offset + bias
-    result: npt.NDArray[np.int32] = (product.astype(np.int64) + offset).astype(np.int32)
+    result: Int32 = (product.astype(np.int64) + offset).astype(np.int32)
     return result

@@ -83,6 +83,11 @@ class QAdd(_Binary):
         """Return int8 of the broadcast shape."""
         check_rescale(self, self.x_rescale, 1)
         check_rescale(self, self.y_rescale, 1)
+        factors = (*self.x_rescale.real, *self.y_rescale.real)
+        if max(factors) > 1:
+            raise self.refuse(
+                f"operands must be scaled by at most 1, not by {factors[0]} and {factors[1]}"
+            )
         if not 0 <= self.left_shift <= 20:
             raise self.refuse(f"left shift must lie in [0, 20], not {self.left_shift}")
         return _Binary.infer(self, *operands)
@@ -209,4 +214,4 @@ class QClamp(Op):
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the clamped codes."""
         (x,) = operands
-        return (np.clip(x, self.low, self.high).astype(np.int8),)
+        return (np.asarray(np.clip(x, self.low, self.high), np.int8),)

@@ -60,5 +60,5 @@ def check_zero_point(op: Op, *zero_points: int) -> None:
 
 def to_codes(x: Int64, zero_point: int, low: int, high: int) -> npt.NDArray[np.int8]:
     """Return ``clamp(x + zero_point, low, high)`` as int8."""
-    codes: npt.NDArray[np.int8] = np.clip(x + zero_point, low, high).astype(np.int8)
+    codes: npt.NDArray[np.int8] = np.asarray(np.clip(x + zero_point, low, high), np.int8)
     return codes

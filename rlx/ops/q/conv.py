@@ -9,7 +9,7 @@ import numpy as np
 
 from rlx.ir import DType, Op, TensorType
 from rlx.numerics.fixed_point import Rescale
-from rlx.numerics.products import exact_float, exact_matmul
+from rlx.numerics.products import exact_matmul
 from rlx.ops.q.common import (
     check_bias,
     check_clamp,
@@ -23,6 +23,7 @@ from rlx.ops.q.window import Window
 
 if TYPE_CHECKING:
     from rlx.ir import Array
+    from rlx.numerics.products import Int32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,28 +84,21 @@ class QConv2d(Op):
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the convolution's codes."""
         x, w, bias = operands
-        accumulator = self._accumulate(x, w, bias)
+        accumulator = self.accumulate(x, w, bias)
         scaled = self.rescale.apply(accumulator)
         return (to_codes(scaled, self.zero_point, self.low, self.high),)
 
-    def _accumulate(self, x: Array, w: Array, bias: Array) -> Array:
-        """Return int32[N, OH, OW, O] before scaling."""
+    def accumulate(self, x: Array, w: Array, bias: Array) -> Int32:
+        """Return int32[N, OH, OW, O], what ``evaluate`` brings to codes."""
         patches = self.window.patches(x, self.x_zero_point)
-        batch, height, width, kh, kw, _ = patches.shape
-        outputs, inner = w.shape[0], w.shape[-1]
-        if self.groups == 1:
-            rows = patches.reshape(batch * height * width, -1)
-            flat = exact_matmul(
-                rows, w.reshape(outputs, -1).T, x_zero_point=self.x_zero_point, bias=bias
+        outputs, inner = w.shape[0] // self.groups, w.shape[-1]
+        sums = []
+        for group in range(self.groups):
+            own = slice(group * outputs, (group + 1) * outputs)
+            rows = patches[..., group * inner : (group + 1) * inner]
+            rows = rows.reshape(*patches.shape[:3], -1)
+            columns = w[own].reshape(outputs, -1).T
+            sums.append(
+                exact_matmul(rows, columns, x_zero_point=self.x_zero_point, bias=bias[own])
             )
-            return flat.reshape(batch, height, width, outputs)
-        grouped = patches.reshape(batch, height, width, kh, kw, self.groups, inner)
-        kernels = w.reshape(self.groups, outputs // self.groups, kh, kw, inner)
-        float_type = exact_float(w.reshape(outputs, -1).T)
-        sums = np.einsum(
-            "nhwijgc,goijc->nhwgo",
-            grouped.astype(float_type), kernels.astype(float_type), optimize=True,
-        )  # fmt: skip
-        offset = bias - self.x_zero_point * w.astype(np.int64).sum(axis=(1, 2, 3))
-        flat64 = sums.reshape(batch, height, width, outputs).astype(np.int64) + offset
-        return flat64.astype(np.int32)
+        return np.concatenate(sums, axis=-1)

@@ -29,7 +29,11 @@ class _Pool(Op):
         check_int8(self, "input", x)
         channels, (height, width) = self.window.check(self, x)
         if not all(map(min, self.window.taps_inside(image_size(self, x)[:2]))):
-            raise self.refuse(f"a window of {self.window} sees nothing of {x}")
+            rows, columns = self.window.kernel
+            raise self.refuse(
+                f"a window of {rows}x{columns} taps with padding {self.window.padding}"
+                f" sees nothing of {x}"
+            )
         check_clamp(self, self.low, self.high)
         return (x.with_shape((x.shape[0], height, width, channels)),)
 

@@ -60,6 +60,8 @@ class QMean(Op):
         check_zero_point(self, self.x_zero_point, self.zero_point)
         check_clamp(self, self.low, self.high)
         axes = normalize_axes(self, self.axes, x.rank)
+        if not axes:
+            raise self.refuse("needs at least one axis")
         kept = [1 if a in axes else n for a, n in enumerate(x.shape)]
         dropped = [n for a, n in enumerate(x.shape) if a not in axes]
         return (TensorType(tuple(kept if self.keep_dims else dropped), DType.I8),)
@@ -95,4 +97,4 @@ class QArgmax(Op):
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the indices."""
         (x,) = operands
-        return (np.argmax(x, axis=self.axis).astype(np.int32),)
+        return (np.asarray(np.argmax(x, axis=self.axis), np.int32),)

@@ -12,12 +12,17 @@ from rlx.ops.q.common import check_int8
 if TYPE_CHECKING:
     from rlx.ir import Array
 
+# The sum of exponentials is an int32 with 19 fractional bits.
+_MOST_CODES = 2**12 - 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QSoftmax(Op):
     """Softmax over the last axis, in fixed point.
 
-    Operand: ``x`` int8[..., C]. Result: int8[..., C] with scale 1/256 and zero point -128.
+    Operand: ``x`` int8[..., C] with C at most 4095. Result: int8[..., C] with scale 1/256 and
+    zero point -128. Where the sum of exponentials reaches 512, which TensorFlow Lite Micro stops
+    at, every probability is below half a step: code -128.
 
     Attributes:
         multiplier: Q0.31 part of ``beta * scale(x) * 2^26``.
@@ -38,6 +43,9 @@ class QSoftmax(Op):
         check_int8(self, "input", x)
         if x.rank < 1:
             raise self.refuse(f"input needs a last axis, not {x}")
+        count = x.shape[-1]
+        if isinstance(count, int) and count > _MOST_CODES:
+            raise self.refuse(f"the sum of more than {_MOST_CODES} exponentials overflows: {x}")
         if not (0 <= self.multiplier < 2**31 and 0 <= self.left_shift <= 30):
             raise self.refuse(
                 f"multiplier {self.multiplier} or left shift {self.left_shift} is out of range"

@@ -45,4 +45,4 @@ class QTable(Op):
         """Return the entries that the codes select."""
         (x,) = operands
         table = np.array(self.table, np.int8)
-        return (table[x.astype(np.int16) + 128],)
+        return (np.asarray(table[x.astype(np.int16) + 128]),)

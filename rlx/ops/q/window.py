@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+import numpy.typing as npt
+from numpy.lib.stride_tricks import as_strided
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Op, TensorType
@@ -99,15 +100,32 @@ class Window:
             raise op.refuse(f"window {self.kernel} does not fit the padded input {image}")
         return channels, out
 
+    def padded(self, x: Array, pad_value: int, dtype: npt.DTypeLike) -> Array:
+        """Return NHWC ``x`` as ``dtype`` with ``pad_value`` around it."""
+        batch, height, width, channels = x.shape
+        (top, bottom), (left, right) = self.padding
+        shape = (batch, top + height + bottom, left + width + right, channels)
+        result = np.full(shape, pad_value, dtype) if self.is_padded else np.empty(shape, dtype)
+        result[:, top : top + height, left : left + width] = x
+        return result
+
+    def views(self, padded: Array) -> Array:
+        """Return the windows of a padded NHWC image as a view [N, OH, OW, KH, KW, C]."""
+        batch, height, width, channels = padded.shape
+        rows, columns = Window(self.kernel, self.stride, self.dilation).output_size((height, width))
+        (stride_h, stride_w), (dilation_h, dilation_w) = self.stride, self.dilation
+        n, h, w, c = padded.strides
+        windows: Array = as_strided(
+            padded,
+            (batch, rows, columns, *self.kernel, channels),
+            (n, h * stride_h, w * stride_w, h * dilation_h, w * dilation_w, c),
+            writeable=False,
+        )
+        return windows
+
     def patches(self, x: Array, pad_value: int) -> Array:
         """Return the windows of NHWC ``x`` as a view [N, OH, OW, KH, KW, C] of the padded image."""
-        padded = x
-        if self.is_padded:
-            padded = np.pad(x, ((0, 0), *self.padding, (0, 0)), constant_values=pad_value)
-        view = sliding_window_view(padded, self.extent, axis=(1, 2))
-        (sh, sw), (dh, dw) = self.stride, self.dilation
-        windows: Array = view[:, ::sh, ::sw, :, ::dh, ::dw].transpose(0, 1, 2, 4, 5, 3)
-        return windows
+        return self.views(self.padded(x, pad_value, x.dtype) if self.is_padded else x)
 
 
 def image_size(op: Op, image: TensorType) -> tuple[int, int, int]:

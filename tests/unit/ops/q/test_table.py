@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from rlx.errors import ShapeError
+from rlx.ir import i8, i32
+from rlx.ops.q import QTable
+
+
+def test_table_maps_every_code() -> None:
+    entries = tuple(np.random.default_rng(4).permutation(256) - 128)
+    x = np.arange(-128, 128).astype(np.int8).reshape(2, 128)
+    (result,) = QTable(table=tuple(int(e) for e in entries)).evaluate(x)
+    assert (result.dtype, result.shape) == (np.int8, (2, 128))
+    assert result.ravel().tolist() == list(entries)
+
+
+@pytest.mark.parametrize(
+    ("table", "type_", "message"),
+    [
+        ((0,) * 256, i32(4), "input must be i8, not i32[4]"),
+        ((0,) * 255, i8(4), "a table must have 256 entries, not 255"),
+        ((128,) * 256, i8(4), "table entries must lie in [-128, 127]"),
+    ],
+)
+def test_refusals(table, type_, message: str) -> None:
+    with pytest.raises(ShapeError, match=rf"^q\.table: {re.escape(message)}$"):
+        QTable(table=table).infer_checked(type_)
