@@ -7,11 +7,14 @@ from tflite_builder import tflm, unpack
 
 from rlx.frontends import tflite
 from rlx.ir.evaluate import evaluate
+from rlx.ir.verify import verify
 
 
 def compare(data: bytes, seed: int = 0, runs: int = 2) -> None:
     """Run random inputs through both and assert that every output is the same."""
-    graph = tflite.load(data).graph
+    module = tflite.load(data)
+    verify(module)
+    graph = module.graph
     interpreter = tflm(data)
     random = np.random.default_rng(seed)
     outputs = len(unpack(data).subgraphs[0].outputs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from rlx.frontends.reading import read_bytes
 from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
 from rlx.frontends.text import printable, shorten
 from rlx.frontends.tflite_file import Model, Operator, Tensor, parse
-from rlx.frontends.tflite_ops import IMPORTERS, Call
+from rlx.frontends.tflite_ops import IMPORTERS, Call, known
 from rlx.frontends.tflite_ops.call import DTYPES, Scope, codes_of, type_hint
 from rlx.frontends.tflite_schema import TensorType
 from rlx.ir import DType, Graph, Origin
@@ -29,7 +28,6 @@ _LISTED = 40
 
 _HINTS = {
     "DEQUANTIZE": type_hint(TensorType.FLOAT32),
-    "SHAPE": "convert with fixed input shapes, batch included",
 }
 
 
@@ -69,7 +67,7 @@ def build(model: Model) -> Graph:
     """
     _refuse_by_kind(model)
     graph = Graph(printable(model.source).removesuffix(".tflite") or "model")
-    scope = Scope(model, graph, {})
+    scope = Scope(model, graph)
     try:
         _add_inputs(scope)
         _add_operators(scope)
@@ -139,6 +137,9 @@ def _add_operators(scope: Scope) -> None:
 
 
 def _import(call: Call) -> None:
+    if known.folds(call):
+        known.fold(call)
+        return
     importer = IMPORTERS.get(call.operator.name)
     if importer is None:
         raise UnsupportedError("rlx has no such operator", hint=_HINTS.get(call.operator.name))
@@ -185,7 +186,7 @@ def _explain(model: Model, operator: Operator, error: UnsupportedError) -> Itera
 
 def _output(scope: Scope, place: int) -> Value:
     tensor = scope.model.tensors[scope.model.outputs[place]]
-    if tensor.data is not None:
+    if tensor.data is not None or tensor.index in scope.known:
         raise MalformedError(f"graph output {place} is {tensor.label}, which is a constant")
     return scope.values[tensor.index]
 
@@ -196,8 +197,12 @@ def _named(tensor: Tensor, what: str, place: int) -> str:
 
 def _distinct(names: Iterable[str]) -> list[str]:
     """Return names with a number added to those that occurred before: values are bound by name."""
-    found: list[str] = []
+    found: dict[str, None] = {}
+    counts: dict[str, int] = {}
     for name in names:
-        candidates = itertools.chain([name], (f"{name}_{n}" for n in itertools.count(2)))
-        found.append(next(c for c in candidates if c not in found))
-    return found
+        candidate = name
+        while candidate in found:
+            counts[name] = counts.get(name, 1) + 1
+            candidate = f"{name}_{counts[name]}"
+        found[candidate] = None
+    return list(found)

@@ -151,7 +151,7 @@ _PADDING = Scalar("i1", 0, 0, 1)
 _ACTIVATION = Scalar("i1", 0, 0, 5)
 _COUNT = Scalar("i4", 0, 1)
 _DILATION = Scalar("i4", 1, 1)
-_FLAG = Scalar("?")
+_FLAG = Scalar("?", default=False)
 _INT = Scalar("i4")
 _MASK = Scalar("i4", 0, 0, 0xFF)
 

@@ -3,6 +3,7 @@
 from rlx.frontends.tflite_ops import (  # noqa: F401 - importing a family fills the table
     arith,
     conv,
+    known,
     linear,
     pool,
     reduce,
@@ -13,4 +14,4 @@ from rlx.frontends.tflite_ops import (  # noqa: F401 - importing a family fills 
 )
 from rlx.frontends.tflite_ops.call import IMPORTERS, Call
 
-__all__ = ["IMPORTERS", "Call"]
+__all__ = ["IMPORTERS", "Call", "known"]

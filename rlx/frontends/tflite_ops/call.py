@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
@@ -57,11 +57,19 @@ class Codes:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the operators of one model share: the model, its graph, a value for each tensor."""
+    """What the operators of one model share.
+
+    Attributes:
+        model: The file.
+        graph: What is made of it.
+        values: The value of each tensor that entered the graph.
+        known: Whole numbers that operators compute, but from shapes alone (see ``known``).
+    """
 
     model: Model
     graph: Graph
-    values: dict[int, Value]
+    values: dict[int, Value] = field(default_factory=dict)
+    known: dict[int, npt.NDArray[Any]] = field(default_factory=dict)
 
     def value(self, index: int) -> Value:
         """Return the value of a tensor; a constant enters the graph when it is first used."""
@@ -168,12 +176,19 @@ class Call:
             )
         return tensor
 
-    def integers(self, place: int) -> tuple[int, ...]:
-        """Return the elements of a constant int32 or int64 input."""
+    def numbers(self, place: int) -> npt.NDArray[Any]:
+        """Return an int32 or int64 input that is constant or known (see ``Scope``)."""
+        known = self.scope.known.get(self.input(place).index)
+        if known is not None:
+            return known
         tensor = self.constant(place)
         if tensor.type not in (TensorType.INT32, TensorType.INT64):
             raise MalformedError(f"{tensor.label} is {tensor.described}, want int32 or int64")
-        return tuple(int(v) for v in tensor.array().reshape(-1))
+        return tensor.array()
+
+    def integers(self, place: int) -> tuple[int, ...]:
+        """Return the elements of ``numbers``."""
+        return tuple(int(v) for v in self.numbers(place).reshape(-1))
 
     def axis(self, value: int, rank: int) -> int:
         """Return an axis counted from the front."""
@@ -207,7 +222,7 @@ class Call:
     @property
     def operator_name(self) -> str:
         """Name for nodes on the way to the output: that of the first output tensor."""
-        return self.outputs[0].name if self.outputs else ""
+        return self.scope.model.tensors[self.operator.outputs[0]].name
 
     @property
     def origin(self) -> Origin:

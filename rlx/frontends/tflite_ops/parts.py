@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -142,9 +142,10 @@ def check_accumulator(
         bias: One bias for each output channel.
         zero_point: Zero point of the input, whose codes are taken to be any int8.
     """
-    flat: npt.NDArray[Any] = array.reshape(array.shape[0], -1).astype(np.int64)
+    flat = array.reshape(array.shape[0], -1)
     ends = np.array([-128 - zero_point, 127 - zero_point])
-    positive, negative = np.maximum(flat, 0).sum(axis=1), np.minimum(flat, 0).sum(axis=1)
+    positive = np.maximum(flat, 0).sum(axis=1, dtype=np.int64)
+    negative = np.minimum(flat, 0).sum(axis=1, dtype=np.int64)
     # Padding leaves products out, so 0 is always among the possible values of each.
     highest = bias + positive * max(ends[1], 0) + negative * min(ends[0], 0)
     lowest = bias + positive * min(ends[0], 0) + negative * max(ends[1], 0)

@@ -16,6 +16,7 @@ from tflite_malformed import sound_model
 from rlx.errors import FrontendError, UnsupportedOpError
 from rlx.frontends import tflite
 from rlx.ir.evaluate import evaluate
+from rlx.ir.verify import verify
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,16 +29,18 @@ SMALL = 1 << 16
 def load_damaged(damaged: bytes) -> bool:
     """Import a damaged file and run what was accepted; return whether it was."""
     start = time.perf_counter()
-    graph, error = None, None
+    module, error = None, None
     try:
-        graph = tflite.load(damaged).graph
+        module = tflite.load(damaged)
     except (FrontendError, UnsupportedOpError) as refusal:
         error = refusal
     assert time.perf_counter() - start < SECONDS
-    if graph is None:
+    if module is None:
         assert error.where is not None
         assert error.message.replace("\n", "").isprintable()
         return False
+    verify(module)
+    graph = module.graph
     if all(t.size < SMALL for node in graph.nodes for t in node.types):
         inputs = {v.name: np.zeros(v.type.static_shape, np.int8) for v in graph.inputs}
         evaluate(graph, inputs)

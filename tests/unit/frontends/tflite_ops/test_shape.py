@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 from tflite_builder import TfliteBuilder
 from tflite_compare import compare, random_codes
+
+from rlx.errors import FrontendError
+from rlx.frontends import tflite
+from rlx.ops.q import QReshape
 
 CODES = {"scale": 0.5, "zero_point": -7}
 
@@ -29,6 +34,53 @@ def test_reshape_equals_tflm(wanted: tuple[int, ...]) -> None:
     out = np.zeros((2, 3, 4)).reshape(wanted).shape
     check("RESHAPE", (2, 3, 4), out, wanted)
     check("RESHAPE", (2, 3, 4), out, newShape=np.array(wanted, np.int32))
+
+
+def reshape_of_its_own_shape(
+    begin: int = 0, out: tuple[int, ...] = (2, 12), code: str = "PACK", *, shrink: int = 1
+) -> bytes:
+    """Return what converters write for ``x.reshape(x.shape[0], -1)``."""
+    model = TfliteBuilder()
+    x = model.tensor((2, 3, 4), **CODES)
+    shape = model.tensor((3,), "int32")
+    batch = model.tensor(() if shrink else (1,), "int32")
+    packed = model.tensor((2,), "int32")
+    y = model.tensor(out, **CODES)
+    bounds = [model.constant(np.array([v], np.int32)) for v in (begin, begin + 1, 1)]
+    rest = model.constant(np.array(-1 if code == "PACK" else [-1], np.int32))
+    model.operator("SHAPE", [x], [shape], outType=2)
+    model.operator("STRIDED_SLICE", [shape, *bounds], [batch], shrinkAxisMask=shrink)
+    options = {"valuesCount": 2} if code == "PACK" else {}
+    model.operator(code, [batch, rest], [packed], axis=0, **options)
+    model.operator("RESHAPE", [x, packed], [y])
+    return model.build([x], [y])
+
+
+def test_shapes_computed_at_run_time_equal_tflm() -> None:
+    compare(reshape_of_its_own_shape())
+    compare(reshape_of_its_own_shape(1, (3, 8)))
+    compare(reshape_of_its_own_shape(code="CONCATENATION", shrink=0))
+    (node,) = tflite.load(reshape_of_its_own_shape()).graph.op_nodes
+    assert node.op == QReshape(shape=(2, 12))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (reshape_of_its_own_shape(3), "operator 1 STRIDED_SLICE: takes index 3 of 3 numbers"),
+        (
+            reshape_of_its_own_shape(out=(4, 6)),
+            "operator 3 RESHAPE: asks for the shape [2, -1], but tensor 4 'tensor_4' is int8[4, 6]",
+        ),
+        (
+            reshape_of_its_own_shape(shrink=0, code="CONCATENATION", begin=7),
+            "operator 1 STRIDED_SLICE: makes the shape [0], but tensor 2 'tensor_2' is int32[1]",
+        ),
+    ],
+)
+def test_contradictions_of_computed_shapes_are_refused(data: bytes, message: str) -> None:
+    with pytest.raises(FrontendError, match=f"^model.tflite: {re.escape(message)}$"):
+        tflite.load(data)
 
 
 @pytest.mark.parametrize(("axes", "out"), [([], (3, 4)), ([0], (3, 1, 4)), ([-2], (1, 3, 4))])
