@@ -33,7 +33,7 @@ from rlx.passes.base import Pass
 from rlx.passes.ranges import channel_ranges, may_leave_image
 
 if TYPE_CHECKING:
-    from rlx.ir import Graph, Node, Value
+    from rlx.ir import Array, Graph, Node, Value
     from rlx.passes.ranges import Range
 
 Kept: TypeAlias = "npt.NDArray[np.bool_]"
@@ -183,14 +183,19 @@ def _foldable(node: Node, x: Range, outputs: Kept) -> Kept:
     weights = node.operands[1].constant
     assert weights is not None
     op, read = node.op, weights[outputs]
-    idle = (read == 0).reshape(-1, read.shape[-1]).all(axis=0)
+    idle = _all_zero(read.reshape(-1, read.shape[-1]))
     if isinstance(op, QDense):
         return idle | x.constant
     assert isinstance(op, QConv2d)
     _, height, width, _ = node.operands[0].type.static_shape
     outside = may_leave_image(op.window, (height, width))
-    idle_at_border = (read[:, outside, :] == 0).all(axis=(0, 1))
+    idle_at_border = _all_zero(read[:, outside, :].reshape(-1, read.shape[-1]))
     return idle | (x.constant & (idle_at_border | (x.low == op.x_zero_point)))
+
+
+def _all_zero(rows: Array) -> Kept:
+    """Return which columns hold nothing but zeros."""
+    return ~np.any(rows.astype(np.bool_), axis=0)
 
 
 def _shrink_product(

@@ -56,7 +56,8 @@ class Range:
     @property
     def constant(self) -> npt.NDArray[np.bool_]:
         """Which channels hold one code only, everywhere."""
-        return self.low == self.high
+        same: npt.NDArray[np.bool_] = self.low == self.high
+        return same
 
     def union(self) -> tuple[int, int]:
         """Return the least and greatest code of any channel."""
@@ -136,14 +137,15 @@ def _tap_bounds(op: QConv2d, x: Range, weights: Codes) -> tuple[Codes, Codes]:
 
 def may_leave_image(window: Window, size: tuple[int, int]) -> npt.NDArray[np.bool_]:
     """Return, for each tap [KH, KW], whether some window has it outside an image of ``size``."""
-    sides = []
+    sides: list[npt.NDArray[np.bool_]] = []
     for axis, extent in enumerate(size):
         (before, _), count = window.padding[axis], window.output_size(size)[axis]
         starts = np.array([0, count - 1]) * window.stride[axis] - before
         taps = np.arange(window.kernel[axis]) * window.dilation[axis]
-        places = starts[:, None] + taps
-        sides.append(((places < 0) | (places >= extent)).any(axis=0))
-    return sides[0][:, None] | sides[1][None, :]
+        places = starts[:, np.newaxis] + taps
+        sides.append(np.any((places < 0) | (places >= extent), axis=0))
+    vertical, horizontal = sides
+    return np.logical_or.outer(vertical, horizontal)
 
 
 @RANGES.rule(QDense)
