@@ -1,0 +1,123 @@
+"""The main job on one page: one network, every target, equal bits.
+
+Compiles ``digits.rlx`` (see ``train.py``) to C and to SystemVerilog, runs the C on this machine and
+on an emulated Cortex-M4, simulates the SystemVerilog, and prints what each computed, how fast and
+how large. Run it by ``make demo``.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from sklearn.datasets import load_digits
+
+from rlx.golden import read_golden
+
+HERE = Path(__file__).parent
+MODEL = HERE / "digits.rlx"
+OUT = Path("out") / "demo"
+FRAMES = 100
+FPGA_FRAMES = 24
+HELD_OUT = 397
+"""Images at the end of the data set that the network never saw; ``train.py`` keeps them out."""
+
+console = Console()
+
+
+def main() -> int:
+    """Run the demo; return 0 if every target gave the reference's bits."""
+    pixels, labels = held_out_digits(FRAMES)
+    vectors = write_vectors(pixels)
+    console.print(f"[bold]rlx demo[/]: {MODEL.name}, {FRAMES} handwritten digits it never saw\n")
+    results = {}
+    for target, frames in (("cortexm", FRAMES), ("fpga", FPGA_FRAMES)):
+        folder = OUT / target
+        step(f"rlx emit {MODEL} --target {target} -o {folder}")
+        rlx("emit", MODEL, "--target", target, "-o", folder, "--force",
+            "--vectors", vectors, "--frames", frames)  # fmt: skip
+        step(f"rlx verify {folder}")
+        results[target] = rlx("verify", folder)
+    golden = read_golden(OUT / "cortexm")
+    right = int((golden.outputs[0].reshape(FRAMES, -1).argmax(axis=1) == labels).sum())
+    print_comparison(results["cortexm"], results["fpga"], right)
+    return 0 if all(r["equal"] == r["inputs"] for r in results.values()) else 1
+
+
+def held_out_digits(count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return int8 images [count, 1, 8, 8, 1] (pixel value minus 128) and their labels."""
+    data = load_digits()
+    images = data.images[-HELD_OUT:][:count] / 16
+    codes = np.round(images * 255 - 128).astype(np.int8)
+    return codes.reshape(count, 1, 8, 8, 1), data.target[-HELD_OUT:][:count]
+
+
+def write_vectors(pixels: np.ndarray[Any, Any]) -> Path:
+    """Write the images where ``rlx emit --vectors`` finds them."""
+    path = Path(tempfile.mkdtemp(prefix="rlx-demo-")) / "digits.npz"
+    np.savez(path, image=pixels)
+    return path
+
+
+def step(text: str) -> None:
+    """Show a command that is about to run."""
+    console.print(f"[dim]$[/] {text}")
+
+
+def rlx(*arguments: object) -> dict[str, Any]:
+    """Run the command line with ``--json`` and return what it prints."""
+    command = [sys.executable, "-m", "rlx.cli", *map(str, arguments), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1) or not done.stdout:
+        console.print(done.stderr, markup=False)
+        raise SystemExit(done.returncode or 1)
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def print_comparison(c: dict[str, Any], hardware: dict[str, Any], right: int) -> None:
+    """Print one row for each place where the network ran."""
+    table = Table(title="\none network, equal bits", title_justify="left")
+    for column in ("where", "predictions", "equal bits", "time", "size"):
+        table.add_column(column, justify="left" if column == "where" else "right")
+    table.add_row("reference (NumPy)", f"{right} of {FRAMES} right", "-", "-", "-")
+    for run in c["runs"]:
+        steps = f"{run['instructions']:,} instructions" if run.get("instructions") else "-"
+        emulated = run.get("instructions") is not None
+        size = (
+            f"{c['text_bytes'] + c['const_bytes']:,} B flash, {c['ram_bytes']:,} B RAM"
+            if emulated
+            else "-"
+        )
+        table.add_row(run["name"], *_verdict(run), steps, size)
+    cycles = f"{hardware['interval']:,} cycles a frame, latency {hardware['latency']:,}"
+    table.add_row("FPGA (Verilator)", *_verdict(hardware), cycles, _cells(hardware))
+    console.print(table)
+    console.print(f"C: {OUT}/cortexm   SystemVerilog: {OUT}/fpga   each with a README.md\n")
+
+
+def _verdict(run: dict[str, Any]) -> tuple[str, str]:
+    """Return how many frames were compared, and whether all were equal."""
+    equal = run["equal"] == run["inputs"]
+    return f"{run['equal']} of {run['inputs']} equal", "[green]yes[/]" if equal else "[red]NO[/]"
+
+
+def _cells(hardware: dict[str, Any]) -> str:
+    """Return multipliers and memory as the report gives them."""
+    found = [
+        f"{hardware[key]:,} {unit}"
+        for key, unit in (("multipliers", "multipliers"), ("memory_bits", "memory bits"))
+        if hardware.get(key) is not None
+    ]
+    return ", ".join(found) or "-"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

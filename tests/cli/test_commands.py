@@ -1,0 +1,70 @@
+"""What the subcommands print for a good model."""
+
+import json
+
+import numpy as np
+import pytest
+
+from rlx.cli import main
+
+
+def run_json(capsys, *arguments):
+    """Run a subcommand with ``--json``; return the object that it prints."""
+    status = main([*map(str, arguments), "--json"])
+    captured = capsys.readouterr()
+    assert (status, captured.err) == (0, "")
+    return json.loads(captured.out)
+
+
+def test_run_gives_the_same_outputs_each_time(capsys, tmp_path, digits_model):
+    first = run_json(capsys, "run", digits_model, "--frames", 3, "-o", tmp_path / "y.npz")
+    assert first["frames"] == 3
+    assert first == run_json(capsys, "run", digits_model, "--frames", 3)
+    with np.load(tmp_path / "y.npz") as outputs:
+        assert outputs["probabilities"].shape == (3, 1, 10)
+
+
+def test_inspect_counts_ops_and_macs(capsys, digits_model):
+    report = run_json(capsys, "inspect", digits_model)
+    text = json.dumps(report)
+    assert "q.conv2d" in text
+    assert str(8 * 8 * 8 * 9 + 4 * 4 * 16 * 72 + 256 * 10) in text.replace(",", "")
+
+
+def test_inspect_of_a_model_with_itself_has_no_difference(capsys, digits_model):
+    report = run_json(capsys, "inspect", digits_model, "--diff", digits_model)
+    assert not report.get("added")
+    assert not report.get("removed")
+
+
+def test_inspect_text_parses_back(capsys, digits_model):
+    from rlx.ir.parser import parse_graph
+
+    assert main(["inspect", str(digits_model), "--text"]) == 0
+    assert "q.conv2d" in capsys.readouterr().out
+    assert parse_graph is not None
+
+
+def test_targets_lists_what_is_installed(capsys):
+    assert set(run_json(capsys, "targets")["targets"]) == {"cortexm", "fpga"}
+
+
+@pytest.mark.parametrize("target", ["cortexm", "fpga"])
+def test_targets_tells_why_an_op_is_refused(capsys, target):
+    ops = run_json(capsys, "targets", target)["ops"]
+    assert ops["q.conv2d"] is None
+    assert all(reason is None or len(reason) > 5 for reason in ops.values())
+
+
+@pytest.mark.parametrize("target", ["cortexm", "fpga"])
+def test_estimate_tells_macs_for_each_layer(capsys, target, digits_model):
+    estimate = run_json(capsys, "estimate", digits_model, "--target", target)
+    assert estimate["dispatch"]["ready"] is True
+    assert sum(layer.get("macs", 0) or 0 for layer in estimate["layers"]) == 25600
+
+
+def test_doctor_names_a_command_for_each_missing_tool(capsys):
+    main(["doctor", "--json"])
+    tools = json.loads(capsys.readouterr().out)["tools"]
+    assert all(t["install"] for t in tools if not t["version"])
+    assert {"host-cc", "verilator"} & {t["name"] for t in tools}

@@ -1,0 +1,116 @@
+"""A user's mistake gives one message and an exit status, never a traceback."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rlx.cli import main
+
+KWS = "mlperf-tiny/kws_ref_model.tflite"
+
+
+def run_cli(capsys, *arguments):
+    """Run the command line in this process; return status, standard output and error."""
+    status = main([str(a) for a in arguments])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_missing_file(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_cli(capsys, "inspect", "no.tflite") == (
+        2,
+        "",
+        "error[RLX-E001]: no file 'no.tflite'\n  try: give the path of a model file\n",
+    )
+
+
+def test_malformed_file(capsys, tmp_path):
+    path = tmp_path / "broken.tflite"
+    path.write_bytes(b"\x1c\0\0\0TFL3" + bytes(20))
+    status, out, err = run_cli(capsys, "inspect", path)
+    assert (status, out) == (4, "")
+    assert err.startswith("error[RLX-E007]: broken.tflite: ")
+    assert err.count("\n") <= 2
+
+
+def test_unknown_target(capsys, tmp_path):
+    status, out, err = run_cli(capsys, "emit", "m.tflite", "--target", "asic", "-o", tmp_path / "o")
+    assert (status, out) == (6, "")
+    assert err == (
+        "error[RLX-E060]: no target is called 'asic'\n  try: installed targets: cortexm, fpga\n"
+    )
+
+
+def test_unknown_option_of_a_target(capsys, tmp_path):
+    status, _, err = run_cli(
+        capsys, "emit", "m.tflite", "--target", "cortexm", "--wings", "2", "-o", tmp_path / "o"
+    )
+    assert status == 2
+    assert "No such option" in err
+
+
+def test_no_traceback_and_no_color_when_run_as_a_program(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "rlx.cli", "run", "nothing.onnx"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error[RLX-E001]: no file 'nothing.onnx'\n  try: give the path of a model file\n"
+    )
+
+
+def test_vectors_of_the_wrong_shape(capsys, tmp_path, digits_model):
+    path = tmp_path / "x.npy"
+    np.save(path, np.zeros((3, 9), np.int8))
+    status, _, err = run_cli(capsys, "run", digits_model, "--input", path)
+    assert status == 2
+    assert err.startswith("error[RLX-E001]: vectors for input 'image' must be i8[1, 8, 8, 1]")
+
+
+def test_vectors_that_are_no_numpy_file(capsys, tmp_path, digits_model):
+    path = tmp_path / "x.npz"
+    path.write_bytes(b"PK\x03\x04 nonsense")
+    status, _, err = run_cli(capsys, "run", digits_model, "--input", path)
+    assert status == 4
+    assert err.startswith("error[RLX-E007]: x.npz: not a readable NumPy file: ")
+
+
+def test_pickled_vectors_are_refused(capsys, tmp_path, digits_model):
+    path = tmp_path / "x.npy"
+    np.save(path, np.array([{"a": 1}], object), allow_pickle=True)
+    status, _, err = run_cli(capsys, "run", digits_model, "--input", path)
+    assert status == 4
+    assert "allow_pickle=False" in err
+
+
+@pytest.mark.parametrize("command", ["emit", "verify", "run", "inspect", "estimate", "targets",
+                                     "doctor"])  # fmt: skip
+def test_every_command_has_help(capsys, command):
+    status, out, _ = run_cli(capsys, command, "--help")
+    assert status == 0
+    assert f"rlx {command}" in out
+
+
+def test_help_of_the_program_lists_every_command(capsys):
+    status, out, _ = run_cli(capsys, "--help")
+    assert status == 0
+    assert [w for w in ("doctor", "emit", "estimate", "verify") if w not in out] == []
+
+
+def test_expected_outputs_that_the_reference_does_not_give(capsys, tmp_path, digits_model):
+    path = tmp_path / "v.npz"
+    np.savez(path, x=np.zeros((2, 8, 8, 1), np.int8), y=np.full((2, 10), 5, np.int8))
+    status, _, err = run_cli(capsys, "run", digits_model, "--input", path)
+    assert status == 2
+    assert err == (
+        "error[RLX-E001]: the reference differs from the expected outputs y in 2 of 2 frames,"
+        " first in frame 0\n"
+        "  try: check that the vectors belong to this model and its rounding\n"
+    )
