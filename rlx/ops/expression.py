@@ -6,7 +6,7 @@ it, and the traced tensors of ``rlx.build`` are expressions too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
@@ -18,12 +18,15 @@ from rlx.ops.real.cast import integer_range
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
+
     from rlx.ir import Array, Dim, DType, Graph, Op, Shape, TensorType, Value
 
-Scalar: TypeAlias = "bool | int | float"
+Operand: TypeAlias = "Expression | bool | int | float | npt.NDArray[Any]"
+"""What may stand beside an operator. Arrays only where the graph is a user's (``rlx.build``)."""
 
 
-def scalar(number: Scalar | np.generic, like: TensorType) -> Array:
+def scalar(number: object, like: TensorType) -> Array:
     """Return ``number`` as an array of rank 0 with the element type of ``like``.
 
     Raises:
@@ -78,12 +81,12 @@ class Expression:
         """Number of dimensions."""
         return self.type.rank
 
-    def apply(self, op: Op, *others: Self) -> Self:
+    def apply(self, op: Op, *others: Expression) -> Self:
         """Return the only result of ``op`` on this value and others."""
         (result,) = self.apply_all(op, *others)
         return result
 
-    def apply_all(self, op: Op, *others: Self) -> tuple[Self, ...]:
+    def apply_all(self, op: Op, *others: Expression) -> tuple[Self, ...]:
         """Return every result of ``op`` on this value and others."""
         node = self.graph.append(op, self.value, *(o.value for o in others))
         return tuple(self.wrap(v) for v in node.results)
@@ -92,54 +95,57 @@ class Expression:
         """Return another value of the same graph as an expression."""
         return type(self)(self.graph, value)
 
-    def lift(self, other: Self | Scalar) -> Self:
+    def lift(self, other: Operand) -> Self:
         """Return ``other`` as an expression; a number becomes a constant of this element type.
 
         Raises:
             TypeError: The number does not fit the element type.
         """
         if isinstance(other, Expression):
-            return other
+            return self.wrap(other.value)
         return self.wrap(self.graph.constant(scalar(other, self.type)))
 
-    def __add__(self, other: Self | Scalar) -> Self:
+    def __add__(self, other: Operand) -> Self:
         return self.apply(real.RealAdd(), self.lift(other))
 
-    def __radd__(self, other: Self | Scalar) -> Self:
+    def __radd__(self, other: Operand) -> Self:
         return self.lift(other) + self
 
-    def __sub__(self, other: Self | Scalar) -> Self:
+    def __sub__(self, other: Operand) -> Self:
         return self.apply(real.RealSub(), self.lift(other))
 
-    def __rsub__(self, other: Self | Scalar) -> Self:
+    def __rsub__(self, other: Operand) -> Self:
         return self.lift(other) - self
 
-    def __mul__(self, other: Self | Scalar) -> Self:
+    def __mul__(self, other: Operand) -> Self:
         return self.apply(real.RealMul(), self.lift(other))
 
-    def __rmul__(self, other: Self | Scalar) -> Self:
+    def __rmul__(self, other: Operand) -> Self:
         return self.lift(other) * self
 
-    def __truediv__(self, other: Self | Scalar) -> Self:
+    def __truediv__(self, other: Operand) -> Self:
         return self.apply(real.RealDiv(), self.lift(other))
 
-    def __rtruediv__(self, other: Self | Scalar) -> Self:
+    def __rtruediv__(self, other: Operand) -> Self:
         return self.lift(other) / self
 
-    def __mod__(self, other: Self | Scalar) -> Self:
+    def __mod__(self, other: Operand) -> Self:
         return self.apply(real.RealRemainder(), self.lift(other))
 
-    def __rmod__(self, other: Self | Scalar) -> Self:
+    def __rmod__(self, other: Operand) -> Self:
         return self.lift(other) % self
 
-    def __pow__(self, other: Self | Scalar) -> Self:
+    def __pow__(self, other: Operand) -> Self:
         return self.apply(real.RealPow(), self.lift(other))
 
-    def __rpow__(self, other: Self | Scalar) -> Self:
+    def __rpow__(self, other: Operand) -> Self:
         return self.lift(other) ** self
 
-    def __matmul__(self, other: Self) -> Self:
+    def __matmul__(self, other: Operand) -> Self:
         return self.apply(real.RealMatmul(), self.lift(other))
+
+    def __rmatmul__(self, other: Operand) -> Self:
+        return self.lift(other) @ self
 
     def __neg__(self) -> Self:
         return self.apply(real.RealNeg())
@@ -147,40 +153,40 @@ class Expression:
     def __abs__(self) -> Self:
         return self.apply(real.RealAbs())
 
-    def __lt__(self, other: Self | Scalar) -> Self:
+    def __lt__(self, other: Operand) -> Self:  # type: ignore[misc]
         return self._compare(Comparison.LESS, other)
 
-    def __le__(self, other: Self | Scalar) -> Self:
+    def __le__(self, other: Operand) -> Self:  # type: ignore[misc]
         return self._compare(Comparison.LESS_EQUAL, other)
 
-    def __gt__(self, other: Self | Scalar) -> Self:
+    def __gt__(self, other: Operand) -> Self:  # type: ignore[misc]
         return self._compare(Comparison.GREATER, other)
 
-    def __ge__(self, other: Self | Scalar) -> Self:
+    def __ge__(self, other: Operand) -> Self:  # type: ignore[misc]
         return self._compare(Comparison.GREATER_EQUAL, other)
 
-    def equal(self, other: Self | Scalar) -> Self:
+    def equal(self, other: Operand) -> Self:
         """Return where both are equal."""
         return self._compare(Comparison.EQUAL, other)
 
-    def not_equal(self, other: Self | Scalar) -> Self:
+    def not_equal(self, other: Operand) -> Self:
         """Return where both differ."""
         return self._compare(Comparison.NOT_EQUAL, other)
 
-    def _compare(self, relation: Comparison, other: Self | Scalar) -> Self:
+    def _compare(self, relation: Comparison, other: Operand) -> Self:
         return self.apply(real.RealCompare(relation=relation), self.lift(other))
 
-    def maximum(self, other: Self | Scalar) -> Self:
+    def maximum(self, other: Operand) -> Self:
         """Return the greater of each pair."""
         return self.apply(real.RealMaximum(), self.lift(other))
 
-    def minimum(self, other: Self | Scalar) -> Self:
+    def minimum(self, other: Operand) -> Self:
         """Return the smaller of each pair."""
         return self.apply(real.RealMinimum(), self.lift(other))
 
-    def where(self, condition: Self, other: Self | Scalar) -> Self:
+    def where(self, condition: Expression, other: Operand) -> Self:
         """Return this value where ``condition`` holds, ``other`` elsewhere."""
-        return condition.apply(real.RealWhere(), self, self.lift(other))
+        return self.wrap(condition.value).apply(real.RealWhere(), self, self.lift(other))
 
     def cast(self, dtype: DType) -> Self:
         """Return the same numbers in another element type."""
@@ -238,11 +244,11 @@ class Expression:
     def _axes(self, axes: Sequence[int]) -> tuple[int, ...]:
         return tuple(axes) or tuple(range(self.ndim))
 
-    def gather(self, indices: Self, axis: int = 0) -> Self:
+    def gather(self, indices: Expression, axis: int = 0) -> Self:
         """Return slices by their index along ``axis``."""
         return self.apply(real.RealGather(axis=axis), indices)
 
-    def concat(self, *others: Self, axis: int) -> Self:
+    def concat(self, *others: Expression, axis: int) -> Self:
         """Return this value and ``others`` joined along ``axis``."""
         return self.apply(real.RealConcat(axis=axis), *others)
 

@@ -91,16 +91,26 @@ class NnConvTranspose(NnOp):
         """Raise ShapeError unless weights and bias fit the image."""
         self.check_float(*operands)
         x, w = (self.layout.type_to_last(t) for t in operands[:2])
-        channels, _ = SpatialWindow((1,) * self.window.rank).check(self, x)
+        channels, size = SpatialWindow((1,) * self.window.rank).check(self, x)
         kernel = w.shape[1:-1]
         if w.rank != x.rank or kernel != self.window.kernel:
             raise self.refuse(f"kernel {self.window.kernel} differs from that of weights {w}")
         if self.groups < 1 or channels % self.groups or w.shape[0] != channels:
             raise self.refuse(f"weights {w} with {self.groups} groups do not fit input {x}")
-        if len(self.output_padding) not in (0, self.window.rank):
-            raise self.refuse(f"output padding {self.output_padding} needs {self.window.rank}")
+        self._check_size(size)
         outputs = w.static_shape[-1] * self.groups
         _check_bias(self, outputs, operands)
+
+    def _check_size(self, size: tuple[int, ...]) -> None:
+        """Raise ShapeError unless something of the output is left along each axis."""
+        window, more = self.window, self.output_padding or (0,) * self.window.rank
+        if len(more) != window.rank:
+            raise self.refuse(f"output padding needs {window.rank} entries, not {more}")
+        for n, stride, extent, cut, extra in zip(
+            size, window.stride, window.extent, window.padding, more, strict=True
+        ):
+            if (n - 1) * stride + extent - sum(cut) + extra < 1:
+                raise self.refuse(f"padding {window.padding} leaves nothing of the output")
 
     def expand(self, *operands: Expression) -> Expression:
         """Return a convolution of the stretched image with the kernel turned around."""

@@ -1,0 +1,78 @@
+"""What users may write for element types, shapes and constants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rlx.ir import Dim, DType
+from rlx.ops.real.cast import integer_range
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Array, Shape, TensorType
+
+DTypeLike: TypeAlias = "DType | str | npt.DTypeLike"
+ShapeLike: TypeAlias = "int | Sequence[int | str | Dim]"
+
+
+def as_dtype(dtype: DTypeLike) -> DType:
+    """Return an element type given as itself, by its name (``"f32"``) or as NumPy's.
+
+    Raises:
+        ValueError: There is no such element type.
+    """
+    if isinstance(dtype, DType):
+        return dtype
+    if isinstance(dtype, str) and dtype in DType._value2member_map_:
+        return DType(dtype)
+    try:
+        return DType.of(np.dtype(dtype))
+    except TypeError:
+        known = ", ".join(d.value for d in DType)
+        raise ValueError(f"no element type is called {dtype!r}; known: {known}") from None
+
+
+def as_shape(shape: ShapeLike) -> Shape:
+    """Return a shape; a dimension given by name becomes a symbol.
+
+    Raises:
+        TypeError: A dimension is neither a number nor a name.
+        ValueError: A number is negative.
+    """
+    dims: list[int | Dim] = []
+    for dim in (shape,) if isinstance(shape, int) else shape:
+        if isinstance(dim, bool) or not isinstance(dim, int | np.integer | str | Dim):
+            raise TypeError(f"a dimension must be a number or a name, not {dim!r}")
+        if isinstance(dim, int | np.integer) and dim < 0:
+            raise ValueError(f"a dimension must not be negative, not {dim}")
+        if isinstance(dim, str):
+            dims.append(Dim(dim))
+        else:
+            dims.append(dim if isinstance(dim, Dim) else int(dim))
+    return tuple(dims)
+
+
+def array_like(value: object, like: TensorType) -> Array:
+    """Return ``value`` as a constant that stands beside a tensor: in its element type.
+
+    Floating-point tensors take any numbers; integer tensors take integers in range.
+
+    Raises:
+        TypeError: The values do not fit the element type.
+    """
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufV" or array.dtype.names:
+        raise TypeError(f"an operand must be a tensor, a number or an array, not {value!r}")
+    dtype = like.dtype
+    if DType.of(array) is dtype or dtype.is_float:
+        return array.astype(dtype.numpy)
+    if dtype.is_integer and array.dtype.kind in "iu":
+        low, high = integer_range(dtype)
+        if low <= array.min(initial=high) and array.max(initial=low) <= high:
+            return array.astype(dtype.numpy)
+    what = repr(value) if array.ndim == 0 else f"an array of {array.dtype}"
+    raise TypeError(f"{what} does not fit a tensor {like}; cast the tensor first")

@@ -1,0 +1,230 @@
+"""Methods of traced tensors that append model-level ops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from rlx.build.windows import window_of
+from rlx.ops import nn
+from rlx.ops.expression import Expression
+from rlx.ops.nn import Layout
+from rlx.ops.real import RealArgmax, RealArgmin, RealCumsum, RealTopK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.build.windows import Pads, Steps
+    from rlx.ops.expression import Operand
+
+
+class Layers(Expression):
+    """An expression with the layers of neural networks as methods."""
+
+    __slots__ = ()
+
+    def _with(self, *operands: Operand | None) -> tuple[Self, ...]:
+        """Return the operands that are given as expressions."""
+        return tuple(self.lift(o) for o in operands if o is not None)
+
+    def relu(self) -> Self:
+        """Return max(x, 0)."""
+        return self.apply(nn.NnRelu())
+
+    def leaky_relu(self, slope: float = 0.01) -> Self:
+        """Return x, or ``slope * x`` where it is negative."""
+        return self.apply(nn.NnLeakyRelu(slope=slope))
+
+    def prelu(self, slope: Operand) -> Self:
+        """Return x, or ``slope * x`` where it is negative, with a tensor of slopes."""
+        return self.apply(nn.NnPrelu(), *self._with(slope))
+
+    def elu(self, alpha: float = 1.0) -> Self:
+        """Return the exponential linear unit."""
+        return self.apply(nn.NnElu(alpha=alpha))
+
+    def selu(self) -> Self:
+        """Return the scaled exponential linear unit."""
+        return self.apply(nn.NnSelu())
+
+    def gelu(self, *, approximate: bool = False) -> Self:
+        """Return the Gaussian error linear unit, exact or in its tanh form."""
+        return self.apply(nn.NnGelu(approximate=approximate))
+
+    def silu(self) -> Self:
+        """Return ``x * sigmoid(x)``."""
+        return self.apply(nn.NnSilu())
+
+    def mish(self) -> Self:
+        """Return ``x * tanh(softplus(x))``."""
+        return self.apply(nn.NnMish())
+
+    def softplus(self) -> Self:
+        """Return ``log(1 + e^x)``."""
+        return self.apply(nn.NnSoftplus())
+
+    def softsign(self) -> Self:
+        """Return ``x / (1 + |x|)``."""
+        return self.apply(nn.NnSoftsign())
+
+    def hard_sigmoid(self, alpha: float = 1.0 / 6.0, beta: float = 0.5) -> Self:
+        """Return ``alpha * x + beta`` within 0 and 1."""
+        return self.apply(nn.NnHardSigmoid(alpha=alpha, beta=beta))
+
+    def hard_swish(self) -> Self:
+        """Return x times its hard sigmoid."""
+        return self.apply(nn.NnHardSwish())
+
+    def clamp(self, low: float | None = None, high: float | None = None) -> Self:
+        """Return x within bounds."""
+        return self.apply(nn.NnClamp(low=low, high=high))
+
+    def softmax(self, axis: int = -1) -> Self:
+        """Return shares of ``e^x`` along ``axis``."""
+        return self.apply(nn.NnSoftmax(axis=axis))
+
+    def log_softmax(self, axis: int = -1) -> Self:
+        """Return logarithms of the shares of ``e^x`` along ``axis``."""
+        return self.apply(nn.NnLogSoftmax(axis=axis))
+
+    def log_sum_exp(self, axis: int = -1) -> Self:
+        """Return the logarithm of the sum of ``e^x`` along ``axis``."""
+        return self.apply(nn.NnLogSumExp(axis=axis))
+
+    def variance(self, *axes: int, keep_dims: bool = False) -> Self:
+        """Return the mean squared distance from the mean over ``axes``; over all without any."""
+        op = nn.NnVariance(axes=axes or tuple(range(self.ndim)), keep_dims=keep_dims)
+        return self.apply(op)
+
+    def argmax(self, axis: int = -1) -> Self:
+        """Return the index of the greatest number along ``axis``."""
+        return self.apply(RealArgmax(axis=axis))
+
+    def argmin(self, axis: int = -1) -> Self:
+        """Return the index of the least number along ``axis``."""
+        return self.apply(RealArgmin(axis=axis))
+
+    def cumsum(self, axis: int, *, exclusive: bool = False) -> Self:
+        """Return the running sum along ``axis``."""
+        return self.apply(RealCumsum(axis=axis, exclusive=exclusive))
+
+    def top_k(self, count: int) -> tuple[Self, Self]:
+        """Return the greatest numbers along the last axis, and their indices."""
+        values, indices = self.apply_all(RealTopK(count=count))
+        return values, indices
+
+    def linear(self, weights: Operand, bias: Operand | None = None) -> Self:
+        """Return ``x @ weights.T + bias`` for weights [N, K]."""
+        return self.apply(nn.NnLinear(), *self._with(weights, bias))
+
+    def layer_norm(
+        self, gamma: Operand, beta: Operand | None = None, epsilon: float = 1e-5
+    ) -> Self:
+        """Return x standardized over the axes that ``gamma`` has, scaled and shifted."""
+        return self.apply(nn.NnLayerNorm(epsilon=epsilon), *self._with(gamma, beta))
+
+    def rms_norm(self, gamma: Operand, epsilon: float = 1e-6) -> Self:
+        """Return x over its root mean square, scaled."""
+        return self.apply(nn.NnRmsNorm(epsilon=epsilon), *self._with(gamma))
+
+    def group_norm(
+        self, groups: int, gamma: Operand, beta: Operand, *, axis: int = -1, epsilon: float = 1e-5
+    ) -> Self:
+        """Return x standardized over groups of channels, scaled and shifted."""
+        op = nn.NnGroupNorm(groups=groups, axis=axis, epsilon=epsilon)
+        return self.apply(op, *self._with(gamma, beta))
+
+    def batch_norm(
+        self,
+        gamma: Operand,
+        beta: Operand,
+        mean: Operand,
+        variance: Operand,
+        *,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+    ) -> Self:
+        """Return x standardized by known statistics of each channel, scaled and shifted."""
+        op = nn.NnBatchNorm(axis=axis, epsilon=epsilon)
+        return self.apply(op, *self._with(gamma, beta, mean, variance))
+
+    def embedding(self, indices: Expression) -> Self:
+        """Return rows of this table by their number."""
+        return self.apply(nn.NnEmbedding(), indices)
+
+    def attention(
+        self,
+        keys: Expression,
+        values: Expression,
+        mask: Expression | None = None,
+        *,
+        causal: bool = False,
+        scale: float | None = None,
+    ) -> Self:
+        """Return what these queries [..., S, D] attend to: see ``nn.attention``."""
+        op = nn.NnAttention(causal=causal, scale=scale)
+        return self.apply(op, *(o for o in (keys, values, mask) if o is not None))
+
+    def conv(
+        self,
+        weights: Operand,
+        bias: Operand | None = None,
+        *,
+        stride: Steps = 1,
+        padding: Pads = "valid",
+        dilation: Steps = 1,
+        groups: int = 1,
+        layout: Layout = Layout.CHANNELS_LAST,
+    ) -> Self:
+        """Return the convolution over all spatial axes; weights in the order of ``layout``."""
+        image, kernel = layout.type_to_last(self.type), self._with(weights)[0]
+        window = window_of(
+            image, layout.type_to_last(kernel.type).static_shape[1:-1],
+            stride=stride, padding=padding, dilation=dilation,
+        )  # fmt: skip
+        op = nn.NnConv(window=window, groups=groups, layout=layout)
+        return self.apply(op, kernel, *self._with(bias))
+
+    def max_pool(
+        self,
+        kernel: Steps,
+        *,
+        stride: Steps | None = None,
+        padding: Pads = "valid",
+        dilation: Steps = 1,
+        layout: Layout = Layout.CHANNELS_LAST,
+    ) -> Self:
+        """Return the greatest number of each window; windows stand side by side by default."""
+        image = layout.type_to_last(self.type)
+        step = kernel if stride is None else stride
+        window = window_of(image, kernel, stride=step, padding=padding, dilation=dilation)
+        return self.apply(nn.NnMaxPool(window=window, layout=layout))
+
+    def average_pool(
+        self,
+        kernel: Steps,
+        *,
+        stride: Steps | None = None,
+        padding: Pads = "valid",
+        layout: Layout = Layout.CHANNELS_LAST,
+        count_padding: bool = False,
+    ) -> Self:
+        """Return the mean of each window; windows stand side by side by default."""
+        image = layout.type_to_last(self.type)
+        step = kernel if stride is None else stride
+        window = window_of(image, kernel, stride=step, padding=padding, dilation=1)
+        return self.apply(
+            nn.NnAveragePool(window=window, layout=layout, count_padding=count_padding)
+        )
+
+    def flatten(self, axis: int = 1) -> Self:
+        """Return the axes from ``axis`` on joined into one."""
+        return self.apply(nn.NnFlatten(axis=axis))
+
+    def split(self, sizes: int | Sequence[int], axis: int = 0) -> tuple[Self, ...]:
+        """Return parts along ``axis``: of the given sizes, or that many equal ones."""
+        if isinstance(sizes, int):
+            size = self.shape[axis]
+            if not isinstance(size, int) or sizes < 1 or size % sizes:
+                raise ValueError(f"{self.type} has no {sizes} equal parts along axis {axis}")
+            sizes = (size // sizes,) * sizes
+        return self.apply_all(nn.NnSplit(sizes=tuple(sizes), axis=axis))

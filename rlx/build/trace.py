@@ -1,0 +1,77 @@
+"""Graphs recorded from Python functions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rlx.build.graph import Graph
+from rlx.build.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.ir import TensorType
+
+
+def trace(name: str, function: Callable[..., Any], *specs: TensorType) -> Graph:
+    """Run ``function`` once on tensors that record what is done to them.
+
+    With ``specs`` the function gets one tensor for each, named like its parameters::
+
+        graph = trace("hello", lambda x, w: (x @ w).relu(), f32(4, 8), f32(8, 2))
+
+    Without, it gets the graph, to declare inputs and parameters itself::
+
+        def hello(t):
+            x = t.input("x", (4, 8))
+            return (x @ t.param("w", (8, 2))).relu()
+
+        graph = trace("hello", hello)
+
+    Tensors must not be used any more after that.
+
+    Args:
+        name: Name of the graph.
+        function: Returns a tensor, a list or tuple of them, or a dict with names of outputs.
+        specs: Types of the inputs.
+
+    Raises:
+        TypeError: The function returns something else, or takes another number of inputs.
+    """
+    graph = Graph(name)
+    names = _input_names(function, len(specs))
+    inputs = [graph.input(n, spec) for n, spec in zip(names, specs, strict=True)]
+    result = function(*inputs) if specs else function(graph)
+    _declare(graph, result)
+    graph.close("the trace is over")
+    return graph
+
+
+def _input_names(function: Callable[..., Any], count: int) -> list[str]:
+    """Return a name for each input: the function's parameters, numbered where they repeat."""
+    names: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names += [f"{parameter.name}{i}" for i in range(count - len(names))]
+        elif parameter.kind is not parameter.KEYWORD_ONLY and len(names) < count:
+            names.append(parameter.name)
+    if len(names) < count:
+        raise TypeError(f"the function takes {len(names)} tensors, but {count} types are given")
+    return names
+
+
+def _declare(graph: Graph, result: object) -> None:
+    """Declare what the function returned as the outputs."""
+    if isinstance(result, Tensor):
+        graph.output(result)
+    elif isinstance(result, Mapping) and all(isinstance(t, Tensor) for t in result.values()):
+        graph.output(*result.values(), names=list(result))
+    elif isinstance(result, list | tuple) and all(isinstance(t, Tensor) for t in result):
+        graph.output(*result)
+    else:
+        raise TypeError(
+            "the function must return a tensor, a list or a dict of tensors,"
+            f" not {type(result).__name__}"
+        )
