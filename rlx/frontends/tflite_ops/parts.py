@@ -11,7 +11,8 @@ from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite_ops.call import require_type
 from rlx.frontends.tflite_schema import Activation, Padding, TensorType
 from rlx.ir import QuantParams
-from rlx.numerics.fixed_point import INT32_MAX, INT32_MIN, Rescale
+from rlx.numerics.fixed_point import INT32_MAX, Rescale
+from rlx.ops.checks import ACCUMULATOR_MAX, accumulator_bound
 from rlx.ops.q import Window
 
 if TYPE_CHECKING:
@@ -142,16 +143,9 @@ def check_accumulator(
         bias: One bias for each output channel.
         zero_point: Zero point of the input, whose codes are taken to be any int8.
     """
-    flat = array.reshape(array.shape[0], -1)
-    ends = np.array([-128 - zero_point, 127 - zero_point])
-    positive = np.maximum(flat, 0).sum(axis=1, dtype=np.int64)
-    negative = np.minimum(flat, 0).sum(axis=1, dtype=np.int64)
-    # Padding leaves products out, so 0 is always among the possible values of each.
-    highest = bias + positive * max(ends[1], 0) + negative * min(ends[0], 0)
-    lowest = bias + positive * min(ends[0], 0) + negative * max(ends[1], 0)
-    if highest.max() > INT32_MAX or lowest.min() < INT32_MIN:
+    bound = int(accumulator_bound(array, bias, zero_point).max())
+    if bound > ACCUMULATOR_MAX:
         raise UnsupportedError(
-            f"the accumulator may reach {max(int(highest.max()), -int(lowest.min()))}, "
-            "which does not fit 32 bits",
+            f"the accumulator may reach {bound}, which does not fit 32 bits",
             hint="quantize the layer again; its bias or its weights are out of proportion",
         )

@@ -216,7 +216,7 @@ CASES: dict[str, tuple[Callable[[], bytes], str]] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] -> "
             "int8[1, 4, 4, 3])\n"
-            "    why  the accumulator may reach 2147485951, which does not fit 32 bits\n"
+            "    why  the accumulator may reach 2147485969, which does not fit 32 bits\n"
             "    try  quantize the layer again; its bias or its weights are out of "
             "proportion"
         ),
