@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 def _operands(make: Maker) -> tuple[dict[str, int], tuple[Value, Value]]:
     """Return zero points and operands: of one shape, broadcast, a constant, or the same value."""
-    points = {"x_zero_point": make.zero_point(), "y_zero_point": make.zero_point()}
     shape = make.shape()
-    x = make.input(shape, zero_point=points["x_zero_point"])
+    x = make.input(shape, zero_point=make.zero_point())
     kind = make.pick("equal", "broadcast", "constant", "same")
     if kind == "same":
         return points, (x, x)
@@ -27,8 +26,11 @@ def _operands(make: Maker) -> tuple[dict[str, int], tuple[Value, Value]]:
         return points, (x, make.graph.constant(make.codes(shape[-1:]), name="constant"))
     if kind == "broadcast":
         shape = tuple(make.pick(n, 1) for n in shape)
-    y = make.input(shape, name="y", zero_point=points["y_zero_point"])
-    return points, ((x, y) if make.pick(True, False) else (y, x))
+    y = make.input(shape, name="y", zero_point=make.zero_point())
+    operands = (x, y) if make.pick(True, False) else (y, x)
+    names = ("x_zero_point", "y_zero_point")
+    points = {n: make.zero_point_of(v) for n, v in zip(names, operands, strict=True)}
+    return points, operands
 
 
 def _at_most_one(make: Maker) -> Rescale:

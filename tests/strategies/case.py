@@ -108,6 +108,11 @@ class Maker:
         """Return a zero point, often one at the end of the range."""
         return int(self.draw(st.sampled_from((0, -128, 127)) | st.integers(-128, 127)))
 
+    def zero_point_of(self, value: Value) -> int:
+        """Return the zero point that the type of ``value`` tells, or any where it tells none."""
+        quant = value.type.quant
+        return self.zero_point() if quant is None else quant.zero_point[0]
+
     def clamp(self) -> dict[str, int]:
         """Return attributes ``low`` and ``high``: most often the whole range."""
         low, high = sorted((self.integer(-128, 127), self.integer(-128, 127)))

@@ -63,7 +63,7 @@ def _apply_weights(make: Maker, x: Value, op: str, shape: tuple[int, ...], **own
     w = weights(make, shape)
     b, bound = bias(make, shape[0], accumulator_bound(w))
     common = {
-        "x_zero_point": make.zero_point(),
+        "x_zero_point": make.zero_point_of(x),
         "rescale": make.rescale(bound, channels=shape[0]),
         "zero_point": make.zero_point(),
         **make.clamp(),
@@ -106,27 +106,29 @@ def _shortcut(make: Maker, values: list[Value]) -> Value:
 
 
 def _add(make: Maker, values: list[Value]) -> Value:
+    x, y = values[-1], _shortcut(make, values)
     op = QAdd(
-        x_zero_point=make.zero_point(),
-        y_zero_point=make.zero_point(),
+        x_zero_point=make.zero_point_of(x),
+        y_zero_point=make.zero_point_of(y),
         x_rescale=Rescale.of(0.5, rounding=make.rounding),
         y_rescale=Rescale.of(make.pick(0.5, 0.31), rounding=make.rounding),
         rescale=Rescale.of(make.pick(2.0, 1.1, 0.6) / 2**20, rounding=make.rounding),
         zero_point=make.zero_point(),
         **make.clamp(),
     )
-    return make.graph.apply(op, values[-1], _shortcut(make, values), name="add")
+    return make.graph.apply(op, x, y, name="add")
 
 
 def _mul(make: Maker, values: list[Value]) -> Value:
+    x, y = values[-1], _shortcut(make, values)
     op = QMul(
-        x_zero_point=make.zero_point(),
-        y_zero_point=make.zero_point(),
+        x_zero_point=make.zero_point_of(x),
+        y_zero_point=make.zero_point_of(y),
         rescale=make.rescale(255 * 255),
         zero_point=make.zero_point(),
         **make.clamp(),
     )
-    return make.graph.apply(op, values[-1], _shortcut(make, values), name="mul")
+    return make.graph.apply(op, x, y, name="mul")
 
 
 def _concat(make: Maker, values: list[Value]) -> Value:
@@ -160,7 +162,7 @@ def _elementwise(make: Maker, values: list[Value]) -> Value:
         QClamp(**make.clamp()),
         QTable(table=tuple(127 - abs(i) for i in range(-128, 128))),
         QRequantize(
-            x_zero_point=make.zero_point(),
+            x_zero_point=make.zero_point_of(x),
             rescale=make.rescale(255),
             zero_point=make.zero_point(),
             **make.clamp(),
@@ -178,7 +180,7 @@ def _mean(make: Maker, x: Value) -> Value:
     _, height, width, _ = x.type.static_shape
     op = QMean(
         axes=(1, 2),
-        x_zero_point=make.zero_point(),
+        x_zero_point=make.zero_point_of(x),
         rescale=Rescale.of(make.pick(1.0, 1.7), rounding=make.rounding).divided(height * width),
         zero_point=make.zero_point(),
     )
