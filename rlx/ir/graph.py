@@ -40,8 +40,14 @@ class Origin:
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class _Source(Op):
-    """An op without operands: its type is given, not inferred."""
+class Source(Op):
+    """What inputs, parameters and constants share: no operands, and a type that is given.
+
+    Operands: none. Result: of the given type.
+
+    Attributes:
+        type: Type of the result.
+    """
 
     operand_count: ClassVar[int | tuple[int, int | None]] = 0
     type: TensorType
@@ -53,8 +59,14 @@ class _Source(Op):
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Input(_Source):
-    """A graph input; its value comes with each run."""
+class Input(Source):
+    """A graph input; its value comes with each run.
+
+    Operands: none. Result: of the given type.
+
+    Attributes:
+        type: Type of the result.
+    """
 
     name: ClassVar[str] = "core.input"
 
@@ -64,8 +76,14 @@ class Input(_Source):
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Param(_Source):
-    """A parameter; its value is set once, before the first run."""
+class Param(Source):
+    """A parameter; its value is set once, before the first run.
+
+    Operands: none. Result: of the given type.
+
+    Attributes:
+        type: Type of the result.
+    """
 
     name: ClassVar[str] = "core.param"
 
@@ -75,8 +93,15 @@ class Param(_Source):
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Constant(_Source):
-    """A tensor known at compile time. ``value`` is read-only and has the type's shape."""
+class Constant(Source):
+    """A tensor known at compile time.
+
+    Operands: none. Result: of the given type.
+
+    Attributes:
+        type: Type of the result.
+        value: The elements, read-only, of the type's shape and element type.
+    """
 
     name: ClassVar[str] = "core.constant"
     value: Array
@@ -211,14 +236,53 @@ class Graph:
             ShapeError: The operands do not fit the op.
             ValueError: An operand belongs to another graph.
         """
-        for operand in operands:
-            owned = operand.node.index < len(self._nodes)
-            if not owned or self._nodes[operand.node.index] is not operand.node:
-                raise ValueError(f"operand {operand.node.label} belongs to another graph")
+        self._check_owned(operands)
         types = op.infer_checked(*(o.type for o in operands))
         if quant is not None:
             types = tuple(t.with_quant(quant) for t in types)
         return self._add(op, operands, types, name, origin)
+
+    def restore(
+        self,
+        op: Op,
+        operands: tuple[Value, ...],
+        types: tuple[TensorType, ...],
+        *,
+        name: str = "",
+        origin: Origin | None = None,
+    ) -> Node:
+        """Append a node that was written down with its types, and return it.
+
+        The types must be those that the op infers; only quantization may be given where the op
+        infers none, or another one.
+
+        Raises:
+            ShapeError: The operands do not fit the op, or it infers other types.
+            ValueError: An operand belongs to another graph.
+        """
+        self._check_owned(operands)
+        try:
+            inferred = op.infer_checked(*(o.type for o in operands))
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as e:
+            # What was written down is not to be trusted: numbers may be beyond all reason.
+            raise op.refuse(f"cannot infer its types: {e}") from e
+        wanted = inferred
+        if len(inferred) == len(types):
+            wanted = tuple(
+                t.with_quant(given.quant or t.quant)
+                for t, given in zip(inferred, types, strict=True)
+            )
+        if wanted != types:
+            found, right = (", ".join(map(str, ts)) for ts in (types, wanted))
+            raise op.refuse(f"gives {right}, not {found}")
+        return self._add(op, operands, types, name, origin)
+
+    def _check_owned(self, operands: tuple[Value, ...]) -> None:
+        """Raise ValueError if an operand belongs to another graph."""
+        for operand in operands:
+            owned = operand.node.index < len(self._nodes)
+            if not owned or self._nodes[operand.node.index] is not operand.node:
+                raise ValueError(f"operand {operand.node.label} belongs to another graph")
 
     def _add(
         self,
@@ -273,7 +337,12 @@ class Graph:
     @property
     def op_nodes(self) -> Iterator[Node]:
         """The nodes that compute something: no inputs, parameters or constants."""
-        return (n for n in self._nodes if not isinstance(n.op, _Source))
+        return (n for n in self._nodes if not isinstance(n.op, Source))
+
+    def __str__(self) -> str:
+        from rlx.ir.printer import format_graph
+
+        return format_graph(self, full=False)
 
     def users(self) -> dict[Value, list[Node]]:
         """Return, for each value, the nodes that read it (once for each operand place)."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from rlx.errors import ShapeError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from rlx.ir.types import Array, TensorType
+
+    Evaluator: TypeAlias = Callable[..., tuple[Array, ...]]
 
 
 class Op(ABC):
@@ -56,6 +60,20 @@ class Op(ABC):
         This is the definition of the op. Every target is tested against it; a ``q.*`` op has one
         right answer to the last bit.
         """
+
+    def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
+        """Return a function that computes what ``evaluate`` does, made ready for many calls.
+
+        An op overrides this where work can be done once for all calls: weights converted, tables
+        filled. The function takes every operand, constant ones included, may be called by several
+        threads, and must not change its operands. For a ``q.*`` op its results are those of
+        ``evaluate`` to the last bit; ``evaluate`` stays the definition.
+
+        Args:
+            constants: For each operand its value if that never changes, else None.
+        """
+        del constants
+        return self.evaluate
 
     def attributes(self) -> dict[str, Any]:
         """Return the attributes by name, in the order of their declaration."""

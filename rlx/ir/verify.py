@@ -1,19 +1,192 @@
-"""Invariants of each stage (first form: types only)."""
+"""Invariants of graphs, by stage."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rlx.errors import VerifyError
+from rlx.errors import ShapeError, VerifyError
+from rlx.ir.graph import Constant
+from rlx.ir.module import Stage
+from rlx.ir.plain import PlainError, encode_fields
+from rlx.ir.rules import RuleTable
+from rlx.ir.types import DType
+from rlx.ir.verify_plan import plan_problems
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rlx.ir.graph import Graph, Node, Value
     from rlx.ir.module import GraphModule
+    from rlx.ir.types import QuantParams, TensorType
+
+DIALECTS = {
+    Stage.HIR: ("core", "nn", "q", "real"),
+    Stage.MIR: ("core", "q", "real"),
+    Stage.LIR: ("core", "q", "real"),
+}
+"""The dialects whose ops each stage allows."""
+
+MAX_PROBLEMS = 20
+"""A message lists at most so many problems."""
+
+CHECKS: RuleTable[Callable[[Node], Iterable[str]]] = RuleTable("the verifier")
+"""What must hold for the nodes of an op beyond its types; rules give the problems they find."""
+
+_ZERO_POINTS = (
+    ("x_zero_point", "operand", 0), ("y_zero_point", "operand", 1), ("zero_point", "result", 0),
+)  # fmt: skip
+"""Attributes that repeat the zero point of an operand or result."""
+
+_CODE_RANGES = {
+    DType.I2: (-2, 1), DType.I4: (-8, 7), DType.I8: (-128, 127), DType.U8: (0, 255),
+    DType.I16: (-(2**15), 2**15 - 1), DType.I32: (-(2**31), 2**31 - 1),
+}  # fmt: skip
 
 
 def verify(module: GraphModule, *, where: str | None = None) -> None:
-    """Raise VerifyError unless every node has the types that its op infers."""
-    for node in module.graph.nodes:
-        types = node.op.infer_checked(*(o.type for o in node.operands))
-        found = tuple(t.with_quant(None) for t in node.types)
-        if found != tuple(t.with_quant(None) for t in types):
-            raise VerifyError(f"{node.label} has types {node.types}, not {types}", where=where)
+    """Check every invariant of the module's stage.
+
+    All stages: nodes in order, operands of the same graph, types as inferred, attributes as
+    annotated, constants as typed and read-only, inputs with distinct names, at least one output,
+    zero points and scales that agree, sums that stay within int32. HIR allows ops of every
+    dialect, MIR none of ``nn``; LIR has a memory plan in which nothing overwrites what is still
+    needed.
+
+    Args:
+        module: What to check.
+        where: What to call it in the message; default: the graph's name.
+
+    Raises:
+        VerifyError: It lists up to 20 problems.
+    """
+    found = problems(module)
+    if not found:
+        return
+    shown = found[:MAX_PROBLEMS]
+    if len(found) > len(shown):
+        shown.append(f"and {len(found) - len(shown)} more")
+    message = shown[0] if len(found) == 1 else "\n  ".join([f"{len(found)} problems", *shown])
+    raise VerifyError(message, where=where or f"graph {module.graph.name!r}")
+
+
+def problems(module: GraphModule) -> list[str]:
+    """Return what is wrong with ``module``, in the order of its nodes; empty if it is sound."""
+    broken = [*_order(module.graph)]
+    if broken:
+        return broken  # the other checks follow operands, which cannot be trusted now
+    found = [p for node in module.graph.nodes for p in _node(node, module.stage)]
+    found += _ends(module.graph)
+    if module.stage is Stage.LIR:
+        found += plan_problems(module)
+    elif module.plan is not None:
+        found.append(f"a plan belongs to stage lir, not to {module.stage.value}")
+    return found
+
+
+def _order(graph: Graph) -> Iterator[str]:
+    """Yield nodes at a wrong place, and operands and outputs that are not defined before."""
+    nodes = graph.nodes
+    for place, node in enumerate(nodes):
+        if node.index != place:
+            yield f"{node.label} stands at place {place}"
+        for operand in node.operands:
+            if not _is_defined(operand, nodes[:place] if operand.node.index >= place else nodes):
+                yield f"{node.label} reads {operand.node.label}, which is not defined before it"
+    for value in graph.outputs:
+        if not _is_defined(value, nodes):
+            yield f"output {value.node.label} is not defined"
+
+
+def _is_defined(value: Value, nodes: tuple[Node, ...]) -> bool:
+    """Whether ``value`` is a result of one of ``nodes``."""
+    index = value.node.index
+    owned = 0 <= index < len(nodes) and nodes[index] is value.node
+    return owned and 0 <= value.index < len(value.node.types)
+
+
+def _ends(graph: Graph) -> Iterator[str]:
+    """Yield what is wrong with inputs, parameters and outputs."""
+    if not graph.outputs:
+        yield "the graph has no output"
+    if len(graph.outputs) != len(graph.output_names):
+        yield f"{len(graph.outputs)} outputs have {len(graph.output_names)} names"
+    seen: set[str] = set()
+    for value in (*graph.inputs, *graph.params):
+        if not value.name:
+            yield f"{value.node.label} needs a name, since its value is given by name"
+        elif value.name in seen:
+            yield f"{value.node.label} shares its name with another input or parameter"
+        seen.add(value.name)
+
+
+def _node(node: Node, stage: Stage) -> Iterator[str]:
+    """Yield what is wrong with one node."""
+    if node.op.dialect not in DIALECTS[stage]:
+        yield f"{node.label}: {node.op.name} does not belong to stage {stage.value}"
+    for check in (_attributes, _types, _constant, _quantization):
+        yield from (f"{node.label}: {problem}" for problem in check(node))
+    if type(node.op) in CHECKS:
+        yield from (f"{node.label}: {problem}" for problem in CHECKS[type(node.op)](node))
+
+
+def _attributes(node: Node) -> Iterator[str]:
+    """Yield an attribute that is not of its annotated type."""
+    if isinstance(node.op, Constant):
+        return
+    try:
+        encode_fields(node.op)
+    except PlainError as e:
+        yield f"{node.op.name}: {e}"
+
+
+def _types(node: Node) -> Iterator[str]:
+    """Yield a difference between the types of the results and what the op infers."""
+    try:
+        inferred = node.op.infer_checked(*(o.type for o in node.operands))
+    except ShapeError as e:
+        yield str(e)
+        return
+    if len(inferred) != len(node.types):
+        yield f"{node.op.name} gives {len(inferred)} results, not {len(node.types)}"
+        return
+    for found, wanted in zip(node.types, inferred, strict=True):
+        expected = wanted if wanted.quant is not None else wanted.with_quant(found.quant)
+        if found != expected:
+            yield f"{node.op.name} gives {expected}, not {found}"
+
+
+def _constant(node: Node) -> Iterator[str]:
+    """Yield a difference between a constant's array and its type."""
+    if not isinstance(node.op, Constant):
+        return
+    array, type_ = node.op.value, node.op.type
+    if array.shape != type_.shape or array.dtype != type_.dtype.numpy:
+        yield f"the array is {array.dtype}{list(array.shape)}, the type says {type_}"
+    if array.flags.writeable:
+        yield "the array of a constant must be read-only"
+
+
+def _quantization(node: Node) -> Iterator[str]:
+    """Yield quantization that does not fit the type, or not the op's attributes."""
+    for type_ in node.types:
+        if type_.quant is not None:
+            yield from _quant_fits(type_, type_.quant)
+    for attribute, kind, place in _ZERO_POINTS:
+        types = node.types if kind == "result" else tuple(o.type for o in node.operands)
+        said = getattr(node.op, attribute, None)
+        quant = types[place].quant if place < len(types) else None
+        if said is not None and quant is not None and set(quant.zero_point) != {said}:
+            yield f"{attribute} is {said}, but {kind} {place} is {types[place]}"
+
+
+def _quant_fits(type_: TensorType, quant: QuantParams) -> Iterator[str]:
+    """Yield what is wrong with quantization parameters for a type."""
+    low, high = _CODE_RANGES.get(type_.dtype, (0, -1))
+    if high < low:
+        yield f"{type_} cannot have quantization parameters"
+    elif not all(low <= z <= high for z in quant.zero_point):
+        yield f"a zero point of {type_} is no {type_.dtype.value}"
+    if quant.axis is not None and not 0 <= quant.axis < type_.rank:
+        yield f"the axis of the scales is outside {type_}"
+    elif quant.axis is not None and type_.shape[quant.axis] != len(quant.scale):
+        yield f"{type_} needs as many scales as axis {quant.axis} is long"

@@ -20,13 +20,13 @@ def test_ci_is_told_by_the_environment(monkeypatch, value, expected):
 
 def test_missing_skips_on_a_laptop(monkeypatch):
     monkeypatch.delenv("CI", raising=False)
-    with pytest.raises(Skipped, match="^no tool$"):
+    with pytest.raises(Skipped, match=r"^no tool$"):
         missing("no tool")
 
 
 def test_missing_fails_in_ci(monkeypatch):
     monkeypatch.setenv("CI", "true")
-    with pytest.raises(Failed, match="^CI must have everything: no tool$"):
+    with pytest.raises(Failed, match=r"^CI must have everything: no tool$"):
         missing("no tool")
 
 
@@ -55,7 +55,7 @@ def test_golden_folder_finds_changed_missing_and_stale_files(tmp_path):
         folder.check({"a.c": "int b;\n", "sub/b.bin": b"\0"})
     with pytest.raises(AssertionError, match=r"^sub/b\.bin changed"):
         folder.check({"a.c": "int a;\n", "sub/b.bin": b"\1"})
-    with pytest.raises(AssertionError, match="^other files in case"):
+    with pytest.raises(AssertionError, match=r"^other files in case"):
         folder.check({"a.c": "int a;\n"})
     folder.write({"a.c": "int a;\n"})
     folder.check({"a.c": "int a;\n"})
@@ -80,7 +80,7 @@ def test_a_marked_test_without_its_tool_is_skipped(monkeypatch):
 
 def test_a_marked_test_without_its_tool_fails_in_ci(monkeypatch):
     monkeypatch.setenv("CI", "true")
-    with pytest.raises(Failed, match="^CI must have everything: no verilator; "):
+    with pytest.raises(Failed, match=r"^CI must have everything: no verilator; "):
         lacking_tool("qemu")
 
 

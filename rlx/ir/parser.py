@@ -1,0 +1,418 @@
+"""The text form of graphs: reading. ``rlx.ir.printer`` tells how it looks.
+
+A recursive descent over tokens. Nothing is evaluated; op classes come from ``Op.registry``,
+attribute classes from the annotations of the op.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from rlx.errors import ShapeError, TextFormError
+from rlx.ir.graph import Constant, Graph, Origin, Source, Value
+from rlx.ir.op import Op
+from rlx.ir.payload import from_bytes, from_numbers
+from rlx.ir.plain import Plain, PlainError, Record, decode_record
+from rlx.ir.tokens import Token, error_at, tokens
+from rlx.ir.types import Dim, DType, QuantParams, Shape, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from rlx.ir.types import Array
+
+    ItemT = TypeVar("ItemT")
+
+MAX_DEPTH = 32
+"""Deepest nesting of lists and records."""
+MAX_DIMENSION = 2**31 - 1
+"""Greatest size of one dimension."""
+MAX_DIGITS = 400
+"""Longest number, in characters."""
+
+_WORDS: dict[str, Plain] = {
+    "true": True,
+    "false": False,
+    "none": None,
+    "inf": float("inf"),
+    "nan": float("nan"),
+}
+
+
+def parse_graph(text: str) -> Graph:
+    """Return the graph that ``text`` describes; the inverse of ``format_graph``.
+
+    Every node is checked by its op's ``infer``, and the written types must be the inferred ones.
+
+    Raises:
+        TextFormError: The text is malformed, with line and column.
+    """
+    return _Parser(text).graph()
+
+
+def parse_type(text: str) -> TensorType:
+    """Return the type that ``text`` describes, such as ``i8[1, 4] q(0.5, -3)``.
+
+    Raises:
+        TextFormError: The text is malformed.
+    """
+    parser = _Parser(text)
+    type_ = parser.type()
+    parser.expect("end", "the end of the text")
+    return type_
+
+
+@dataclass(frozen=True, slots=True)
+class _Dense:
+    """Elements of a constant, before their type is known."""
+
+    content: tuple[bool | int | float, ...] | bytes
+
+    def array(self, type_: TensorType) -> Array:
+        """Return the elements as an array of ``type_``."""
+        if isinstance(self.content, bytes):
+            return from_bytes(self.content, type_)
+        return from_numbers(self.content, type_)
+
+
+class _Parser:
+    """Reads one text; each method reads what its name says."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = tokens(text)
+        self._next = next(self._tokens)
+        self._names: dict[str, tuple[Value, ...]] = {}
+
+    def fail(self, message: str, at: Token | None = None, *, hint: str | None = None) -> NoReturn:
+        """Raise the error for token ``at`` (default: the next one)."""
+        raise error_at(self._text, (at or self._next).start, message, hint=hint)
+
+    def take(self) -> Token:
+        """Return the next token and move on."""
+        token = self._next
+        if token.kind != "end":
+            self._next = next(self._tokens)
+        return token
+
+    def at(self, text: str) -> bool:
+        """Whether the next token is the mark or word ``text``."""
+        return self._next.text == text and self._next.kind in ("mark", "word")
+
+    def accept(self, text: str) -> bool:
+        """Skip the mark or word ``text`` if it comes next; return whether it did."""
+        found = self.at(text)
+        if found:
+            self.take()
+        return found
+
+    def mark(self, text: str) -> Token:
+        """Read the mark or word ``text``."""
+        if not self.at(text):
+            self.fail(f"expected {text!r}, not {self._next}")
+        return self.take()
+
+    def expect(self, kind: str, what: str) -> Token:
+        """Read a token of ``kind``."""
+        if self._next.kind != kind:
+            self.fail(f"expected {what}, not {self._next}")
+        return self.take()
+
+    def list(self, close: str, item: Callable[[], ItemT]) -> list[ItemT]:
+        """Read items with commas between them, up to ``close``, which is read too."""
+        items: list[ItemT] = []
+        while not self.accept(close):
+            if items:
+                self.mark(",")
+            items.append(item())
+        return items
+
+    def graph(self) -> Graph:
+        """Read a whole graph."""
+        self.mark("graph")
+        graph = Graph(self.string("the graph's name"))
+        self.mark("{")
+        while self._next.kind == "value":
+            self.node(graph)
+        self.mark("return")
+        for value, name in self.list("}", self.output):
+            graph.output(value, names=(name,))
+        self.expect("end", "the end of the text")
+        return graph
+
+    def output(self) -> tuple[Value, str]:
+        """Read an output: a value and its name."""
+        return self.value_reference(), self.string("the output's name")
+
+    def node(self, graph: Graph) -> None:
+        """Read one line: a node."""
+        name = self.expect("value", "a value")
+        if name.text in self._names:
+            self.fail(f"{name.text} is defined twice", name)
+        count = self.integer() if self.accept(":") else 1
+        self.mark("=")
+        op_token = self.expect("word", "the name of an op")
+        self.mark("(")
+        operands = tuple(self.list(")", self.value_reference))
+        attributes = self.attributes()
+        self.mark(":")
+        types = self.types(count)
+        label = self.string("a name") if self.accept("name") else ""
+        origin = self.origin()
+        try:
+            op = self.op(op_token, attributes, types)
+            node = graph.restore(op, operands, types, name=label, origin=origin)
+        except (ShapeError, PlainError) as e:
+            self.fail(str(e).partition("\n")[0], op_token)
+        self._names[name.text] = node.results
+
+    def types(self, count: int) -> tuple[TensorType, ...]:
+        """Read ``count`` types with commas between them."""
+        if not 0 <= count <= len(self._text):
+            self.fail(f"a node cannot have {count} results")
+        found: list[TensorType] = []
+        while len(found) < count:
+            if found:
+                self.mark(",")
+            found.append(self.type())
+        return tuple(found)
+
+    def op(self, token: Token, attributes: dict[str, Plain | _Dense], types: tuple[TensorType, ...]
+           ) -> Op:  # fmt: skip
+        """Return the op called ``token`` with ``attributes``."""
+        cls = Op.registry.get(token.text)
+        if cls is None:
+            self.fail(f"no op is called {token.text!r}", token)
+        dense = {k: v for k, v in attributes.items() if isinstance(v, _Dense)}
+        plain = {k: v for k, v in attributes.items() if not isinstance(v, _Dense)}
+        if issubclass(cls, Source):
+            return self.source(cls, dense, plain, types)
+        if dense:
+            raise PlainError(f"{cls.name}: {next(iter(dense))} cannot hold a constant")
+        try:
+            op: Op = decode_record(cls, plain)
+        except PlainError as e:
+            raise PlainError(f"{cls.name}: {e}") from e
+        return op
+
+    def source(
+        self,
+        cls: type[Source],
+        dense: dict[str, _Dense],
+        plain: dict[str, Plain],
+        types: tuple[TensorType, ...],
+    ) -> Op:
+        """Return an input, parameter or constant; its type is that of its result."""
+        if len(types) != 1:
+            raise PlainError(f"{cls.name} has one result")
+        wanted = {"value"} if cls is Constant else set()
+        if plain or set(dense) != wanted:
+            raise PlainError(f"{cls.name} takes {'value=dense<...>' if wanted else 'nothing'} only")
+        if cls is not Constant:
+            return cls(type=types[0])
+        try:
+            array = dense["value"].array(types[0])
+        except ValueError as e:
+            raise PlainError(f"{cls.name}: {e}") from e
+        array.flags.writeable = False
+        return Constant(type=types[0], value=array)
+
+    def attributes(self) -> dict[str, Plain | _Dense]:
+        """Read attributes in braces, or nothing."""
+        found: dict[str, Plain | _Dense] = {}
+        if self.accept("{"):
+            for token, value in self.list("}", self.attribute):
+                if token.text in found:
+                    self.fail(f"{token.text} is given twice", token)
+                found[token.text] = value
+        return found
+
+    def attribute(self) -> tuple[Token, Plain | _Dense]:
+        """Read ``name=value``."""
+        name = self.expect("word", "the name of an attribute")
+        self.mark("=")
+        return name, self.dense() if self.at("dense") else self.plain(0)
+
+    def plain(self, depth: int) -> Plain:
+        """Read a value."""
+        if depth > MAX_DEPTH:
+            self.fail(f"values are nested deeper than {MAX_DEPTH}")
+        if self._next.kind == "string":
+            return self.string("a string")
+        if self._next.kind == "number":
+            return self.number()
+        if self.accept("["):
+            return tuple(self.list("]", lambda: self.item(depth)))
+        token = self.expect("word", "a value")
+        if token.text in _WORDS:
+            return _WORDS[token.text]
+        return self.record(token, depth)
+
+    def item(self, depth: int) -> Plain:
+        """Read an item of a list."""
+        if self.at("..."):
+            self.abbreviated()
+        return self.plain(depth + 1)
+
+    def record(self, name: Token, depth: int) -> Record:
+        """Read the rest of a record or symbol."""
+        fields: dict[str, Plain] = {}
+        if self.accept("("):
+            for token, value in self.list(")", lambda: self.field(depth)):
+                if token.text in fields:
+                    self.fail(f"{token.text} is given twice", token)
+                fields[token.text] = value
+        return Record(name.text, fields)
+
+    def field(self, depth: int) -> tuple[Token, Plain]:
+        """Read ``name=value`` of a record."""
+        name = self.expect("word", "the name of a field")
+        self.mark("=")
+        return name, self.plain(depth + 1)
+
+    def dense(self) -> _Dense:
+        """Read the elements of a constant."""
+        self.mark("dense")
+        self.mark("<")
+        if self.at("..."):
+            self.abbreviated()
+        if self._next.kind == "string":
+            content: tuple[bool | int | float, ...] | bytes = self.base64()
+        else:
+            self.mark("[")
+            content = tuple(self.list("]", self.element))
+        self.mark(">")
+        return _Dense(content)
+
+    def base64(self) -> bytes:
+        """Read bytes."""
+        token = self._next
+        text = self.string("base64")
+        try:
+            return base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError) as e:
+            self.fail(f"this is no base64: {e}", token)
+
+    def element(self) -> bool | int | float:
+        """Read an element of a constant."""
+        for word, value in (("true", True), ("false", False)):
+            if self.accept(word):
+                return value
+        return self.number()
+
+    def abbreviated(self) -> NoReturn:
+        """Refuse a text that leaves something out."""
+        self.fail(
+            "the text is abbreviated and cannot be read back",
+            hint="write it with format_graph(graph), not with str(graph)",
+        )
+
+    def type(self) -> TensorType:
+        """Read a type."""
+        token = self.expect("word", "an element type")
+        known = {d.value: d for d in DType}
+        if token.text not in known:
+            self.fail(f"no element type is called {token.text!r}; known: {', '.join(known)}", token)
+        self.mark("[")
+        shape: Shape = tuple(self.list("]", self.dimension))
+        return TensorType(shape, known[token.text], self.quant() if self.at("q") else None)
+
+    def dimension(self) -> int | Dim:
+        """Read a dimension: a number or a symbol."""
+        if self._next.kind == "string":
+            return Dim(self.string("a symbol"))
+        if self._next.kind == "word":
+            return Dim(self.take().text)
+        token = self._next
+        size = self.integer()
+        if not 0 <= size <= MAX_DIMENSION:
+            self.fail(f"a dimension must lie in [0, {MAX_DIMENSION}], not {size}", token)
+        return size
+
+    def quant(self) -> QuantParams:
+        """Read quantization parameters."""
+        token = self.mark("q")
+        self.mark("(")
+        axis = None
+        if self.accept("axis"):
+            self.mark("=")
+            axis = self.integer()
+            self.mark(",")
+            pairs = self.list(")", self.scale_of_channel)
+        else:
+            scale = self.real()
+            self.mark(",")
+            pairs = [(scale, self.integer())]
+            self.mark(")")
+        try:
+            return QuantParams(tuple(s for s, _ in pairs), tuple(z for _, z in pairs), axis)
+        except ValueError as e:
+            self.fail(str(e), token)
+
+    def scale_of_channel(self) -> tuple[float, int]:
+        """Read ``scale:zero_point``."""
+        if self.at("..."):
+            self.abbreviated()
+        scale = self.real()
+        self.mark(":")
+        return scale, self.integer()
+
+    def origin(self) -> Origin:
+        """Read the origin, or nothing."""
+        source = self.string("a file name") if self.accept("from") else ""
+        location = self.string("a place") if self.accept("at") else ""
+        passes: list[str] = []
+        if self.accept("by"):
+            passes.append(self.string("the name of a pass"))
+            while self.accept(","):
+                passes.append(self.string("the name of a pass"))
+        return Origin(source, location, tuple(passes))
+
+    def value_reference(self) -> Value:
+        """Read a value that is already defined."""
+        token = self.expect("value", "a value")
+        results = self._names.get(token.text)
+        if results is None:
+            self.fail(f"{token.text} is not defined above", token)
+        index = self.integer() if self.accept(":") else 0
+        if not 0 <= index < len(results):
+            self.fail(f"{token.text} has {len(results)} results, so there is no {index}", token)
+        return results[index]
+
+    def string(self, what: str) -> str:
+        """Read a string."""
+        token = self.expect("string", f"{what} in quotes")
+        try:
+            text: str = json.loads(token.text)
+        except ValueError as e:
+            self.fail(f"this string is malformed: {e}", token)
+        return text
+
+    def number(self) -> int | float:
+        """Read a number; one with a point or an exponent is a float."""
+        token = self.expect("number", "a number")
+        if len(token.text) > MAX_DIGITS:
+            self.fail(f"a number has more than {MAX_DIGITS} characters", token)
+        if token.text.lstrip("-").isdigit():
+            return int(token.text)
+        return float(token.text)
+
+    def integer(self) -> int:
+        """Read an integer."""
+        token = self._next
+        number = self.number()
+        if not isinstance(number, int):
+            self.fail(f"expected an integer, not {token}", token)
+        return number
+
+    def real(self) -> float:
+        """Read a number as a float."""
+        return float(self.number())
+
+
+__all__ = ["TextFormError", "parse_graph", "parse_type"]

@@ -1,0 +1,119 @@
+"""Contents of constants as bytes and as numbers: what files, text and hashes are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.ir.types import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir.types import Array, TensorType
+
+_SUB_BYTE = {DType.I4: (-8, 7), DType.I2: (-2, 1)}
+
+
+def to_bytes(array: Array) -> bytes:
+    """Return the elements in row-major order, little-endian; codes below 8 bits take a byte each.
+
+    Equal arrays give equal bytes on every machine.
+    """
+    return _stored(array).tobytes()
+
+
+def from_bytes(data: bytes, type_: TensorType) -> Array:
+    """Return the array of ``type_`` whose ``to_bytes`` is ``data``.
+
+    Raises:
+        ValueError: ``data`` has another length, or holds codes outside the element type.
+    """
+    stored = _stored_dtype(type_.dtype)
+    wanted = type_.size * stored.itemsize
+    if len(data) != wanted:
+        raise ValueError(f"{type_} needs {wanted} bytes, not {len(data)}")
+    array = np.frombuffer(data, stored).reshape(type_.static_shape)
+    return _restored(array, type_.dtype)
+
+
+def to_numbers(array: Array) -> list[bool | int | float] | None:
+    """Return the elements in row-major order as Python numbers, or None if that loses something.
+
+    Real numbers are the shortest ones that read back as the same element.
+    """
+    dtype = DType.of(array)
+    flat = np.ravel(array)
+    if dtype is DType.BOOL:
+        return [bool(x) for x in flat]
+    if dtype.is_integer:
+        return [int(x) for x in flat]
+    if not dtype.is_float or not np.isfinite(flat.astype(np.float64)).all():
+        return None
+    return [float(str(x)) if dtype is DType.F32 else float(x) for x in flat]
+
+
+def from_numbers(numbers: Sequence[bool | int | float], type_: TensorType) -> Array:
+    """Return the array of ``type_`` whose ``to_numbers`` is ``numbers``.
+
+    Raises:
+        ValueError: Too few or too many numbers, or one that the element type cannot hold.
+    """
+    if len(numbers) != type_.size:
+        raise ValueError(f"{type_} needs {type_.size} numbers, not {len(numbers)}")
+    for number in numbers:
+        if not _fits(number, type_.dtype):
+            raise ValueError(f"{number!r} is no {type_.dtype.value}")
+    with np.errstate(over="ignore"):
+        array = np.array(numbers, _wide(type_.dtype)).astype(type_.dtype.numpy)
+    if type_.dtype.is_float and not np.isfinite(array.astype(np.float64)).all():
+        raise ValueError(f"a number is too large for {type_.dtype.value}")
+    return array.reshape(type_.static_shape)
+
+
+def _wide(dtype: DType) -> type:
+    """Return a NumPy type that holds every number of ``dtype``."""
+    if dtype is DType.BOOL:
+        return np.bool_
+    return np.float64 if dtype.is_float else np.int64
+
+
+def _fits(number: bool | int | float, dtype: DType) -> bool:
+    """Whether ``dtype`` has such numbers; too large reals are found later."""
+    if dtype is DType.BOOL or isinstance(number, bool):
+        return dtype is DType.BOOL and isinstance(number, bool)
+    if not dtype.is_integer:
+        return dtype.is_float
+    low, high = _range(dtype)
+    return isinstance(number, int) and low <= number <= high
+
+
+def _range(dtype: DType) -> tuple[int, int]:
+    """Return the least and the greatest integer of ``dtype``."""
+    if dtype in _SUB_BYTE:
+        return _SUB_BYTE[dtype]
+    info = np.iinfo(dtype.numpy)  # type: ignore[type-var]  # integers only, by the caller
+    return int(info.min), int(info.max)
+
+
+def _stored_dtype(dtype: DType) -> np.dtype[np.generic]:
+    """Return the NumPy type of the bytes."""
+    return np.dtype(np.int8) if dtype in _SUB_BYTE else dtype.numpy.newbyteorder("<")
+
+
+def _stored(array: Array) -> Array:
+    """Return ``array`` as it is stored."""
+    dtype = DType.of(array)
+    return np.ascontiguousarray(array.astype(_stored_dtype(dtype), copy=False))
+
+
+def _restored(array: Array, dtype: DType) -> Array:
+    """Return stored elements as ``dtype``."""
+    if dtype in _SUB_BYTE:
+        low, high = _SUB_BYTE[dtype]
+        if array.size and not low <= int(array.min()) <= int(array.max()) <= high:
+            raise ValueError(f"{dtype.value} holds codes from {low} to {high} only")
+    if dtype is DType.BOOL and array.size and int(array.view(np.uint8).max()) > 1:
+        raise ValueError("bool holds 0 and 1 only")
+    return array.astype(dtype.numpy)

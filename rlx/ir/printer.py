@@ -1,0 +1,159 @@
+"""The text form of graphs: writing. ``rlx.ir.parser`` reads it back.
+
+::
+
+    graph "tiny" {
+      %0 = core.input() : i8[1, 4] q(0.5, -3) name "x" from "tiny.tflite" at "input 0"
+      %1 = q.clamp(%0) {low=-3, high=127} : i8[1, 4] q(0.5, -3) name "relu" by "fuse-clamp"
+      return %1 "y"
+    }
+
+- A value is ``%node`` or, where the node has several results, ``%node:result``. Such a node is
+  defined as ``%node:count = ...``.
+- Attributes are numbers, strings in JSON's spelling, ``true``, ``false``, ``none``, lists in
+  brackets, members of enums as bare words, dataclasses as ``Class(field=value, ...)``.
+- A constant's elements stand in row-major order: ``dense<[1, 2]>`` if they are few, or their
+  bytes in base64: ``dense<"AQI=">``.
+- ``from``, ``at`` and ``by`` are the origin: file, place in it, passes.
+- ``#`` begins a comment that ends with the line.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from rlx.ir.graph import Constant, Source
+from rlx.ir.payload import to_bytes, to_numbers
+from rlx.ir.plain import Plain, PlainError, Record, encode_fields, is_word
+
+if TYPE_CHECKING:
+    from rlx.ir.graph import Graph, Node, Origin, Value
+    from rlx.ir.op import Op
+    from rlx.ir.types import Array, Dim, QuantParams, TensorType
+
+SMALL = 16
+"""Constants of at most this many elements are written as numbers."""
+SHOWN = 8
+"""Where the text is abbreviated, longer lists show this many items."""
+
+
+def format_graph(graph: Graph, *, full: bool = True) -> str:
+    """Return the text form of ``graph``.
+
+    Args:
+        graph: The graph.
+        full: Whether constants and long lists are written in full. Only then can the text be
+            read back; ``str(graph)`` is abbreviated.
+
+    Raises:
+        ValueError: An attribute is not what its annotation says.
+    """
+    lines = [f"graph {json.dumps(graph.name)} {{"]
+    lines += [f"  {format_node(node, full=full)}" for node in graph.nodes]
+    outputs = zip(graph.outputs, graph.output_names, strict=True)
+    returned = ", ".join(f"{format_value(v)} {json.dumps(name)}" for v, name in outputs)
+    lines += [f"  return {returned}".rstrip(), "}", ""]
+    return "\n".join(lines)
+
+
+def format_node(node: Node, *, full: bool = False) -> str:
+    """Return the line of one node."""
+    count = f":{len(node.types)}" if len(node.types) != 1 else ""
+    operands = ", ".join(map(format_value, node.operands))
+    parts = [f"%{node.index}{count} = {node.op.name}({operands})"]
+    if attributes := format_attributes(node.op, full=full):
+        inner = ", ".join(f"{name}={value}" for name, value in attributes.items())
+        parts.append(f"{{{inner}}}")
+    parts.append(f": {', '.join(format_type(t, full=full) for t in node.types)}")
+    if node.name:
+        parts.append(f"name {json.dumps(node.name)}")
+    return " ".join([*parts, *_origin(node.origin)])
+
+
+def format_attributes(op: Op, *, full: bool = False) -> dict[str, str]:
+    """Return the text of each attribute by name.
+
+    Raises:
+        ValueError: An attribute is not what its annotation says.
+    """
+    if isinstance(op, Constant):
+        return {"value": _dense(op.value, full)}
+    if isinstance(op, Source):
+        return {}
+    try:
+        encoded = encode_fields(op)
+    except PlainError as e:
+        raise ValueError(f"{op.name}: {e}") from e
+    return {name: format_plain(value, full=full) for name, value in encoded.items()}
+
+
+def format_value(value: Value) -> str:
+    """Return how a value is referred to: ``%3``, or ``%3:1`` where the node has several."""
+    several = len(value.node.types) != 1
+    return f"%{value.node.index}:{value.index}" if several else f"%{value.node.index}"
+
+
+def format_type(type_: TensorType, *, full: bool = True) -> str:
+    """Return a type, such as ``i8[1, 4] q(0.5, -3)``."""
+    text = f"{type_.dtype.value}[{', '.join(map(_dimension, type_.shape))}]"
+    return f"{text} {_quant(type_.quant, full)}" if type_.quant is not None else text
+
+
+def format_plain(plain: Plain, *, full: bool = True) -> str:
+    """Return the text of a plain value."""
+    if isinstance(plain, Record):
+        inner = ", ".join(f"{k}={format_plain(v, full=full)}" for k, v in plain.fields.items())
+        return f"{plain.name}({inner})" if plain.fields else plain.name
+    if isinstance(plain, tuple):
+        return f"[{_items([format_plain(item, full=full) for item in plain], full)}]"
+    if plain is None or isinstance(plain, bool):
+        return str(plain).lower()
+    return json.dumps(plain) if isinstance(plain, str) else repr(plain)
+
+
+def _items(items: list[str], full: bool) -> str:
+    """Return a list, cut after the first few items where the text is abbreviated."""
+    if full or len(items) <= SHOWN * 2:
+        return ", ".join(items)
+    return f"{', '.join(items[:SHOWN])}, ...{len(items) - SHOWN} more"
+
+
+def _dimension(dimension: int | Dim) -> str:
+    """Return a dimension: a number, a word, or a string if the symbol's name is no word."""
+    if isinstance(dimension, int):
+        return str(dimension)
+    return dimension.name if is_word(dimension.name) else json.dumps(dimension.name)
+
+
+def _quant(quant: QuantParams, full: bool) -> str:
+    """Return quantization parameters."""
+    if quant.axis is None:
+        return f"q({quant.scale[0]!r}, {quant.zero_point[0]})"
+    pairs = [f"{s!r}:{z}" for s, z in zip(quant.scale, quant.zero_point, strict=True)]
+    return f"q(axis={quant.axis}, {_items(pairs, full)})"
+
+
+def _dense(array: Array, full: bool) -> str:
+    """Return a constant's elements: as numbers if they are few, else as base64 or as a hash."""
+    numbers = to_numbers(array) if array.size <= SMALL else None
+    if numbers is not None:
+        return f"dense<[{', '.join(format_plain(n) for n in numbers)}]>"
+    data = to_bytes(array)
+    if full:
+        return f'dense<"{base64.b64encode(data).decode()}">'
+    return f"dense<...{hashlib.sha256(data).hexdigest()[:12]}>"
+
+
+def _origin(origin: Origin) -> list[str]:
+    """Return the parts of an origin that are not empty."""
+    parts = []
+    if origin.source:
+        parts.append(f"from {json.dumps(origin.source)}")
+    if origin.location:
+        parts.append(f"at {json.dumps(origin.location)}")
+    if origin.passes:
+        parts.append(f"by {', '.join(map(json.dumps, origin.passes))}")
+    return parts

@@ -1,0 +1,191 @@
+"""Invariants of memory plans, checked without any of the planner's reasoning."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rlx.ir.graph import Constant, Input, Param
+from rlx.ir.module import Region
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from rlx.ir.graph import Graph, Node, Value
+    from rlx.ir.module import GraphModule, MemoryPlan, Placement
+    from rlx.ir.op import Op
+
+VIEWS: set[type[Op]] = set()
+"""Ops whose result has the very bytes of the first operand."""
+
+
+def plan_problems(module: GraphModule) -> list[str]:
+    """Return what is wrong with the plan of a module of stage LIR."""
+    plan, graph = module.plan, module.graph
+    if plan is None:
+        return ["stage lir needs a memory plan"]
+    broken = [*_schedule(graph, plan), *_coverage(graph, plan)]
+    if broken:
+        return broken  # what follows needs a step and a place for everything
+    steps = {node: step for step, node in enumerate(plan.schedule)}
+    spans = _spans(graph, steps)
+    found = [*_addresses(plan), *_lifetimes(plan, spans)]
+    cells = [_Cell(p, *spans[p.value], _root(plan, p.value), _content(p.value))
+             for p in plan.placements]  # fmt: skip
+    return [*found, *_inputs_kept(cells), *_overwritten(cells)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A placement with what the graph itself says about its value.
+
+    Attributes:
+        placement: The placement.
+        first: Step that writes the value, -1 for inputs.
+        last: Last step that reads it; the number of steps for outputs.
+        root: The value at the end of the chain of aliases.
+        content: The value whose bytes it has: itself, or what it is a view of.
+    """
+
+    placement: Placement
+    first: int
+    last: int
+    root: Value
+    content: Value
+
+    @property
+    def label(self) -> str:
+        """How messages call the value."""
+        return self.placement.value.node.label
+
+    @property
+    def buffer(self) -> Hashable:
+        """What offsets count from; the caller's buffers are known by the root of the aliases."""
+        region = self.placement.region
+        return region if region is Region.ARENA else (region, self.root)
+
+    def meets(self, other: _Cell) -> bool:
+        """Whether both have a byte in common."""
+        a, b = self.placement, other.placement
+        return a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes
+
+
+def _schedule(graph: Graph, plan: MemoryPlan) -> Iterator[str]:
+    """Yield nodes that are missing from the schedule, foreign to it, or too early."""
+    done: set[Node] = set()
+    wanted = set(graph.op_nodes)
+    for node in plan.schedule:
+        if node not in wanted:
+            yield f"the schedule has {node.label}, which is not of the graph or computes nothing"
+        if node in done:
+            yield f"the schedule has {node.label} twice"
+        for operand in node.operands:
+            if operand.node in wanted and operand.node not in done:
+                yield f"{node.label} is scheduled before {operand.node.label}, which it reads"
+        done.add(node)
+    yield from (f"the schedule lacks {n.label}" for n in graph.op_nodes if n not in done)
+
+
+def _coverage(graph: Graph, plan: MemoryPlan) -> Iterator[str]:
+    """Yield values without a placement, with two, or foreign to the graph."""
+    wanted = {v for n in graph.nodes if not isinstance(n.op, Constant | Param) for v in n.results}
+    placed: set[Value] = set()
+    for placement in plan.placements:
+        value = placement.value
+        if value not in wanted:
+            yield f"{value.node.label} has a placement, but is constant or not of the graph"
+        if value in placed:
+            yield f"{value.node.label} has two placements"
+        if placement.alias_of is not None and placement.alias_of not in wanted:
+            yield f"{value.node.label} is an alias of something that has no placement"
+        placed.add(value)
+    yield from (
+        f"{v.node.label} has no placement"
+        for n in graph.nodes
+        for v in n.results
+        if v in wanted and v not in placed
+    )
+
+
+def _spans(graph: Graph, steps: dict[Node, int]) -> dict[Value, tuple[int, int]]:
+    """Return when each value is written and last read, by the schedule alone."""
+    last = {v: steps.get(n, -1) for n in graph.nodes for v in n.results}
+    for node, step in steps.items():
+        for operand in node.operands:
+            last[operand] = max(last[operand], step)
+    for value in graph.outputs:
+        last[value] = len(steps)
+    return {v: (steps.get(v.node, -1), end) for v, end in last.items()}
+
+
+def _addresses(plan: MemoryPlan) -> Iterator[str]:
+    """Yield placements outside their buffer, too small, or at a crooked offset."""
+    for placement in plan.placements:
+        label, type_ = placement.value.node.label, placement.value.type
+        if placement.nbytes < type_.nbytes:
+            yield f"{label} has {placement.nbytes} bytes, but {type_} needs {type_.nbytes}"
+        if placement.region is not Region.ARENA:
+            if placement.offset != 0:
+                yield f"{label} must lie at offset 0 of its buffer, not {placement.offset}"
+            continue
+        if placement.offset % plan.alignment:
+            yield f"{label} lies at {placement.offset}, which is not aligned to {plan.alignment}"
+        if placement.offset < 0 or placement.offset + placement.nbytes > plan.arena_bytes:
+            yield (
+                f"{label} lies at {placement.offset} with {placement.nbytes} bytes,"
+                f" outside an arena of {plan.arena_bytes}"
+            )
+
+
+def _lifetimes(plan: MemoryPlan, spans: dict[Value, tuple[int, int]]) -> Iterator[str]:
+    """Yield placements that say less than the time for which their value is needed."""
+    for placement in plan.placements:
+        first, last = spans[placement.value]
+        if placement.first > first or placement.last < last:
+            yield (
+                f"{placement.value.node.label} is placed for steps {placement.first} to"
+                f" {placement.last}, but needed from {first} to {last}"
+            )
+
+
+def _root(plan: MemoryPlan, value: Value) -> Value:
+    """Return the value at the end of the chain of aliases (or where the chain bites itself)."""
+    seen = {value}
+    while (base := plan.of(value).alias_of) is not None and base not in seen:
+        seen.add(base)
+        value = base
+    return value
+
+
+def _content(value: Value) -> Value:
+    """Return the value whose bytes ``value`` has."""
+    while type(value.node.op) in VIEWS:
+        value = value.node.operands[0]
+    return value
+
+
+def _inputs_kept(cells: list[_Cell]) -> Iterator[str]:
+    """Yield values that are written into the caller's input."""
+    for cell in cells:
+        if cell.placement.region is Region.INPUT and not isinstance(cell.content.node.op, Input):
+            yield f"{cell.label} overwrites an input buffer"
+
+
+def _overwritten(cells: list[_Cell]) -> Iterator[str]:
+    """Yield pairs of which one overwrites the other while that is still needed."""
+    live: defaultdict[Hashable, list[_Cell]] = defaultdict(list)
+    for cell in sorted(cells, key=lambda c: (c.first, c.placement.value.node.index)):
+        earlier = [c for c in live[cell.buffer] if c.last >= cell.first]
+        for other in earlier:
+            if cell.meets(other) and not _may_share(other, cell):
+                yield f"{cell.label} overwrites {other.label}, which is still needed"
+        live[cell.buffer] = [*earlier, cell]
+
+
+def _may_share(earlier: _Cell, later: _Cell) -> bool:
+    """Whether two values that meet in space and time do no harm to each other."""
+    if earlier.content == later.content:
+        return True
+    in_place = earlier.placement.value in later.placement.value.node.operands
+    return in_place and earlier.root == later.root and earlier.last == later.first
