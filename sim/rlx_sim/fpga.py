@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import OutputError
-from rlx_sim.cocotb_bench import CocotbRun, run_bench
+from rlx_sim.cocotb_bench import run_bench
 from rlx_sim.protocol import Simulation, compare
 from rlx_sim.stream import Stalls, StreamBench
 from rlx_sim.verilator import find_verilator, lint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rlx.golden import Golden
     from rlx_sim.stream import StreamRun
@@ -56,6 +56,7 @@ def verify_fpga(
     *,
     timeout_s: float,
     cocotb: bool = True,
+    progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Run everything that was emitted for a design, and compare with ``vectors``.
 
@@ -67,10 +68,11 @@ def verify_fpga(
         vectors: Inputs and the reference's outputs.
         timeout_s: Wall-clock limit of each step.
         cocotb: Whether to run the cocotb bench.
+        progress: Told what is being done.
 
     Returns:
         ``target``, ``inputs``, ``equal`` (inputs whose outputs are right), ``mismatches`` (the
-        first of each wrong frame), ``latency`` and ``interval`` in cycles, what the report
+        first of each wrong frame; one more if a test of the cocotb bench failed), ``latency`` and ``interval`` in cycles, what the report
         predicted for the latter, ``stalled``, ``cocotb``, ``lint`` and ``tools``.
 
     Raises:
@@ -78,11 +80,15 @@ def verify_fpga(
         SimulationError: A step failed for another reason than wrong outputs.
         TimeLimitError: A step took too long.
     """
+    tell = progress or (lambda _: None)
     report = read_report(folder)
     design = report["interface"]
+    tell("lint")
     lint(["lint.vlt", *_sources(design)], design["top"], cwd=folder, timeout_s=timeout_s)
     few = vectors.first(STALLED_FRAMES)
+    tell("verilator: build")
     with _built(folder, timeout_s) as bench:
+        tell(f"verilator: {vectors.frames} inputs")
         plain = _simulation(bench.run(vectors.inputs, timeout_s=timeout_s))
         stalled = _simulation(bench.run(few.inputs, stalls=STALLED, timeout_s=timeout_s))
     wrong = compare("verilator", plain, vectors)
@@ -100,8 +106,12 @@ def verify_fpga(
         "tools": {"verilator": find_verilator().version},
     }
     if cocotb:
-        result["cocotb"] = _cocotb_figures(run_bench(folder, timeout_s=timeout_s))
+        tell("cocotb: the emitted bench")
+        found = run_bench(folder, timeout_s=timeout_s)
+        result["cocotb"] = {"tests": found.tests, "passed": found.passed, **found.figures}
         result["tools"]["cocotb"] = importlib.metadata.version("cocotb")
+        if found.passed != found.tests:
+            result["mismatches"].append({"simulator": "cocotb", **result["cocotb"]})
     return result
 
 
@@ -142,7 +152,3 @@ def _simulation(run: StreamRun) -> Simulation:
     return Simulation(
         run.outputs, cycles=run.cycles, latency=run.latency, interval=run.interval, log=run.log
     )
-
-
-def _cocotb_figures(run: CocotbRun) -> dict[str, Any]:
-    return {"tests": run.tests, "passed": run.passed, **run.figures}

@@ -20,7 +20,7 @@ from rlx_sim.cocotb_bench import run_bench
 from rlx_sim.fpga import VerilatorHarness, read_report, verify_fpga
 from rlx_sim.protocol import Mismatch, compare
 from rlx_sim.stream import Stalls
-from rlx_sim.verilator import find_verilator, lint
+from rlx_sim.verilator import find_verilator
 
 COUNT = 5
 SCALING = softmax_scaling(0.1)
@@ -95,19 +95,17 @@ def test_simulator_gives_outputs_and_cycles(tmp_path):
 
 
 @pytest.mark.sim
-def test_bench_fails_when_one_bit_differs(tmp_path):
+def test_verify_finds_the_bit_that_differs(tmp_path):
     write(tmp_path, spoil=True)
-    done = subprocess.run(
-        [sys.executable, "tb/run.py", "--frames", "3"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, env=kept_environment(),
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert "1 of 3 tests passed" in done.stdout
-
-
-@pytest.mark.sim
-def test_design_is_lint_clean(folder):
-    lint(["lint.vlt", "rtl/tiny_core.v", "rtl/tiny_top.sv"], "tiny_top", cwd=folder)
+    told = []
+    found = verify_fpga(tmp_path, read_golden(tmp_path), timeout_s=300, progress=told.append)
+    assert found["equal"] == 5
+    assert found["stalled"] == {"inputs": 2, "equal": 1}
+    assert [(one["simulator"], one.get("frame")) for one in found["mismatches"]] == [
+        ("verilator", 1), ("verilator, stalled", 1), ("cocotb", None),
+    ]  # fmt: skip
+    assert (found["cocotb"]["tests"], found["cocotb"]["passed"]) == (3, 1)
+    assert told == ["lint", "verilator: build", "verilator: 6 inputs", "cocotb: the emitted bench"]
 
 
 def test_read_report_refuses_another_folder(tmp_path):

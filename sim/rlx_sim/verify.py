@@ -1,0 +1,305 @@
+"""Runs what a target emitted and compares every output with the golden vectors (``rlx verify``).
+
+:data:`CORTEXM` and :data:`FPGA` are found through the entry-point group ``rlx.verifiers``.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.errors import OutputError, UsageError
+from rlx.golden import read_golden
+from rlx.outputs import read_manifest
+from rlx_sim.firmware import COMPILERS, CPUS, FirmwareBuild
+from rlx_sim.harness import arena_bytes
+from rlx_sim.host_c import HostC
+from rlx_sim.protocol import Mismatch, compare
+from rlx_sim.qemu import Qemu
+from rlx_sim.toolchain import search
+from rlx_sim.unicorn_runner import Unicorn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rlx.golden import Golden
+    from rlx.outputs import Manifest
+    from rlx_sim.firmware import Firmware
+    from rlx_sim.protocol import Simulation
+
+    Progress = Callable[[str], None]
+
+TIMEOUT_S: Final = 600.0
+
+CORTEXM_TOOLS: Final = ("host", "sanitize", "qemu", "unicorn")
+FPGA_TOOLS: Final = ("verilator", "cocotb")
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What a verifier found.
+
+    Attributes:
+        target: Name of the target that emitted the folder.
+        inputs: Frames that were run.
+        equal: Frames whose outputs are right in every simulation.
+        mismatches: The first wrong element of each wrong frame.
+        figures: What was measured, as JSON values.
+        tools: Name and version of each tool used.
+        notes: What was done otherwise than asked for or by default, and why.
+    """
+
+    target: str
+    inputs: int
+    equal: int
+    mismatches: tuple[Mapping[str, Any], ...]
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    tools: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every frame that was run is right, and at least one was."""
+        return self.inputs > 0 and self.equal == self.inputs and not self.mismatches
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as one JSON object."""
+        return {
+            **self.figures,
+            "target": self.target,
+            "inputs": self.inputs,
+            "equal": self.equal,
+            "mismatches": [dict(one) for one in self.mismatches],
+            "tools": dict(sorted(self.tools.items())),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One simulation of a folder of C, and the firmware that it ran."""
+
+    simulator: HostC | Qemu | Unicorn
+    simulation: Simulation
+    wrong: tuple[Mismatch, ...]
+    firmware: Firmware | None
+
+
+class CortexmVerifier:
+    """Verifies emitted C: on the host, under sanitizers, under QEMU, under unicorn."""
+
+    target: Final = "cortexm"
+
+    def verify(
+        self,
+        folder: Path,
+        *,
+        inputs_limit: int | None = None,
+        tools: Sequence[str] | None = None,
+        timeout_s: float = TIMEOUT_S,
+        progress: Progress | None = None,
+    ) -> Verification:
+        """Build and run the C of ``folder``, and compare each output byte.
+
+        Args:
+            folder: An output folder of ``rlx emit --target cortexm``.
+            inputs_limit: Frames of the golden vectors to run; None for all.
+            tools: Some of ``host``, ``sanitize``, ``qemu``, ``unicorn``; the last two may name a
+                compiler: ``qemu:gcc`` (as by default), ``unicorn:zig`` (as by default). None for
+                ``host`` and ``qemu``, or ``unicorn`` in place of the latter where it is missing.
+            timeout_s: Wall-clock limit of each run.
+            progress: Told what is being done.
+
+        Returns:
+            The figures hold ``instructions`` (the most for one frame), ``text_bytes``,
+            ``const_bytes``, ``ram_bytes`` (arena and variables), ``stack_bytes``, of the first
+            firmware that was run, and ``runs`` with what each simulation gave.
+
+        Raises:
+            OutputError: The folder is not complete or of another target.
+            UsageError: A tool's name is unknown.
+            ToolMissingError: A tool that was asked for is not installed.
+            SimulationError: The C does not build, crashed, or broke a rule of its interface.
+            TimeLimitError: A run took too long.
+        """
+        manifest = _manifest(folder, self.target)
+        vectors = read_golden(folder).first(inputs_limit)
+        names, notes = (tools, ()) if tools is not None else _default_tools()
+        simulators = [_simulator(name, _cpu(manifest)) for name in names]
+        runs = []
+        for simulator in simulators:
+            if progress is not None:
+                progress(f"{simulator.name}: {vectors.frames} inputs")
+            runs.append(_run(simulator, folder, vectors, timeout_s))
+        return _summary(runs, vectors.frames, tuple(notes))
+
+
+class FpgaVerifier:
+    """Verifies emitted hardware: lint, Verilator with and without stalls, the cocotb bench."""
+
+    target: Final = "fpga"
+
+    def verify(
+        self,
+        folder: Path,
+        *,
+        inputs_limit: int | None = None,
+        tools: Sequence[str] | None = None,
+        timeout_s: float = TIMEOUT_S,
+        progress: Progress | None = None,
+    ) -> Verification:
+        """Build and run the design in ``folder``, and compare each output.
+
+        Args:
+            folder: An output folder of ``rlx emit --target fpga``.
+            inputs_limit: Frames of the golden vectors to run; None for all.
+            tools: ``verilator``, and ``cocotb`` to run its bench too; None for both.
+            timeout_s: Wall-clock limit of each step.
+            progress: Told what is being done.
+
+        Returns:
+            The figures hold ``latency`` and ``interval`` in cycles, and what
+            :func:`rlx_sim.fpga.verify_fpga` adds.
+
+        Raises:
+            OutputError: The folder is not complete or of another target.
+            UsageError: A tool's name is unknown.
+            ToolMissingError: A tool is not installed.
+            SimulationError: A step failed for another reason than wrong outputs.
+            TimeLimitError: A step took too long.
+        """
+        from rlx_sim.fpga import verify_fpga
+
+        _manifest(folder, self.target)
+        vectors = read_golden(folder).first(inputs_limit)
+        for name in tools or ():
+            if name not in FPGA_TOOLS:
+                raise _unknown_tool(name, FPGA_TOOLS)
+        cocotb = tools is None or "cocotb" in tools
+        found = verify_fpga(folder, vectors, timeout_s=timeout_s, cocotb=cocotb, progress=progress)
+        return Verification(
+            target=self.target,
+            inputs=found.pop("inputs"),
+            equal=found.pop("equal"),
+            mismatches=tuple(found.pop("mismatches")),
+            tools=found.pop("tools"),
+            figures=found,
+        )
+
+
+CORTEXM: Final = CortexmVerifier()
+"""Verifier of ``cortexm`` folders."""
+
+FPGA: Final = FpgaVerifier()
+"""Verifier of ``fpga`` folders."""
+
+
+def _manifest(folder: Path, target: str) -> Manifest:
+    manifest = read_manifest(folder)
+    if manifest.producer.target != target:
+        raise OutputError(
+            f"was emitted for {manifest.producer.target}, not for {target}", where=str(folder)
+        )
+    return manifest
+
+
+def _cpu(manifest: Manifest) -> str:
+    """Return the processor that the folder was emitted for."""
+    name = manifest.producer.options.get("cpu") or FirmwareBuild().cpu
+    if name not in CPUS:
+        raise UsageError(
+            f"no emulated board has a {name}", hint=f"emit for one of {', '.join(CPUS)}"
+        )
+    return str(name)
+
+
+def _default_tools() -> tuple[Sequence[str], Sequence[str]]:
+    """Return the simulators to run when none was asked for, and notes about absent ones."""
+    notes = []
+    compiler = "gcc"
+    if search("arm-none-eabi-gcc") is None:
+        compiler = "zig"
+        notes.append("arm-none-eabi-gcc is not installed: firmware was built with zig")
+    emulator = "qemu"
+    if search("qemu-system-arm") is None:
+        emulator = "unicorn"
+        notes.append("qemu-system-arm is not installed: firmware ran under unicorn")
+    return ("host", f"{emulator}:{compiler}"), notes
+
+
+def _simulator(name: str, cpu: str) -> HostC | Qemu | Unicorn:
+    kind, _, compiler = name.partition(":")
+    if kind not in CORTEXM_TOOLS or (compiler and compiler not in COMPILERS):
+        raise _unknown_tool(name, (*CORTEXM_TOOLS, "qemu:zig", "unicorn:gcc"))
+    if kind in ("host", "sanitize"):
+        return HostC(sanitize=kind == "sanitize")
+    simulator = Qemu() if kind == "qemu" else Unicorn()
+    build = replace(simulator.build, cpu=cpu, compiler=compiler or simulator.build.compiler)
+    return replace(simulator, build=build)
+
+
+def _unknown_tool(name: str, known: Sequence[str]) -> UsageError:
+    return UsageError(f"no simulator is called {name!r}", hint=f"use some of {', '.join(known)}")
+
+
+def _run(
+    simulator: HostC | Qemu | Unicorn, folder: Path, vectors: Golden, timeout_s: float
+) -> _Run:
+    firmware = None
+    if isinstance(simulator, HostC):
+        simulation = simulator.simulate(folder, vectors, timeout_s=timeout_s)
+    else:
+        with tempfile.TemporaryDirectory(prefix="rlx-verify-") as name:
+            work = Path(name)
+            firmware = simulator.build.build(folder, work / "build")
+            simulation = simulator.run(firmware, vectors, work, timeout_s=timeout_s)
+    wrong = compare(simulator.name, simulation, vectors)
+    return _Run(simulator, simulation, tuple(wrong), firmware)
+
+
+def _summary(runs: Sequence[_Run], frames: int, notes: tuple[str, ...]) -> Verification:
+    wrong = [one for run in runs for one in run.wrong]
+    firmware = next((run for run in runs if run.firmware is not None), None)
+    figures = {} if firmware is None else _firmware_figures(firmware)
+    figures["runs"] = [_run_figures(run, frames) for run in runs]
+    return Verification(
+        target=CORTEXM.target,
+        inputs=frames,
+        equal=frames - len({one.frame for one in wrong}),
+        mismatches=tuple(asdict(one) for one in wrong),
+        figures=figures,
+        tools={name: version for run in runs for name, version in run.simulator.tools().items()},
+        notes=notes,
+    )
+
+
+def _run_figures(run: _Run, frames: int) -> dict[str, Any]:
+    figures: dict[str, Any] = {
+        "simulator": run.simulator.name,
+        "equal": frames - len(run.wrong),
+        "tools": run.simulator.tools(),
+    }
+    return figures if run.firmware is None else figures | _firmware_figures(run)
+
+
+def _firmware_figures(run: _Run) -> dict[str, Any]:
+    """Return the counts and bytes of a run of firmware."""
+    assert run.firmware is not None
+    sizes, bound = run.firmware.sizes, run.firmware.stack
+    arena = arena_bytes(run.simulation.log) or 0
+    instructions = run.simulation.instructions
+    measured = run.simulation.stack_bytes
+    return {
+        "cpu": run.firmware.cpu.name,
+        "instructions": max(instructions) if instructions else None,
+        "instructions_least": min(instructions) if instructions else None,
+        "text_bytes": sizes.text,
+        "const_bytes": sizes.const,
+        "arena_bytes": arena,
+        "ram_bytes": arena + sizes.data + sizes.bss,
+        "stack_bytes": max(measured or 0, bound.bytes if bound else 0),
+        "stack_measured_bytes": measured,
+        "stack_bound_bytes": bound.bytes if bound else None,
+    }
