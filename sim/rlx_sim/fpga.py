@@ -72,8 +72,9 @@ def verify_fpga(
 
     Returns:
         ``target``, ``inputs``, ``equal`` (inputs whose outputs are right), ``mismatches`` (the
-        first of each wrong frame; one more if a test of the cocotb bench failed), ``latency`` and ``interval`` in cycles, what the report
-        predicted for the latter, ``stalled``, ``cocotb``, ``lint`` and ``tools``.
+        first of each wrong frame; one more if a test of the cocotb bench failed), ``latency`` and
+        ``interval`` in cycles, what the report predicted for the latter, ``stalled``, ``cocotb``,
+        ``lint`` and ``tools``.
 
     Raises:
         OutputError: The folder holds no hardware design.
