@@ -1,3 +1,73 @@
 """rlx: compile trained networks to C for Cortex-M, SystemVerilog for FPGAs and a host program."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from rlx.build import Graph, Tensor, trace
+    from rlx.errors import RlxError
+    from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8, i32
+    from rlx.runtime import CompiledGraph, CompileOptions, Device, Session, devices
+    from rlx.transforms.bind import bind
+    from rlx.transforms.freeze import freeze
+
+_HOMES = {
+    "CompileOptions": "rlx.runtime",
+    "CompiledGraph": "rlx.runtime",
+    "DType": "rlx.ir",
+    "Device": "rlx.runtime",
+    "Dim": "rlx.ir",
+    "Graph": "rlx.build",
+    "QuantParams": "rlx.ir",
+    "RlxError": "rlx.errors",
+    "Session": "rlx.runtime",
+    "Tensor": "rlx.build",
+    "TensorType": "rlx.ir",
+    "bind": "rlx.transforms.bind",
+    "devices": "rlx.runtime",
+    "f32": "rlx.ir",
+    "freeze": "rlx.transforms.freeze",
+    "i8": "rlx.ir",
+    "i32": "rlx.ir",
+    "trace": "rlx.build",
+}
+"""Module of each public name; it is imported when the name is first used."""
+
+__all__ = [
+    "CompileOptions",
+    "CompiledGraph",
+    "DType",
+    "Device",
+    "Dim",
+    "Graph",
+    "QuantParams",
+    "RlxError",
+    "Session",
+    "Tensor",
+    "TensorType",
+    "bind",
+    "devices",
+    "f32",
+    "freeze",
+    "i8",
+    "i32",
+    "trace",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used, so that ``import rlx`` costs nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rlx' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names, imported or not."""
+    return sorted({*globals(), *__all__})

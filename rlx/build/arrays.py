@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Shape, TensorType
 
+_NARROW_FLOATS = tuple(d.numpy for d in (DType.BF16, DType.F8E4M3, DType.F8E5M2))
+
 DTypeLike: TypeAlias = "DType | str | npt.DTypeLike"
 ShapeLike: TypeAlias = "int | Sequence[int | str | Dim]"
 
@@ -56,23 +58,35 @@ def as_shape(shape: ShapeLike) -> Shape:
     return tuple(dims)
 
 
-def array_like(value: object, like: TensorType) -> Array:
-    """Return ``value`` as a constant that stands beside a tensor: in its element type.
+def converted_to(array: Array, dtype: DType) -> Array | None:
+    """Return ``array`` in another element type, or None if that would lose more than digits.
 
-    Floating-point tensors take any numbers; integer tensors take integers in range.
-
-    Raises:
-        TypeError: The values do not fit the element type.
+    Floating-point types take any numbers; integer types take integers in range.
     """
-    array = np.asarray(value)
-    if array.dtype.kind not in "biufV" or array.dtype.names:
-        raise TypeError(f"an operand must be a tensor, a number or an array, not {value!r}")
-    dtype = like.dtype
-    if DType.of(array) is dtype or dtype.is_float:
+    if array.dtype == dtype.numpy:
+        return array
+    if array.dtype.kind not in "biuf" and array.dtype not in _NARROW_FLOATS:
+        return None
+    if dtype.is_float:
         return array.astype(dtype.numpy)
     if dtype.is_integer and array.dtype.kind in "iu":
         low, high = integer_range(dtype)
         if low <= array.min(initial=high) and array.max(initial=low) <= high:
             return array.astype(dtype.numpy)
-    what = repr(value) if array.ndim == 0 else f"an array of {array.dtype}"
-    raise TypeError(f"{what} does not fit a tensor {like}; cast the tensor first")
+    return None
+
+
+def array_like(value: object, like: TensorType) -> Array:
+    """Return ``value`` as a constant that stands beside a tensor: in its element type.
+
+    Raises:
+        TypeError: The values do not fit the element type.
+    """
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf" and array.dtype not in _NARROW_FLOATS:
+        raise TypeError(f"an operand must be a tensor, a number or an array, not {value!r}")
+    converted = converted_to(array, like.dtype)
+    if converted is None:
+        what = repr(value) if array.ndim == 0 else f"an array of {array.dtype}"
+        raise TypeError(f"{what} does not fit a tensor {like}; cast the tensor first")
+    return converted

@@ -1,0 +1,107 @@
+"""What a backend is, and which ones are installed."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Protocol
+
+from rlx.errors import TargetNotFoundError
+from rlx.runtime.device import Device
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rlx.ir import Array, Graph, Node
+    from rlx.runtime.options import CompileOptions
+
+GROUP = "rlx.backends"
+
+
+class Program(Protocol):
+    """A graph of static shapes, ready to run."""
+
+    def set_param(self, name: str, value: Array) -> None:
+        """Set a parameter; ``value`` has its type and is not changed any more."""
+        ...
+
+    def run(self, inputs: Mapping[str, Array]) -> list[Array]:
+        """Return the outputs for one array for each input; they may share memory with these."""
+        ...
+
+
+class Backend(Protocol):
+    """What a package must offer under the entry-point group ``rlx.backends``.
+
+    Attributes:
+        name: Name in options and reports.
+        devices: Devices it can run on, given their drivers.
+        rank: The backend of highest rank is taken for a device that several can use.
+    """
+
+    name: str
+    devices: tuple[Device, ...]
+    rank: int
+
+    def unavailable(self, device: Device) -> str | None:
+        """Return why ``device`` cannot be used on this machine, or None if it can."""
+        ...
+
+    def refusal(self, node: Node) -> str | None:
+        """Return why ``node`` cannot be run, or None if it can.
+
+        A model-level node that is refused is decomposed; any other one makes the graph fail.
+        """
+        ...
+
+    def compile(self, graph: Graph, options: CompileOptions) -> Program:
+        """Return a program for ``graph``, whose nodes are not refused and shapes all numbers."""
+        ...
+
+
+@cache
+def backends() -> tuple[Backend, ...]:
+    """Return the installed backends whose libraries are there, best first."""
+    found: list[Backend] = []
+    for entry in entry_points(group=GROUP):
+        try:
+            found.append(entry.load())
+        except ModuleNotFoundError:
+            # An optional backend without its library: its device is reported as missing.
+            continue
+    return tuple(sorted(found, key=lambda b: (-b.rank, b.name)))
+
+
+def devices() -> tuple[Device, ...]:
+    """Return the devices that a session can be opened on, on this machine."""
+    return tuple(d for d in Device if any(_can_use(b, d) for b in backends()))
+
+
+def find_backend(device: Device, name: str | None = None) -> Backend:
+    """Return the best backend for ``device``, or the one called ``name``.
+
+    Raises:
+        TargetNotFoundError: There is none, or it cannot be used on this machine.
+    """
+    able = [b for b in backends() if device in b.devices and name in (None, b.name)]
+    for backend in able:
+        if backend.unavailable(device) is None:
+            return backend
+    if able:
+        raise TargetNotFoundError(
+            f"backend {able[0].name} cannot use {device}: {able[0].unavailable(device)}",
+            hint=f"devices here: {_listed(devices())}",
+        )
+    wanted = "backend" if name is None else f"backend called {name!r}"
+    raise TargetNotFoundError(
+        f"no installed {wanted} runs on {device}",
+        hint=f"backends: {_listed([b.name for b in backends()])}; devices: {_listed(devices())}",
+    )
+
+
+def _can_use(backend: Backend, device: Device) -> bool:
+    return device in backend.devices and backend.unavailable(device) is None
+
+
+def _listed(items: Sequence[object]) -> str:
+    return ", ".join(map(str, items)) or "none"

@@ -1,0 +1,21 @@
+"""How a graph is compiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompileOptions:
+    """Options of ``Session.compile``.
+
+    Attributes:
+        backend: Name of the backend, or None for the best one installed for the device.
+        simplify: Whether constants are folded, and unused and repeated nodes removed, first.
+        check_finite: Whether a run stops with a FloatingPointError at the first NaN or infinity
+            that a node makes out of finite numbers; slow.
+    """
+
+    backend: str | None = None
+    simplify: bool = True
+    check_finite: bool = False

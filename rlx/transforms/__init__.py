@@ -1,0 +1,1 @@
+"""Changes of what a graph takes: bound symbols, batches, frozen parameters."""
