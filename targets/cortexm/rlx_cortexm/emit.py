@@ -1,0 +1,245 @@
+"""The files of an emitted network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rlx import __version__
+from rlx.ir.hash import structural_hash
+from rlx.names import comment_text
+from rlx_cortexm import firmware
+from rlx_cortexm.ports import Place, Places, Port, ports
+from rlx_cortexm.program import Program, Step, constant_table
+from rlx_cortexm.render import ENV
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx.ir import Value
+    from rlx_cortexm.layer import Kernel, Table
+    from rlx_cortexm.program import Named
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One layer in the entry point.
+
+    Attributes:
+        index: Number of the layer.
+        name: Its function without the prefix, for the layer hook.
+        comment: What it computes.
+        statement: The call; empty where nothing has to be done.
+    """
+
+    index: int
+    name: str
+    comment: str
+    statement: str
+
+
+class Names:
+    """Symbols of a program: nothing but the prefix, a kind and a number."""
+
+    def __init__(self, prefix: str, program: Program) -> None:
+        self.prefix = prefix
+        self._program = program
+
+    def kernel(self, kernel: Kernel) -> str:
+        """Return the symbol of a function."""
+        return f"{self.prefix}_{kernel.kind}_{self._program.kernels[kernel].index}"
+
+    def table(self, table: Table) -> str:
+        """Return the symbol of a layer's table."""
+        emitted, named = self._program.table_of(table)
+        return f"{self.prefix}_{emitted.role}_{named.index}"
+
+    def constant(self, value: Value) -> str:
+        """Return the symbol of a constant operand."""
+        return f"{self.prefix}_constant_{self._program.constants[value]}"
+
+
+class Emitter:
+    """Renders one program under one prefix."""
+
+    def __init__(self, program: Program, prefix: str, *, cpu: str, static_arena: bool) -> None:
+        self.program = program
+        self.names = Names(prefix, program)
+        self.inputs = ports("input", program.graph.inputs)
+        self.outputs = ports("output", program.graph.outputs)
+        self._places = Places(program.graph, program.plan, self.inputs, self.outputs)
+        self._hash = structural_hash(program.graph)
+        self._common: dict[str, Any] = {
+            "prefix": prefix,
+            "macro": prefix.upper(),
+            "title": comment_text(program.graph.name),
+            "version": __version__,
+            "hash": self._hash,
+            "id": self._hash[:8],
+            "inputs": self.inputs,
+            "outputs": self.outputs,
+            "arena_bytes": program.arena_bytes,
+            "alignment": program.alignment,
+            "static_arena": static_arena,
+            "cpu": cpu,
+        }
+
+    def files(self) -> Mapping[str, str]:
+        """Return every file by relative path, the golden vectors left out."""
+        prefix = self._common["prefix"]
+        tables = self._tables()
+        sources = {f"src/{prefix}.c": self._model()}
+        headers = {
+            f"include/{prefix}.h": self._render("model.h", layers=len(self.program.steps)),
+        }
+        if tables:
+            sources[f"src/{prefix}_weights.c"] = self._render("weights.c", tables=tables)
+            headers[f"src/{prefix}_weights.h"] = self._render(
+                "weights.h", tables=tables, channel=any(t["channel"] for t in tables)
+            )
+        if self._common["static_arena"]:
+            sources[f"src/{prefix}_arena.c"] = self._render("arena.c")
+        return {
+            **headers,
+            **sources,
+            "CMakeLists.txt": self._render("CMakeLists.txt", sources=sorted(sources)),
+            "README.md": self._render(
+                "README.md",
+                layers=[self.row(step) for step in self.program.steps],
+                constant_bytes=self.program.constant_bytes,
+                macs=sum(step.layer.macs for step in self.program.steps),
+            ),
+            **self._test_files(),
+        }
+
+    def row(self, step: Step) -> dict[str, Any]:
+        """Return what a report says about a layer."""
+        return {
+            "index": step.index,
+            "op": step.node.op.name,
+            "name": self._layer_name(step),
+            "result": _type_text(step.node.results[0]),
+            "macs": step.layer.macs,
+            "constant_bytes": sum(t.nbytes for t in step.layer.tables),
+        }
+
+    def _render(self, template: str, **parameters: Any) -> str:  # noqa: ANN401 - any parameter
+        return ENV.get_template(f"{template}.j2").render(self._common, **parameters)
+
+    def _model(self) -> str:
+        """Return the C file with the code."""
+        support = frozenset().union(*(k.support for k in self.program.kernels))
+        calls = [self._call(step) for step in self.program.steps]
+        copies = self._copies()
+        statements = [*(c.statement for c in calls), *copies]
+        return self._render(
+            "model.c",
+            support=self._render("support.c", support=support),
+            kernels=[self._kernel(k, named) for k, named in self.program.kernels.items()],
+            calls=calls,
+            copies=copies,
+            uses_arena=any("memory" in s for s in statements),
+            has_tables=bool(self.program.tables or self.program.constants),
+        )
+
+    def _kernel(self, kernel: Kernel, named: Named) -> dict[str, Any]:
+        text = self._render(
+            f"kernels/{kernel.template}.c",
+            name=self.names.kernel(kernel),
+            code=f"{self._common['macro']}_CODE_SECTION",
+            **kernel.context,
+        )
+        return {"text": text, "users": named.users}
+
+    def _tables(self) -> list[dict[str, Any]]:
+        """Return what the templates print of each table."""
+        rows = [
+            (self.names.table(table), table, named.users)
+            for table, named in self.program.tables.values()
+        ]
+        rows += [
+            (self.names.constant(value), constant_table(value), ())
+            for value in self.program.constants
+        ]
+        return [self._table(symbol, table, users) for symbol, table, users in rows]
+
+    def _table(self, symbol: str, table: Table, users: tuple[int, ...]) -> dict[str, Any]:
+        channel = table.element == "channel"
+        return {
+            "symbol": symbol,
+            "type": f"{self._common['prefix']}_channel" if channel else table.element,
+            "channel": channel,
+            "length": len(table.data),
+            "note": table.note,
+            "users": users,
+            "data": table.data,
+        }
+
+    def _call(self, step: Step) -> Call:
+        name = self._layer_name(step)
+        result = step.node.results[0]
+        label = comment_text(step.node.name)
+        what = f"{step.index}: {step.node.op.name} {label}".rstrip()
+        read = ", ".join(_type_text(v) for v in step.layer.operands)
+        comment = f"{what}, {read} -> {_type_text(result)}"
+        return Call(step.index, name, comment, self._statement(step, result))
+
+    def _layer_name(self, step: Step) -> str:
+        """Return kind and number of a layer's function, or the op's where there is none."""
+        kernel = step.layer.kernel
+        if kernel is None:
+            return f"{step.node.op.name.partition('.')[2]}_{step.index}"
+        return f"{kernel.kind}_{self.program.kernels[kernel].index}"
+
+    def _statement(self, step: Step, result: Value) -> str:
+        layer = step.layer
+        if layer.kernel is None:
+            (operand,) = layer.operands
+            return self._copy(self._places.of(result), operand, result.type.nbytes)
+        arguments = [
+            *(self._address(v) for v in layer.operands),
+            *(self.names.table(t) for t in layer.tables),
+            *map(str, layer.arguments),
+            *([Place("memory", step.scratch).expression] if layer.scratch_bytes else []),
+            self._address(result),
+        ]
+        return f"{self.names.kernel(layer.kernel)}({', '.join(arguments)});"
+
+    def _address(self, value: Value) -> str:
+        """Return a value's address as a pointer of its element type."""
+        if value.constant is not None:
+            return self.names.constant(value)
+        place = self._places.of(value)
+        if place.base == "memory" and value.type.dtype.numpy.itemsize > 1:
+            return f"(int32_t *)(void *)({place.expression})"
+        return place.expression
+
+    def _copies(self) -> list[str]:
+        """Return statements for outputs that no layer writes: inputs, constants, repeated ones."""
+        statements = [
+            self._copy(Place(port.parameter, 0), value, port.bytes)
+            for value, port in zip(self.program.graph.outputs, self.outputs, strict=True)
+        ]
+        return [s for s in statements if s]
+
+    def _copy(self, to: Place, value: Value, nbytes: int) -> str:
+        """Return the statement that copies a value, or nothing if it lies there already."""
+        if value.constant is None and self._places.of(value) == to:
+            return ""
+        return f"memcpy({to.expression}, {self._address(value)}, {nbytes});"
+
+    def _test_files(self) -> dict[str, str]:
+        """Return the test program that runs the golden vectors."""
+        prefix, macro = self._common["prefix"], self._common["macro"]
+
+        def tested(of: tuple[Port, ...]) -> list[firmware.Port]:
+            return [firmware.Port(f"{macro}_{p.macro}_BYTES", p.type) for p in of]
+
+        return firmware.firmware_files(
+            prefix, tested(self.inputs), tested(self.outputs), arena_bytes=f"{macro}_ARENA_BYTES"
+        )
+
+
+def _type_text(value: Value) -> str:
+    """Return element type and shape, without the quantization."""
+    return str(value.type.with_quant(None))

@@ -1,0 +1,97 @@
+"""What a rule makes of a node: a C function, the tables it reads, and the call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    from rlx.ir import Array, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One static C function: a template and all numbers that it is specialised for.
+
+    Two layers whose kernels are equal call the same function; everything that may differ between
+    them (tensors, tables, scalar factors) is an argument. A rule that specialises a function for
+    one layer only has to put more into ``constants``.
+
+    Attributes:
+        kind: Kind of op; the symbol is ``<prefix>_<kind>_<index>``.
+        template: File in ``templates/cortexm/kernels`` without its extension.
+        constants: Names and values that the template sees, sorted by name.
+        support: Names of the shared C functions that it calls (see ``support.c.j2``).
+    """
+
+    kind: str
+    template: str
+    constants: tuple[tuple[str, Hashable], ...]
+    support: frozenset[str] = frozenset()
+
+    @staticmethod
+    def of(
+        kind: str,
+        template: str,
+        constants: Mapping[str, Hashable],
+        support: tuple[str, ...] = (),
+    ) -> Kernel:
+        """Return the kernel with ``constants`` in canonical order."""
+        return Kernel(kind, template, tuple(sorted(constants.items())), frozenset(support))
+
+    @property
+    def context(self) -> Mapping[str, Hashable]:
+        """The constants by name."""
+        return dict(self.constants)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Constant data of a layer, in read-only memory.
+
+    Attributes:
+        role: What it is to the layer; the symbol is ``<prefix>_<role>_<index>``.
+        element: C type of an element: ``int8_t``, ``int32_t``, or ``channel`` for rows of
+            bias, multiplier and shift.
+        data: [n] numbers, or [n, 3] for ``channel``.
+        note: What stands in the comment above it.
+    """
+
+    role: str
+    element: str
+    data: Array
+    note: str
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in read-only memory."""
+        return int(self.data.size) * (1 if self.element == "int8_t" else 4)
+
+    @property
+    def content(self) -> tuple[str, tuple[int, ...], bytes]:
+        """A key that is equal for tables of equal content."""
+        return self.element, self.data.shape, self.data.astype("<i4").tobytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A node in C. The call is ``kernel(operands, tables, arguments, scratch, result)``.
+
+    Attributes:
+        kernel: The function; None where the result has the operand's bytes, so that nothing
+            happens, or one copy if the plan put it elsewhere.
+        operands: Values whose codes the function reads.
+        tables: Constant data.
+        arguments: Scalar arguments, int32.
+        scratch_bytes: Bytes of the arena that the function uses while it runs.
+        macs: Multiplications of weights and codes, padding included.
+    """
+
+    kernel: Kernel | None
+    operands: tuple[Value, ...]
+    tables: tuple[Table, ...] = ()
+    arguments: tuple[int, ...] = ()
+    scratch_bytes: int = 0
+    macs: int = 0

@@ -1,0 +1,113 @@
+"""Elementwise arithmetic in C."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from rlx.ops.q import QAdd, QClamp, QMul, QSub
+from rlx_cortexm.layer import Kernel, Layer, Table
+from rlx_cortexm.lower.rules import RULES, unsupported
+from rlx_cortexm.nest import broadcast_strides, nest, row_major
+from rlx_cortexm.scaling import INT32_BOUND, output_constants, scaling
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from rlx.ir import Node
+    from rlx.numerics.fixed_point import Int64, Rescale
+
+TABLE_ELEMENTS = 512
+"""Sums of at least so many elements read both scaled operands from tables (1 KB each)."""
+
+_CODES = np.arange(-128, 128).astype(np.int8)
+
+
+@RULES.rule(QClamp)
+def lower_clamp(node: Node) -> Layer:
+    """Clamp each code: ``clamp_s8.c.j2``."""
+    op = cast("QClamp", node.op)
+    constants = {"length": node.types[0].size, "low": op.low, "high": op.high}
+    return Layer(Kernel.of("clamp", "clamp_s8", constants), operands=node.operands)
+
+
+@RULES.rule(QAdd, QSub)
+def lower_add(node: Node) -> Layer:
+    """Add or subtract: ``add_s8.c.j2``, or ``add_table_s8.c.j2`` where tables pay."""
+    op = cast("QAdd", node.op)
+    scaled = op.scaled_operands((_CODES, _CODES))
+    bound = sum(int(np.abs(values).max()) for values in scaled)
+    if bound >= INT32_BOUND:
+        raise unsupported(node, f"scaled operands add up to {bound}, beyond int32")
+    constants = {
+        "sign": "-" if isinstance(op, QSub) else "+",
+        **_result(op.rescale, bound, op),
+        **_loops(node),
+    }
+    if node.types[0].size >= TABLE_ELEMENTS:
+        return _table_add(node, constants, scaled)
+    return _computed_add(node, constants)
+
+
+def _table_add(node: Node, constants: dict[str, Hashable], scaled: tuple[Int64, Int64]) -> Layer:
+    """Read each scaled operand from a table of all codes."""
+    support = (str(constants["requantize"]),)
+    tables = tuple(
+        Table(f"{name}_scaled", "int32_t", values, f"operand {name} scaled, codes -128 .. 127")
+        for name, values in zip("xy", scaled, strict=True)
+    )
+    kernel = Kernel.of(_kind(node), "add_table_s8", constants, support)
+    return Layer(kernel, operands=node.operands, tables=tables)
+
+
+def _computed_add(node: Node, constants: dict[str, Hashable]) -> Layer:
+    """Scale both operands of each element."""
+    op = cast("QAdd", node.op)
+    scales = []
+    for rescale in (op.x_rescale, op.y_rescale):
+        chosen = scaling(rescale, 255 << op.left_shift)
+        function = chosen.function.replace("requantize", "scale")
+        scales.append((function, chosen.multiplier[0], chosen.shift[0]))
+    own = {
+        "left_shift": op.left_shift,
+        "zero_points": (op.x_zero_point, op.y_zero_point),
+        "scales": tuple(scales),
+    }
+    support = (str(constants["requantize"]), *(function for function, _, _ in scales))
+    return Layer(
+        Kernel.of(_kind(node), "add_s8", {**constants, **own}, support), operands=node.operands
+    )
+
+
+def _kind(node: Node) -> str:
+    return "sub" if isinstance(node.op, QSub) else "add"
+
+
+@RULES.rule(QMul)
+def lower_mul(node: Node) -> Layer:
+    """Multiply: ``mul_s8.c.j2``."""
+    op = cast("QMul", node.op)
+    result = _result(op.rescale, 255 * 255, op)
+    zero_points = (op.x_zero_point, op.y_zero_point)
+    constants = {"zero_points": zero_points, **result, **_loops(node)}
+    kernel = Kernel.of("mul", "mul_s8", constants, (str(result["requantize"]),))
+    return Layer(kernel, operands=node.operands)
+
+
+def _result(rescale: Rescale, bound: int, op: QAdd | QMul) -> dict[str, Hashable]:
+    """Return what the templates need to turn numbers up to ``bound`` into codes."""
+    chosen = scaling(rescale, bound)
+    return {
+        "requantize": chosen.function,
+        "multiplier": chosen.multiplier[0],
+        "shift": chosen.shift[0],
+        **output_constants(op.low, op.high, op.zero_point),
+    }
+
+
+def _loops(node: Node) -> dict[str, Hashable]:
+    """Return the loops over the result, with strides of both operands and of the result."""
+    shape = node.types[0].static_shape
+    operands = (broadcast_strides(o.type.static_shape, shape) for o in node.operands)
+    return {"loops": nest(shape, *operands, row_major(shape))}

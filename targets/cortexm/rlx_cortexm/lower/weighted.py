@@ -1,0 +1,100 @@
+"""What layers with weights share: tables and constants of their results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx_cortexm.layer import Table
+from rlx_cortexm.lower.rules import constant_operand, unsupported
+from rlx_cortexm.scaling import (
+    INT32_BOUND,
+    Scaling,
+    accumulator_bound,
+    folded_bias,
+    output_constants,
+    scaling,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from rlx.ir import Array, Node
+    from rlx.numerics.fixed_point import Int64
+    from rlx.ops.q import QConv2d, QDense
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighted:
+    """Weights, bias and scaling of a convolution or dense layer.
+
+    Attributes:
+        weights: int8 codes (narrower types widened), output channels first.
+        bias: One for each output channel, the operand's zero point folded in unless ``centred``.
+        scaling: How accumulators become codes.
+        output: Bounds and zero point of the result, as templates take them.
+    """
+
+    weights: Array
+    bias: Int64
+    scaling: Scaling
+    output: dict[str, Hashable]
+
+    @staticmethod
+    def of(node: Node, op: QConv2d | QDense, *, centred: bool = False) -> Weighted:
+        """Read the constants of ``node``.
+
+        Args:
+            node: A node of ``op`` with operands input, weights, bias.
+            op: Its op.
+            centred: The kernel takes the zero point off every code itself.
+
+        Raises:
+            UnsupportedOpError: They are no constants, or a sum could leave int32.
+        """
+        weights = constant_operand(node, 1, "weights").astype(np.int8)
+        bias = constant_operand(node, 2, "bias")
+        folded = folded_bias(weights, bias, 0 if centred else op.x_zero_point)
+        bound = accumulator_bound(weights, folded, 255 if centred else 128)
+        if bound >= INT32_BOUND:
+            raise unsupported(node, f"a sum may reach {bound}, beyond the int32 accumulator")
+        output = output_constants(op.low, op.high, op.zero_point)
+        return Weighted(weights, folded, scaling(op.rescale, bound), output)
+
+    @property
+    def constants(self) -> dict[str, Hashable]:
+        """What the templates see of the scaling and the result."""
+        return {
+            "requantize": self.scaling.function,
+            "per_channel": self.scaling.per_channel,
+            **self.output,
+        }
+
+    @property
+    def support(self) -> tuple[str, ...]:
+        """The shared C functions for scaling."""
+        return (self.scaling.function, *(("channel",) if self.scaling.per_channel else ()))
+
+    @property
+    def arguments(self) -> tuple[int, ...]:
+        """Multiplier and shift, where one pair serves all channels."""
+        if self.scaling.per_channel:
+            return ()
+        return (self.scaling.multiplier[0], self.scaling.shift[0])
+
+    def tables(self, packed: Array, note: str) -> tuple[Table, ...]:
+        """Return the tables: ``packed`` weights, then channels or biases."""
+        return (Table("weights", "int8_t", packed, note), self._channels())
+
+    def _channels(self) -> Table:
+        if not self.scaling.per_channel:
+            return Table("bias", "int32_t", self.bias, "bias of each output channel")
+        columns = (self.bias, np.array(self.scaling.multiplier), np.array(self.scaling.shift))
+        return Table(
+            "channels",
+            "channel",
+            np.stack(columns, axis=1),
+            "bias, multiplier and shift of each output channel",
+        )

@@ -1,0 +1,61 @@
+"""Loop nests over strided arrays, with as few loops as the strides allow."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One loop: how often, and how far each array moves at each step (in elements)."""
+
+    extent: int
+    strides: tuple[int, ...]
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides of a dense row-major array, in elements."""
+    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def broadcast_strides(shape: Sequence[int], to: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides with which an array of ``shape`` is read as one of shape ``to``."""
+    own = tuple(0 if n == 1 else s for n, s in zip(shape, row_major(shape), strict=True))
+    return (0,) * (len(to) - len(shape)) + own
+
+
+def nest(shape: Sequence[int], *strides: Sequence[int]) -> tuple[Loop, ...]:
+    """Return the loops over ``shape``, outermost first, for arrays with the given strides.
+
+    Loops of one step are dropped, and two loops are merged where every array moves evenly through
+    both. An empty result stands for a single element.
+    """
+    loops: list[Loop] = []
+    for extent, steps in zip(shape, zip(*strides, strict=True), strict=True):
+        if extent == 1:
+            continue
+        if loops and _even(loops[-1], extent, steps):
+            loops[-1] = Loop(loops[-1].extent * extent, steps)
+        else:
+            loops.append(Loop(extent, steps))
+    return tuple(loops)
+
+
+def _even(outer: Loop, extent: int, steps: tuple[int, ...]) -> bool:
+    return all(o == s * extent for o, s in zip(outer.strides, steps, strict=True))
+
+
+def split_run(loops: tuple[Loop, ...]) -> tuple[tuple[Loop, ...], int]:
+    """Split off the innermost loop if all arrays run through it element by element.
+
+    Returns:
+        The other loops, and the number of elements of the run (1 if there is none).
+    """
+    if loops and set(loops[-1].strides) == {1}:
+        return loops[:-1], loops[-1].extent
+    return loops, 1

@@ -1,0 +1,136 @@
+"""Inputs and outputs of the entry point, and where values lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rlx.errors import EmitError
+from rlx.ir import DType, Region
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Graph, MemoryPlan, Placement, TensorType, Value
+
+_TYPES = {DType.I8: "int8_t", DType.I32: "int32_t"}
+
+
+@dataclass(frozen=True, slots=True)
+class PortQuant:
+    """Scale (as a C constant) and zero point of a port."""
+
+    scale: str
+    zero_point: int
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """One pointer of the entry point.
+
+    Attributes:
+        parameter: Its name in C.
+        macro: Its part of macro names.
+        type: C type of an element.
+        shape: Dimensions.
+        bytes: Size.
+        quant: What codes stand for, if there is one scale.
+        text: Type in the notation of the IR, for comments.
+    """
+
+    parameter: str
+    macro: str
+    type: str
+    shape: tuple[int, ...]
+    bytes: int
+    quant: PortQuant | None
+    text: str
+
+
+def ports(kind: str, values: Sequence[Value]) -> tuple[Port, ...]:
+    """Return the ports of the graph's inputs or outputs; numbered if there are several.
+
+    Raises:
+        EmitError: One has an element type that C code of this target cannot take.
+    """
+    numbers = [""] if len(values) == 1 else [str(i) for i in range(len(values))]
+    return tuple(
+        _port(kind, number, value.type) for number, value in zip(numbers, values, strict=True)
+    )
+
+
+def _port(kind: str, number: str, type_: TensorType) -> Port:
+    if type_.dtype not in _TYPES:
+        raise EmitError(
+            f"{kind} {number or 0} is {type_}, but inputs and outputs must be i8 or i32",
+            hint="quantize the model's inputs and outputs too",
+        )
+    quant = None
+    if type_.quant is not None and type_.quant.axis is None:
+        quant = PortQuant(_float_text(type_.quant.scale[0]), type_.quant.zero_point[0])
+    shape = type_.static_shape
+    return Port(
+        parameter=f"{kind}{number}",
+        macro=f"{kind.upper()}{number}",
+        type=_TYPES[type_.dtype],
+        shape=shape,
+        bytes=type_.nbytes,
+        quant=quant,
+        text=str(type_),
+    )
+
+
+def _float_text(value: float) -> str:
+    """Return a C constant of type float; enough digits for the same double."""
+    text = repr(float(value))
+    return f"{text if any(c in text for c in '.en') else text + '.0'}f"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value lies: a parameter of the entry point, or the arena (base ``memory``)."""
+
+    base: str
+    offset: int
+
+    @property
+    def expression(self) -> str:
+        """The address in C, a pointer to bytes for the arena, else of the parameter's type."""
+        return f"{self.base} + {self.offset}" if self.offset else self.base
+
+
+class Places:
+    """The places of all values of a planned graph that are no constants."""
+
+    def __init__(self, graph: Graph, plan: MemoryPlan, inputs: Sequence[Port],
+                 outputs: Sequence[Port]) -> None:  # fmt: skip
+        self._by_value = {p.value: p for p in plan.placements}
+        self._inputs = dict(zip(graph.inputs, (p.parameter for p in inputs), strict=True))
+        self._outputs: dict[Value, str] = {}
+        for value, port in zip(graph.outputs, outputs, strict=True):
+            self._outputs.setdefault(value, port.parameter)
+
+    def of(self, value: Value) -> Place:
+        """Return the place of ``value``."""
+        placement = self._by_value[value]
+        if placement.region is Region.ARENA:
+            return Place("memory", placement.offset)
+        if placement.region is Region.INPUT:
+            return Place(self._inputs[_root(placement)], 0)
+        return Place(self._output_of(placement), 0)
+
+    def _output_of(self, placement: Placement) -> str:
+        """Return the output whose bytes a value shares: its own, or that of a value beside it."""
+        if placement.value in self._outputs:
+            return self._outputs[placement.value]
+        root = _root(placement)
+        return next(
+            parameter
+            for value, parameter in self._outputs.items()
+            if value in self._by_value and _root(self._by_value[value]) == root
+        )
+
+
+def _root(placement: Placement) -> Value:
+    """Return the value that wrote a buffer first."""
+    return placement.value if placement.alias_of is None else placement.alias_of

@@ -1,0 +1,79 @@
+"""Jinja2 environment of the C templates, and its filters."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import jinja2
+
+from rlx.paths import template_root
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Array
+    from rlx_cortexm.nest import Loop
+
+COLUMNS = 100
+
+
+def index(loops: Sequence[Loop], array: int, start: int = 0, inner: Sequence[Loop] = ()) -> str:
+    """Return the C expression of an element's offset inside nested loops over i0, i1, ...
+
+    Args:
+        loops: The loops, outermost first.
+        array: Which of the loops' arrays.
+        start: Offset of the first element.
+        inner: More loops inside, whose array has the same number.
+    """
+    terms = [str(start)] if start else []
+    for depth, loop in enumerate((*loops, *inner)):
+        stride = loop.strides[array]
+        if stride:
+            terms.append(f"i{depth}" if stride == 1 else f"i{depth} * {stride}")
+    return " + ".join(terms) or "0"
+
+
+def at(base: str, loops: Sequence[Loop], array: int, start: int = 0) -> str:
+    """Return the C expression of the pointer ``base`` moved to an element inside nested loops."""
+    offset = index(loops, array, start)
+    return base if offset == "0" else f"{base} + {offset}"
+
+
+def steps(loops: Sequence[Loop]) -> str:
+    """Return for a comment how often nested loops run."""
+    return " by ".join(str(loop.extent) for loop in loops) + " codes" if loops else "1 code"
+
+
+def c_array(data: Array) -> str:
+    """Return the elements of a C initializer, wrapped; rows of a matrix in braces of their own."""
+    if data.ndim == 1:
+        text = ", ".join(str(int(v)) for v in data)
+    else:
+        text = ", ".join("{" + ", ".join(str(int(v)) for v in row) + "}" for row in data)
+    return textwrap.fill(
+        text,
+        COLUMNS,
+        initial_indent="  ",
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template_root() / "cortexm"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters |= {"at": at, "c_array": c_array, "index": index, "steps": steps}
+    return environment
+
+
+ENV = _environment()
+"""Templates of this target by their name below ``templates/cortexm``."""

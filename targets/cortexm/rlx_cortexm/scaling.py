@@ -1,0 +1,82 @@
+"""Requantization at compile time: zero points folded into biases, bounds, the function to call.
+
+The exact function for any number costs some ten instructions; the usual case, proven here from the
+actual weights, costs half of that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rlx.numerics.fixed_point import Rounding
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from rlx.ir import Array
+    from rlx.numerics.fixed_point import Int64, Rescale
+
+INT32_BOUND: Final = 1 << 31
+NARROW_BOUND: Final = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """How accumulators become codes.
+
+    Attributes:
+        function: ``requantize_narrow``, ``requantize_wide`` or ``requantize_single`` (see
+            ``support.c.j2``).
+        multiplier: Q0.31 multipliers, one or one for each channel.
+        shift: As many shifts, as ``function`` counts them.
+    """
+
+    function: str
+    multiplier: tuple[int, ...]
+    shift: tuple[int, ...]
+
+    @property
+    def per_channel(self) -> bool:
+        """Whether each channel has factors of its own."""
+        return len(self.multiplier) > 1
+
+
+def scaling(rescale: Rescale, bound: int) -> Scaling:
+    """Return the cheapest exact way to scale numbers of magnitude up to ``bound``.
+
+    ``requantize_narrow`` doubles the accumulator and never shifts left, so that it needs
+    ``bound < 2^30`` and a right shift of at least 1; ``requantize_wide`` takes any int32 number.
+    """
+    if rescale.rounding is Rounding.SINGLE:
+        return Scaling(
+            "requantize_single", rescale.multiplier, tuple(31 - s for s in rescale.shift)
+        )
+    # A factor of zero gives zero whatever the shift.
+    shift = tuple(s if m else -1 for m, s in zip(rescale.multiplier, rescale.shift, strict=True))
+    if bound < NARROW_BOUND and max(shift) <= -1:
+        return Scaling("requantize_narrow", rescale.multiplier, tuple(-s for s in shift))
+    return Scaling("requantize_wide", rescale.multiplier, shift)
+
+
+def output_constants(low: int, high: int, zero_point: int) -> dict[str, Hashable]:
+    """Return the result's bounds relative to its zero point, as the C functions take them.
+
+    Clamping before the zero point is added cannot overflow, and costs the same.
+    """
+    return {"low": low - zero_point, "high": high - zero_point, "zero_point": zero_point}
+
+
+def folded_bias(weights: Array, bias: Array, x_zero_point: int) -> Int64:
+    """Return ``bias - x_zero_point * sum(weights)`` by output channel (axis 0 of ``weights``)."""
+    sums = weights.astype(np.int64).reshape(len(weights), -1).sum(axis=1)
+    folded: Int64 = bias.astype(np.int64) - x_zero_point * sums
+    return folded
+
+
+def accumulator_bound(weights: Array, bias: Int64, magnitude: int = 128) -> int:
+    """Return a bound on every partial sum ``bias + sum(x * w)`` with ``|x| <= magnitude``."""
+    sums = np.abs(weights.astype(np.int64)).reshape(len(weights), -1).sum(axis=1)
+    return int((np.abs(bias) + magnitude * sums).max(initial=0))
