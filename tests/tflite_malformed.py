@@ -371,3 +371,11 @@ def hybrid() -> bytes:
     y = model.tensor((1, 2), "float32", name="y")
     model.operator("FULLY_CONNECTED", [x, w], [y])
     return model.build([x], [y])
+
+
+def two_outputs() -> bytes:
+    """Return an operator that writes one tensor too many."""
+    model = TfliteBuilder()
+    x, y, z = (model.tensor((1, 3), name=n, **CODES) for n in "xyz")
+    model.operator("RELU", [x], [y, z])
+    return model.build([x], [y, z])

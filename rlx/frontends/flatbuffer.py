@@ -115,10 +115,6 @@ class Record:
         """Return a whole number."""
         return int(self.values[name])
 
-    def number(self, name: str) -> float:
-        """Return a real number."""
-        return float(self.values[name])
-
     def flag(self, name: str) -> bool:
         """Return a boolean, or whether a field is present."""
         return bool(self.values[name])

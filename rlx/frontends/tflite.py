@@ -187,7 +187,8 @@ def _explain(model: Model, operator: Operator, error: UnsupportedError) -> Itera
 def _output(scope: Scope, place: int) -> Value:
     tensor = scope.model.tensors[scope.model.outputs[place]]
     if tensor.data is not None or tensor.index in scope.known:
-        raise MalformedError(f"graph output {place} is {tensor.label}, which is a constant")
+        kind = "a constant" if tensor.data is not None else "known without a run"
+        raise MalformedError(f"graph output {place} is {tensor.label}, which is {kind}")
     return scope.values[tensor.index]
 
 

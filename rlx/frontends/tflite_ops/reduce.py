@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.refusal import MalformedError
 from rlx.frontends.tflite_ops.call import importer, require_type
 from rlx.frontends.tflite_ops.parts import rescale_of
 from rlx.frontends.tflite_schema import TensorType
@@ -22,8 +22,6 @@ def import_mean(call: Call) -> None:
     x, result = call.codes(0), call.result_codes
     shape = call.input(0).shape
     axes = tuple(sorted({call.axis(a, len(shape)) for a in call.integers(1)}))
-    if not axes:
-        raise UnsupportedError("averages over no axis")
     op = QMean(
         axes=axes,
         keep_dims=call.options["keep_dims"],

@@ -11,7 +11,7 @@ import pytest
 from tflite_builder import TfliteBuilder
 from tflite_malformed import CODES, sound_model
 
-from rlx.errors import FrontendError
+from rlx.errors import FrontendError, UnsupportedOpError
 from rlx.frontends import tflite
 from rlx.frontends.limits import Limits
 from rlx.ir import Constant, Input, QuantParams
@@ -70,6 +70,19 @@ def test_limit_of_operators_is_kept() -> None:
     with pytest.raises(FrontendError, match=f"^{message}$"):
         tflite.load(data, limits=Limits(nodes=2))
     assert len(list(tflite.load(data, limits=Limits(nodes=3)).graph.op_nodes)) == 3
+
+
+def test_no_more_than_forty_operators_are_listed() -> None:
+    model = TfliteBuilder()
+    tensors = [model.tensor((1, 3), **CODES) for _ in range(44)]
+    for x, y in itertools.pairwise(tensors):
+        model.operator("ABS", [x], [y])
+    with pytest.raises(UnsupportedOpError) as caught:
+        tflite.load(model.build(tensors[:1], tensors[-1:]), name="m.tflite")
+    first, *listed = str(caught.value).splitlines()
+    assert first == "m.tflite: 43 of 43 operators cannot be imported"
+    assert len(listed) == 2 * 40 + 2
+    assert listed[-2] == "  and 3 more"
 
 
 def named(name: str) -> bytes:

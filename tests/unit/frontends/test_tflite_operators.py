@@ -35,6 +35,7 @@ from tflite_malformed import (
     shaped,
     split,
     two,
+    two_outputs,
     without_inputs,
     without_shape,
 )
@@ -97,6 +98,17 @@ CASES: dict[str, tuple[Callable[[], bytes], str]] = {
     "output shape": (
         lambda: shaped((CONV, [1, 4, 4, 4])),
         ("operator 0 CONV_2D: computes i8[1, 4, 4, 3], but tensor 3 'conv' is int8[1, 4, 4, 4]"),
+    ),
+    "two outputs": (lambda: two_outputs(), "operator 0 RELU: has 2 outputs, want 1"),
+    "pool of rank 2": (
+        lambda: one(
+            "MAX_POOL_2D", (4, 4), (2, 2), strideH=1, strideW=1, filterHeight=1, filterWidth=1
+        ),
+        "operator 0 MAX_POOL_2D: tensor 0 'x' is int8[4, 4], want 4 dimensions",
+    ),
+    "options of an unknown kind": (
+        lambda: set_operator(CONV_OP, builtinOptionsType=3),
+        "operator 0: is CONV_2D but carries options of type 3, want Conv2DOptions",
     ),
     "too few inputs": (
         lambda: reconnected(CONV_OP, X),

@@ -102,6 +102,18 @@ CASES: dict[str, tuple[Callable[[], bytes], str]] = {
             "inference_input_type and inference_output_type int8)"
         ),
     ),
+    "int32 operator": (
+        lambda: one("RELU", (1, 3), (1, 3), x={"dtype": "int32"}, y={"dtype": "int32"}),
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 RELU 'y' (int32[1, 3] -> int32[1, 3])\n"
+            "    why  tensor 1 'y' is int32[1, 3], want int8"
+        ),
+    ),
+    "complex input": (
+        lambda: one("RELU", (1, 3), (1, 3), x={"dtype": "complex64"}),
+        "graph input 0: tensor 0 'x' is complex64[1, 3], want int8",
+    ),
     "hybrid model": (
         lambda: hybrid(),
         (

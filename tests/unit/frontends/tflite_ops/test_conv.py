@@ -9,6 +9,9 @@ import pytest
 from tflite_builder import TfliteBuilder
 from tflite_compare import compare, random_codes, random_scale, random_zero_point
 
+from rlx.frontends import tflite
+from rlx.numerics.fixed_point import Rescale
+
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 
 
@@ -164,12 +167,17 @@ def test_fully_connected_equals_tflm(seed: int, layout: str) -> None:
 
 
 def test_fully_connected_multiplies_scales_in_float32() -> None:
-    # With these scales the products in float32 and in double precision give other multipliers.
     model = TfliteBuilder()
-    x_scale, w_scale, y_scale = 0.4366992, 0.0052297944, 0.10000001
+    x_scale, w_scale, y_scale = np.float32([0.4366992, 0.0052297944, 0.10000001])
+    # With these scales the products in float32 and in double precision give other multipliers.
+    in_float32, in_double = float(x_scale * w_scale), float(x_scale) * float(w_scale)
+    assert Rescale.of(in_float32 / float(y_scale)) != Rescale.of(in_double / float(y_scale))
     x = model.tensor((1, 300), scale=x_scale, zero_point=-128)
     random = np.random.default_rng(0)
     weights = model.constant(random_codes(random, (64, 300)), scale=w_scale)
     y = model.tensor((1, 64), scale=y_scale, zero_point=3)
     model.operator("FULLY_CONNECTED", [x, weights], [y])
-    compare(model.build([x], [y]), runs=20)
+    data = model.build([x], [y])
+    compare(data, runs=20)
+    (node,) = tflite.load(data).graph.op_nodes
+    assert node.op.rescale == Rescale.of(in_float32 / float(y_scale))

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from tflite_builder import TfliteBuilder
 from tflite_compare import compare, random_codes
+from tflite_malformed import RESHAPE_OP, set_operator
 
-from rlx.errors import FrontendError
+from rlx.errors import FrontendError, UnsupportedOpError
 from rlx.frontends import tflite
 from rlx.ops.q import QReshape
 
@@ -81,6 +82,62 @@ def test_shapes_computed_at_run_time_equal_tflm() -> None:
 def test_contradictions_of_computed_shapes_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(FrontendError, match=f"^model.tflite: {re.escape(message)}$"):
         tflite.load(data)
+
+
+def _known(code: str, *inputs: int | list[int], out: tuple[int, ...], **options: Any) -> bytes:
+    """Return a model with one operator on whole numbers; the input -1 is int8's own shape."""
+    model = TfliteBuilder()
+    x = model.tensor((2, 3, 4), **CODES)
+    shape, y = model.tensor((3,), "int32"), model.tensor(out, "int32")
+    given = [shape if i == -1 else model.constant(np.array(i, np.int32)) for i in inputs]
+    model.operator("SHAPE", [x], [shape])
+    model.operator(code, given, [y], **options)
+    return model.build([x], [y])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            _known("PACK", -1, -1, out=(2, 3), valuesCount=2),
+            "packs something other than single numbers",
+        ),
+        (_known("CONCATENATION", 1, -1, out=(4,)), "joins something other than lists of numbers"),
+        (
+            _known("STRIDED_SLICE", 5, [0], [1], [1], out=(1,)),
+            "takes a part of something other than a list of numbers",
+        ),
+        (
+            _known("STRIDED_SLICE", -1, [2], [0], [-1], out=(2,)),
+            "has the stride -1, want none below 1",
+        ),
+    ],
+)
+def test_other_whole_numbers_are_not_supported(data: bytes, message: str) -> None:
+    with pytest.raises(UnsupportedOpError, match=f"\n    why  {re.escape(message)}$"):
+        tflite.load(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            _known("STRIDED_SLICE", -1, [0, 0], [1], [1], out=(1,)),
+            "operator 1 STRIDED_SLICE: has more than one bound for a list of numbers",
+        ),
+        (
+            _known("PACK", 1, 2, out=(2,), valuesCount=2),
+            "graph output 0 is tensor 2 'tensor_2', which is known without a run",
+        ),
+    ],
+)
+def test_whole_numbers_are_checked(data: bytes, message: str) -> None:
+    with pytest.raises(FrontendError, match=f"^model.tflite: {re.escape(message)}$"):
+        tflite.load(data)
+
+
+def test_reshape_without_options_equals_tflm() -> None:
+    compare(set_operator(RESHAPE_OP, builtinOptions=None, builtinOptionsType=0))
 
 
 @pytest.mark.parametrize(("axes", "out"), [([], (3, 4)), ([0], (3, 1, 4)), ([-2], (1, 3, 4))])
