@@ -25,6 +25,7 @@ class StreamPort:
         shape: Shape of the tensor.
         bits: Bits of one element, two's complement: 8, 16 or 32.
         lanes: Elements of one beat; element 0 lies in the lowest bits.
+        quant: Scale and zero point of the codes, if known.
     """
 
     name: str
@@ -33,6 +34,7 @@ class StreamPort:
     shape: tuple[int, ...]
     bits: int
     lanes: int
+    quant: tuple[float, int] | None = None
 
     def __post_init__(self) -> None:
         if self.elements % self.lanes:
@@ -64,6 +66,15 @@ class StreamPort:
         """Bytes of one frame."""
         return self.beat_bytes * self.beats
 
+    @property
+    def meaning(self) -> str:
+        """The real number that a code stands for, as a formula."""
+        if self.quant is None:
+            return "not known"
+        scale, zero_point = self.quant
+        sign = "+" if zero_point < 0 else "-"
+        return f"{scale!r} * (code {sign} {abs(zero_point)})"
+
     def to_json(self) -> dict[str, object]:
         """Return the port as it stands in ``report.json``."""
         return {
@@ -74,6 +85,11 @@ class StreamPort:
             "lanes": self.lanes,
             "beats": self.beats,
             "tdata_bits": self.width,
+            **(
+                {}
+                if self.quant is None
+                else dict(zip(("scale", "zero_point"), self.quant, strict=True))
+            ),
         }
 
 

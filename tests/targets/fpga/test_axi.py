@@ -18,7 +18,7 @@ def interface():
     return Interface(
         "net",
         (port("s0_axis", "i0", "in"), port("s1_axis", "i1", "in")),
-        (port("m_axis", "o", "out", shape=(1, 4, 3, 12)),),
+        (port("m_axis", "o", "out", shape=(1, 4, 3, 12), quant=(0.25, -3)),),
     )
 
 
@@ -34,6 +34,7 @@ def test_port_counts_beats_and_bytes():
     one = port("s_axis", "i", "in", bits=32, lanes=2)
     assert (one.elements, one.beats, one.width) == (72, 36, 64)
     assert (one.beat_bytes, one.frame_bytes) == (8, 288)
+    assert port("s_axis", "i", "in", quant=(0.5, 3)).to_json()["zero_point"] == 3
     assert one.to_json() == {
         "name": "s_axis", "direction": "in", "shape": [1, 4, 3, 6], "dtype": "int32",
         "lanes": 2, "beats": 36, "tdata_bits": 64,
