@@ -1,0 +1,1 @@
+"""Runs what a target emitted and gives arrays and counts back."""

@@ -124,7 +124,7 @@ class FirmwareBuild:
         cpu: Name in :data:`CPUS`.
         compiler: Name in :data:`COMPILERS`.
         optimization: Option of the compiler.
-        offset: Bytes by which inputs and outputs are moved from an aligned address.
+        offset: Elements by which inputs and outputs are moved from an aligned address.
     """
 
     cpu: str = "cortex-m4"

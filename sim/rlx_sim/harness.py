@@ -29,8 +29,10 @@ _FRAME: Final = re.compile(
     r"^rlx frame (\d+) status (\d+) different (\d+) overrun (\d+) instructions (\d+) stack (\d+)$",
     re.MULTILINE,
 )
+_ARENA: Final = re.compile(r"^rlx arena (\d+)$", re.MULTILINE)
 _DONE: Final = re.compile(r"^rlx done (\d+) of (\d+) frames equal$", re.MULTILINE)
 _ERROR: Final = re.compile(r"^rlx (error: .*|fault)$", re.MULTILINE)
+_SANITIZER: Final = re.compile(r"(?:runtime error|ERROR: AddressSanitizer): ([^\n]*)")
 
 STATUS_DIFFERENT: Final = 1
 """Exit status of the test program when a frame differs, which is a result and not an error."""
@@ -83,6 +85,12 @@ def result(done: Completed, work: Path, vectors: Golden, *, name: str) -> Simula
     )
 
 
+def arena_bytes(log: str) -> int | None:
+    """Return the size of the model's arena, which the test program tells in ``log``."""
+    told = _ARENA.search(log)
+    return int(told[1]) if told else None
+
+
 def _stopped(done: Completed, log: str, name: str) -> SimulationError:
     """Return the error for a test program that did not come to its end."""
     told = _ERROR.search(log)
@@ -91,6 +99,9 @@ def _stopped(done: Completed, log: str, name: str) -> SimulationError:
             f"the test program stopped: {told[1].removeprefix('error: ')}" + last_lines(log),
             where=name,
         )
+    seen = _SANITIZER.search(log)
+    if seen is not None:
+        return SimulationError(f"a sanitizer saw {seen[1]}" + last_lines(log), where=name)
     if done.returncode == 0:
         return SimulationError("the test program printed no result" + last_lines(log), where=name)
     return failure(done)

@@ -49,7 +49,7 @@ class HostC:
         compiler: ``cc`` (whatever there is), ``gcc``, ``clang`` or ``zig``.
         optimization: Option of the compiler.
         sanitize: Stop at every error that AddressSanitizer or UndefinedBehaviorSanitizer sees.
-        offset: Bytes by which inputs and outputs are moved from an aligned address.
+        offset: Elements by which inputs and outputs are moved from an aligned address.
     """
 
     compiler: str = "cc"

@@ -113,7 +113,8 @@ def _version_of(path: str) -> str | None:
         done = run([path, "--version"], timeout_s=_VERSION_TIMEOUT_S)
     except RlxError:
         return None
-    found = _VERSION.search(done.stdout + done.stderr)
+    # Distributions put a version of their own in parentheses, before or after the program's.
+    found = _VERSION.search(re.sub(r"\(.*?\)", "", done.stdout + done.stderr))
     return found[0] if found else None
 
 

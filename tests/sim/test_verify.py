@@ -1,0 +1,145 @@
+"""Verification of emitted C: figures, choice of tools, refusals."""
+
+import json
+
+import numpy as np
+import pytest
+from tiny_model import golden, tiny_files, write_tiny
+
+from rlx.errors import OutputError, ToolMissingError, UsageError
+from rlx.golden import Golden
+from rlx.outputs import Producer, write_folder
+from rlx_sim import toolchain, verify
+from rlx_sim.verify import CORTEXM, FPGA, Verification
+
+HOST = ["host"]
+
+
+def hide(monkeypatch, *names):
+    """Let some tools be missing."""
+    real = toolchain._search
+    monkeypatch.setattr(toolchain, "_search", lambda name: None if name in names else real(name))
+
+
+@pytest.mark.qemu
+def test_all_simulators_and_figures(tmp_path):
+    folder = write_tiny(tmp_path / "tiny", two_outputs=True)
+    told = []
+    tools = ["host", "sanitize", "qemu", "unicorn:gcc", "unicorn"]
+    done = CORTEXM.verify(folder, tools=tools, progress=told.append)
+    assert told == [f"{name.split(':')[0]}: 5 inputs" for name in tools]
+    assert done.passed
+    result = done.as_json()
+    assert json.loads(json.dumps(result)) == result
+    assert (result["target"], result["inputs"], result["equal"]) == ("cortexm", 5, 5)
+    assert result["mismatches"] == []
+    assert set(result["tools"]) == {"cc", "arm-none-eabi-gcc", "qemu-system-arm", "unicorn", "zig"}
+    runs = {run["simulator"] + str(index): run for index, run in enumerate(result["runs"])}
+    assert list(runs) == ["host0", "sanitize1", "qemu2", "unicorn3", "unicorn4"]
+    assert all(run["equal"] == 5 for run in runs.values())
+    for figure in ("instructions", "text_bytes", "const_bytes", "ram_bytes", "stack_bytes"):
+        assert result[figure] == runs["qemu2"][figure] == runs["unicorn3"][figure] > 0
+    assert result["ram_bytes"] == result["arena_bytes"] == 8
+    assert result["const_bytes"] == 16
+    assert runs["unicorn4"]["stack_bound_bytes"] is None
+
+
+@pytest.mark.qemu
+def test_default_is_host_and_qemu(tmp_path):
+    result = CORTEXM.verify(write_tiny(tmp_path / "tiny"), inputs_limit=2).as_json()
+    assert (result["inputs"], result["equal"], result["notes"]) == (2, 2, [])
+    assert [run["simulator"] for run in result["runs"]] == ["host", "qemu"]
+
+
+@pytest.mark.qemu
+def test_unicorn_and_zig_stand_in_and_it_is_told(tmp_path, monkeypatch):
+    hide(monkeypatch, "qemu-system-arm", "arm-none-eabi-gcc")
+    result = CORTEXM.verify(write_tiny(tmp_path / "tiny")).as_json()
+    assert [run["simulator"] for run in result["runs"]] == ["host", "unicorn"]
+    assert "zig" in result["tools"]
+    assert result["notes"] == [
+        "arm-none-eabi-gcc is not installed: firmware was built with zig",
+        "qemu-system-arm is not installed: firmware ran under unicorn",
+    ]
+
+
+@pytest.mark.qemu
+def test_processor_is_the_one_that_was_emitted_for(tmp_path):
+    producer = Producer(rlx_version="0", target="cortexm", options={"cpu": "cortex-m33"})
+    write_folder(tmp_path / "tiny", tiny_files(), producer=producer)
+    assert CORTEXM.verify(tmp_path / "tiny", tools=["qemu"]).figures["cpu"] == "cortex-m33"
+
+
+def test_mismatches_are_counted_by_input(tmp_path):
+    vectors = golden(6)
+    wrong = vectors.outputs[0].copy()
+    wrong[1] ^= 1
+    wrong[4, 2] ^= 1
+    write_tiny(tmp_path / "tiny", vectors=Golden(vectors.inputs, (wrong,)))
+    done = CORTEXM.verify(tmp_path / "tiny", tools=["host", "host"])
+    assert not done.passed
+    assert (done.inputs, done.equal) == (6, 4)
+    assert done.as_json()["mismatches"][:2] == [
+        {
+            "simulator": "host",
+            "frame": frame,
+            "output": 0,
+            "element": element,
+            "expected": int(wrong[frame, element]),
+            "actual": int(vectors.outputs[0][frame, element]),
+        }
+        for frame, element in ((1, 0), (4, 2))
+    ]
+    assert CORTEXM.verify(tmp_path / "tiny", tools=HOST, inputs_limit=1).passed
+
+
+def test_nothing_run_is_not_passed():
+    assert not Verification("cortexm", 0, 0, ()).passed
+
+
+@pytest.mark.parametrize("verifier", [CORTEXM, FPGA])
+def test_unknown_tool_is_refused(tmp_path, verifier):
+    producer = Producer(rlx_version="0", target=verifier.target)
+    write_folder(tmp_path / "tiny", tiny_files(), producer=producer)
+    with pytest.raises(UsageError, match=r"^no simulator is called 'qemy'\n  hint: use some of "):
+        verifier.verify(tmp_path / "tiny", tools=["qemy"])
+
+
+def test_unknown_compiler_is_refused(tmp_path):
+    with pytest.raises(UsageError, match=r"^no simulator is called 'qemu:tcc'\n"):
+        CORTEXM.verify(write_tiny(tmp_path / "tiny"), tools=["qemu:tcc"])
+
+
+def test_processor_without_a_board_is_refused(tmp_path):
+    producer = Producer(rlx_version="0", target="cortexm", options={"cpu": "cortex-a9"})
+    write_folder(tmp_path / "tiny", tiny_files(), producer=producer)
+    with pytest.raises(
+        UsageError, match=r"^no emulated board has a cortex-a9\n  hint: emit for one of cortex-m0, "
+    ):
+        CORTEXM.verify(tmp_path / "tiny", tools=HOST)
+
+
+def test_folder_of_another_target_is_refused(tmp_path):
+    folder = write_tiny(tmp_path / "tiny")
+    with pytest.raises(OutputError, match=rf"^{folder}: was emitted for cortexm, not for fpga$"):
+        FPGA.verify(folder)
+
+
+def test_changed_folder_is_refused(tmp_path):
+    folder = write_tiny(tmp_path / "tiny")
+    np.save(folder / "golden/output_0.npy", golden(5).outputs[0] ^ 1)
+    with pytest.raises(OutputError, match=r"golden/output_0.npy: the file differs from the manif"):
+        CORTEXM.verify(folder, tools=HOST)
+
+
+def test_tool_that_was_asked_for_must_be_there(tmp_path, monkeypatch):
+    hide(monkeypatch, "qemu-system-arm")
+    with pytest.raises(ToolMissingError):
+        CORTEXM.verify(write_tiny(tmp_path / "tiny"), tools=["qemu"])
+
+
+def test_verifiers_come_in_by_their_entry_points():
+    from importlib.metadata import entry_points
+
+    found = {entry.name: entry.load() for entry in entry_points(group="rlx.verifiers")}
+    assert found == {"cortexm": verify.CORTEXM, "fpga": verify.FPGA}

@@ -1,0 +1,51 @@
+"""The emitted test program can be built and run by hand, with make and nothing of rlx."""
+
+import pytest
+from support import require_program
+from tiny_model import write_tiny
+
+from rlx.paths import template_root
+from rlx.process import run
+from rlx_cortexm.firmware import COPIED, Port, firmware_files
+
+
+def test_files_of_the_test_program():
+    files = firmware_files(
+        "net", [Port("NET_INPUT_BYTES")], [Port("8", "int32_t")], arena_bytes="9"
+    )
+    assert set(files) == {f"test/{name}" for name in (*COPIED, "main.c")}
+    main = files["test/main.c"]
+    assert '#include "net.h"' in main
+    assert "golden/input_0.npy" in main
+    assert "(int32_t *)(void *)(output_0" in main
+    assert "{{" not in main
+    assert "{%" not in main
+    assert max(len(line) for line in main.splitlines()) <= 100
+
+
+def test_every_file_of_the_folder_is_emitted():
+    folder = template_root() / "cortexm" / "firmware"
+    found = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    assert found == {*COPIED, "main.c.j2"}
+
+
+def test_folder_runs_on_the_host_by_make(tmp_path):
+    make = require_program("make")
+    require_program("cc")
+    folder = write_tiny(tmp_path / "tiny")
+    done = run([make, "-C", "test", "host"], cwd=folder, timeout_s=60)
+    assert "rlx done 5 of 5 frames equal\n" in done.stdout
+    assert (folder / "build/output_0.bin").read_bytes() == (
+        (folder / "golden/output_0.npy").read_bytes()[-20:]
+    )
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m33"])
+def test_folder_runs_under_qemu_by_make(tmp_path, cpu):
+    make = require_program("make")
+    require_program("arm-none-eabi-gcc")
+    require_program("qemu-system-arm")
+    folder = write_tiny(tmp_path / "tiny", two_outputs=True)
+    done = run([make, "-C", "test", "qemu", f"CPU={cpu}"], cwd=folder, timeout_s=60)
+    assert "rlx done 5 of 5 frames equal\n" in done.stdout + done.stderr
