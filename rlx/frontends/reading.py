@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlx.errors import FrontendError, UsageError
-from rlx.frontends.limits import DEFAULT_LIMITS, Limits
+from rlx.frontends.limits import DEFAULT_LIMITS, MIB, Limits
 from rlx.frontends.text import printable, shorten
 
 if TYPE_CHECKING:
@@ -37,7 +37,12 @@ def read_start(path: Path, size: int) -> bytes:
     """
     try:
         with path.open("rb") as file:
-            return file.read(size)
+            # In pieces: one read of the limit's size would allocate all of it beforehand.
+            pieces = []
+            while size > 0 and (piece := file.read(min(size, MIB))):
+                pieces.append(piece)
+                size -= len(piece)
+            return b"".join(pieces)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"cannot be read: {reason}", where=shorten(printable(path.name))) from None

@@ -11,6 +11,7 @@ from rlx import frontends
 from rlx.errors import UnsupportedOpError
 from rlx.frontends.tflite_file import parse
 from rlx.ir.evaluate import evaluate, evaluate_all
+from rlx.ir.verify import verify
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,9 @@ FLOAT = {
 
 
 def load(folder: Path, name: str) -> Graph:
-    return frontends.load(folder / f"{name}.tflite").graph
+    module = frontends.load(folder / f"{name}.tflite")
+    verify(module)
+    return module.graph
 
 
 @pytest.mark.parametrize("name", INT8)
