@@ -21,12 +21,13 @@ def _operands(make: Maker) -> tuple[dict[str, int], tuple[Value, Value]]:
     x = make.input(shape, zero_point=make.zero_point())
     kind = make.pick("equal", "broadcast", "constant", "same")
     if kind == "same":
-        return points, (x, x)
-    if kind == "constant":
-        return points, (x, make.graph.constant(make.codes(shape[-1:]), name="constant"))
-    if kind == "broadcast":
-        shape = tuple(make.pick(n, 1) for n in shape)
-    y = make.input(shape, name="y", zero_point=make.zero_point())
+        y = x
+    elif kind == "constant":
+        y = make.graph.constant(make.codes(shape[-1:]), name="constant")
+    else:
+        if kind == "broadcast":
+            shape = tuple(make.pick(n, 1) for n in shape)
+        y = make.input(shape, name="y", zero_point=make.zero_point())
     operands = (x, y) if make.pick(True, False) else (y, x)
     names = ("x_zero_point", "y_zero_point")
     points = {n: make.zero_point_of(v) for n, v in zip(names, operands, strict=True)}

@@ -139,7 +139,6 @@ def _concat(make: Maker, values: list[Value]) -> Value:
         for v in reversed(values)
         if v.type.shape[:3] == last.type.shape[:3] and v.type.static_shape[3] <= _MOST_CHANNELS
     ]
-    # Inputs may say what their codes stand for, and joined codes must stand for the same.
     partner = make.pick(*partners) if partners else last
     return make.graph.apply(QConcat(axis=3), last, partner, name="concat")
 
@@ -162,7 +161,7 @@ def _elementwise(make: Maker, values: list[Value]) -> Value:
         QClamp(**make.clamp()),
         QTable(table=tuple(127 - abs(i) for i in range(-128, 128))),
         QRequantize(
-            x_zero_point=make.zero_point_of(x),
+            x_zero_point=make.zero_point_of(values[-1]),
             rescale=make.rescale(255),
             zero_point=make.zero_point(),
             **make.clamp(),
