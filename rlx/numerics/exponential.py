@@ -121,18 +121,20 @@ def softmax_codes(
     x: Array, multiplier: int, left_shift: int, diff_min: int
 ) -> npt.NDArray[np.int8]:
     """Return the softmax of int8 ``x`` over its last axis as int8, scale 1/256, zero point -128."""
+    return softmax_by_table(x, softmax_table(multiplier, left_shift, diff_min))
+
+
+def softmax_by_table(x: Array, table: Int64) -> npt.NDArray[np.int8]:
+    """Return the softmax of int8 ``x`` over its last axis; ``table`` is from ``softmax_table``."""
     wide = x.astype(np.int64)
-    difference = wide - wide.max(axis=-1, keepdims=True)
-    counted = difference >= diff_min
-    exponentials = softmax_table(multiplier, left_shift, diff_min)[difference + 255]
+    exponentials = table[wide - wide.max(axis=-1, keepdims=True) + 255]
     rescaled = rounding_divide_by_power_of_two(exponentials, _ACCUMULATION_INTEGER_BITS)
-    total = np.where(counted, rescaled, 0).sum(axis=-1, keepdims=True)
+    total = rescaled.sum(axis=-1, keepdims=True)
     scale, bits = reciprocal(total, _ACCUMULATION_INTEGER_BITS)
     product = saturating_rounding_doubling_high_multiply(scale, exponentials)
     unsaturated = rounding_divide_by_power_of_two(product, bits + 31 - 8)
-    codes = np.clip(unsaturated - 128, -128, 127)
-    result: npt.NDArray[np.int8] = np.where(counted, codes, -128).astype(np.int8)
-    return result
+    codes: npt.NDArray[np.int8] = np.clip(unsaturated - 128, -128, 127).astype(np.int8)
+    return codes
 
 
 def softmax_table(multiplier: int, left_shift: int, diff_min: int) -> Int64:

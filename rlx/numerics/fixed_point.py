@@ -41,14 +41,11 @@ class Rounding(enum.Enum):
 def saturating_rounding_doubling_high_multiply(a: Int64, b: Int64 | Scalar) -> Int64:
     """Return ``round(a * b / 2^31)`` saturated to int32; ``a`` and ``b`` in int32's range.
 
-    Halves round towards plus infinity for positive products, and what the truncating division
-    leaves of negative ones is the same rule mirrored around the nudge ``1 - 2^30``.
+    Halves round up. The sources nudge the product by its sign and let the division truncate;
+    that is the same: ``trunc((p + 1 - 2^30) / 2^31) = floor((p + 2^30) / 2^31)`` for negative p.
     """
-    product = a * b
-    nudged = product + np.where(product >= 0, 1 << 30, 1 - (1 << 30))
-    # Division that truncates towards zero, as in C.
-    high = np.where(nudged >= 0, nudged >> 31, -((-nudged) >> 31))
-    return np.minimum(high, INT32_MAX)
+    high: Int64 = np.minimum((a * b + (1 << 30)) >> 31, INT32_MAX)
+    return high
 
 
 def rounding_divide_by_power_of_two(x: Int64, exponent: Int64 | Scalar) -> Int64:

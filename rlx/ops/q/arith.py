@@ -16,10 +16,14 @@ from rlx.ops.q.common import (
     check_zero_point,
     to_codes,
 )
+from rlx.ops.q.prepared.table import prepare_binary, prepare_unary
 from rlx.ops.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.ir import Array
+    from rlx.ir.op import Evaluator
     from rlx.numerics.fixed_point import Int64
 
 
@@ -44,6 +48,11 @@ class _Binary(Op):
         check_zero_point(self, self.x_zero_point, self.y_zero_point, self.zero_point)
         check_clamp(self, self.low, self.high)
         return (TensorType(broadcast_shapes(self, x, y), DType.I8),)
+
+    def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
+        """Return the form that looks every pair of codes up."""
+        del constants
+        return prepare_binary(self)
 
     def _centred(self, operands: tuple[Array, ...]) -> tuple[Int64, Int64]:
         """Return both operands as int64 with their zero points taken off."""
@@ -187,6 +196,11 @@ class QRequantize(Op):
         (x,) = operands
         scaled = self.rescale.apply(x.astype(np.int64) - self.x_zero_point)
         return (to_codes(scaled, self.zero_point, self.low, self.high),)
+
+    def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
+        """Return the form that looks every code up."""
+        del constants
+        return prepare_unary(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,10 +19,14 @@ from rlx.ops.q.common import (
     check_zero_point,
     to_codes,
 )
+from rlx.ops.q.prepared.linear import prepare_conv
 from rlx.ops.q.window import Window
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.ir import Array
+    from rlx.ir.op import Evaluator
     from rlx.numerics.products import Int32
 
 
@@ -88,6 +92,11 @@ class QConv2d(Op):
         scaled = self.rescale.apply(accumulator)
         return (to_codes(scaled, self.zero_point, self.low, self.high),)
 
+    def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
+        """Return the fast form if weights and bias are constant."""
+        _, w, bias = constants
+        return self.evaluate if w is None or bias is None else prepare_conv(self, w, bias)
+
     def accumulate(self, x: Array, w: Array, bias: Array) -> Int32:
         """Return int32[N, OH, OW, O], what ``evaluate`` brings to codes."""
         patches = self.window.patches(x, self.x_zero_point)
@@ -98,7 +107,5 @@ class QConv2d(Op):
             rows = patches[..., group * inner : (group + 1) * inner]
             rows = rows.reshape(*patches.shape[:3], -1)
             columns = w[own].reshape(outputs, -1).T
-            sums.append(
-                exact_matmul(rows, columns, x_zero_point=self.x_zero_point, bias=bias[own])
-            )
+            sums.append(exact_matmul(rows, columns, x_zero_point=self.x_zero_point, bias=bias[own]))
         return np.concatenate(sums, axis=-1)

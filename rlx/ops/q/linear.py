@@ -17,9 +17,13 @@ from rlx.ops.q.common import (
     check_zero_point,
     to_codes,
 )
+from rlx.ops.q.prepared.linear import prepare_dense
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.ir import Array
+    from rlx.ir.op import Evaluator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,3 +71,8 @@ class QDense(Op):
         accumulator = exact_matmul(x, w.T, x_zero_point=self.x_zero_point, bias=bias)
         scaled = self.rescale.apply(accumulator)
         return (to_codes(scaled, self.zero_point, self.low, self.high),)
+
+    def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
+        """Return the fast form if weights and bias are constant."""
+        _, w, bias = constants
+        return self.evaluate if w is None or bias is None else prepare_dense(self, w, bias)

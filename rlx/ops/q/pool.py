@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rlx.ir import Op, TensorType
 from rlx.ops.q.common import check_clamp, check_int8
+from rlx.ops.q.prepared.pool import combine_windows
 from rlx.ops.q.window import Window, image_size
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
     from rlx.ir import Array
+    from rlx.ir.op import Evaluator
+    from rlx.numerics.requantizer import Codes
+
+# Sums of fewer codes than this, and half a count added, stay within int16.
+_INT16_TAPS = 255
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +67,31 @@ class QAveragePool2d(_Pool):
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the averages as codes."""
         (x,) = operands
-        sums = self.window.patches(x, 0).sum(axis=(3, 4), dtype=np.int64)
+        return (self._averages(x, self.window.patches(x, 0).sum(axis=(3, 4), dtype=np.int64)),)
+
+    def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
+        """Return the form that sums one axis after the other."""
+        del constants
+        dtype: type[np.signedinteger[Any]] = (
+            np.int16 if self.window.taps < _INT16_TAPS else np.int32
+        )
+
+        def evaluate(*operands: Array) -> tuple[Array, ...]:
+            (x,) = operands
+            sums = combine_windows(np.add, self.window, self.window.padded(x, 0, dtype))
+            return (self._averages(x, sums),)
+
+        return evaluate
+
+    def _averages(self, x: Array, sums: npt.NDArray[np.integer]) -> Codes:
+        """Return the codes of the averages of windows of ``x`` with these sums."""
         rows, columns = self.window.taps_inside((x.shape[1], x.shape[2]))
         counts = np.outer(rows, columns)[:, :, np.newaxis]
         # Half away from zero by a division that truncates: move away from zero by n // 2 first.
         magnitude = (np.abs(sums) + counts // 2) // counts
         rounded = np.where(sums >= 0, magnitude, -magnitude)
-        return (np.clip(rounded, self.low, self.high).astype(np.int8),)
+        codes: Codes = np.clip(rounded, self.low, self.high).astype(np.int8)
+        return codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,3 +115,14 @@ class QMaxPool2d(_Pool):
         (x,) = operands
         largest = self.window.patches(x, -128).max(axis=(3, 4))
         return (np.clip(largest, self.low, self.high).astype(np.int8),)
+
+    def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
+        """Return the form that compares one axis after the other."""
+        del constants
+
+        def evaluate(*operands: Array) -> tuple[Array, ...]:
+            (x,) = operands
+            largest = combine_windows(np.maximum, self.window, self.window.padded(x, -128, np.int8))
+            return (np.clip(largest, np.int8(self.low), np.int8(self.high), out=largest),)
+
+        return evaluate

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rlx.ir import Op, QuantParams, TensorType
-from rlx.numerics.exponential import softmax_codes
+from rlx.numerics.exponential import softmax_by_table, softmax_codes, softmax_table
 from rlx.ops.q.common import check_int8
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.ir import Array
+    from rlx.ir.op import Evaluator
 
 # The sum of exponentials is an int32 with 19 fractional bits.
 _MOST_CODES = 2**12 - 1
@@ -58,3 +61,9 @@ class QSoftmax(Op):
         """Return the probabilities as codes."""
         (x,) = operands
         return (softmax_codes(x, self.multiplier, self.left_shift, self.diff_min),)
+
+    def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
+        """Return the form with the exponentials of all differences at hand."""
+        del constants
+        table = softmax_table(self.multiplier, self.left_shift, self.diff_min)
+        return lambda x: (softmax_by_table(x, table),)

@@ -9,9 +9,13 @@ import numpy as np
 
 from rlx.ir import Op, TensorType
 from rlx.ops.q.common import INT8_MAX, INT8_MIN, check_int8
+from rlx.ops.q.prepared.table import prepare_unary
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.ir import Array
+    from rlx.ir.op import Evaluator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,3 +50,8 @@ class QTable(Op):
         (x,) = operands
         table = np.array(self.table, np.int8)
         return (np.asarray(table[x.astype(np.int16) + 128]),)
+
+    def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
+        """Return the form that has the table as bytes."""
+        del constants
+        return prepare_unary(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Op, TensorType
 
 Pair = tuple[int, int]
+NumberT = TypeVar("NumberT", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,32 +101,35 @@ class Window:
             raise op.refuse(f"window {self.kernel} does not fit the padded input {image}")
         return channels, out
 
-    def padded(self, x: Array, pad_value: int, dtype: npt.DTypeLike) -> Array:
-        """Return NHWC ``x`` as ``dtype`` with ``pad_value`` around it."""
+    def padded(
+        self, x: Array, pad_value: int, dtype: type[NumberT] | np.dtype[NumberT]
+    ) -> npt.NDArray[NumberT]:
+        """Return a copy of NHWC ``x`` as ``dtype`` with ``pad_value`` around it."""
         batch, height, width, channels = x.shape
         (top, bottom), (left, right) = self.padding
         shape = (batch, top + height + bottom, left + width + right, channels)
-        result = np.full(shape, pad_value, dtype) if self.is_padded else np.empty(shape, dtype)
+        result = np.empty(shape, dtype)
+        if self.is_padded:
+            result[...] = pad_value
         result[:, top : top + height, left : left + width] = x
         return result
 
-    def views(self, padded: Array) -> Array:
+    def views(self, padded: npt.NDArray[NumberT]) -> npt.NDArray[NumberT]:
         """Return the windows of a padded NHWC image as a view [N, OH, OW, KH, KW, C]."""
         batch, height, width, channels = padded.shape
         rows, columns = Window(self.kernel, self.stride, self.dilation).output_size((height, width))
         (stride_h, stride_w), (dilation_h, dilation_w) = self.stride, self.dilation
         n, h, w, c = padded.strides
-        windows: Array = as_strided(
+        return as_strided(
             padded,
             (batch, rows, columns, *self.kernel, channels),
             (n, h * stride_h, w * stride_w, h * dilation_h, w * dilation_w, c),
             writeable=False,
         )
-        return windows
 
     def patches(self, x: Array, pad_value: int) -> Array:
         """Return the windows of NHWC ``x`` as a view [N, OH, OW, KH, KW, C] of the padded image."""
-        return self.views(self.padded(x, pad_value, x.dtype) if self.is_padded else x)
+        return self.views(self.padded(x, pad_value, x.dtype))
 
 
 def image_size(op: Op, image: TensorType) -> tuple[int, int, int]:
