@@ -13,73 +13,84 @@ from numpy.polynomial import chebyshev
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Float64: TypeAlias = npt.NDArray[np.float64]
+Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 
-# From here on erf rounds to 1 in float64.
+# Numbers whose temporaries stay in the cache together.
+_BLOCK = 1 << 13
+
+# From here on erf rounds to 1, and the complement underflows the precision of the type.
 _ERF_END = 6.0
-# Degrees from which on more terms only add rounding errors; a test measures the result.
-_ERF_DEGREE = 10
-_ERFCX_DEGREE = 18
+# Degrees of the two polynomials: more terms only add rounding errors. A test measures the result.
+_DEGREES = {np.dtype(np.float32): (6, 8), np.dtype(np.float64): (10, 16)}
 
 
-def erf(x: npt.NDArray[np.floating[Any]]) -> Float64:
-    """Return the error function of ``x``, to 4e-15 absolutely.
+def erf(x: Floats) -> Floats:
+    """Return the error function of float32 or float64 numbers, to a few units in the last place.
 
-    Below 1 a Chebyshev series of ``erf(x) / x`` in ``x^2``; above, ``1 - exp(-x^2) * s(x)`` with
-    a series ``s`` for the scaled complement. Both are interpolated from ``math.erf`` at first
+    Below 1 a polynomial for ``erf(x) / x`` in ``x^2``; above, ``1 - exp(-x^2) * p(x)`` with a
+    polynomial ``p`` for the scaled complement. Both are interpolated from ``math.erf`` at first
     use, so there are no coefficients to mistype.
     """
-    wide = x.astype(np.float64)
-    magnitude = np.minimum(np.abs(wide), _ERF_END)
+    result = np.empty_like(x, order="C")
+    numbers, results = x.reshape(-1), result.reshape(-1)
+    for start in range(0, x.size, _BLOCK):
+        results[start : start + _BLOCK] = _erf_block(numbers[start : start + _BLOCK])
+    return result
+
+
+def _erf_block(x: Floats) -> Floats:
+    """Return the error function of some numbers."""
+    near_series, far_series = _series(x.dtype)
+    magnitude = np.abs(x)
     square = magnitude * magnitude
-    near = magnitude * chebyshev.chebval(2.0 * np.minimum(square, 1.0) - 1.0, _erf_series())
-    place = _erfcx_place(np.maximum(magnitude, 1.0))
-    far = 1.0 - np.exp(-square) * chebyshev.chebval(place, _erfcx_series())
-    result: Float64 = np.copysign(np.where(magnitude < 1.0, near, far), wide)
-    # The minimum above hides NaN on one side only; say it plainly.
-    return np.where(np.isnan(wide), wide, result)
+    near = _horner(near_series, np.minimum(square, 1) * 2 - 1)
+    near *= magnitude
+    far = _horner(far_series, _place(np.clip(magnitude, 1, _ERF_END)))
+    far *= np.exp(-square)
+    return np.copysign(np.where(magnitude < 1, near, 1 - far), x)
 
 
-def _erfcx_place(x: Float64) -> Float64:
-    """Map [1, 6] to [-1, 1] so that the scaled complement is nearly linear in the result."""
-    low, high = 1.0 / (1.0 + 2.0), 1.0 / (_ERF_END + 2.0)
-    return (2.0 / (x + 2.0) - low - high) / (low - high)
+def _horner(coefficients: Floats, t: Floats) -> Floats:
+    """Return the polynomial with ``coefficients``, the highest one first, at ``t``."""
+    total = np.full_like(t, coefficients[0])
+    for coefficient in coefficients[1:]:
+        total *= t
+        total += coefficient
+    return total
 
 
-def _erfcx_argument(place: float) -> float:
-    """Invert ``_erfcx_place``."""
-    low, high = 1.0 / (1.0 + 2.0), 1.0 / (_ERF_END + 2.0)
-    return 2.0 / (place * (low - high) + low + high) - 2.0
+# 1 / (x + 2) is nearly linear in the scaled complement; these are its ends over [1, _ERF_END].
+_FIRST, _LAST = 1.0 / 3.0, 1.0 / (_ERF_END + 2.0)
+
+
+def _place(x: Floats) -> Floats:
+    """Map [1, _ERF_END] to [1, -1]."""
+    return (2.0 / (x + 2.0) - (_FIRST + _LAST)) / (_FIRST - _LAST)
 
 
 @functools.cache
-def _erf_series() -> Float64:
-    """Return the series of ``erf(x) / x`` over ``t = 2 x^2 - 1``."""
+def _series(dtype: np.dtype[Any]) -> tuple[Floats, Floats]:
+    """Return the polynomials below and above 1, the highest coefficients first."""
 
     def ratio(t: float) -> float:
         x = math.sqrt((t + 1.0) / 2.0)
-        return math.erf(x) / x if x > 0.0 else 2.0 / math.sqrt(math.pi)
+        return math.erf(x) / x
 
-    return _interpolate(ratio, _ERF_DEGREE)
-
-
-@functools.cache
-def _erfcx_series() -> Float64:
-    """Return the series of ``exp(x^2) erfc(x)`` over ``_erfcx_place(x)``."""
-
-    def scaled(place: float) -> float:
-        x = _erfcx_argument(place)
+    def scaled_complement(place: float) -> float:
+        x = 2.0 / (place * (_FIRST - _LAST) + _FIRST + _LAST) - 2.0
         return math.exp(x * x) * math.erfc(x)
 
-    return _interpolate(scaled, _ERFCX_DEGREE)
+    near, far = _DEGREES[dtype]
+    return _interpolate(ratio, near).astype(dtype), _interpolate(scaled_complement, far).astype(
+        dtype
+    )
 
 
-def _interpolate(function: Callable[[float], float], degree: int) -> Float64:
-    """Return the Chebyshev series of ``function`` on [-1, 1]."""
-    # The Chebyshev points of the first kind, at which the series meets the function.
+def _interpolate(function: Callable[[float], float], degree: int) -> Floats:
+    """Return the polynomial that meets ``function`` in the Chebyshev points of [-1, 1]."""
     angles = np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1)
     values = np.array([function(math.cos(a)) for a in angles])
-    series: Float64 = np.cos(np.outer(np.arange(degree + 1), angles)) @ values
-    series *= 2.0 / (degree + 1)
+    series = np.cos(np.outer(np.arange(degree + 1), angles)) @ values * 2.0 / (degree + 1)
     series[0] /= 2.0
-    return series
+    polynomial: Floats = chebyshev.cheb2poly(series)[::-1]
+    return polynomial
