@@ -126,8 +126,9 @@ class CortexmVerifier:
         """
         manifest = _manifest(folder, self.target)
         vectors = read_golden(folder).first(inputs_limit)
-        names, notes = (tools, ()) if tools is not None else _default_tools()
-        simulators = [_simulator(name, _cpu(manifest)) for name in names]
+        cpu = _cpu(manifest)
+        names, notes = (tools, ()) if tools is not None else _default_tools(cpu)
+        simulators = [_simulator(name, cpu) for name in names]
         runs = []
         for simulator in simulators:
             if progress is not None:
@@ -207,7 +208,7 @@ def _manifest(folder: Path, target: str) -> Manifest:
 
 def _cpu(manifest: Manifest) -> str:
     """Return the processor that the folder was emitted for."""
-    name = manifest.producer.options.get("cpu") or FirmwareBuild().cpu
+    name = manifest.producer.facts.get("cpu", FirmwareBuild().cpu)
     if name not in CPUS:
         raise UsageError(
             f"no emulated board has a {name}", hint=f"emit for one of {', '.join(CPUS)}"
@@ -215,17 +216,20 @@ def _cpu(manifest: Manifest) -> str:
     return str(name)
 
 
-def _default_tools() -> tuple[Sequence[str], Sequence[str]]:
+def _default_tools(cpu: str) -> tuple[Sequence[str], Sequence[str]]:
     """Return the simulators to run when none was asked for, and notes about absent ones."""
     notes = []
     compiler = "gcc"
     if search("arm-none-eabi-gcc") is None:
         compiler = "zig"
         notes.append("arm-none-eabi-gcc is not installed: firmware was built with zig")
-    emulator = "qemu"
-    if search("qemu-system-arm") is None:
-        emulator = "unicorn"
+    emulator = "unicorn"
+    if CPUS[cpu].machine is None:
+        notes.append(f"qemu-system-arm has no board with a {cpu}: firmware ran under unicorn")
+    elif search("qemu-system-arm") is None:
         notes.append("qemu-system-arm is not installed: firmware ran under unicorn")
+    else:
+        emulator = "qemu"
     return ("host", f"{emulator}:{compiler}"), notes
 
 

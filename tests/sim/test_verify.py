@@ -65,9 +65,21 @@ def test_unicorn_and_zig_stand_in_and_it_is_told(tmp_path, monkeypatch):
 
 @pytest.mark.qemu
 def test_processor_is_the_one_that_was_emitted_for(tmp_path):
-    producer = Producer(rlx_version="0", target="cortexm", options={"cpu": "cortex-m33"})
+    producer = Producer(rlx_version="0", target="cortexm", facts={"cpu": "cortex-m33"})
     write_folder(tmp_path / "tiny", tiny_files(), producer=producer)
     assert CORTEXM.verify(tmp_path / "tiny", tools=["qemu"]).figures["cpu"] == "cortex-m33"
+
+
+@pytest.mark.qemu
+def test_unicorn_runs_what_qemu_has_no_board_for(tmp_path):
+    producer = Producer(rlx_version="0", target="cortexm", facts={"cpu": "cortex-m0"})
+    write_folder(tmp_path / "tiny", tiny_files(), producer=producer)
+    result = CORTEXM.verify(tmp_path / "tiny").as_json()
+    assert (result["equal"], result["cpu"]) == (5, "cortex-m0")
+    assert [run["simulator"] for run in result["runs"]] == ["host", "unicorn"]
+    assert result["notes"] == [
+        "qemu-system-arm has no board with a cortex-m0: firmware ran under unicorn"
+    ]
 
 
 def test_mismatches_are_counted_by_input(tmp_path):
@@ -111,7 +123,7 @@ def test_unknown_compiler_is_refused(tmp_path):
 
 
 def test_processor_without_a_board_is_refused(tmp_path):
-    producer = Producer(rlx_version="0", target="cortexm", options={"cpu": "cortex-a9"})
+    producer = Producer(rlx_version="0", target="cortexm", facts={"cpu": "cortex-a9"})
     write_folder(tmp_path / "tiny", tiny_files(), producer=producer)
     with pytest.raises(
         UsageError, match=r"^no emulated board has a cortex-a9\n  hint: emit for one of cortex-m0, "
