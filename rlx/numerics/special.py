@@ -81,9 +81,8 @@ def _series(dtype: np.dtype[Any]) -> tuple[Floats, Floats]:
         return math.exp(x * x) * math.erfc(x)
 
     near, far = _DEGREES[dtype]
-    return _interpolate(ratio, near).astype(dtype), _interpolate(scaled_complement, far).astype(
-        dtype
-    )
+    below, above = _interpolate(ratio, near), _interpolate(scaled_complement, far)
+    return below.astype(dtype), above.astype(dtype)
 
 
 def _interpolate(function: Callable[[float], float], degree: int) -> Floats:

@@ -51,17 +51,23 @@ class NumpyProgram:
             values[place] = array
         for name, place in plan.inputs.items():
             values[place] = inputs[name]
-        for step in plan.steps:
-            # Every operand is there: steps stand in the order of the graph.
-            operands: Sequence[Array] = [values[i] for i in step.reads]  # type: ignore[misc]
-            results = step.compute(*operands)
-            for place, array in zip(step.writes, results, strict=True):
-                values[place] = array
-            for place in step.frees:
-                values[place] = None
-            if self._options.check_finite:
-                _check_finite(step, operands, results)
+        # NaN and infinity are results like others; prepared forms rely on silence here.
+        with np.errstate(all="ignore"):
+            for step in plan.steps:
+                self._take(step, values)
         return [values[i] for i in plan.outputs]  # type: ignore[misc]
+
+    def _take(self, step: Step, values: list[Array | None]) -> None:
+        """Compute the results of one step, and free what nobody reads any more."""
+        # Every operand is there: steps stand in the order of the graph.
+        operands: Sequence[Array] = [values[i] for i in step.reads]  # type: ignore[misc]
+        results = step.compute(*operands)
+        for place, array in zip(step.writes, results, strict=True):
+            values[place] = array
+        for place in step.frees:
+            values[place] = None
+        if self._options.check_finite:
+            _check_finite(step, operands, results)
 
 
 def _check_finite(step: Step, operands: Sequence[Array], results: Sequence[Array]) -> None:

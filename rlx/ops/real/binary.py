@@ -21,7 +21,10 @@ from rlx.ops.real.common import (
 from rlx.ops.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.ir import Array
+    from rlx.ir.op import Evaluator
     from rlx.ops.real.common import Numbers
 
 
@@ -46,9 +49,17 @@ class RealBinary(Op):
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the function of every pair of elements."""
-        x, y = operands
         with np.errstate(all="ignore"):
-            return (narrow(self.function(widen(x), widen(y)), x.dtype),)
+            return self._compute(*operands)
+
+    def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
+        """Return ``evaluate`` without its guard against warnings."""
+        del constants
+        return self._compute
+
+    def _compute(self, *operands: Array) -> tuple[Array, ...]:
+        x, y = operands
+        return (narrow(self.function(widen(x), widen(y)), x.dtype),)
 
     @staticmethod
     @abstractmethod

@@ -13,7 +13,10 @@ from rlx.ops.real.common import check_number, narrow, widen
 from rlx.ops.real.window import SpatialWindow
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.ir import Array
+    from rlx.ir.op import Evaluator
     from rlx.ops.real.common import Numbers
 
 # Below so many channels a product for each tap is dominated by its overhead.
@@ -62,33 +65,49 @@ class RealConv(Op):
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the convolution."""
-        x, w = operands
-        padded, weights = widen(self.window.pad(x, 0)), widen(w)
+        _, w = operands
         with np.errstate(all="ignore"):
-            if self.groups == 1:
-                y = convolve(self.window, padded, np.moveaxis(weights, 0, -1))
-            elif w.shape[-1] == 1:
-                y = self._depthwise(padded, weights)
-            else:
-                y = self._grouped(padded, weights)
-            return (narrow(y, x.dtype),)
+            return self._with(w)(*operands)
+
+    def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
+        """Return the convolution with known weights in the order of the products."""
+        w = constants[1]
+        return self.evaluate if w is None else self._with(w)
+
+    def _with(self, w: Array) -> Evaluator:
+        """Return the convolution with weights ``w``, whatever the second operand is."""
+        weights = np.ascontiguousarray(np.moveaxis(widen(w), 0, -1))
+        form = self._grouped
+        if self.groups == 1:
+            form = self._whole
+        elif w.shape[-1] == 1:
+            form = self._depthwise
+
+        def evaluate(*operands: Array) -> tuple[Array, ...]:
+            x = operands[0]
+            padded = widen(self.window.pad(x, 0))
+            return (narrow(form(padded, weights), x.dtype),)
+
+        return evaluate
+
+    def _whole(self, padded: Numbers, weights: Numbers) -> Numbers:
+        """Return the convolution in one group; ``weights`` are [kernel..., C, O]."""
+        return convolve(self.window, padded, weights)
 
     def _depthwise(self, padded: Numbers, weights: Numbers) -> Numbers:
         """Return the convolution of one input channel for each group."""
-        multiplier = weights.shape[0] // self.groups
-        kernels = np.moveaxis(weights[..., 0], 0, -1).reshape(
-            *self.window.kernel, self.groups, multiplier
-        )
+        outputs = weights.shape[-1]
+        kernels = weights.reshape(*self.window.kernel, self.groups, outputs // self.groups)
         total: Numbers = np.zeros((), padded.dtype)
         for tap, view in self.window.taps(padded):
             total = total + view[..., None] * kernels[tap]
-        result: Numbers = total.reshape(*total.shape[:-2], weights.shape[0])
+        result: Numbers = total.reshape(*total.shape[:-2], outputs)
         return result
 
     def _grouped(self, padded: Numbers, weights: Numbers) -> Numbers:
         """Return the convolution group by group."""
         images = np.split(padded, self.groups, axis=-1)
-        kernels = np.split(np.moveaxis(weights, 0, -1), self.groups, axis=-1)
+        kernels = np.split(weights, self.groups, axis=-1)
         parts = [convolve(self.window, x, w) for x, w in zip(images, kernels, strict=True)]
         return np.concatenate(parts, axis=-1)
 

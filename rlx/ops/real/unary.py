@@ -13,7 +13,10 @@ from rlx.numerics.special import erf
 from rlx.ops.real.common import check_float, check_no_codes, check_number, narrow, widen
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.ir import Array
+    from rlx.ir.op import Evaluator
     from rlx.ops.real.common import Numbers
 
 
@@ -38,9 +41,17 @@ class RealUnary(Op):
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the function of every element."""
-        (x,) = operands
         with np.errstate(all="ignore"):
-            return (narrow(self.function(widen(x)), x.dtype),)
+            return self._compute(*operands)
+
+    def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
+        """Return ``evaluate`` without its guard against warnings."""
+        del constants
+        return self._compute
+
+    def _compute(self, *operands: Array) -> tuple[Array, ...]:
+        (x,) = operands
+        return (narrow(self.function(widen(x)), x.dtype),)
 
     @staticmethod
     @abstractmethod
