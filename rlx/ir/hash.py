@@ -45,12 +45,12 @@ def structural_hash(graph: Graph) -> str:
     for node in [*sources, *_walk(graph)]:
         if node not in numbers:
             numbers[node] = len(numbers)
-            add(*_facts(node), [(numbers[o.node], o.index) for o in node.operands])
+            add(*node_facts(node), [(numbers[o.node], o.index) for o in node.operands])
     add([(numbers[v.node], v.index) for v in graph.outputs])
     return digest.hexdigest()
 
 
-def _facts(node: Node) -> tuple[object, ...]:
+def node_facts(node: Node) -> tuple[object, ...]:
     """Return what a node is, apart from its operands: op, attributes, types."""
     types = [format_type(t) for t in node.types]
     if isinstance(node.op, Constant):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -68,19 +68,74 @@ class MemoryPlan:
     placements: tuple[Placement, ...]
     arena_bytes: int
     alignment: int
+    _by_value: dict[Value, Placement] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_value", {p.value: p for p in self.placements})
 
     def of(self, value: Value) -> Placement:
-        """Return the placement of ``value``."""
-        for placement in self.placements:
-            if placement.value == value:
-                return placement
-        raise KeyError(f"{value.node.label} has no placement")
+        """Return the placement of ``value``.
+
+        Raises:
+            KeyError: It has none: it is constant, or not of the planned graph.
+        """
+        try:
+            return self._by_value[value]
+        except KeyError:
+            raise KeyError(f"{value.node.label} has no placement") from None
 
 
 @dataclass(frozen=True, slots=True)
 class GraphModule:
-    """A graph, its stage and, at the last stage, its memory plan."""
+    """A graph, its stage and, at the last stage, its memory plan.
+
+    What each stage promises is checked by ``rlx.ir.verify.verify``, not by this class.
+
+    Attributes:
+        graph: The graph.
+        stage: How far it has come.
+        plan: Its memory plan; None before stage LIR.
+    """
 
     graph: Graph
     stage: Stage
     plan: MemoryPlan | None = None
+
+    @staticmethod
+    def hir(graph: Graph) -> GraphModule:
+        """Return a module at the first stage, as frontends and builders make it."""
+        return GraphModule(graph, Stage.HIR)
+
+    @staticmethod
+    def mir(graph: Graph) -> GraphModule:
+        """Return a module without model-level ops, as passes work on it."""
+        return GraphModule(graph, Stage.MIR)
+
+    @staticmethod
+    def lir(graph: Graph, plan: MemoryPlan) -> GraphModule:
+        """Return a module that is ready for a target."""
+        return GraphModule(graph, Stage.LIR, plan)
+
+    def with_graph(self, graph: Graph) -> GraphModule:
+        """Return a module of the same stage with another graph, as a pass makes it.
+
+        Raises:
+            ValueError: The module has a plan, which holds for its own graph only.
+        """
+        if self.plan is not None:
+            raise ValueError("a planned graph cannot be replaced; rewrite it before planning")
+        return GraphModule(graph, self.stage)
+
+    def advance(self, stage: Stage, plan: MemoryPlan | None = None) -> GraphModule:
+        """Return the module at a later stage (or the same).
+
+        Raises:
+            ValueError: ``stage`` is an earlier one, or LIR without a plan.
+        """
+        order = list(Stage)
+        if order.index(stage) < order.index(self.stage):
+            raise ValueError(f"stage {self.stage.value} cannot go back to {stage.value}")
+        plan = plan or self.plan
+        if (stage is Stage.LIR) != (plan is not None):
+            raise ValueError(f"stage {stage.value} {'needs a' if plan is None else 'has no'} plan")
+        return GraphModule(self.graph, stage, plan)

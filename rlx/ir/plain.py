@@ -11,6 +11,7 @@ None, bool, int, float, str      the same
 tuple                            tuple
 member of an enum                ``Record`` without fields, named by ``symbol_of``
 frozen dataclass                 ``Record`` with every field
+``Record``                       the same
 ================================ =================================================
 """
 
@@ -218,7 +219,7 @@ _SCALARS: dict[Any, Codec] = {
     bool: _scalar(bool, "true or false"),
     str: _scalar(str, "a string"),
     float: Codec("a number", _number, _number),
-    None: _scalar(type(None), "none"),
+    Record: _scalar(Record, "a record"),
     type(None): _scalar(type(None), "none"),
 }
 

@@ -25,6 +25,8 @@ def plan_problems(module: GraphModule) -> list[str]:
     plan, graph = module.plan, module.graph
     if plan is None:
         return ["stage lir needs a memory plan"]
+    if plan.alignment < 1:
+        return [f"the plan's alignment must be at least 1, not {plan.alignment}"]
     broken = [*_schedule(graph, plan), *_coverage(graph, plan)]
     if broken:
         return broken  # what follows needs a step and a place for everything

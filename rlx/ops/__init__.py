@@ -1,6 +1,6 @@
 """What can be said: every op, by level. One module for each family."""
 
-from rlx.ops import checks
+from rlx.ops import checks, cost
 from rlx.ops.nn import NN_OPS
 from rlx.ops.q import Q_OPS
 from rlx.ops.real import REAL_OPS
@@ -8,4 +8,4 @@ from rlx.ops.real import REAL_OPS
 ALL_OPS = (*NN_OPS, *REAL_OPS, *Q_OPS)
 """Every op of every level."""
 
-__all__ = ["ALL_OPS", "NN_OPS", "Q_OPS", "REAL_OPS", "checks"]
+__all__ = ["ALL_OPS", "NN_OPS", "Q_OPS", "REAL_OPS", "checks", "cost"]
