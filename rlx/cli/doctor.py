@@ -1,0 +1,52 @@
+"""``rlx doctor``: which tools are there, and the exact command that adds each missing one."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rlx import target as targets
+from rlx.cli.common import json_option, print_json, print_table, progress
+from rlx.errors import TargetNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@click.command(name="doctor")
+@json_option
+def command(as_json: bool) -> None:
+    """Show which tools are there, and the exact command that adds each missing one."""
+    with progress(enabled=not as_json) as show:
+        show("looking for tools")
+        tools = list(_tools())
+    if as_json:
+        print_json({"tools": tools})
+        return
+    rows = [[t["name"], t["version"] or "missing", t["purpose"], t["install"]] for t in tools]
+    print_table("tools", ["tool", "version", "used for", "how to add it"], rows)
+    missing = sum(not t["version"] for t in tools)
+    print(f"{len(tools) - missing} of {len(tools)} tools are there")
+
+
+def _tools() -> Iterator[dict[str, Any]]:
+    """Yield what every surveyor under the entry-point group ``rlx.tools`` finds, and targets."""
+    for entry in sorted(entry_points(group="rlx.tools"), key=lambda e: e.name):
+        for status in entry.load()():
+            yield {
+                "name": status.name,
+                "version": status.tool.version if status.tool else None,
+                "purpose": status.purpose,
+                "install": "" if status.tool else status.install,
+            }
+    for name in targets.names():
+        try:
+            targets.load(name)
+            version, install = "ok", ""
+        except TargetNotFoundError as e:
+            version, install = None, e.hint or ""
+        yield {
+            "name": f"target {name}", "version": version, "purpose": "emitting", "install": install,
+        }  # fmt: skip

@@ -1,0 +1,87 @@
+"""``rlx verify``: run what was emitted and compare every output with the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rlx import verifier
+from rlx.cli.common import json_option, print_json, print_table, progress
+from rlx.outputs import read_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_TIMEOUT_S = 900.0
+
+
+@click.command(name="verify")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--inputs", type=click.IntRange(1), help="Golden vectors to run. Default: all.")
+@click.option(
+    "--with",
+    "tools",
+    metavar="NAMES",
+    help="Simulators, separated by commas. C: host, sanitize, qemu, unicorn (qemu:zig and so on"
+    " names a compiler). FPGA: verilator, cocotb. Default: what is installed.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=DEFAULT_TIMEOUT_S,
+    show_default=True,
+    help="Seconds that each step may take.",
+)
+@json_option
+def command(
+    folder: Path,
+    inputs: int | None,
+    tools: str | None,
+    timeout: float,
+    as_json: bool,
+) -> int:
+    """Run the output FOLDER of 'rlx emit' and compare every output with the reference.
+
+    Exit status 1 if any output differs.
+    """
+    manifest = read_manifest(folder)
+    chosen = verifier.load(manifest.producer.target)
+    with progress(enabled=not as_json) as show:
+        result = chosen.verify(
+            folder,
+            inputs_limit=inputs,
+            tools=tools.split(",") if tools else None,
+            timeout_s=timeout,
+            progress=show,
+        )
+    report = result.as_json()
+    if as_json:
+        print_json(report)
+    else:
+        _print(report, passed=result.passed)
+    return 0 if result.passed else 1
+
+
+def _print(report: Mapping[str, Any], *, passed: bool) -> None:
+    """Print the figures, the runs, the first mismatches and the verdict."""
+    simple = {
+        key.replace("_", " "): value
+        for key, value in report.items()
+        if isinstance(value, int | float | str) and key not in ("target", "inputs", "equal")
+    }
+    print_table(f"{report['target']}: figures", ["figure", "value"], list(simple.items()))
+    runs = report.get("runs", [])
+    if runs:
+        columns = list(dict.fromkeys(k for run in runs for k in run if k != "tools"))
+        rows = [[run.get(c) for c in columns] for run in runs]
+        print_table("runs", columns, rows)
+    for mismatch in report["mismatches"][:5]:
+        print("differs: " + ", ".join(f"{k} {v}" for k, v in mismatch.items()))
+    tools = ", ".join(f"{name} {version}" for name, version in report["tools"].items())
+    print(f"tools: {tools}")
+    for note in report.get("notes", []):
+        print(f"note: {note}")
+    verdict = "all equal" if passed else "NOT EQUAL"
+    print(f"{verdict}: {report['equal']} of {report['inputs']} inputs give the reference's bits")

@@ -1,0 +1,71 @@
+"""The door by which verifiers come in: what runs an emitted folder and compares its outputs."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rlx.errors import TargetNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+
+class Verification(Protocol):
+    """What a verifier found."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every frame that was run is right, and at least one was."""
+        ...
+
+    def as_json(self) -> Mapping[str, Any]:
+        """Return everything as one JSON object.
+
+        At least ``target``, ``inputs`` (frames run), ``equal`` (frames whose outputs are right),
+        ``mismatches`` (a list) and ``tools`` (versions by name).
+        """
+        ...
+
+
+class Verifier(Protocol):
+    """What a package must offer under the entry-point group ``rlx.verifiers``."""
+
+    def verify(
+        self,
+        folder: Path,
+        *,
+        inputs_limit: int | None,
+        tools: Sequence[str] | None,
+        timeout_s: float,
+        progress: Callable[[str], None] | None,
+    ) -> Verification:
+        """Run what lies in ``folder`` over its golden vectors and compare every output.
+
+        Args:
+            folder: An output folder of ``rlx emit``.
+            inputs_limit: Frames to run; None for all.
+            tools: Simulators to use, by name; None for the verifier's choice.
+            timeout_s: Wall-clock limit of each step, in seconds.
+            progress: Told what is being done.
+        """
+        ...
+
+
+def load(target: str) -> Verifier:
+    """Return the verifier for what ``target`` emits.
+
+    Raises:
+        TargetNotFoundError: None is installed, or its library is missing.
+    """
+    found = entry_points(group="rlx.verifiers", name=target)
+    if not found:
+        raise TargetNotFoundError(f"nothing installed verifies what target {target!r} emits")
+    try:
+        verifier: Verifier = next(iter(found)).load()
+    except ModuleNotFoundError as e:
+        raise TargetNotFoundError(
+            f"verifying {target!r} needs the package {e.name!r}", hint="pip install 'rlx[sim]'"
+        ) from e
+    return verifier
