@@ -1,6 +1,7 @@
 """Tools are found with their version, or named together with the command that adds them."""
 
 import sys
+from importlib.metadata import entry_points
 
 import pytest
 
@@ -87,3 +88,8 @@ def test_zig_stands_in_for_a_host_compiler(empty_path):
 def test_unknown_name_is_a_value_error():
     with pytest.raises(ValueError, match=r"^no tool is called 'make-coffee'; known: arm-none-"):
         find("make-coffee")
+
+
+def test_survey_comes_in_by_its_entry_point():
+    (entry,) = entry_points(group="rlx.tools", name="sim")
+    assert entry.load() is survey

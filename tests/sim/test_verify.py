@@ -1,6 +1,7 @@
 """Verification of emitted C: figures, choice of tools, refusals."""
 
 import json
+from importlib.metadata import entry_points
 
 import numpy as np
 import pytest
@@ -151,7 +152,5 @@ def test_tool_that_was_asked_for_must_be_there(tmp_path, monkeypatch):
 
 
 def test_verifiers_come_in_by_their_entry_points():
-    from importlib.metadata import entry_points
-
     found = {entry.name: entry.load() for entry in entry_points(group="rlx.verifiers")}
     assert found == {"cortexm": verify.CORTEXM, "fpga": verify.FPGA}
