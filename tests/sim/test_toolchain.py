@@ -91,5 +91,5 @@ def test_unknown_name_is_a_value_error():
 
 
 def test_survey_comes_in_by_its_entry_point():
-    (entry,) = entry_points(group="rlx.tools", name="sim")
+    (entry,) = entry_points(group="rlx.tools", name="simulation")
     assert entry.load() is survey
