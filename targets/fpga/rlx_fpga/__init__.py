@@ -1,0 +1,5 @@
+"""Streaming dataflow hardware: Amaranth components to Verilog with AXI4-Stream ports."""
+
+from rlx_fpga.target import TARGET, Fpga, FpgaOptions
+
+__all__ = ["TARGET", "Fpga", "FpgaOptions"]

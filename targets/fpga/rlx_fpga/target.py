@@ -1,0 +1,190 @@
+"""The target ``fpga``: what the compiler sees of this package."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from rlx.errors import UnsupportedOpError, UsageError
+from rlx.names import check_prefix, mangle
+from rlx.target import Emission
+from rlx_fpga.axi import Interface, StreamPort, port_names
+from rlx_fpga.emit import design_files
+from rlx_fpga.folding import fold_layers
+from rlx_fpga.lower import RULES
+from rlx_fpga.pipeline import Pipeline, program_of
+from rlx_fpga.report import report_of
+from rlx_fpga.synthesis import FAMILIES, synthesize
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx.ir import GraphModule, Node, Op, Value
+    from rlx_fpga.axi import Direction
+
+MULTIPLIERS: Final = 256
+"""Budget of multiplications in one cycle, unless told otherwise."""
+
+_PREFIX_LENGTH: Final = 32
+_FOLD: Final = re.compile(r"(\w+)=(\d+)x(\d+)")
+
+
+def parse_folds(text: str) -> tuple[tuple[str, int, int], ...]:
+    """Return ``(layer, pe, simd)`` for each of ``LAYER=PExSIMD,...``.
+
+    Raises:
+        ValueError: The text has another form.
+    """
+    found = []
+    for part in filter(None, text.split(",")):
+        match = _FOLD.fullmatch(part.strip())
+        if match is None:
+            msg = f"a folding is written LAYER=PExSIMD, for example n1_conv2d=4x9, not {part!r}"
+            raise ValueError(msg)
+        found.append((match[1], int(match[2]), int(match[3])))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class FpgaOptions:
+    """Options of ``rlx emit --target fpga``."""
+
+    prefix: str | None = field(
+        default=None,
+        metadata={"help": "First part of module and file names [from the model].",
+                  "metavar": "NAME"},
+    )  # fmt: skip
+    multipliers: int = field(
+        default=MULTIPLIERS,
+        metadata={"help": f"Budget of multiplications in one cycle [{MULTIPLIERS}].",
+                  "metavar": "N"},
+    )  # fmt: skip
+    fold: tuple[tuple[str, int, int], ...] = field(
+        default=(),
+        metadata={"help": "Foldings that are not to be chosen: LAYER=PExSIMD,...",
+                  "metavar": "TEXT", "parse": parse_folds},
+    )  # fmt: skip
+    synth: bool = field(
+        default=False, metadata={"help": "Run Yosys and put the cells into report.json."}
+    )
+
+    def __post_init__(self) -> None:
+        if self.prefix is not None:
+            check_prefix(self.prefix)
+        if self.multipliers < 1:
+            raise UsageError(f"the budget must be at least 1 multiplier, not {self.multipliers}")
+
+    def prefix_for(self, name: str) -> str:
+        """Return the prefix given, or one made from a model's name."""
+        return self.prefix or mangle(name)[:_PREFIX_LENGTH].rstrip("_")
+
+
+class Fpga:
+    """Streaming dataflow hardware in Verilog; see ``rlx.target.Target``."""
+
+    name: ClassVar[str] = "fpga"
+    summary: ClassVar[str] = "streaming SystemVerilog core with AXI4-Stream ports"
+    pipeline: ClassVar[str] = "default"
+    options: ClassVar[type[Any]] = FpgaOptions
+
+    def knows(self, op: type[Op]) -> bool:
+        """Whether ``op`` is lowered, or refused with a reason."""
+        return RULES.knows(op)
+
+    def reason(self, op: type[Op]) -> str | None:
+        """Return why ``op`` cannot be lowered at all, or None if it can."""
+        return RULES.reason(op)
+
+    def refusal(self, node: Node) -> str | None:
+        """Return why this node cannot be lowered as it stands, or None if it can."""
+        reason = self.reason(type(node.op))
+        if reason is not None:
+            return reason
+        try:
+            RULES[type(node.op)](node)
+        except UnsupportedOpError as e:
+            return e.message
+        return None
+
+    def in_place(self, node: Node) -> tuple[int, ...]:
+        """Return the operands whose bytes the result may overwrite: streams keep no bytes."""
+        del node
+        return ()
+
+    def emit(self, module: GraphModule, options: FpgaOptions) -> Emission:
+        """Return the files of the design for ``module`` (stage LIR).
+
+        Raises:
+            UnsupportedOpError: A node cannot be built exactly.
+            EmitError: Inputs, outputs or parameters cannot become streams.
+            DoesNotFitError: The budget of multipliers is too small.
+            UsageError: A folding does not fit its layer.
+        """
+        design = _build(module, options)
+        prefix = options.prefix_for(module.graph.name)
+        interface = interface_of(design, prefix)
+        report = report_of(design)
+        files = design_files(design, interface, report)
+        if options.synth:
+            report |= {"synthesis": {name: synthesize(files, name) for name in FAMILIES}}
+            files = design_files(design, interface, report)
+        return Emission(files, report, {"prefix": prefix})
+
+    def estimate(self, module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
+        """Return layers with folding, cycles, multipliers and memory, and totals."""
+        return report_of(_build(module, options))
+
+
+def interface_of(design: Pipeline, prefix: str) -> Interface:
+    """Return the ports of ``design`` for modules that begin with ``prefix``."""
+    graph = design.program.graph
+    return Interface(
+        prefix,
+        tuple(
+            _port(design, "in", *parts)
+            for parts in zip(
+                port_names("s", len(graph.inputs)), design.input_names, graph.inputs, graph.inputs,
+                strict=True,
+            )
+        ),
+        tuple(
+            _port(design, "out", *parts)
+            for parts in zip(
+                port_names("m", len(graph.outputs)), design.output_names, design.program.outputs,
+                graph.outputs, strict=True,
+            )
+        ),
+    )  # fmt: skip
+
+
+def _port(
+    design: Pipeline, direction: Direction, name: str, member: str, stream: Value, value: Value
+) -> StreamPort:
+    """Return a port for ``value``, whose elements come as the stream of ``stream``."""
+    return StreamPort(
+        name=name,
+        member=member,
+        direction=direction,
+        shape=value.type.static_shape,
+        bits=value.type.dtype.bits,
+        lanes=design.lanes(stream),
+        quant=_quant(value),
+    )
+
+
+def _quant(value: Value) -> tuple[float, int] | None:
+    quant = value.type.quant
+    if quant is None or len(quant.scale) != 1:
+        return None
+    return float(quant.scale[0]), int(quant.zero_point[0])
+
+
+def _build(module: GraphModule, options: FpgaOptions) -> Pipeline:
+    program = program_of(module.graph)
+    given = {name: (pe, simd) for name, pe, simd in options.fold}
+    folds = fold_layers(program.choices(), multipliers=options.multipliers, given=given)
+    return Pipeline(program, folds)
+
+
+TARGET = Fpga()
