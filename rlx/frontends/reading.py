@@ -22,11 +22,23 @@ def read_bytes(path: Path, limits: Limits = DEFAULT_LIMITS) -> bytes:
     # One byte more than allowed tells a file that is too large, whatever its metadata says.
     data = read_start(path, limits.file_bytes + 1)
     if len(data) > limits.file_bytes:
-        raise FrontendError(
-            f"the file has more than {limits.file_bytes} bytes, the limit",
-            where=shorten(printable(path.name)),
-        )
+        raise _too_large(path, limits)
     return data
+
+
+def check_size(path: Path, limits: Limits = DEFAULT_LIMITS) -> None:
+    """Check a file that another reader opens.
+
+    Raises:
+        UsageError: It cannot be found.
+        FrontendError: It is too large.
+    """
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise _unreadable(path, str(error.strerror)) from None
+    if size > limits.file_bytes:
+        raise _too_large(path, limits)
 
 
 def read_start(path: Path, size: int) -> bytes:
@@ -44,5 +56,16 @@ def read_start(path: Path, size: int) -> bytes:
                 size -= len(piece)
             return b"".join(pieces)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(f"cannot be read: {reason}", where=shorten(printable(path.name))) from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise _unreadable(path, str(reason)) from None
+
+
+def _unreadable(path: Path, reason: str) -> UsageError:
+    return UsageError(f"cannot be read: {reason}", where=shorten(printable(path.name)))
+
+
+def _too_large(path: Path, limits: Limits) -> FrontendError:
+    return FrontendError(
+        f"the file has more than {limits.file_bytes} bytes, the limit",
+        where=shorten(printable(path.name)),
+    )

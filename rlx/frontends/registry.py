@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from rlx.errors import FrontendError, UsageError
 from rlx.frontends.limits import DEFAULT_LIMITS, Limits
-from rlx.frontends.reading import read_start
+from rlx.frontends.reading import check_size, read_start
 from rlx.frontends.text import printable, shorten
 
 if TYPE_CHECKING:
@@ -54,8 +54,22 @@ def _load_tflite(path: Path, limits: Limits) -> GraphModule:
     return tflite.load(path, limits=limits)
 
 
+def _load_rlx(path: Path, limits: Limits) -> GraphModule:
+    import rlx.ops  # noqa: F401 - a file may hold any of our ops
+    from rlx.ir import file
+
+    check_size(path, limits)
+    return file.load(path)
+
+
+def _is_safetensors(start: bytes) -> bool:
+    """Return whether a file begins like safetensors: the length of a header, then JSON."""
+    return start[8:9] == b"{" and int.from_bytes(start[:8], "little") < 1 << 32
+
+
 _BUILT_IN: tuple[Frontend, ...] = (
     _BuiltIn("tflite", (".tflite", ".lite"), lambda s: s[4:8] == b"TFL3", _load_tflite),
+    _BuiltIn("rlx", (".rlx",), _is_safetensors, _load_rlx),
 )
 
 

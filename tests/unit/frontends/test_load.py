@@ -6,14 +6,18 @@ import re
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
+from mutation import mutate
+from safetensors.numpy import save
 from tflite_malformed import sound_model
 
 from rlx import frontends
-from rlx.errors import FrontendError, UsageError
+from rlx.errors import FrontendError, UsageError, VerifyError
 from rlx.frontends import registry
 from rlx.frontends.limits import Limits
-from rlx.ir import Graph
+from rlx.ir import Graph, file
+from rlx.ir.hash import structural_hash
 from rlx.ir.module import GraphModule, Stage
 
 if TYPE_CHECKING:
@@ -44,6 +48,53 @@ def test_load_tells_tflite_by_its_name(model: Path) -> None:
 
 def test_load_takes_a_named_format(model: Path) -> None:
     assert frontends.load(model, "tflite").graph.name == "some model"
+
+
+@pytest.fixture
+def own(model: Path) -> Path:
+    """The same model as a file of our own, under a name that tells nothing."""
+    path = model.with_name("own.bin")
+    file.save(frontends.load(model), path)
+    return path
+
+
+def test_load_reads_own_files(model: Path, own: Path) -> None:
+    found = frontends.load(own)
+    assert structural_hash(found.graph) == structural_hash(frontends.load(model).graph)
+    assert frontends.load(own, "rlx").stage is Stage.MIR
+
+
+def test_load_refuses_weights_without_a_graph(tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(save({"w": np.zeros(3, np.float32)}))
+    message = (
+        "weights.safetensors: malformed: "
+        "a safetensors file without 'rlx' in its metadata holds no graph"
+    )
+    with pytest.raises(FrontendError, match=f"^{re.escape(message)}$"):
+        frontends.load(path)
+
+
+def test_load_keeps_the_limit_of_own_files(own: Path) -> None:
+    message = "own.bin: the file has more than 1000 bytes, the limit"
+    with pytest.raises(FrontendError, match=f"^{re.escape(message)}$"):
+        frontends.load(own, limits=Limits(file_bytes=1000))
+    with pytest.raises(UsageError, match=r"^gone\.rlx: cannot be read: No such file"):
+        frontends.load(own.with_name("gone.rlx"), "rlx")
+
+
+def test_damaged_own_files_are_refused_or_read(own: Path) -> None:
+    data = own.read_bytes()
+    accepted = 0
+    for seed in range(300):
+        own.write_bytes(mutate(data, seed))
+        try:
+            frontends.load(own)
+        except (FrontendError, VerifyError):
+            continue
+        accepted += 1
+    # Everything but the padding is under a checksum.
+    assert accepted < 30
 
 
 def test_load_refuses_an_unknown_format(model: Path) -> None:
