@@ -1,0 +1,246 @@
+"""Several inputs at a time: a graph for batches out of one for single inputs."""
+
+# ruff: noqa: ANN401 - a rule takes and returns the ops that it is registered for
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rlx.errors import ShapeError
+from rlx.ir import Input, RuleTable, TensorType, rebuild
+from rlx.ops import real
+from rlx.ops.nn import NN_OPS
+from rlx.ops.q import (
+    QAdd,
+    QArgmax,
+    QAveragePool2d,
+    QClamp,
+    QConcat,
+    QConv2d,
+    QDense,
+    QMaxPool2d,
+    QMean,
+    QMul,
+    QPad,
+    QRequantize,
+    QReshape,
+    QSlice,
+    QSoftmax,
+    QSub,
+    QTable,
+    QTranspose,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from rlx.ir import Graph, Node, Op, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """What a batching rule is told.
+
+    Attributes:
+        size: Number of inputs in a batch.
+        types: Types of the operands for a single input.
+        batched: For each operand whether it holds a batch; constants and parameters do not.
+    """
+
+    size: int
+    types: tuple[TensorType, ...]
+    batched: tuple[bool, ...]
+
+
+Rule: TypeAlias = Callable[[Any, Batching], Any]
+
+RULES: RuleTable[Rule] = RuleTable("batching")
+"""For each op the op that does for every element of a batch what it does for one."""
+
+
+def with_batch(graph: Graph, size: int) -> Graph:
+    """Return ``graph`` for ``size`` inputs at a time.
+
+    Every input has a leading dimension of 1 that becomes ``size``, and so has every value that
+    depends on an input.
+
+    Raises:
+        ValueError: ``size`` is not positive.
+        ShapeError: An input has no leading dimension of 1, or an op mixes the leading dimension
+            with others.
+        UnsupportedOpError: An op cannot be batched; the message says why.
+    """
+    if size < 1:
+        raise ValueError(f"a batch must hold at least one input, not {size}")
+    batched: set[Value] = set()
+
+    def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
+        if isinstance(node.op, Input):
+            batched.add(node.result)
+            return (new.input(node.name, _input_type(node, size)),)
+        holds = tuple(o in batched for o in node.operands)
+        if not any(holds):
+            return None
+        batched.update(node.results)
+        what = Batching(size, tuple(o.type for o in node.operands), holds)
+        op = RULES[type(node.op)](node.op, what)
+        quants = {t.quant for t in node.types}
+        made = new.append(op, *operands, quant=quants.pop() if len(quants) == 1 else None)
+        for old, value in zip(node.types, made.results, strict=True):
+            if value.type.shape != (size, *old.shape[1:]):
+                raise AssertionError(f"batching made {value.type} of {old} at {node.label}")
+        return made.results
+
+    return rebuild(graph, visit, by="batch")
+
+
+def _input_type(node: Node, size: int) -> TensorType:
+    """Return the type of an input for a batch."""
+    type_ = node.result.type
+    if type_.shape[:1] != (1,):
+        raise ShapeError(
+            f"input {node.name!r} needs a leading dimension of 1, not {type_}",
+            where="batch",
+            hint="a batch of another size needs the model for single inputs",
+        )
+    return type_.with_shape((size, *type_.shape[1:]))
+
+
+def _mixes(op: Op, why: str) -> ShapeError:
+    return op.refuse(f"cannot take a batch: {why}")
+
+
+RULES.refuse("it is a model-level op; decompose it first", *NN_OPS)
+RULES.refuse("it adds the inputs of a batch to one tensor", real.RealScatterAdd)
+
+
+@RULES.rule(
+    QAveragePool2d, QClamp, QConv2d, QMaxPool2d, QRequantize, QTable,
+    real.RealAbs, real.RealAcos, real.RealAsin, real.RealAtan, real.RealAveragePool,
+    real.RealCast, real.RealCeil, real.RealConv, real.RealCos, real.RealErf, real.RealExp,
+    real.RealExpm1, real.RealFloor, real.RealLog, real.RealLog1p, real.RealMaxPool, real.RealNeg,
+    real.RealRound, real.RealRsqrt, real.RealSigmoid, real.RealSign, real.RealSin, real.RealSqrt,
+    real.RealTan, real.RealTanh,
+)  # fmt: skip
+def _each(op: Any, what: Batching) -> Any:
+    """Ops of one varying operand that leave the leading dimension alone."""
+    if any(what.batched[1:]):
+        raise _mixes(op, "its weights would differ from input to input")
+    return op
+
+
+@RULES.rule(
+    QAdd, QMul, QSub,
+    real.RealAdd, real.RealCompare, real.RealDiv, real.RealMaximum, real.RealMinimum,
+    real.RealMul, real.RealPow, real.RealRemainder, real.RealSub, real.RealWhere,
+)  # fmt: skip
+def _broadcast(op: Any, what: Batching) -> Any:
+    """Operands broadcast; the batch must be the leading dimension of the result too."""
+    rank = max(t.rank for t in what.types)
+    for type_, holds in zip(what.types, what.batched, strict=True):
+        if (holds and type_.rank < rank) or (type_.rank == rank and type_.shape[0] != 1):
+            raise _mixes(op, f"its leading dimension is not that of {type_}")
+    return op
+
+
+@RULES.rule(QDense, QSoftmax, real.RealTopK)
+def _last_axis(op: Any, what: Batching) -> Any:
+    if what.types[0].rank < 2:
+        raise _mixes(op, f"it works along the leading dimension of {what.types[0]}")
+    return _each(op, what)
+
+
+@RULES.rule(QArgmax, real.RealArgmax, real.RealArgmin, real.RealCumsum)
+def _axis(op: Any, what: Batching) -> Any:
+    if op.axis % what.types[0].rank == 0:
+        raise _mixes(op, f"it works along the leading dimension of {what.types[0]}")
+    return _each(op, what)
+
+
+@RULES.rule(QConcat, real.RealConcat)
+def _concat(op: Any, what: Batching) -> Any:
+    if not all(what.batched):
+        raise _mixes(op, "it joins constants to the batch")
+    return _axis(op, replace(what, batched=what.batched[:1]))
+
+
+@RULES.rule(
+    QMean, real.RealReduceMax, real.RealReduceMean, real.RealReduceMin, real.RealReduceProd,
+    real.RealReduceSum, real.RealReverse,
+)  # fmt: skip
+def _axes(op: Any, what: Batching) -> Any:
+    if any(a % what.types[0].rank == 0 for a in op.axes):
+        raise _mixes(op, f"it works along the leading dimension of {what.types[0]}")
+    return op
+
+
+@RULES.rule(QReshape, real.RealReshape)
+def _reshape(op: Any, what: Batching) -> Any:
+    if op.shape[:1] != (1,):
+        raise _mixes(op, f"its shape {list(op.shape)} has no leading dimension of 1")
+    return replace(op, shape=(what.size, *op.shape[1:]))
+
+
+@RULES.rule(real.RealBroadcastTo)
+def _broadcast_to(op: Any, what: Batching) -> Any:
+    if what.types[0].rank != len(op.shape):
+        raise _mixes(op, f"it adds dimensions before those of {what.types[0]}")
+    return _reshape(op, what)
+
+
+@RULES.rule(QTranspose, real.RealTranspose)
+def _transpose(op: Any, what: Batching) -> Any:
+    del what
+    if op.axes[0] != 0:
+        raise _mixes(op, "it moves the leading dimension")
+    return op
+
+
+@RULES.rule(QSlice, real.RealSlice)
+def _slice(op: Any, what: Batching) -> Any:
+    """The leading dimension has one element, so the slice takes all of it, whatever it says."""
+    start, stop, step = ((0, *op.start[1:]), (what.size, *op.stop[1:]), (1, *op.step[1:]))
+    return replace(op, start=start, stop=stop, step=step)
+
+
+@RULES.rule(QPad, real.RealPad)
+def _pad(op: Any, what: Batching) -> Any:
+    del what
+    if op.before[0] or op.after[0]:
+        raise _mixes(op, "it pads the leading dimension")
+    return op
+
+
+@RULES.rule(real.RealMatmul)
+def _matmul(op: Any, what: Batching) -> Any:
+    """Rows of a batch for a matrix, or stacks of matrices of which the batch is one."""
+    x, y = what.types
+    if what.batched == (True, False) and x.rank >= y.rank == 2:
+        return op
+    if x.rank < 3 or y.rank < 3:
+        raise _mixes(op, f"the product of {x} and {y} has no leading dimension for it")
+    return _broadcast(op, what)
+
+
+@RULES.rule(real.RealGather)
+def _gather(op: Any, what: Batching) -> Any:
+    x, indices = what.types
+    leading = op.axis % x.rank == 0
+    if what.batched == (True, True) or what.batched[0] == leading or indices.rank < leading:
+        raise _mixes(op, f"it reads {x} at {indices} along axis {op.axis}")
+    return op
+
+
+@RULES.rule(real.RealTakeAlong)
+def _take_along(op: Any, what: Batching) -> Any:
+    if not all(what.batched):
+        raise _mixes(op, "its operands must all depend on the inputs")
+    return _axis(op, replace(what, batched=what.batched[:1]))
+
+
+@RULES.rule(real.RealDequantize, real.RealQuantize)
+def _quantize(op: Any, what: Batching) -> Any:
+    del what
+    if op.quant.axis == 0:
+        raise _mixes(op, "each element of the leading dimension has a scale of its own")
+    return op
