@@ -28,13 +28,14 @@ def command(
 ) -> None:
     """Show MODEL layer by layer: ops, shapes, MACs, bytes."""
     from rlx.ir import inspect as inspection
-    from rlx.ir.diff import inspect_graph_diff
+    from rlx.ir.diff import GraphDiff, inspect_graph_diff
     from rlx.passes import pipeline as named
 
     module = load_model(model)
     if text:
         print(module.graph)
         return
+    report: inspection.GraphInspection | inspection.PipelineInspection | GraphDiff
     if other is not None:
         report = inspect_graph_diff(module.graph, load_model(other).graph)
     elif passes:
