@@ -11,7 +11,7 @@ import numpy as np
 from rlx.ops.q import QConv2d
 from rlx_cortexm.layer import Kernel, Layer
 from rlx_cortexm.lower.image import Image
-from rlx_cortexm.lower.linear import dense_layer
+from rlx_cortexm.lower.linear import dense_layer, dot_products
 from rlx_cortexm.lower.rules import RULES
 from rlx_cortexm.lower.weighted import Weighted
 from rlx_cortexm.nest import Loop, nest
@@ -142,7 +142,7 @@ def lower_direct(node: Node) -> Layer:
     ]
     note = f"weights of {image.out_c} channels by {patch} codes, four channels interleaved"
     return Layer(
-        Kernel.of("conv2d", "conv2d_s8", constants, ("dot", *weighted.support)),
+        Kernel.of("conv2d", "conv2d_s8", constants, (*dot_products(group_out), *weighted.support)),
         operands=node.operands[:1],
         tables=weighted.tables(np.concatenate(packed), note),
         arguments=weighted.arguments,

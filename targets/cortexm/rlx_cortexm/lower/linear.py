@@ -24,6 +24,12 @@ def lower_dense(node: Node) -> Layer:
     return dense_layer(node, Weighted.of(node, op), rows)
 
 
+def dot_products(outputs: int) -> tuple[str, ...]:
+    """Return the shared functions that multiply for ``outputs`` channels, four at a time."""
+    blocks = ("dot4",) if outputs >= BLOCK else ()
+    return (*blocks, "dot1") if outputs % BLOCK else blocks
+
+
 def dense_layer(node: Node, weighted: Weighted, rows: int, kind: str = "dense") -> Layer:
     """Return the layer that multiplies ``rows`` rows of the operand by all weights."""
     outputs = len(weighted.weights)
@@ -39,7 +45,7 @@ def dense_layer(node: Node, weighted: Weighted, rows: int, kind: str = "dense") 
     packed = pack_rows(weighted.weights.reshape(outputs, 1, inputs))
     note = f"weights of {outputs} channels by {inputs} codes, four channels interleaved"
     return Layer(
-        Kernel.of(kind, "dense_s8", constants, ("dot", *weighted.support)),
+        Kernel.of(kind, "dense_s8", constants, (*dot_products(outputs), *weighted.support)),
         operands=node.operands[:1],
         tables=weighted.tables(packed, note),
         arguments=weighted.arguments,
