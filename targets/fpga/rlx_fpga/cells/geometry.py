@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 Pair = tuple[int, int]
@@ -150,17 +151,33 @@ class Geometry:
         before = [0, *self.released[:-1]]
         return max(need - free for need, free in zip(following, before, strict=True))
 
+    @cached_property
+    def hold(self) -> Fraction:
+        """Most of a frame that can have been taken beyond the share that has been given out."""
+        pixels = self.out_height * self.out_width
+        before = [0, *self.released[:-1]]
+        return max(
+            Fraction(free + self.depth, self.words) - Fraction(pixel, pixels)
+            for pixel, free in enumerate(before)
+        )
+
+    @cached_property
+    def lead(self) -> Fraction:
+        """Most of a frame that can have been given out beyond the share that has been taken."""
+        pixels = self.out_height * self.out_width
+        return max(
+            Fraction(pixel + 1, pixels) - Fraction(needed, self.words)
+            for pixel, needed in enumerate(self.needed)
+        )
+
     def cycles_per_frame(self, reads: int) -> int:
         """Cycles between frames, if input never lacks and output never waits.
 
         Args:
             reads: Words read for one output pixel.
         """
-        return self._frame_ends(reads, 4)[-1] - self._frame_ends(reads, 4)[-2]
-
-    def first_output_needs(self) -> int:
-        """Words to be written before the first output pixel can start."""
-        return self.needed[0]
+        *_, before, last = self._frame_ends(reads, 4)
+        return last - before
 
     def _frame_ends(self, reads: int, frames: int) -> list[int]:
         """Play the buffer at pixel level and return when each frame has been read.

@@ -180,6 +180,11 @@ class _Scaling:
         return CyclicRom(pack(rows.reshape(-1, lanes), bits), bits * lanes)
 
 
+def lane_multipliers(acc_width: int, shift: Sequence[int]) -> int:
+    """Return the multipliers of one lane, without building it (rounding ``double``)."""
+    return 2 if acc_width + max(0, *shift) <= PART_BITS + 1 else 4
+
+
 class _Lane:
     """Builder of one lane's pipeline."""
 

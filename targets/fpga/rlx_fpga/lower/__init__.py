@@ -1,0 +1,20 @@
+"""Rules: one module for each module of ``rlx.ops.q``, of the same name."""
+
+from rlx_fpga.lower import arith, conv, linear, pool, reduce, shape, softmax, table
+from rlx_fpga.lower.rules import RULES, Alias, Fold, Layer, Plan
+
+__all__ = [
+    "RULES",
+    "Alias",
+    "Fold",
+    "Layer",
+    "Plan",
+    "arith",
+    "conv",
+    "linear",
+    "pool",
+    "reduce",
+    "shape",
+    "softmax",
+    "table",
+]

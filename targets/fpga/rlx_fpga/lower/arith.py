@@ -1,0 +1,137 @@
+"""Elementwise arithmetic in hardware."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub
+from rlx_fpga.cells.arith import Product, ScaledSum
+from rlx_fpga.cells.repeat import Constant, Repeat
+from rlx_fpga.cells.table import Table
+from rlx_fpga.cells.unary import Clamp
+from rlx_fpga.lower.elementwise import Elementwise
+from rlx_fpga.lower.rules import RULES, divisors, unsupported
+from rlx_fpga.lower.weighted import requantizer
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rlx.ir import Array, Node
+    from rlx_fpga.cells.streams import Cell
+
+CODES = np.arange(-128, 128, dtype=np.int64)
+
+
+@RULES.rule(QClamp)
+class ClampPlan(Elementwise):
+    """Two comparisons for each lane."""
+
+    def cells(self, lanes: int) -> dict[str, Cell]:
+        """Return the comparisons."""
+        op = cast("QClamp", self.node.op)
+        return {"clamp": Clamp(lanes, op.low, op.high)}
+
+
+@RULES.rule(QRequantize)
+class RequantizePlan(Elementwise):
+    """A function of one code: a table."""
+
+    def cells(self, lanes: int) -> dict[str, Cell]:
+        """Return the table."""
+        (values,) = self.node.op.evaluate(CODES.astype(np.int8))
+        return {"table": Table(lanes, [int(value) for value in values])}
+
+
+class BinaryPlan(Elementwise):
+    """Two operands, streams or constants, brought to one shape."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        self.operands = tuple(o for o in node.operands if o.constant is None)
+        if not self.operands:
+            raise unsupported(node, "both operands are constants: fold them first")
+        self.repeats = [_repeats(node, o.type.static_shape, self.shape) for o in self.operands]
+
+    def lanes(self) -> list[int]:
+        """Return divisors of the last axis and of every group that is repeated."""
+        groups = [group for repeats in self.repeats for group, _ in repeats]
+        return divisors(math.gcd(*self.shape[-1:], *groups))
+
+    def before(self, lanes: int) -> dict[str, dict[str, Cell]]:
+        """Return constants and repetitions."""
+        fronts: dict[str, dict[str, Cell]] = {}
+        repeats = iter(self.repeats)
+        for place, operand in enumerate(self.node.operands):
+            if operand.constant is not None:
+                values = period(np.broadcast_to(operand.constant, self.shape), lanes)
+                fronts[f"i{place}"] = {f"constant{place}": Constant(values, lanes)}
+                continue
+            fronts[f"i{place}"] = {
+                f"repeat{place}_{index}": Repeat(lanes, group // lanes, times)
+                for index, (group, times) in enumerate(next(repeats))
+            }
+        return fronts
+
+
+@RULES.rule(QAdd, QSub)
+class SumPlan(BinaryPlan):
+    """Two tables that scale the operands, an adder, the requantizer of the result."""
+
+    @cached_property
+    def tables(self) -> tuple[list[int], list[int]]:
+        """The scaled operands, for each code."""
+        op = cast("QAdd", self.node.op)
+        codes = CODES.astype(np.int8)
+        x, y = op.scaled_operands((codes, codes))
+        return x.tolist(), (-y if isinstance(op, QSub) else y).tolist()
+
+    def cells(self, lanes: int) -> dict[str, Cell]:
+        """Return adder and requantizer."""
+        total = ScaledSum(lanes, *self.tables)
+        return {"sum": total, "requantize": requantizer(self.node.op, lanes, lanes, total.width)}
+
+
+@RULES.rule(QMul)
+class ProductPlan(BinaryPlan):
+    """A multiplication and the requantizer of the result."""
+
+    def cells(self, lanes: int) -> dict[str, Cell]:
+        """Return multiplication and requantizer."""
+        op = cast("QMul", self.node.op)
+        product = Product(lanes, op.x_zero_point, op.y_zero_point)
+        return {"product": product, "requantize": requantizer(op, lanes, lanes, product.width)}
+
+
+def _repeats(node: Node, shape: tuple[int, ...], result: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Return how a broadcast operand is repeated: groups of how many elements, how often.
+
+    Innermost first, each group with what the repetitions before have made of it.
+    """
+    del node
+    padded = (1,) * (len(result) - len(shape)) + shape
+    found = []
+    group, times = 1, 1
+    for size, wanted in zip(reversed(padded), reversed(result), strict=True):
+        if size == wanted:
+            if times > 1:
+                found.append((group, times))
+                group, times = group * times, 1
+            group *= size
+        else:
+            times *= wanted
+    if times > 1:
+        found.append((group, times))
+    return found
+
+
+def period(values: Array, lanes: int) -> npt.NDArray[np.int8]:
+    """Return the shortest part of ``values`` that the whole repeats, in whole beats."""
+    flat = values.astype(np.int8).reshape(-1)
+    for length in divisors(flat.size):
+        if length % lanes == 0 and np.array_equal(flat, np.resize(flat[:length], flat.size)):
+            return flat[:length]
+    return flat

@@ -1,0 +1,50 @@
+"""Layers that take a beat of each operand and give a beat, in every cycle."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from rlx_fpga.cells.chain import Chain
+from rlx_fpga.lower.rules import Fold, Layer, Plan, divisors, pipeline_hold
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx_fpga.cells.streams import Cell
+
+
+class Elementwise(Plan):
+    """A function of corresponding elements."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        self.shape = node.types[0].static_shape
+        self.size = math.prod(self.shape)
+
+    @abstractmethod
+    def cells(self, lanes: int) -> dict[str, Cell]:
+        """Return the cells behind one another."""
+
+    def before(self, lanes: int) -> dict[str, dict[str, Cell]]:
+        """Return what stands in front of the first cell's inputs."""
+        del lanes
+        return {}
+
+    def lanes(self) -> list[int]:
+        """Return the numbers of lanes that are possible."""
+        return divisors(self.shape[-1] if self.shape else 1)
+
+    def folds(self) -> list[Fold]:
+        """Return a choice for each number of lanes."""
+        return [
+            Fold(n, 1, self.size // n, sum(c.multipliers for c in self.cells(n).values()))
+            for n in self.lanes()
+        ]
+
+    def build(self, fold: Fold) -> Layer:
+        """Return the chain."""
+        cells = self.cells(fold.pe)
+        beats = self.size // fold.pe
+        hold = pipeline_hold([*cells.values()], beats)
+        return Layer(Chain(cells, self.before(fold.pe)), fold, beats, hold)

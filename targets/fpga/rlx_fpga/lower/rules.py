@@ -1,0 +1,122 @@
+"""The table of rules, and what a rule makes of a node: foldings to choose from, and a layer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+from rlx.errors import UnsupportedOpError
+from rlx.ir import RuleTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.ir import Array, Node, Value
+    from rlx_fpga.cells.chain import Chain
+    from rlx_fpga.cells.streams import Cell
+
+Rule: TypeAlias = "Callable[[Node], Plan]"
+"""Makes the plan of a node; raises UnsupportedOpError where it cannot be built exactly."""
+
+RULES: RuleTable[Rule] = RuleTable("fpga")
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """How far a layer is spread over hardware.
+
+    Attributes:
+        pe: Results computed at the same time; lanes, for a layer without products.
+        simd: Terms of each that are computed at the same time.
+        cycles: Cycles for a frame, as a first estimate; never too many.
+        multipliers: Multiplications in one cycle.
+    """
+
+    pe: int
+    simd: int
+    cycles: int
+    multipliers: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The hardware of a node.
+
+    Attributes:
+        cell: One input stream for each of the plan's operands, one output stream.
+        fold: What it was built from.
+        cycles: Cycles between frames, if input never lacks and output never waits.
+        hold: Most of a frame that can have been taken beyond the share that has been given out.
+        lead: Most of a frame that can have been given out beyond the share that has been taken.
+        skew: For each operand, by how much of a frame it can be ahead of the share that has been
+            given out, and by how much behind; empty if all go in step.
+    """
+
+    cell: Chain
+    fold: Fold
+    cycles: int
+    hold: Fraction
+    lead: Fraction = Fraction(0)
+    skew: tuple[tuple[Fraction, Fraction], ...] = ()
+
+
+class Plan(ABC):
+    """What can be built for a node.
+
+    Attributes:
+        node: The node.
+        operands: Operands that come as streams; the others are constants inside of the layer.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.operands: tuple[Value, ...] = node.operands[:1]
+
+    @abstractmethod
+    def folds(self) -> list[Fold]:
+        """Return the foldings to choose from, at least one."""
+
+    @abstractmethod
+    def build(self, fold: Fold) -> Layer:
+        """Return the layer for one of the foldings."""
+
+
+class Alias(Plan):
+    """A node whose result is its operand's stream as it is."""
+
+    def folds(self) -> list[Fold]:
+        """Return the only choice: nothing to build."""
+        return [Fold(1, 1, 0)]
+
+    def build(self, fold: Fold) -> Layer:
+        """Not possible: there is nothing to build."""
+        raise AssertionError("an alias has no layer")
+
+
+def pipeline_hold(cells: list[Cell], beats: int) -> Fraction:
+    """Return the part of a frame of ``beats`` beats that the registers of ``cells`` can hold."""
+    return Fraction(sum(cell.latency + 1 for cell in cells), beats)
+
+
+def divisors(number: int) -> list[int]:
+    """Return the divisors of ``number``, ascending."""
+    return [n for n in range(1, number + 1) if number % n == 0]
+
+
+def constant_operand(node: Node, place: int, what: str) -> Array:
+    """Return the value of an operand that must be known at compile time.
+
+    Raises:
+        UnsupportedOpError: It is computed at run time.
+    """
+    value = node.operands[place].constant
+    if value is None:
+        raise unsupported(node, f"{what} must be constants, not computed at run time")
+    return value
+
+
+def unsupported(node: Node, reason: str) -> UnsupportedOpError:
+    """Return (not raise) an error that names the node."""
+    return UnsupportedOpError(reason, where=f"{node.op.name} {node.label}")

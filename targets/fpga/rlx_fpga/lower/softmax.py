@@ -1,0 +1,38 @@
+"""Softmax in hardware."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, cast
+
+from rlx.numerics.exponential import softmax_table
+from rlx.ops.q import QSoftmax
+from rlx_fpga.cells.chain import Chain
+from rlx_fpga.cells.softmax import Softmax
+from rlx_fpga.lower.rules import RULES, Fold, Layer, Plan, pipeline_hold
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+
+
+@RULES.rule(QSoftmax)
+class SoftmaxPlan(Plan):
+    """A sequential unit: some twelve cycles for each code."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        op = cast("QSoftmax", node.op)
+        x = node.operands[0].type
+        self.count = x.static_shape[-1]
+        self.rows = x.size // self.count
+        table = softmax_table(op.multiplier, op.left_shift, op.diff_min)
+        self.cell = Softmax(self.count, table.tolist())
+
+    def folds(self) -> list[Fold]:
+        """Return the only choice."""
+        return [Fold(1, 1, self.rows * self.cell.interval, self.cell.multipliers)]
+
+    def build(self, fold: Fold) -> Layer:
+        """Return the cell."""
+        hold = Fraction(1, self.rows) + pipeline_hold([self.cell], self.rows * self.cell.interval)
+        return Layer(Chain({"softmax": self.cell}), fold, fold.cycles, hold)

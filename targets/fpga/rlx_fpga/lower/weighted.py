@@ -1,0 +1,243 @@
+"""What convolutions and dense layers share: window, folded multipliers, requantizer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from rlx_fpga.cells.accumulate import drain_lanes, ranges_of
+from rlx_fpga.cells.chain import Chain
+from rlx_fpga.cells.channelwise import Depthwise
+from rlx_fpga.cells.geometry import Geometry
+from rlx_fpga.cells.mvu import MatrixVector
+from rlx_fpga.cells.requantize import Requantize, lane_multipliers
+from rlx_fpga.cells.window import WindowGenerator
+from rlx_fpga.lower.rules import (
+    Fold,
+    Layer,
+    Plan,
+    constant_operand,
+    divisors,
+    pipeline_hold,
+    unsupported,
+)
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx.numerics.fixed_point import Rescale
+    from rlx.ops.q import QConv2d, QDense, Window
+    from rlx_fpga.cells.accumulate import Ranges
+    from rlx_fpga.cells.rom import Integers
+    from rlx_fpga.cells.streams import Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """Frames of a layer with a window, as one cell sees them.
+
+    Attributes:
+        count: Images in a frame of the stream.
+        height: Rows of an image.
+        width: Columns of an image.
+        channels: Channels of a pixel.
+    """
+
+    count: int
+    height: int
+    width: int
+    channels: int
+
+    def geometry(self, window: Window, lanes: int) -> Geometry:
+        """Return how ``window`` slides over the image in words of ``lanes`` channels."""
+        return Geometry(
+            self.height,
+            self.width,
+            self.channels // lanes,
+            window.kernel,
+            window.stride,
+            window.dilation,
+            window.padding,
+        )
+
+
+class Weighted(Plan):
+    """A layer with weights."""
+
+    def __init__(self, node: Node, op: QConv2d | QDense) -> None:
+        super().__init__(node)
+        self.attributes = op
+        self.weights: Integers = constant_operand(node, 1, "weights").astype(np.int8)
+        bias = constant_operand(node, 2, "biases").astype(np.int64)
+        # The zero point of the input goes into the bias: sum((x - z) w) = sum(x w) - z sum(w).
+        axes = tuple(range(1, self.weights.ndim))
+        self.bias = bias - op.x_zero_point * self.weights.astype(np.int64).sum(axis=axes)
+
+    @cached_property
+    def ranges(self) -> Ranges:
+        """Widths of the accumulators."""
+        try:
+            return ranges_of(self.weights.reshape(len(self.weights), -1), self.bias)
+        except ValueError as error:
+            raise unsupported(self.node, str(error)) from None
+
+    def requantize(self, lanes: int) -> Requantize:
+        """Return the requantizer behind the accumulators."""
+        return requantizer(self.attributes, len(self.weights), lanes, self.ranges.out_bits)
+
+    def requantize_multipliers(self, lanes: int) -> int:
+        """Return the multipliers of the requantizer."""
+        return lanes * lane_multipliers(self.ranges.out_bits, self.attributes.rescale.shift)
+
+
+class Matrix(Weighted):
+    """A convolution or dense layer in which every output needs every channel."""
+
+    def __init__(
+        self, node: Node, op: QConv2d | QDense, image: Image, window: Window, weights: Integers
+    ) -> None:
+        super().__init__(node, op)
+        self.weights = weights
+        one_by_one = window.kernel == window.stride == (1, 1) and not window.is_padded
+        if one_by_one:
+            # Every pixel is an image of its own: a buffer of two pixels is enough.
+            image = Image(image.count * image.height * image.width, 1, 1, image.channels)
+        self.pixelwise = one_by_one
+        self.image, self.window = image, window
+
+    def folds(self) -> list[Fold]:
+        """Return all pairs of divisors of the outputs and of the channels."""
+        outputs, terms = self.weights.shape
+        geometry = self.image.geometry(self.window, self.image.channels)
+        pixels = geometry.out_height * geometry.out_width
+        found = []
+        for simd in divisors(self.image.channels):
+            group = terms // simd
+            frame = geometry.words * self.image.channels // simd
+            for pe in divisors(outputs):
+                cycles = self.image.count * max(pixels * group * (outputs // pe), frame)
+                lanes = drain_lanes(pe, group)
+                found.append(Fold(pe, simd, cycles, pe * simd + self.requantize_multipliers(lanes)))
+        return found
+
+    def build(self, fold: Fold) -> Layer:
+        """Return window, matrix-vector unit and requantizer; no window if it would do nothing."""
+        _ = self.ranges
+        matrix = MatrixVector(self.weights, self.bias, pe=fold.pe, simd=fold.simd)
+        cells: dict[str, Cell] = {"matrix": matrix, "requantize": self.requantize(matrix.lanes)}
+        if self.pixelwise and matrix.repeat == 1:
+            beats = self.image.count * matrix.group
+            return Layer(Chain(cells), fold, beats, pipeline_hold([*cells.values()], beats))
+        window = window_cell(
+            self.image,
+            self.window,
+            lanes=fold.simd,
+            pad_value=self.attributes.x_zero_point,
+            repeat=matrix.repeat,
+            order="dense",
+        )
+        return windowed({"window": window, **cells}, fold, self.image)
+
+
+class DepthwiseConvolution(Weighted):
+    """A convolution in which every output needs one channel."""
+
+    def __init__(self, node: Node, op: QConv2d, image: Image) -> None:
+        super().__init__(node, op)
+        self.image, self.window = image, op.window
+
+    def folds(self) -> list[Fold]:
+        """Return all divisors of the channels."""
+        geometry = self.image.geometry(self.window, self.image.channels)
+        pixels = geometry.out_height * geometry.out_width
+        multiplier = len(self.weights) // self.image.channels
+        found = []
+        for pe in divisors(self.image.channels):
+            blocks = self.image.channels // pe
+            cycles = self.image.count * blocks * max(pixels * geometry.taps, geometry.words)
+            lanes = drain_lanes(pe * multiplier, geometry.taps)
+            products = pe * multiplier + self.requantize_multipliers(lanes)
+            found.append(Fold(pe, 1, cycles, products))
+        return found
+
+    def build(self, fold: Fold) -> Layer:
+        """Return window, depthwise unit and requantizer."""
+        _ = self.ranges
+        outputs = len(self.weights)
+        unit = Depthwise(
+            self.weights.reshape(outputs, -1),
+            self.bias,
+            channels=self.image.channels,
+            pe=fold.pe,
+        )
+        window = window_cell(
+            self.image,
+            self.window,
+            lanes=fold.pe,
+            pad_value=self.attributes.x_zero_point,
+            repeat=1,
+            order="channelwise",
+        )
+        cells = {"window": window, "depthwise": unit, "requantize": self.requantize(unit.lanes)}
+        return windowed(cells, fold, self.image)
+
+
+def requantizer(op: Any, channels: int, lanes: int, bits: int) -> Requantize:  # noqa: ANN401
+    """Return the requantizer of an op with ``rescale``, ``zero_point``, ``low`` and ``high``."""
+    rescale: Rescale = op.rescale
+    return Requantize(
+        channels=channels,
+        lanes=lanes,
+        acc_width=bits,
+        multiplier=rescale.multiplier,
+        shift=rescale.shift,
+        zero_point=op.zero_point,
+        low=op.low,
+        high=op.high,
+        rounding=rescale.rounding.value,
+    )
+
+
+def window_cell(
+    image: Image,
+    window: Window,
+    *,
+    lanes: int,
+    pad_value: int,
+    repeat: int,
+    order: Literal["dense", "channelwise"],
+) -> WindowGenerator:
+    """Return the window generator of a layer."""
+    return WindowGenerator(
+        height=image.height,
+        width=image.width,
+        channels=image.channels,
+        lanes=lanes,
+        kernel=window.kernel,
+        stride=window.stride,
+        dilation=window.dilation,
+        padding=window.padding,
+        pad_value=pad_value,
+        repeat=repeat,
+        order=order,
+    )
+
+
+def windowed(cells: dict[str, Cell], fold: Fold, image: Image) -> Layer:
+    """Return a layer whose first cell is a window generator."""
+    window = cells["window"]
+    assert isinstance(window, WindowGenerator)
+    geometry = window.geometry
+    words = window.reads * geometry.out_height * geometry.out_width * image.count
+    pixel = Fraction(1, geometry.out_height * geometry.out_width)
+    registers = pipeline_hold([*cells.values()], words)
+    return Layer(
+        Chain(cells),
+        fold,
+        window.cycles_per_frame * image.count,
+        (geometry.hold + pixel) / image.count + registers,
+        max(geometry.lead, Fraction(0)) / image.count,
+    )

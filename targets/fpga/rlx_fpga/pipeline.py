@@ -1,0 +1,274 @@
+"""From a graph of integer ops to one component: a stage for each op, all at work at once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from amaranth import Module
+from amaranth.lib.wiring import Component, In, Out, connect, flipped
+
+from rlx.errors import EmitError
+from rlx.ir import DType
+from rlx_fpga.balance import Operand, Timing, queue_depths
+from rlx_fpga.cells.fifo import Fifo, SkidBuffer
+from rlx_fpga.cells.fork import Fork
+from rlx_fpga.cells.streams import stream_of
+from rlx_fpga.cells.width import WidthConverter
+from rlx_fpga.lower import RULES, Alias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rlx.ir import Graph, Node, Value
+    from rlx_fpga.cells.streams import Cell
+    from rlx_fpga.lower import Fold, Layer, Plan
+
+# A queue of so few beats is only the register that every stream has anyway.
+REGISTER_BEATS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """An op on its way to hardware.
+
+    Attributes:
+        name: Identifier, unique in the pipeline.
+        node: The op.
+        plan: What can be built for it.
+        sources: For each operand, the value whose stream it is (renamings left out).
+    """
+
+    name: str
+    node: Node
+    plan: Plan
+    sources: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The stages of a graph, before any folding is chosen.
+
+    Attributes:
+        graph: The graph.
+        stages: In order of the graph.
+        outputs: For each output of the graph, the value whose stream it is.
+    """
+
+    graph: Graph
+    stages: tuple[Stage, ...]
+    outputs: tuple[Value, ...]
+
+    def choices(self) -> dict[str, list[Fold]]:
+        """Return the foldings to choose from, by name of the stage."""
+        return {stage.name: stage.plan.folds() for stage in self.stages}
+
+
+def program_of(graph: Graph) -> Program:
+    """Return the stages of ``graph``.
+
+    Raises:
+        UnsupportedOpError: An op has no rule, or cannot be built as it stands.
+        EmitError: Inputs, outputs or parameters cannot become streams.
+    """
+    if graph.params:
+        names = ", ".join(repr(param.name) for param in graph.params)
+        raise EmitError(f"parameters must be bound before hardware is made: {names}")
+    for value in graph.inputs:
+        if value.type.dtype is not DType.I8 or not value.type.is_static:
+            raise EmitError(
+                f"input {value.name!r} must be an int8 tensor of fixed shape, not {value.type}"
+            )
+    stream_of_value: dict[Value, Value] = {value: value for value in graph.inputs}
+    stages: list[Stage] = []
+    for node in graph.op_nodes:
+        plan = RULES[type(node.op)](node)
+        sources = tuple(stream_of_value[operand] for operand in plan.operands)
+        if isinstance(plan, Alias):
+            stream_of_value[node.result] = sources[0]
+            continue
+        # Names of the model never reach hardware; the report tells which node a stage is.
+        name = f"n{len(stages)}_{node.op.name.rpartition('.')[2]}"
+        stages.append(Stage(name, node, plan, sources))
+        stream_of_value[node.result] = node.result
+    for value in graph.outputs:
+        if value not in stream_of_value:
+            raise EmitError(f"output {value.node.label} is a constant; only streams can go out")
+    return Program(graph, tuple(stages), tuple(stream_of_value[v] for v in graph.outputs))
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What stands between a stream and one of its readers.
+
+    Attributes:
+        name: Identifier of the place.
+        depth: Beats of the FIFO; 0 if there is none.
+        lanes: Lanes of the stream.
+        wanted: Lanes of the reader.
+        elements: Elements of a frame.
+        width: Bits of an element.
+    """
+
+    name: str
+    depth: int
+    lanes: int
+    wanted: int
+    elements: int
+    width: int
+
+    def cells(self) -> dict[str, Cell]:
+        """Return FIFO and width converter, where they are needed."""
+        found: dict[str, Cell] = {}
+        if self.depth:
+            found[f"{self.name}_queue"] = Fifo(self.lanes, self.depth, self.width)
+        if self.lanes != self.wanted:
+            converter = WidthConverter(self.lanes, self.wanted, self.elements, self.width)
+            found[f"{self.name}_width"] = converter
+        return found
+
+
+@dataclass
+class _Reader:
+    """A place where a stream is read: a port of a stage, or an output of the pipeline."""
+
+    port: Any
+    queue: Queue
+
+
+class Pipeline(Component):
+    """The hardware of a graph.
+
+    Members:
+        i (or i0, i1, ...): In: the graph's inputs, int8, in NHWC raster order.
+        o (or o0, o1, ...): Out: its outputs, int8, or int32 for an index.
+
+    Attributes:
+        program: What was built.
+        layers: For each stage, its hardware.
+        queues: For each operand of each stage, what stands in front of it.
+    """
+
+    _MustUse__silence = True
+
+    def __init__(self, program: Program, folds: Mapping[str, Fold]) -> None:
+        self.program = program
+        self.layers: list[Layer] = [s.plan.build(folds[s.name]) for s in program.stages]
+        self.input_lanes = [self._lanes_read(value) for value in program.graph.inputs]
+        self.queues = self._queues()
+        graph = program.graph
+        self.input_names = _numbered("i", len(graph.inputs))
+        self.output_names = _numbered("o", len(graph.outputs))
+        inputs = zip(self.input_names, self.input_lanes, strict=True)
+        members = {name: In(stream_of(lanes)) for name, lanes in inputs}
+        for name, value in zip(self.output_names, program.outputs, strict=True):
+            members[name] = Out(stream_of(self.lanes(value), value.type.dtype.bits))
+        super().__init__(members)
+
+    @property
+    def interval(self) -> int:
+        """Cycles between frames: those of the slowest stage, or of the slowest port."""
+        ports = [
+            value.type.size // self.lanes(value)
+            for value in (*self.program.graph.inputs, *self.program.outputs)
+        ]
+        return max(*(layer.cycles for layer in self.layers), *ports)
+
+    def lanes(self, value: Value) -> int:
+        """Return the lanes of the stream of ``value``."""
+        for stage, layer in zip(self.program.stages, self.layers, strict=True):
+            if stage.node.result == value:
+                return _lanes(layer.cell.o)
+        return self.input_lanes[self.program.graph.inputs.index(value)]
+
+    def elaborate(self, platform: object) -> Module:
+        """Connect every stream with all of its readers."""
+        m = Module()
+        readers: dict[Value, list[_Reader]] = {}
+        for stage, layer, queues in zip(self.program.stages, self.layers, self.queues, strict=True):
+            m.submodules[stage.name] = layer.cell
+            for source, port, queue in zip(stage.sources, layer.cell.ports, queues, strict=True):
+                readers.setdefault(source, []).append(_Reader(getattr(layer.cell, port), queue))
+        for name, value in zip(self.output_names, self.program.outputs, strict=True):
+            lanes, bits = self.lanes(value), value.type.dtype.bits
+            queue = Queue(name, 0, lanes, lanes, value.type.size, bits)
+            readers.setdefault(value, []).append(_Reader(flipped(getattr(self, name)), queue))
+        for name, value in zip(self.input_names, self.program.graph.inputs, strict=True):
+            _distribute(m, name, flipped(getattr(self, name)), readers.get(value, []))
+        for stage, layer in zip(self.program.stages, self.layers, strict=True):
+            _distribute(m, stage.name, layer.cell.o, readers.get(stage.node.result, []))
+        return m
+
+    def _lanes_read(self, value: Value) -> int:
+        """Return the lanes of an input: those of the stage that reads the most at once."""
+        found = [1]
+        for stage, layer in zip(self.program.stages, self.layers, strict=True):
+            for source, port in zip(stage.sources, layer.cell.ports, strict=True):
+                if source == value:
+                    found.append(_lanes(getattr(layer.cell, port)))
+        return max(found)
+
+    def _queues(self) -> list[list[Queue]]:
+        """Return what stands in front of each operand."""
+        stages = self.program.stages
+        place = {stage.node.result: index for index, stage in enumerate(stages)}
+        place |= {value: -1 - index for index, value in enumerate(self.program.graph.inputs)}
+        timings, queues = [], []
+        for stage, layer in zip(stages, self.layers, strict=True):
+            operands, row = [], []
+            skew = layer.skew or ((Fraction(0), Fraction(0)),) * len(stage.sources)
+            for index, (source, port) in enumerate(
+                zip(stage.sources, layer.cell.ports, strict=True)
+            ):
+                lanes, wanted = self.lanes(source), _lanes(getattr(layer.cell, port))
+                size = source.type.size
+                slack = Fraction(REGISTER_BEATS * lanes + 2 * math.lcm(lanes, wanted), size)
+                operands.append(Operand(place[source], slack, *skew[index]))
+                name = f"{stage.name}_{port}"
+                row.append(Queue(name, 0, lanes, wanted, size, source.type.dtype.bits))
+            timings.append(Timing(tuple(operands), layer.hold, layer.lead))
+            queues.append(row)
+        depths = queue_depths(timings)
+        return [
+            [_deepened(queue, part) for queue, part in zip(row, parts, strict=True)]
+            for row, parts in zip(queues, depths, strict=True)
+        ]
+
+
+def _deepened(queue: Queue, part: Fraction) -> Queue:
+    """Return the queue with room for ``part`` of a frame."""
+    beats = math.ceil(part * queue.elements / queue.lanes)
+    depth = beats if beats > REGISTER_BEATS else 0
+    return replace(queue, depth=depth)
+
+
+def _distribute(m: Module, name: str, source: Any, readers: Sequence[_Reader]) -> None:  # noqa: ANN401
+    """Connect a stream to its readers, with a register behind its source."""
+    if not readers:
+        m.d.comb += source.ready.eq(1)
+        return
+    lanes, width = _lanes(source), readers[0].queue.width
+    m.submodules[f"{name}_register"] = register = SkidBuffer(lanes, width)
+    connect(m, source, register.i)
+    streams = [register.o]
+    if len(readers) > 1:
+        m.submodules[f"{name}_fork"] = fork = Fork(lanes, len(readers), width)
+        connect(m, register.o, fork.i)
+        streams = [getattr(fork, f"o{index}") for index in range(len(readers))]
+    for stream, reader in zip(streams, readers, strict=True):
+        for cell_name, cell in reader.queue.cells().items():
+            m.submodules[cell_name] = cell
+            connect(m, stream, cell.i)
+            stream = cell.o
+        connect(m, stream, reader.port)
+
+
+def _lanes(interface: Any) -> int:  # noqa: ANN401
+    count: int = interface.payload.shape().length
+    return count
+
+
+def _numbered(letter: str, count: int) -> list[str]:
+    return [letter] if count == 1 else [f"{letter}{index}" for index in range(count)]
