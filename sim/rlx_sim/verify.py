@@ -280,12 +280,16 @@ def _summary(runs: Sequence[_Run], frames: int, notes: tuple[str, ...]) -> Verif
 
 
 def _run_figures(run: _Run, frames: int) -> dict[str, Any]:
-    figures: dict[str, Any] = {
-        "simulator": run.simulator.name,
+    """Return the few figures that tell the runs apart."""
+    simulator = run.simulator
+    compiler = simulator.compiler if isinstance(simulator, HostC) else simulator.build.compiler
+    figures = {} if run.firmware is None else _firmware_figures(run)
+    return {
+        "simulator": simulator.name,
+        "compiler": compiler,
         "equal": frames - len(run.wrong),
-        "tools": run.simulator.tools(),
+        **{name: figures.get(name) for name in ("instructions", "text_bytes", "stack_bytes")},
     }
-    return figures if run.firmware is None else figures | _firmware_figures(run)
 
 
 def _firmware_figures(run: _Run) -> dict[str, Any]:

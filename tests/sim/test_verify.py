@@ -38,11 +38,14 @@ def test_all_simulators_and_figures(tmp_path):
     runs = {run["simulator"] + str(index): run for index, run in enumerate(result["runs"])}
     assert list(runs) == ["host0", "sanitize1", "qemu2", "unicorn3", "unicorn4"]
     assert all(run["equal"] == 5 for run in runs.values())
-    for figure in ("instructions", "text_bytes", "const_bytes", "ram_bytes", "stack_bytes"):
+    assert [run["compiler"] for run in result["runs"]] == ["cc", "cc", "gcc", "gcc", "zig"]
+    for figure in ("instructions", "text_bytes", "stack_bytes"):
         assert result[figure] == runs["qemu2"][figure] == runs["unicorn3"][figure] > 0
+        assert runs["host0"][figure] is runs["sanitize1"][figure] is None
+        assert runs["unicorn4"][figure] > 0
+    assert result["stack_bytes"] == result["stack_measured_bytes"] == result["stack_bound_bytes"]
     assert result["ram_bytes"] == result["arena_bytes"] == 8
     assert result["const_bytes"] == 16
-    assert runs["unicorn4"]["stack_bound_bytes"] is None
 
 
 @pytest.mark.qemu
