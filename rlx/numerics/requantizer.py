@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 Float64: TypeAlias = npt.NDArray[np.float64]
 Codes: TypeAlias = npt.NDArray[np.int8]
 
-# Accumulators around a step's real place that hold both its sides: the roundings move a step by
-# less than one accumulator (this is checked).
-_NEAR = np.arange(-2, 3)
 # Elements that are scaled at a time, so that the temporary stays in the cache.
 _BLOCK = 1 << 16
 _SIGN_BIT = np.int64(-(2**63))
@@ -135,7 +132,10 @@ def _points(what: Requantization, least: Int64, greatest: Int64) -> Int64 | None
     with np.errstate(divide="ignore"):
         real = (steps - 0.5 - what.zero_point) / factor - offset
     guess = np.clip(np.floor(real), least - 1, greatest + 1).astype(np.int64)
-    near = _NEAR.reshape(-1, 1, 1) + guess
+    # The first rounding moves a step by up to half a unit of its result: one accumulator, or two
+    # where the multiplier is a mean's; truncation of the guess by one more.
+    reach = 2 if min(what.rescale.multiplier) >= 1 << 30 else 3
+    near = np.arange(-reach, reach + 1).reshape(-1, 1, 1) + guess
     points = np.clip(near, least, greatest)
     codes = what.exact(points)
     # The step lies within reach, unless it lies outside of the range.

@@ -39,10 +39,10 @@ def check(graph: Graph, single: dict[str, np.ndarray]) -> None:
     """Compare a batch of inputs like ``single`` with each of its elements."""
     generator = np.random.default_rng(len(single))
     inputs = [single]
-    for _ in range(SIZE - 1):
-        inputs.append(
-            {n: generator.permuted(x.ravel()).reshape(x.shape) for n, x in single.items()}
-        )
+    inputs += [
+        {n: generator.permuted(x.ravel()).reshape(x.shape) for n, x in single.items()}
+        for _ in range(SIZE - 1)
+    ]
     stacked = {n: np.concatenate([given[n] for given in inputs]) for n in single}
     batched = with_batch(graph, SIZE)
     results = evaluate(batched, stacked)
@@ -82,8 +82,8 @@ def real_graph(op, *shapes: tuple[int, ...], constants: int = 0, dtype=DType.F32
     generator = np.random.default_rng(1)
     split = len(shapes) - constants
     values = [graph.input(f"x{i}", TensorType(s, dtype)) for i, s in enumerate(shapes[:split])]
-    for shape in shapes[split:]:
-        values.append(graph.constant(generator.integers(-9, 9, shape).astype(dtype.numpy)))
+    constants_ = (generator.integers(-9, 9, shape) for shape in shapes[split:])
+    values += [graph.constant(c.astype(dtype.numpy)) for c in constants_]
     graph.output(*graph.append(op, *values).results)
     return graph
 
@@ -181,7 +181,8 @@ QUANTIZE = real.RealQuantize(quant=QuantParams((0.5,), (0,), axis=0), dtype=DTyp
     [
         (one(QConcat(axis=-2), i8(1, 4)), "q.concat: cannot take a batch: it works along the"
          " leading dimension of i8[1, 4]"),
-        (with_constant(QConcat(axis=1), i8(1, 4)), "q.concat: cannot take a batch: it joins constants to the batch"),
+        (with_constant(QConcat(axis=1), i8(1, 4)), "q.concat: cannot take a"
+         " batch: it joins constants to the batch"),
         (one(QArgmax(axis=0), i8(1, 4)), "q.argmax: cannot take a batch: it works along the"
          " leading dimension of i8[1, 4]"),
         (one(MEAN, i8(1, 4)), "q.mean: cannot take a batch: it works along the leading dimension"
