@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from rlx.errors import ShapeError, TextFormError
+from rlx.errors import ShapeError
 from rlx.ir.graph import Constant, Graph, Origin, Source, Value
 from rlx.ir.op import Op
 from rlx.ir.payload import from_bytes, from_numbers
@@ -53,6 +53,24 @@ def parse_graph(text: str) -> Graph:
         TextFormError: The text is malformed, with line and column.
     """
     return _Parser(text).graph()
+
+
+def parse_op(text: str) -> Op:
+    """Return the op that ``text`` describes, such as ``q.clamp {low=0, high=127}``.
+
+    The inverse of ``format_op``. Inputs, parameters and constants are no ops without a type.
+
+    Raises:
+        TextFormError: The text is malformed.
+    """
+    parser = _Parser(text)
+    name = parser.expect("word", "the name of an op")
+    attributes = parser.attributes()
+    parser.expect("end", "the end of the text")
+    try:
+        return parser.op(name, attributes, ())
+    except PlainError as e:
+        parser.fail(str(e), name)
 
 
 def parse_type(text: str) -> TensorType:
@@ -154,7 +172,7 @@ class _Parser:
         name = self.expect("value", "a value")
         if name.text in self._names:
             self.fail(f"{name.text} is defined twice", name)
-        count = self.integer() if self.accept(":") else 1
+        count = self.count() if self.accept(":") else 1
         self.mark("=")
         op_token = self.expect("word", "the name of an op")
         self.mark("(")
@@ -171,10 +189,16 @@ class _Parser:
             self.fail(str(e).partition("\n")[0], op_token)
         self._names[name.text] = node.results
 
+    def count(self) -> int:
+        """Read a number of results."""
+        token = self._next
+        count = self.integer()
+        if not 0 <= count <= len(self._text):
+            self.fail(f"a node cannot have {count} results", token)
+        return count
+
     def types(self, count: int) -> tuple[TensorType, ...]:
         """Read ``count`` types with commas between them."""
-        if not 0 <= count <= len(self._text):
-            self.fail(f"a node cannot have {count} results")
         found: list[TensorType] = []
         while len(found) < count:
             if found:
@@ -413,6 +437,3 @@ class _Parser:
     def real(self) -> float:
         """Read a number as a float."""
         return float(self.number())
-
-
-__all__ = ["TextFormError", "parse_graph", "parse_type"]

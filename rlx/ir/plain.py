@@ -189,7 +189,12 @@ class _step:  # noqa: N801 - reads as a statement
 
 def _refusal(wants: str, found: object) -> PlainError:
     """Return the error for a value of another kind."""
-    text = repr(found) if not isinstance(found, Record) else found.name
+    if isinstance(found, Record):
+        text = found.name
+    elif isinstance(found, bool | int | float | str | tuple | None):
+        text = repr(found)
+    else:
+        text = f"{type(found).__name__} {found}"
     return PlainError(f"must be {wants}, not {text if len(text) <= 60 else text[:57] + '...'}")
 
 

@@ -73,6 +73,12 @@ def format_node(node: Node, *, full: bool = False) -> str:
     return " ".join([*parts, *_origin(node.origin)])
 
 
+def format_op(op: Op, *, full: bool = True) -> str:
+    """Return an op with its attributes, such as ``q.clamp {low=0, high=127}``."""
+    inner = ", ".join(f"{k}={v}" for k, v in format_attributes(op, full=full).items())
+    return f"{op.name} {{{inner}}}" if inner else op.name
+
+
 def format_attributes(op: Op, *, full: bool = False) -> dict[str, str]:
     """Return the text of each attribute by name.
 

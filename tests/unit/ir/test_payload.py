@@ -1,0 +1,78 @@
+"""Contents of constants as bytes and numbers."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from ir_samples import every_element_type
+
+from rlx.ir import DType, TensorType, i8, i32
+from rlx.ir.payload import from_bytes, from_numbers, to_bytes, to_numbers
+
+ARRAYS = [(v.type, v.constant) for v in every_element_type().outputs]
+
+
+@pytest.mark.parametrize(("type_", "array"), ARRAYS, ids=[str(t) for t, _ in ARRAYS])
+def test_bytes_and_numbers_read_back(type_, array):
+    restored = from_bytes(to_bytes(array), type_)
+    assert restored.dtype == array.dtype
+    assert restored.shape == array.shape
+    assert restored.tobytes() == array.tobytes()
+    numbers = to_numbers(array)
+    assert (numbers is None) == (type_.dtype is DType.C64)
+    if numbers is not None:
+        assert from_numbers(numbers, type_).tobytes() == array.tobytes()
+
+
+def test_bytes_do_not_depend_on_memory_order():
+    array = np.arange(6, dtype=np.int32).reshape(2, 3)
+    expected = b"".join(i.to_bytes(4, "little") for i in range(6))
+    assert to_bytes(array) == expected
+    assert to_bytes(np.asfortranarray(array)) == expected
+    assert to_bytes(array[:, ::-1])[:4] == b"\2\0\0\0"
+
+
+def test_codes_below_a_byte_take_a_byte_each():
+    assert to_bytes(np.array([-8, 7], ml_dtypes.int4)) == b"\xf8\x07"
+    assert to_bytes(np.array([-2, 1], ml_dtypes.int2)) == b"\xfe\x01"
+
+
+def test_numbers_of_floats_are_the_shortest():
+    assert to_numbers(np.array([0.1, 1e-5], np.float32)) == [0.1, 1e-5]
+    assert to_numbers(np.array([0.1], np.float16)) == [0.0999755859375]
+    assert to_numbers(np.array([np.nan], np.float32)) is None
+    assert to_numbers(np.array([np.inf], ml_dtypes.bfloat16)) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "type_", "message"),
+    [
+        (b"ab", i8(3), "i8[3] needs 3 bytes, not 2"),
+        (b"abc", i32(1), "i32[1] needs 4 bytes, not 3"),
+        (b"\x08", TensorType((1,), DType.I4), "i4 holds codes from -8 to 7 only"),
+        (b"\x02", TensorType((1,), DType.I2), "i2 holds codes from -2 to 1 only"),
+        (b"\x02", TensorType((1,), DType.BOOL), "bool holds 0 and 1 only"),
+    ],
+)
+def test_wrong_bytes_are_refused(data, type_, message):
+    with pytest.raises(ValueError, match=r"^" + message.replace("[", r"\[") + "$"):
+        from_bytes(data, type_)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "dtype", "message"),
+    [
+        ([1, 2], DType.I8, "i8[1] needs 1 numbers, not 2"),
+        ([128], DType.I8, "128 is no i8"),
+        ([-1], DType.U8, "-1 is no u8"),
+        ([8], DType.I4, "8 is no i4"),
+        ([1.0], DType.I32, "1.0 is no i32"),
+        ([True], DType.F32, "True is no f32"),
+        ([1], DType.BOOL, "1 is no bool"),
+        ([1], DType.C64, "1 is no c64"),
+        ([1e39], DType.F32, "a number is too large for f32"),
+        ([1e6], DType.F8E4M3, "a number is too large for f8e4m3"),
+    ],
+)
+def test_wrong_numbers_are_refused(numbers, dtype, message):
+    with pytest.raises(ValueError, match=r"^" + message.replace("[", r"\[") + "$"):
+        from_numbers(numbers, TensorType((1,), dtype))

@@ -1,0 +1,301 @@
+"""The text form: what it looks like, that it reads back, and what it refuses."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ir_samples import HOSTILE, SAMPLES, clamp_graph, every_element_type, network, several_results
+
+from rlx.errors import TextFormError
+from rlx.ir import Constant, Dim, DType, Graph, QuantParams, TensorType, f32, i8
+from rlx.ir.parser import MAX_DEPTH, parse_graph, parse_op, parse_type
+from rlx.ir.printer import format_graph, format_op, format_type
+from rlx.ops.q import QClamp, QTable
+from strategies import random_graphs
+
+TINY = """\
+graph "tiny" {
+  %0 = core.input() : i8[1, 4] q(0.5, -3) name "x" from "tiny.tflite" at "input 0"
+  %1 = q.clamp(%0) {low=-3, high=127} : i8[1, 4] q(0.5, -3) name "relu" from "tiny.tflite" \
+at "operator 0 RELU" by "fuse-clamps"
+  return %1 "y"
+}
+"""
+
+
+def same(a, b):
+    """Whether two graphs are equal in everything: nodes, constants, names, origins."""
+    assert a.name == b.name
+    assert a.output_names == b.output_names
+    assert [(v.node.index, v.index) for v in a.outputs] == [
+        (v.node.index, v.index) for v in b.outputs
+    ]
+    for x, y in zip(a.nodes, b.nodes, strict=True):
+        assert (x.types, x.name, x.origin) == (y.types, y.name, y.origin)
+        assert [(o.node.index, o.index) for o in x.operands] == [
+            (o.node.index, o.index) for o in y.operands
+        ]
+        if isinstance(x.op, Constant):
+            assert x.op.value.tobytes() == y.op.value.tobytes()
+            assert not y.op.value.flags.writeable
+        elif x.op.name.startswith("core."):
+            assert type(x.op) is type(y.op)
+        else:
+            assert x.op == y.op
+
+
+def test_text_of_a_small_graph():
+    assert format_graph(clamp_graph()) == TINY
+    assert str(clamp_graph()) == TINY
+
+
+def test_text_abbreviates_constants_and_long_lists_for_reading():
+    graph = network()
+    graph.output(graph.apply(QTable(table=tuple(range(-128, 128))), graph.inputs[0]))
+    text = str(graph)
+    assert re.search(r"%1 = core.constant\(\) \{value=dense<\.\.\.[0-9a-f]{12}>\}", text)
+    assert "%5 = core.constant() {value=dense<...b9bc8f6c1bbb>}" in text or "matrix" in text
+    assert (
+        '{table=[-128, -127, -126, -125, -124, -123, -122, -121, ...248 more], function=""}' in text
+    )
+    assert max(map(len, text.splitlines())) < 400
+
+
+def test_text_names_results_of_nodes_that_have_several():
+    text = format_graph(several_results())
+    assert '  %3:2 = real.top_k(%2) {count=2} : f32[N, "not a word", 2], i32[N, ' in text
+    assert '\n  return %3:1 "indices", %3:0 ' in text
+    assert text.isascii()
+
+
+@pytest.mark.parametrize("make", SAMPLES.values(), ids=SAMPLES)
+def test_text_reads_back(make):
+    graph = make()
+    text = format_graph(graph)
+    restored = parse_graph(text)
+    same(graph, restored)
+    assert format_graph(restored) == text
+
+
+@given(random_graphs())
+def test_text_of_networks_reads_back(case):
+    same(case.graph, parse_graph(format_graph(case.graph)))
+
+
+def test_small_constants_are_numbers_and_large_ones_base64():
+    lines = format_graph(every_element_type()).splitlines()
+    found = {
+        line.partition(": ")[2]: line.partition("value=")[2].partition("}")[0] for line in lines
+    }
+    assert re.fullmatch(r"dense<\[(-?[0-9]+(, )?){6}\]>", found["i2[2, 3]"])
+    assert re.fullmatch(r"dense<\[((true|false)(, )?){6}\]>", found["bool[2, 3]"])
+    assert found["f8e4m3[0, 3]"] == "dense<[]>"
+    assert re.fullmatch(r'dense<"[A-Za-z0-9+/=]+">', found["i4[5, 7]"])
+    assert found["c64[]"].startswith('dense<"')
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=16))
+def test_float_constants_read_back_to_the_bit(values):
+    graph = Graph("floats")
+    graph.output(graph.constant(np.array(values, np.float32)))
+    same(graph, parse_graph(format_graph(graph)))
+
+
+@given(st.text(), st.text())
+def test_any_name_reads_back(name, symbol):
+    graph = Graph(name)
+    graph.output(graph.input(name, f32(Dim(symbol))), names=[symbol])
+    same(graph, parse_graph(format_graph(graph)))
+
+
+def test_comments_blank_lines_and_free_identifiers_are_read():
+    graph = parse_graph(
+        """
+        # what it is
+        graph "g" { %x = core.input() : i8[2] name "x"   # the input
+          %y = q.clamp(%x) {low=0} : i8[2]
+          return %y "y" }
+        """
+    )
+    assert graph.nodes[1].op == QClamp(low=0, high=127)
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        f32(),
+        i8(1, 0, 3),
+        TensorType((Dim("N"), Dim("a b"), Dim("true")), DType.BF16),
+        i8(2, quant=QuantParams((0.1, 1e-30), (0, -7), 0)),
+        i8(2, quant=QuantParams.per_tensor(3.0, 4)),
+    ],
+)
+def test_type_reads_back(type_):
+    assert parse_type(format_type(type_)) == type_
+
+
+def test_op_reads_back():
+    op = QClamp(low=-5, high=5)
+    assert format_op(op) == "q.clamp {low=-5, high=5}"
+    assert parse_op(format_op(op)) == op
+
+
+def in_graph(line):
+    return f'graph "g" {{\n  %0 = core.input() : i8[2] name "x"\n  {line}\n  return %0 "y"\n}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1, column 1: expected 'graph', not the end of the text"),
+        ("graph g", "line 1, column 7: expected the graph's name in quotes, not 'g'"),
+        ('graph "g" {', "line 1, column 12: expected 'return', not the end of the text"),
+        ('graph "g" { return } x', "line 1, column 22: expected the end of the text, not 'x'"),
+        ('graph "\\q" {', "line 1, column 7: this string is malformed: Invalid \\escape: line 1"
+         " column 2 (char 1)"),
+        ('graph "a\nb" {', "line 1, column 7: '\"' begins nothing that is known here"),
+        (in_graph("%1 = q.clmap(%0) : i8[2]"), "line 3, column 8: no op is called 'q.clmap'"),
+        (in_graph("%1 = q.clamp(%7) : i8[2]"), "line 3, column 16: %7 is not defined above"),
+        (in_graph("%1 = q.clamp(%0:1) : i8[2]"),
+         "line 3, column 16: %0 has 1 results, so there is no 1"),
+        (in_graph("%0 = q.clamp(%0) : i8[2]"), "line 3, column 3: %0 is defined twice"),
+        (in_graph("%1 = q.clamp(%0) : i8[3]"), "line 3, column 8: q.clamp: gives i8[2], not i8[3]"),
+        (in_graph("%1:2 = q.clamp(%0) : i8[2], i8[2]"),
+         "line 3, column 10: q.clamp: gives i8[2], not i8[2], i8[2]"),
+        (in_graph("%1:99999 = q.clamp(%0) : i8[2]"), "line 3, column 6: a node cannot have 99999"
+         " results"),
+        (in_graph("%1 = q.clamp(%0, %0) : i8[2]"),
+         "line 3, column 8: q.clamp: takes 1 operands, not 2"),
+        (in_graph("%1 = q.clamp(%0) {low=200} : i8[2]"), "line 3, column 8: q.clamp: bounds must"
+         " satisfy -128 <= low <= high <= 127, not low 200 and high 127"),
+        (in_graph("%1 = q.clamp(%0) {low=1.5} : i8[2]"),
+         "line 3, column 8: q.clamp: low must be an integer, not 1.5"),
+        (in_graph("%1 = q.clamp(%0) {low=true} : i8[2]"),
+         "line 3, column 8: q.clamp: low must be an integer, not True"),
+        (in_graph("%1 = q.clamp(%0) {lo=1} : i8[2]"),
+         "line 3, column 8: q.clamp: lo is unknown; QClamp has low, high"),
+        (in_graph("%1 = q.clamp(%0) {low=1, low=2} : i8[2]"),
+         "line 3, column 28: low is given twice"),
+        (in_graph("%1 = q.clamp(%0) {low=dense<[1]>} : i8[2]"),
+         "line 3, column 8: q.clamp: low cannot hold a constant"),
+        (in_graph("%1 = q.argmax(%0) {axis=4} : i32[]"),
+         "line 3, column 8: q.argmax: axis 4 is outside a tensor of 1 dimensions"),
+        (in_graph("%1 = q.slice(%0) {start=[0], stop=[2], step=[x]} : i8[2]"),
+         "line 3, column 8: q.slice: step[0] must be an integer, not x"),
+        (in_graph("%1 = q.slice(%0) {start=[0], stop=[2]} : i8[2]"),
+         "line 3, column 8: q.slice: step is missing"),
+        (in_graph("%1 = q.max_pool2d(%0) {window=Window(kernel=[2])} : i8[2]"),
+         "line 3, column 8: q.max_pool2d: window.kernel must be a list of 2 (an integer,"
+         " an integer), not (2,)"),
+        (in_graph("%1 = q.max_pool2d(%0) {window=Path(kernel=[2])} : i8[2]"),
+         "line 3, column 8: q.max_pool2d: window must be Window(...), not Path"),
+        (in_graph("%1 = q.max_pool2d(%0) {window=Window(kernel=[2, 2], kernel=[2, 2])} : i8[2]"),
+         "line 3, column 55: kernel is given twice"),
+        (in_graph("%1 = q.requantize(%0) {x_zero_point=0, zero_point=0,"
+                  " rescale=Rescale(multiplier=[1], shift=[])} : i8[2]"),
+         "line 3, column 8: q.requantize: rescale is no Rescale: 1 multipliers but 0 shifts"),
+        (in_graph("%1 = core.input() {x=1} : i8[2]"),
+         "line 3, column 8: core.input takes nothing only"),
+        (in_graph("%1 = core.constant() : i8[2]"),
+         "line 3, column 8: core.constant takes value=dense<...> only"),
+        (in_graph("%1:2 = core.constant() {value=dense<[1]>} : i8[1], i8[1]"),
+         "line 3, column 10: core.constant has one result"),
+        (in_graph("%1 = core.constant() {value=dense<[1, 2, 3]>} : i8[2]"),
+         "line 3, column 8: core.constant: i8[2] needs 2 numbers, not 3"),
+        (in_graph("%1 = core.constant() {value=dense<[1, 128]>} : i8[2]"),
+         "line 3, column 8: core.constant: 128 is no i8"),
+        (in_graph("%1 = core.constant() {value=dense<[1, true]>} : i8[2]"),
+         "line 3, column 8: core.constant: True is no i8"),
+        (in_graph("%1 = core.constant() {value=dense<[1e39]>} : f32[1]"),
+         "line 3, column 8: core.constant: a number is too large for f32"),
+        (in_graph('%1 = core.constant() {value=dense<"AAA=">} : i8[3]'),
+         "line 3, column 8: core.constant: i8[3] needs 3 bytes, not 2"),
+        (in_graph('%1 = core.constant() {value=dense<"CA==">} : i4[1]'),
+         "line 3, column 8: core.constant: i4 holds codes from -8 to 7 only"),
+        (in_graph('%1 = core.constant() {value=dense<"Ag==">} : bool[1]'),
+         "line 3, column 8: core.constant: bool holds 0 and 1 only"),
+        (in_graph('%1 = core.constant() {value=dense<"A">} : i8[1]'), "line 3, column 37: this is"
+         " no base64: Invalid base64-encoded string: number of data characters (1) cannot be 1"
+         " more than a multiple of 4"),
+        (in_graph("%1 = core.constant() {value=dense<[1]>} : i9[1]"),
+         "line 3, column 45: no element type is called 'i9'; known: f64, f32, f16, bf16, f8e4m3,"
+         " f8e5m2, i64, i32, i16, i8, i4, i2, u32, u8, bool, c64"),
+        (in_graph("%1 = core.input() : i8[-1]"),
+         "line 3, column 26: a dimension must lie in [0, 2147483647], not -1"),
+        (in_graph("%1 = core.input() : i8[99999999999]"),
+         "line 3, column 26: a dimension must lie in [0, 2147483647], not 99999999999"),
+        (in_graph("%1 = core.input() : i8[1.5]"),
+         "line 3, column 26: expected an integer, not '1.5'"),
+        (in_graph("%1 = core.input() : i8[2] q(0.0, 1)"),
+         "line 3, column 29: every scale must be positive and finite"),
+        (in_graph("%1 = core.input() : i8[2] q(inf, 1)"),
+         "line 3, column 31: expected a number, not 'inf'"),
+        (in_graph(f"%1 = core.input() : i8[{'9' * 500}]"),
+         "line 3, column 26: a number has more than 400 characters"),
+        (in_graph(f"%1 = q.clamp(%0) {{low={'[' * (MAX_DEPTH + 2)}"),
+         f"line 3, column {26 + MAX_DEPTH}: values are nested deeper than {MAX_DEPTH}"),
+        (in_graph("%1 = q.reshape(%0) {shape=[1" + "0" * 100 + "]} : i8[2]"),
+         "line 3, column 8: q.reshape: i8[2] does not have the elements of shape [1" + "0" * 100
+         + "]"),
+        (in_graph("%1 = q.slice(%0) {start=[0], stop=[2], step=[1] : i8[2]"),
+         "line 3, column 51: expected ',', not ':'"),
+        (in_graph("%1 = q.clamp(%0) : i8[2] by fuse"),
+         "line 3, column 31: expected the name of a pass in quotes, not 'fuse'"),
+        (in_graph("@"), "line 3, column 3: '@' begins nothing that is known here"),
+    ],
+    ids=lambda text: text[:60] if text.startswith("line") else "",
+)  # fmt: skip
+def test_malformed_text_is_refused(text, message):
+    with pytest.raises(TextFormError, match=f"^{re.escape(message)}$"):
+        parse_graph(text)
+
+
+def test_abbreviated_text_is_refused():
+    message = (
+        "line 3, column 37: the text is abbreviated and cannot be read back\n"
+        "  hint: write it with format_graph(graph), not with str(graph)"
+    )
+    with pytest.raises(TextFormError, match=f"^{re.escape(message)}$"):
+        parse_graph(str(network()))
+    with pytest.raises(TextFormError, match=r"^line 1, column 20: the text is abbreviated"):
+        parse_op(format_op(QTable(table=(1,) * 256), full=False).replace("1, " * 7, ""))
+    with pytest.raises(TextFormError, match=r"the text is abbreviated"):
+        parse_type("i8[4] q(axis=0, 0.1:0, ...3 more)")
+
+
+def test_op_without_a_type_is_refused():
+    with pytest.raises(TextFormError, match=r"^line 1, column 1: core.input has one result$"):
+        parse_op("core.input")
+
+
+@given(st.data())
+def test_damaged_text_is_read_or_refused(data):
+    text = format_graph(data.draw(st.sampled_from([clamp_graph(), network(), several_results()])))
+    place = data.draw(st.integers(0, len(text) - 1))
+    length = data.draw(st.integers(0, 9))
+    insert = data.draw(
+        st.sampled_from(["", "[", "(", '"', "%", "9", "-", ".", "...", "q", "\n", ","])
+    )
+    seen = []
+    try:
+        parse_graph(text[:place] + insert + text[place + length :])
+    except TextFormError as e:
+        seen.append(e.where)  # typed, so all is well
+
+
+def test_attribute_of_another_type_cannot_be_printed():
+    graph = Graph("g")
+    x = graph.input("x", i8(2))
+    graph.output(graph.apply(QClamp(low=np.int64(3)), x))
+    message = re.escape("q.clamp: low must be an integer, not int64 3")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        format_graph(graph)
+
+
+def test_hostile_names_are_escaped():
+    text = format_graph(several_results())
+    assert HOSTILE not in text
+    assert "\x1b" not in text
+    assert len(text.splitlines()) == 7
