@@ -14,6 +14,7 @@ from tflite_malformed import CODES, sound_model
 from rlx.errors import FrontendError, UnsupportedOpError
 from rlx.frontends import tflite
 from rlx.frontends.limits import Limits
+from rlx.frontends.tflite_ops.call import importer
 from rlx.ir import Constant, Input, QuantParams
 from rlx.ir.module import Stage
 
@@ -83,6 +84,11 @@ def test_no_more_than_forty_operators_are_listed() -> None:
     assert first == "m.tflite: 43 of 43 operators cannot be imported"
     assert len(listed) == 2 * 40 + 2
     assert listed[-2] == "  and 3 more"
+
+
+def test_an_operator_has_one_importer() -> None:
+    with pytest.raises(ValueError, match=r"^ADD has two importers$"):
+        importer("ADD")(lambda call: None)
 
 
 def named(name: str) -> bytes:
