@@ -12,7 +12,7 @@ Every case keeps within what any target can compute: no sum in any order, raw or
 taken off, and no number shifted left leaves int32.
 """
 
-from strategies import arith, linear, pool, reduce, shape
+from strategies import arith, linear, nn, pool, real, reduce, shape
 from strategies.case import Case, Knobs
 from strategies.networks import random_graphs
 from strategies.table import STRATEGIES
@@ -23,8 +23,10 @@ __all__ = [
     "Knobs",
     "arith",
     "linear",
+    "nn",
     "pool",
     "random_graphs",
+    "real",
     "reduce",
     "shape",
 ]

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlx.errors import ShapeError
+from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8
+from rlx.ops.real import RealCast
+from rlx.ops.real.cast import integer_range
+
+INTEGERS = [DType.I64, DType.I32, DType.I16, DType.I8, DType.I4, DType.I2, DType.U32, DType.U8]
+
+
+def cast(x, dtype):
+    (result,) = RealCast(dtype=dtype).evaluate(x)
+    assert result.dtype == dtype.numpy
+    return result
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@given(number=st.floats(width=64))
+def test_float_to_integer_truncates_and_saturates(dtype, number):
+    low, high = integer_range(dtype)
+    if math.isnan(number):
+        expected = 0
+    elif math.isinf(number):
+        expected = high if number > 0 else low
+    else:
+        expected = min(max(math.trunc(number), low), high)
+    assert int(cast(np.array([number]), dtype)[0]) == expected
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@given(number=st.integers(-(2**40), 2**40))
+def test_integer_to_integer_keeps_the_low_bits(dtype, number):
+    low, high = integer_range(dtype)
+    expected = (number - low) % (high - low + 1) + low
+    assert int(cast(np.array([number]), dtype)[0]) == expected
+
+
+def test_float_to_float_rounds_to_even():
+    x = np.array([1 + 2.0**-11, 1 + 3 * 2.0**-11, 1e30], np.float64)
+    assert cast(x, DType.F16).tolist() == [1.0, 1 + 2.0**-9, np.inf]
+    assert cast(np.array([1 + 2.0**-8], np.float32), DType.BF16).tolist() == [1.0]
+
+
+def test_narrow_floats_become_integers_and_booleans():
+    x = np.array([0.0, -1.5, 3.9], ml_dtypes.bfloat16)
+    assert cast(x, DType.I8).tolist() == [0, -1, 3]
+    assert cast(x, DType.BOOL).tolist() == [False, True, True]
+
+
+def test_booleans_become_0_and_1():
+    x = np.array([False, True])
+    for dtype in (DType.F32, DType.I8, DType.I2, DType.F8E5M2):
+        assert cast(x, dtype).astype(np.float32).tolist() == [0.0, 1.0]
+
+
+def test_nan_is_true():
+    assert cast(np.array([np.nan, 0.0, -0.0]), DType.BOOL).tolist() == [True, False, False]
+
+
+def test_type_keeps_the_shape():
+    batch = Dim("batch")
+    assert RealCast(dtype=DType.I8).infer(f32(batch, 2)) == (i8(batch, 2),)
+
+
+def test_complex_numbers_and_codes_are_refused():
+    with pytest.raises(ShapeError, match=r"^real.cast: cannot convert c64\[2\] to f32$"):
+        RealCast(dtype=DType.F32).infer(TensorType((2,), DType.C64))
+    with pytest.raises(ShapeError, match=r"^real.cast: i8\[2\] q\(1.0, 0\) holds codes\n.*$"):
+        RealCast(dtype=DType.F32).infer(i8(2, quant=QuantParams.per_tensor(1.0)))
