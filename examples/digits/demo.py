@@ -8,6 +8,7 @@ how large. Run it by ``make demo``.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -22,12 +23,19 @@ from sklearn.datasets import load_digits
 from rlx.golden import read_golden
 
 HERE = Path(__file__).parent
-MODEL = HERE / "digits.rlx"
+MODEL = Path(os.path.relpath(HERE / "digits.rlx"))
 OUT = Path("out") / "demo"
 FRAMES = 100
 FPGA_FRAMES = 24
 HELD_OUT = 397
 """Images at the end of the data set that the network never saw; ``train.py`` keeps them out."""
+
+PLACES = {
+    "host": "C on this machine",
+    "qemu": "C on a Cortex-M4\n(QEMU)",
+    "unicorn": "C on a Cortex-M4\n(Unicorn)",
+}
+"""What the verifier's simulators are called in the table."""
 
 console = Console()
 
@@ -46,8 +54,9 @@ def main() -> int:
         step(f"rlx verify {folder}")
         results[target] = rlx("verify", folder)
     golden = read_golden(OUT / "cortexm")
-    right = int((golden.outputs[0].reshape(FRAMES, -1).argmax(axis=1) == labels).sum())
-    print_comparison(results["cortexm"], results["fpga"], right)
+    hits = golden.outputs[0].reshape(FRAMES, -1).argmax(axis=1) == labels
+    right = int(hits.sum())
+    print_comparison(results["cortexm"], results["fpga"], right, int(hits[:FPGA_FRAMES].sum()))
     return 0 if all(r["equal"] == r["inputs"] for r in results.values()) else 1
 
 
@@ -68,7 +77,7 @@ def write_vectors(pixels: np.ndarray[Any, Any]) -> Path:
 
 def step(text: str) -> None:
     """Show a command that is about to run."""
-    console.print(f"[dim]$[/] {text}")
+    console.print(f"[dim]$[/] {text}", soft_wrap=True)
 
 
 def rlx(*arguments: object) -> dict[str, Any]:
@@ -82,41 +91,42 @@ def rlx(*arguments: object) -> dict[str, Any]:
     return report
 
 
-def print_comparison(c: dict[str, Any], hardware: dict[str, Any], right: int) -> None:
-    """Print one row for each place where the network ran."""
+def print_comparison(
+    c: dict[str, Any], hardware: dict[str, Any], right: int, hardware_right: int
+) -> None:
+    """Print one row for each place where the network ran.
+
+    Equal bits give equal predictions: ``right`` of the frames for C, ``hardware_right`` of the
+    fewer ones that the hardware simulation ran.
+    """
     table = Table(title="\none network, equal bits", title_justify="left")
-    for column in ("where", "predictions", "equal bits", "time", "size"):
-        table.add_column(column, justify="left" if column == "where" else "right")
-    table.add_row("reference (NumPy)", f"{right} of {FRAMES} right", "-", "-", "-")
+    table.add_column("where")
+    for column in ("right", "equal bits", "instructions", "cycles", "bytes"):
+        table.add_column(column, justify="right")
+    table.add_row("reference (NumPy)", f"{right} of {FRAMES}", "-", "-", "-", "-")
+    flash = f"{c['text_bytes'] + c['const_bytes']:,} flash\n{c['ram_bytes']:,} RAM"
     for run in c["runs"]:
-        steps = f"{run['instructions']:,} instructions" if run.get("instructions") else "-"
-        emulated = run.get("instructions") is not None
-        size = (
-            f"{c['text_bytes'] + c['const_bytes']:,} B flash, {c['ram_bytes']:,} B RAM"
-            if emulated
-            else "-"
-        )
-        table.add_row(run["name"], *_verdict(run), steps, size)
-    cycles = f"{hardware['interval']:,} cycles a frame, latency {hardware['latency']:,}"
-    table.add_row("FPGA (Verilator)", *_verdict(hardware), cycles, _cells(hardware))
+        count = run.get("instructions")
+        counted = [f"{count:,}", "-", flash] if count else ["-", "-", "-"]
+        compared = _compared(run["equal"], c["inputs"])
+        table.add_row(PLACES[run["simulator"]], f"{right} of {FRAMES}", compared, *counted)
+    cycles = f"{hardware['interval']:,} a frame\n{hardware['latency']:,} latency"
+    table.add_row(
+        "SystemVerilog\n(Verilator)",
+        f"{hardware_right} of {hardware['inputs']}",
+        _compared(hardware["equal"], hardware["inputs"]),
+        "-",
+        cycles,
+        "-",
+    )
     console.print(table)
     console.print(f"C: {OUT}/cortexm   SystemVerilog: {OUT}/fpga   each with a README.md\n")
 
 
-def _verdict(run: dict[str, Any]) -> tuple[str, str]:
-    """Return how many frames were compared, and whether all were equal."""
-    equal = run["equal"] == run["inputs"]
-    return f"{run['equal']} of {run['inputs']} equal", "[green]yes[/]" if equal else "[red]NO[/]"
-
-
-def _cells(hardware: dict[str, Any]) -> str:
-    """Return multipliers and memory as the report gives them."""
-    found = [
-        f"{hardware[key]:,} {unit}"
-        for key, unit in (("multipliers", "multipliers"), ("memory_bits", "memory bits"))
-        if hardware.get(key) is not None
-    ]
-    return ", ".join(found) or "-"
+def _compared(equal: int, inputs: int) -> str:
+    """Return whether all frames were equal, and how many were compared."""
+    verdict = "[green]yes[/]" if equal == inputs else "[red]NO[/]"
+    return f"{verdict}, {equal} of {inputs}"
 
 
 if __name__ == "__main__":
