@@ -37,7 +37,7 @@ PLACES = {
 }
 """What the verifier's simulators are called in the table."""
 
-console = Console()
+console = Console(width=None if sys.stdout.isatty() else 100)
 
 
 def main() -> int:
@@ -109,11 +109,12 @@ def print_comparison(
         count = run.get("instructions")
         counted = [f"{count:,}", "-", flash] if count else ["-", "-", "-"]
         compared = _compared(run["equal"], c["inputs"])
-        table.add_row(PLACES[run["simulator"]], f"{right} of {FRAMES}", compared, *counted)
+        same = f"{right} of {FRAMES}" if run["equal"] == c["inputs"] else "-"
+        table.add_row(PLACES[run["simulator"]], same, compared, *counted)
     cycles = f"{hardware['interval']:,} a frame\n{hardware['latency']:,} latency"
     table.add_row(
         "SystemVerilog\n(Verilator)",
-        f"{hardware_right} of {hardware['inputs']}",
+        f"{hardware_right} of {FPGA_FRAMES}" if hardware["equal"] == hardware["inputs"] else "-",
         _compared(hardware["equal"], hardware["inputs"]),
         "-",
         cycles,
