@@ -164,6 +164,8 @@ def _content(metadata: Mapping[str, str] | None) -> dict[str, Any]:
         raise PlainError(f"a safetensors file without {_KEY!r} in its metadata holds no graph")
     try:
         content = json.loads(metadata[_KEY], object_pairs_hook=_unique, parse_constant=_no_constant)
+    except PlainError:
+        raise
     except ValueError as e:
         raise PlainError(f"the graph is no JSON: {e}") from e
     if not isinstance(content, dict) or set(content) != {"version", "sha256", "document"}:
@@ -202,7 +204,7 @@ def _tensor_name(index: int) -> str:
 def _stored(array: Array) -> Array:
     """Return a constant as a tensor of the file."""
     if DType.of(array) in _NATIVE:
-        return np.ascontiguousarray(array)
+        return np.asarray(array, order="C")
     return np.frombuffer(to_bytes(array), np.uint8)
 
 

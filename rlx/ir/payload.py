@@ -105,7 +105,7 @@ def _stored_dtype(dtype: DType) -> np.dtype[np.generic]:
 def _stored(array: Array) -> Array:
     """Return ``array`` as it is stored."""
     dtype = DType.of(array)
-    return np.ascontiguousarray(array.astype(_stored_dtype(dtype), copy=False))
+    return array.astype(_stored_dtype(dtype), copy=False)
 
 
 def _restored(array: Array, dtype: DType) -> Array:

@@ -234,14 +234,15 @@ def _union(members: tuple[Codec, ...]) -> Codec:
     wants = " or ".join(m.wants for m in members)
 
     def first(method: str, value: Any) -> Any:  # noqa: ANN401 - of one of the members
-        deepest: PlainError | None = None
+        closest: PlainError | None = None
         for member in members:
             try:
                 return getattr(member, method)(value)
             except PlainError as e:
-                if e.path and (deepest is None or len(e.path) > len(deepest.path)):
-                    deepest = e
-        raise deepest or _refusal(wants, value)
+                # A member that took the value for its own, but not what is inside, knows better.
+                if e.path or not e.message.startswith("must be"):
+                    closest = e
+        raise closest or _refusal(wants, value)
 
     return Codec(wants, functools.partial(first, "encode"), functools.partial(first, "decode"))
 
