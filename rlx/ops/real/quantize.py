@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir import DType, Op, QuantParams, TensorType
-from rlx.ops.real.cast import integer_range
+from rlx.ops.real.cast import float_to_integer, integer_range
 from rlx.ops.real.common import check_float, check_no_codes, widen
 from rlx.ops.shapes import normalize_axis
 
@@ -92,12 +92,11 @@ class RealQuantize(Op):
         if self.ties is Ties.EVEN:
             whole = np.rint(steps)
         else:
-            # Not floor(|x| + 0.5): that sum rounds up just below a half.
-            fraction = np.abs(steps) - np.floor(np.abs(steps))
-            whole = np.copysign(np.floor(np.abs(steps)) + (fraction >= 0.5), steps)
-        low, high = integer_range(self.dtype)
+            # Not trunc(x + 1/2): that sum rounds up just below a half.
+            fraction, whole = np.modf(steps)
+            whole = whole + np.copysign(np.abs(fraction) >= 0.5, steps)
         codes = whole + _along(self.quant, self.quant.zero_point, x.ndim, np.float64)
-        return (np.clip(codes, low, high).astype(np.int64).astype(self.dtype.numpy),)
+        return (float_to_integer(codes, self.dtype),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

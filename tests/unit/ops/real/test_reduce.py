@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlx.errors import ShapeError
+from rlx.ir import Dim, DType, TensorType, f32, i32
+from rlx.ops import real
+
+X = np.arange(24).reshape(2, 3, 4) - 7
+
+REDUCTIONS = [
+    (real.RealReduceSum, sum),
+    (real.RealReduceProd, math.prod),
+    (real.RealReduceMax, max),
+    (real.RealReduceMin, min),
+    (real.RealReduceMean, lambda numbers: sum(numbers) / len(numbers)),
+]
+names = [op.name for op, _ in REDUCTIONS]
+
+
+@pytest.mark.parametrize(("op", "definition"), REDUCTIONS, ids=names)
+@pytest.mark.parametrize("axes", [(0,), (1,), (-1,), (0, 2), (2, 0), (0, 1, 2)])
+def test_reduction_is_over_the_axes(op, definition, axes):
+    kept = [a for a in range(3) if a not in {x % 3 for x in axes}]
+    expected = np.empty([X.shape[a] for a in kept])
+    for place in np.ndindex(expected.shape):
+        index = [slice(None)] * 3
+        for axis, i in zip(kept, place, strict=True):
+            index[axis] = i
+        expected[place] = definition([float(v) for v in X[tuple(index)].ravel()])
+    (dropped,) = op(axes=axes).evaluate(X.astype(np.float64))
+    (held,) = op(axes=axes, keep_dims=True).evaluate(X.astype(np.float64))
+    np.testing.assert_array_equal(dropped, expected)
+    assert held.shape == tuple(n if a in kept else 1 for a, n in enumerate(X.shape))
+    assert held.ravel().tolist() == expected.ravel().tolist()
+
+
+def test_types_of_reductions():
+    batch = Dim("batch")
+    assert real.RealReduceSum(axes=(-1,)).infer(f32(batch, 3)) == (f32(batch),)
+    assert real.RealReduceSum(axes=(0,), keep_dims=True).infer(f32(batch, 3)) == (f32(1, 3),)
+    assert real.RealReduceMax(axes=(0,)).infer(i32(batch, 3)) == (i32(3),)
+
+
+def test_integers_wrap():
+    x = np.array([100, 100, 3], np.int8)
+    assert real.RealReduceSum(axes=(0,)).evaluate(x)[0].tolist() == 203 - 256
+    assert real.RealReduceProd(axes=(0,)).evaluate(x)[0].tolist() == 30000 % 256
+    assert real.RealCumsum(axis=0).evaluate(x)[0].tolist() == [100, -56, -53]
+
+
+def test_half_precision_accumulates_in_single():
+    x = np.ones(4096, np.float16)
+    assert real.RealReduceSum(axes=(0,)).evaluate(x)[0] == 4096
+    assert real.RealReduceMean(axes=(0,)).evaluate(x)[0] == 1
+
+
+def test_extremes_of_booleans_are_any_and_all():
+    x = np.array([[True, False], [True, True]])
+    assert real.RealReduceMax(axes=(1,)).evaluate(x)[0].tolist() == [True, True]
+    assert real.RealReduceMin(axes=(1,)).evaluate(x)[0].tolist() == [False, True]
+
+
+def test_sums_of_nothing():
+    x = np.zeros((0, 2), np.float32)
+    assert real.RealReduceSum(axes=(0,)).evaluate(x)[0].tolist() == [0.0, 0.0]
+    assert real.RealReduceProd(axes=(0,)).evaluate(x)[0].tolist() == [1.0, 1.0]
+
+
+@given(numbers=st.lists(st.integers(-3, 3), min_size=1, max_size=9))
+def test_index_of_the_extremes_is_the_first_one(numbers):
+    x = np.array(numbers, np.float32)
+    assert real.RealArgmax().evaluate(x)[0] == numbers.index(max(numbers))
+    assert real.RealArgmin().evaluate(x)[0] == numbers.index(min(numbers))
+
+
+def test_index_is_along_its_axis():
+    x = np.array([[1, 5], [4, 2]], np.int32)
+    assert real.RealArgmax(axis=0).evaluate(x)[0].tolist() == [1, 0]
+    assert real.RealArgmin(axis=1).evaluate(x)[0].tolist() == [0, 1]
+    assert real.RealArgmax(axis=0).infer(f32(3, Dim("n"))) == (i32(Dim("n")),)
+
+
+def test_running_sum():
+    x = np.arange(6).reshape(2, 3).astype(np.float32)
+    assert real.RealCumsum(axis=-1).evaluate(x)[0].tolist() == [[0, 1, 3], [3, 7, 12]]
+    exclusive = real.RealCumsum(axis=0, exclusive=True).evaluate(x)[0]
+    assert exclusive.tolist() == [[0, 0, 0], [0, 1, 2]]
+
+
+@given(numbers=st.lists(st.integers(-128, 127), min_size=1, max_size=9), data=st.data())
+def test_top_k_sorts_and_prefers_lower_indices(numbers, data):
+    count = data.draw(st.integers(1, len(numbers)))
+    order = sorted(range(len(numbers)), key=lambda i: (-numbers[i], i))[:count]
+    for dtype in (np.float32, np.int8):
+        values, indices = real.RealTopK(count=count).evaluate(np.array([numbers], dtype))
+        assert indices.tolist() == [order]
+        assert values.tolist() == [[numbers[i] for i in order]]
+
+
+def test_top_k_has_two_results():
+    batch = Dim("batch")
+    assert real.RealTopK(count=2).infer(f32(batch, 5)) == (f32(batch, 2), i32(batch, 2))
+
+
+@pytest.mark.parametrize(
+    ("op", "x", "message"),
+    [
+        (real.RealReduceSum(axes=(2,)), f32(2, 3),
+         r"real.reduce_sum: axis 2 is outside a tensor of 2 dimensions"),
+        (real.RealReduceSum(axes=(1, -1)), f32(2, 3),
+         r"real.reduce_sum: axes \(1, -1\) repeat an axis"),
+        (real.RealReduceMean(axes=(0,)), i32(2),
+         r"real.reduce_mean: needs a floating-point tensor, not i32\[2\]"),
+        (real.RealReduceSum(axes=(0,)), TensorType((2,), DType.BOOL),
+         r"real.reduce_sum: needs a tensor of numbers, not bool\[2\]"),
+        (real.RealReduceMax(axes=(0,)), f32(0, 2),
+         r"real.reduce_max: axis 0 of f32\[0, 2\] is empty"),
+        (real.RealArgmax(axis=0), f32(0, 2), r"real.argmax: axis 0 of f32\[0, 2\] is empty"),
+        (real.RealArgmin(axis=3), f32(2),
+         r"real.argmin: axis 3 is outside a tensor of 1 dimensions"),
+        (real.RealCumsum(axis=1), f32(2),
+         r"real.cumsum: axis 1 is outside a tensor of 1 dimensions"),
+        (real.RealTopK(count=3), f32(2),
+         r"real.top_k: count must lie in \[1, last dimension\], not 3 of f32\[2\]"),
+        (real.RealTopK(count=1), f32(Dim("n")),
+         r"real.top_k: count must lie in \[1, last dimension\], not 1 of f32\[n\]"),
+    ],
+)  # fmt: skip
+def test_refusals(op, x, message):
+    with pytest.raises(ShapeError, match=f"^{message}$"):
+        op.infer(x)
