@@ -41,6 +41,23 @@ def at(base: str, loops: Sequence[Loop], array: int, start: int = 0) -> str:
     return base if offset == "0" else f"{base} + {offset}"
 
 
+def times(expression: str, factor: int) -> str:
+    """Return the C product of an expression and a number."""
+    return expression if factor == 1 else f"{expression} * {factor}"
+
+
+def plus(expression: str, number: int) -> str:
+    """Return the C sum of an expression and a number."""
+    if number == 0:
+        return expression
+    return f"{expression} {'+' if number > 0 else '-'} {abs(number)}"
+
+
+def affine(expression: str, factor: int, number: int) -> str:
+    """Return the C expression ``expression * factor + number``."""
+    return plus(times(expression, factor), number)
+
+
 def steps(loops: Sequence[Loop]) -> str:
     """Return for a comment how often nested loops run."""
     return " by ".join(str(loop.extent) for loop in loops) + " codes" if loops else "1 code"
@@ -71,7 +88,8 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    environment.filters |= {"at": at, "c_array": c_array, "index": index, "steps": steps}
+    filters = (affine, at, c_array, index, plus, steps, times)
+    environment.filters |= {function.__name__: function for function in filters}
     return environment
 
 

@@ -62,11 +62,8 @@ def scaling(rescale: Rescale, bound: int) -> Scaling:
 
 
 def output_constants(low: int, high: int, zero_point: int) -> dict[str, Hashable]:
-    """Return the result's bounds relative to its zero point, as the C functions take them.
-
-    Clamping before the zero point is added cannot overflow, and costs the same.
-    """
-    return {"low": low - zero_point, "high": high - zero_point, "zero_point": zero_point}
+    """Return what the templates see of a result's range."""
+    return {"low": low, "high": high, "zero_point": zero_point}
 
 
 def folded_bias(weights: Array, bias: Array, x_zero_point: int) -> Int64:

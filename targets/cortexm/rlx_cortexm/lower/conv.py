@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -15,10 +14,17 @@ from rlx_cortexm.lower.linear import dense_layer, dot_products
 from rlx_cortexm.lower.rules import RULES
 from rlx_cortexm.lower.weighted import Weighted
 from rlx_cortexm.nest import Loop, nest
-from rlx_cortexm.packing import BLOCK, pack_rows
+from rlx_cortexm.packing import BLOCK, QUAD, pack_rows
 
 if TYPE_CHECKING:
-    from rlx.ir import Node
+    from rlx.ir import Array, Node
+
+SHORT_RUN = 16
+"""Windows whose rows of taps have at most so many codes are copied into one run of codes.
+
+The copy costs some 2 instructions for each code and is read by all output channels; a run for each
+row of taps costs some 10 instructions for every four output channels.
+"""
 
 UNROLLED_TAPS = 16
 """Depthwise windows up to this size are written out tap by tap."""
@@ -53,6 +59,7 @@ def lower_depthwise(node: Node) -> Layer:
     op, image = _op(node), Image.of(node)
     weighted = Weighted.of(node, op)
     padded = image.inside != "all"
+    blocked = image.out_c - image.out_c % BLOCK if image.out_c == image.in_c else 0
     constants = {
         **image.constants,
         **weighted.constants,
@@ -61,9 +68,11 @@ def lower_depthwise(node: Node) -> Layer:
         "interior": image.interior,
         "taps": image.taps,
         "multiples": image.out_c // image.in_c,
+        "blocked": blocked,
         "x_zero_point": op.x_zero_point if padded else 0,
     }
-    kernel = Kernel.of("depthwise", "depthwise_s8", constants, weighted.support)
+    support = (*(("lanes4",) if blocked else ()), *weighted.support)
+    kernel = Kernel.of("depthwise", "depthwise_s8", constants, support)
     return _depthwise_layer(node, weighted, kernel, scratch_bytes=image.in_c if padded else 0)
 
 
@@ -110,54 +119,73 @@ def is_any(node: Node) -> bool:
 
 
 def lower_direct(node: Node) -> Layer:
-    """Multiply window by window, without copying those inside the image: ``conv2d_s8.c.j2``."""
+    """Multiply window by window, most of them where they are: ``conv2d_s8.c.j2``."""
     op, image = _op(node), Image.of(node)
     weighted = Weighted.of(node, op)
+    kernel_h, kernel_w = op.window.kernel
+    group_in, group_out = image.in_c // op.groups, image.out_c // op.groups
+    run = kernel_w * group_in
     # A row of taps is a run of codes only if taps and channels of the group lie side by side.
     whole_rows = op.groups == 1 and op.window.dilation[1] == 1
-    inside = image.inside if whole_rows else "none"
-    patch = math.prod(weighted.weights.shape[1:])
-    # A copied window is one run; others are one run for each row of taps.
-    rows = 1 if inside == "none" else op.window.kernel[0]
-    group_out = image.out_c // op.groups
+    in_place = image.inside if whole_rows and (kernel_h == 1 or run > SHORT_RUN) else "none"
+    rows, length = _runs(kernel_h, run, in_place)
     constants = {
         **image.constants,
         **weighted.constants,
-        "loops": _group_loops(image, op.groups, patch),
-        "inside": inside,
+        "loops": _group_loops(image, op.groups, rows * length),
+        "inside": image.inside,
         "interior": image.interior,
+        "in_place": in_place,
         "whole_rows": whole_rows,
-        "group_in": image.in_c // op.groups,
+        "group_in": group_in,
         "group_out": group_out,
         "blocked": group_out - group_out % BLOCK,
-        "patch": patch,
+        "patch": kernel_h * run,
+        "run": run,
         "rows": rows,
-        "length": patch // rows,
+        "length": length,
         "row_stride": op.window.dilation[0] * image.in_w * image.in_c,
-        "x_zero_point": op.x_zero_point if inside != "all" else 0,
+        "x_zero_point": op.x_zero_point if image.inside != "all" or not whole_rows else 0,
     }
-    packed = [
-        pack_rows(group.reshape(group_out, rows, patch // rows))
-        for group in np.split(weighted.weights, op.groups)
-    ]
-    note = f"weights of {image.out_c} channels by {patch} codes, four channels interleaved"
+    note = f"weights of {image.out_c} channels by {kernel_h * run} codes, four channels interleaved"
+    support = (*dot_products(group_out), *weighted.support)
     return Layer(
-        Kernel.of("conv2d", "conv2d_s8", constants, (*dot_products(group_out), *weighted.support)),
+        Kernel.of("conv2d", "conv2d_s8", constants, support),
         operands=node.operands[:1],
-        tables=weighted.tables(np.concatenate(packed), note),
+        tables=weighted.tables(_packed(weighted, op.groups, rows, length), note),
         arguments=weighted.arguments,
-        scratch_bytes=0 if inside == "all" else patch,
+        scratch_bytes=0 if in_place == "all" else rows * length,
         macs=image.windows * weighted.weights.size,
     )
 
 
-def _group_loops(image: Image, groups: int, patch: int) -> tuple[Loop, ...]:
+def _runs(kernel_h: int, run: int, in_place: str) -> tuple[int, int]:
+    """Return how many runs of codes a window has, and their length.
+
+    A copied window is one run, filled up to whole words; others are one run for each row of taps.
+    """
+    if in_place == "none":
+        return 1, -(-kernel_h * run // QUAD) * QUAD
+    return kernel_h, run
+
+
+def _packed(weighted: Weighted, groups: int, rows: int, length: int) -> Array:
+    """Return the weights of all groups as runs, with zeros where a run is filled up."""
+    by_channel = weighted.weights.reshape(len(weighted.weights), -1)
+    filled = np.pad(by_channel, ((0, 0), (0, rows * length - by_channel.shape[1])))
+    streams = [
+        pack_rows(group.reshape(len(group), rows, length)) for group in np.split(filled, groups)
+    ]
+    return np.concatenate(streams)
+
+
+def _group_loops(image: Image, groups: int, codes: int) -> tuple[Loop, ...]:
     """Return the loops over batch and groups for input, result, weights and channels."""
     return nest(
         (image.batch, groups),
         (image.in_h * image.in_w * image.in_c, image.in_c // groups),
         (image.out_h * image.out_w * image.out_c, image.out_c // groups),
-        (0, image.out_c // groups * patch),
+        (0, image.out_c // groups * codes),
         (0, image.out_c // groups),
     )
 

@@ -82,10 +82,15 @@ def _part(
     return operand, loops, run, read, write
 
 
+def _parameters(count: int) -> tuple[str, ...]:
+    """Return the names of the operands in C."""
+    return ("x",) if count == 1 else tuple(f"x{number}" for number in range(count))
+
+
 def _copies(node: Node, kind: str, parts: tuple[Part, ...], fill: int | None = None) -> Layer:
     """Return the layer of ``copy_s8.c.j2``."""
     constants = {
-        "operands": len(node.operands),
+        "operands": _parameters(len(node.operands)),
         "parts": parts,
         "fill": fill,
         "length": node.types[0].size,
