@@ -5,12 +5,15 @@ from __future__ import annotations
 from amaranth import Module, Signal, Value
 
 
-def register(m: Module, enable: Value, value: Value, name: str, *, reset: bool = False) -> Signal:
+def register(m: Module, enable: Value, value: Value, name: str, *, reset: bool = False) -> Value:
     """Return a register that takes ``value`` at the end of each cycle in which ``enable`` is high.
 
-    Data need no reset, flags do.
+    Data need no reset, flags do. A value without bits is its own register: Verilog has no signals
+    of that size.
     """
     value = Value.cast(value)
+    if len(value) == 0:
+        return value
     result = Signal(value.shape(), name=name, reset_less=not reset)
     with m.If(enable):
         m.d.sync += result.eq(value)
