@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rlx.errors import ShapeError
+from rlx.ir import Dim, f32, i32
+from rlx.ops.nn import NnEmbedding
+
+
+def test_rows_by_number():
+    table = np.arange(6.0).reshape(3, 2)
+    (y,) = NnEmbedding().evaluate(table, np.array([[2, 0], [1, 1]]))
+    assert y.tolist() == [[[4, 5], [0, 1]], [[2, 3], [2, 3]]]
+    batch = Dim("batch")
+    assert NnEmbedding().infer(f32(9, 4), i32(batch, 3)) == (f32(batch, 3, 4),)
+
+
+def test_refusals():
+    with pytest.raises(
+        ShapeError, match=r"^nn.embedding: the table must have 2 dimensions, not f32\[9\]$"
+    ):
+        NnEmbedding().infer(f32(9), i32(3))
+    with pytest.raises(ShapeError, match=r"^nn.embedding: indices must be integers, not f32\[3\]$"):
+        NnEmbedding().infer(f32(9, 4), f32(3))

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rlx.errors import ShapeError
+from rlx.ir import Dim, f32
+from rlx.ops import nn
+from rlx.ops.nn import Layout
+
+X = np.arange(24.0).reshape(2, 3, 4)
+BATCH = Dim("batch")
+
+
+@pytest.mark.parametrize(
+    ("axis", "shape"), [(0, (24,)), (1, (2, 12)), (-1, (2, 3, 4)), (3, (2, 3, 4, 1))]
+)
+def test_flatten(axis, shape):
+    (y,) = nn.NnFlatten(axis=axis).evaluate(X)
+    assert y.shape == shape
+    assert y.ravel().tolist() == X.ravel().tolist()
+
+
+def test_split_has_as_many_results_as_sizes():
+    parts = nn.NnSplit(sizes=(1, 0, 3), axis=-1).evaluate(X)
+    assert [p.shape for p in parts] == [(2, 3, 1), (2, 3, 0), (2, 3, 3)]
+    np.testing.assert_array_equal(np.concatenate(parts, axis=-1), X)
+    types = nn.NnSplit(sizes=(1, 2), axis=1).infer(f32(BATCH, 3))
+    assert types == (f32(BATCH, 1), f32(BATCH, 2))
+
+
+def test_tile_repeats_copies():
+    (y,) = nn.NnTile(repeats=(2, 1, 3)).evaluate(X)
+    for i, j, k in np.ndindex(y.shape):
+        assert y[i, j, k] == X[i % 2, j, k % 4]
+    assert nn.NnTile(repeats=(1, 2)).infer(f32(BATCH, 3)) == (f32(BATCH, 6),)
+
+
+@pytest.mark.parametrize("layout", Layout)
+@pytest.mark.parametrize("column_row_depth", [False, True])
+def test_depth_to_space_moves_channels(layout, column_row_depth):
+    side, depth = 2, 3
+    x = np.random.default_rng(0).standard_normal((2, 3, 2, side * side * depth))
+    op = nn.NnDepthToSpace(block=side, column_row_depth=column_row_depth, layout=layout)
+    first = layout is Layout.CHANNELS_FIRST
+    (y,) = op.evaluate(np.moveaxis(x, -1, 1) if first else x)
+    y = np.moveaxis(y, 1, -1) if first else y
+    for n, h, w, c in np.ndindex(y.shape):
+        square = h % side * side + w % side
+        channel = c * side * side + square if column_row_depth else square * depth + c
+        assert y[n, h, w, c] == x[n, h // side, w // side, channel]
+
+
+@pytest.mark.parametrize("layout", Layout)
+def test_space_to_depth_undoes_it(layout):
+    x = np.arange(96.0).reshape(1, 4, 4, 6) if layout is Layout.CHANNELS_LAST else \
+        np.arange(96.0).reshape(1, 6, 4, 4)  # fmt: skip
+    (deep,) = nn.NnSpaceToDepth(block=2, layout=layout).evaluate(x)
+    (back,) = nn.NnDepthToSpace(block=2, layout=layout).evaluate(deep)
+    np.testing.assert_array_equal(back, x)
+    assert deep.shape == ((1, 2, 2, 24) if layout is Layout.CHANNELS_LAST else (1, 24, 2, 2))
+
+
+def test_images_keep_a_symbolic_batch():
+    assert nn.NnSpaceToDepth(block=2).infer(f32(BATCH, 4, 6, 3)) == (f32(BATCH, 2, 3, 12),)
+    assert nn.NnDepthToSpace(block=2).infer(f32(BATCH, 2, 3, 12)) == (f32(BATCH, 4, 6, 3),)
+
+
+@pytest.mark.parametrize(
+    ("op", "x", "message"),
+    [
+        (nn.NnFlatten(axis=3), f32(2, 3),
+         r"nn.flatten: axis 3 is outside a tensor of 2 dimensions"),
+        (nn.NnFlatten(axis=0), f32(BATCH, 3),
+         r"nn.flatten: cannot join the symbolic dimensions batch, 3"),
+        (nn.NnSplit(sizes=(1, 1)), f32(3),
+         r"nn.split: sizes \(1, 1\) do not add up to axis 0 of f32\[3\]"),
+        (nn.NnTile(repeats=(2,)), f32(2, 3),
+         r"nn.tile: needs 2 repeats of at least 1, not \(2,\)"),
+        (nn.NnTile(repeats=(2, 1)), f32(BATCH, 3),
+         r"nn.tile: cannot join the symbolic dimensions 2, batch"),
+        (nn.NnDepthToSpace(block=2), f32(1, 2, 2, 6),
+         r"nn.depth_to_space: 6 channels do not make squares of side 2"),
+        (nn.NnDepthToSpace(block=2), f32(1, 2, 8),
+         r"nn.depth_to_space: input must be an image of two spatial axes, not f32\[1, 2, 8\]"),
+        (nn.NnSpaceToDepth(block=2), f32(1, 3, 2, 6),
+         r"nn.space_to_depth: squares of side 2 do not cover f32\[1, 3, 2, 6\]"),
+    ],
+)  # fmt: skip
+def test_refusals(op, x, message):
+    with pytest.raises(ShapeError, match=f"^{message}$"):
+        op.infer(x)
