@@ -88,7 +88,9 @@ class NnLeakyRelu(NnActivation):
 class NnPrelu(NnOp):
     """``y = x`` where ``x >= 0``, else ``slope * x`` with a learned slope.
 
-    Operands: ``x`` floating-point [*], ``slope`` that broadcasts with it.
+    Operands: ``x`` floating-point [*], ``slope`` that broadcasts with it. Result: of the
+    broadcast shape.
+    Result: the type of ``x``, broadcast.
     """
 
     name: ClassVar[str] = "nn.prelu"

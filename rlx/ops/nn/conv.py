@@ -69,7 +69,9 @@ class NnConvTranspose(NnOp):
     ``(n - 1) * stride + extent - before - after + output_padding``.
 
     Operands: image ``x`` of C channels, weights ``w`` [C, kernel..., O / groups] (channels last)
-    or [C, O / groups, kernel...] (channels first), ``bias`` [O] (may be left out).
+    or [C, O / groups, kernel...] (channels first), ``bias`` [O] (may be left out). Result: an
+    image of O channels.
+    Result: an image of O channels.
 
     Attributes:
         window: Kernel, stride, dilation, and the padding that is cut off.

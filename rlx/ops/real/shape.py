@@ -181,7 +181,9 @@ class RealSlice(Op):
 class RealConcat(Op):
     """Tensors joined along an axis.
 
-    Operands: one or more tensors of one element type, equal in every other dimension.
+    Operands: one or more tensors of one element type, equal in every other dimension. Result:
+    the sum of their dimensions along the axis.
+    Result: that element type.
 
     Attributes:
         axis: Axis along which they are joined; negative counts from the end.

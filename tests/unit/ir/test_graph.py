@@ -1,0 +1,175 @@
+"""Building, copying and reading graphs."""
+
+import re
+
+import numpy as np
+import pytest
+from ir_samples import clamp_graph, network
+
+from rlx.errors import ShapeError
+from rlx.ir import Constant, Graph, Origin, QuantParams, Value, f32, i8, i32, rebuild
+from rlx.ir.printer import format_graph
+from rlx.ops.q import QClamp, QReshape
+from rlx.ops.real import RealAdd, RealNeg, RealTopK
+
+
+def test_nodes_are_appended_in_order():
+    graph = Graph("g")
+    x = graph.input("x", f32(2))
+    w = graph.param("w", f32(2))
+    c = graph.constant(np.ones(2, np.float32), name="c")
+    y = graph.apply(RealAdd(), x, w, name="y")
+    z = graph.apply(RealAdd(), y, c)
+    graph.output(z)
+    assert [n.index for n in graph.nodes] == [0, 1, 2, 3, 4]
+    assert (graph.inputs, graph.params, graph.outputs) == ((x,), (w,), (z,))
+    assert [n.label for n in graph.op_nodes] == ["%3 'y'", "%4"]
+    assert graph.users() == {x: [y.node], w: [y.node], c: [z.node], y: [z.node], z: []}
+
+
+def test_output_names_default_to_those_of_the_nodes():
+    graph = Graph("g")
+    x = graph.input("x", f32(2))
+    graph.output(x, graph.apply(RealNeg(), x))
+    graph.output(x, names=["again"])
+    assert graph.output_names == ("x", "output1", "again")
+
+
+def test_constant_is_a_read_only_copy():
+    array = np.arange(6, dtype=np.int8).reshape(2, 3)
+    quant = QuantParams.per_tensor(0.5)
+    value = Graph("g").constant(array.T, quant=quant)
+    array[0, 0] = 9
+    assert value.type == i8(3, 2, quant=quant)
+    np.testing.assert_array_equal(value.constant, [[0, 3], [1, 4], [2, 5]])
+    assert value.constant.flags.c_contiguous
+    with pytest.raises(ValueError, match=r"read-only$"):
+        value.constant[0] = 1
+
+
+def test_value_is_constant_only_if_its_op_is():
+    graph = Graph("g")
+    x = graph.input("x", i8(2))
+    assert x.constant is None
+    assert graph.constant(np.int32(7)).constant == 7
+
+
+def test_quantization_is_given_where_the_op_cannot_know():
+    graph = Graph("g")
+    quant = QuantParams.per_tensor(0.5)
+    assert graph.apply(QClamp(), graph.input("x", i8(2)), quant=quant).type.quant == quant
+
+
+def test_operand_of_another_graph_is_refused():
+    other = Graph("other")
+    stranger = other.input("x", i8(2))
+    graph = Graph("g")
+    with pytest.raises(ValueError, match=r"^operand %0 'x' belongs to another graph$"):
+        graph.apply(QClamp(), stranger)
+    graph.input("y", i8(2))
+    with pytest.raises(ValueError, match=r"^operand %0 'x' belongs to another graph$"):
+        graph.apply(QClamp(), stranger)
+    with pytest.raises(ValueError, match=r"^operand %0 'x' belongs to another graph$"):
+        graph.restore(QClamp(), (stranger,), (i8(2),))
+
+
+def test_operand_that_does_not_fit_leaves_the_graph_as_it_was():
+    graph = Graph("g")
+    x = graph.input("x", i32(2))
+    with pytest.raises(ShapeError, match=r"^q\.clamp: input must be i8, not i32\[2\]$"):
+        graph.apply(QClamp(), x)
+    assert len(graph.nodes) == 1
+
+
+def test_apply_wants_one_result():
+    graph = Graph("g")
+    x = graph.input("x", f32(3))
+    with pytest.raises(ValueError, match=r"^too many values to unpack"):
+        graph.apply(RealTopK(count=1), x)
+    node = graph.append(RealTopK(count=1), x)
+    assert [v.index for v in node.results] == [0, 1]
+    assert node.results[1] == Value(node, 1)
+    assert node.results[0] != node.results[1]
+
+
+def test_restored_node_must_have_the_inferred_types():
+    graph = Graph("g")
+    x = graph.input("x", i8(2, quant=QuantParams.per_tensor(0.5)))
+    quant = QuantParams.per_tensor(0.25)
+    node = graph.restore(QClamp(), (x,), (i8(2, quant=quant),), name="n", origin=Origin("f"))
+    assert (node.types, node.name, node.origin) == ((i8(2, quant=quant),), "n", Origin("f"))
+    message = re.escape("q.clamp: gives i8[2] q(0.5, 0), not i8[2]")
+    with pytest.raises(ShapeError, match=f"^{message}$"):
+        graph.restore(QClamp(), (x,), (i8(2),))
+    message = re.escape("q.clamp: gives i8[2] q(0.5, 0), not i8[2], i8[2]")
+    with pytest.raises(ShapeError, match=f"^{message}$"):
+        graph.restore(QClamp(), (x,), (i8(2), i8(2)))
+
+
+def test_restoring_what_infer_cannot_bear_is_a_shape_error():
+    graph = Graph("g")
+    x = graph.input("x", i8(2))
+    with pytest.raises(ShapeError, match=r"^q\.reshape: cannot infer its types: "):
+        graph.restore(QReshape(shape=("a",)), (x,), (i8(2),))
+
+
+def test_rebuild_copies_everything():
+    graph = network()
+    copy = rebuild(graph, lambda new, node, operands: None)
+    assert copy is not graph
+    assert format_graph(copy) == format_graph(graph)
+
+
+def test_rebuild_replaces_and_records_the_pass():
+    graph = clamp_graph()
+
+    def visit(new, node, operands):
+        if node.op.name != "q.clamp":
+            return None
+        first = new.apply(QClamp(low=1), operands[0])
+        return (new.apply(QClamp(high=9), first, name="own"),)
+
+    new = rebuild(graph, visit, by="split")
+    _, first, second = new.nodes
+    assert (first.name, second.name) == ("relu", "own")
+    assert first.origin.passes == ("fuse-clamps", "split")
+    assert str(second.origin) == "tiny.tflite operator 0 RELU > fuse-clamps > split"
+    assert new.outputs == (second.result,)
+    assert new.output_names == ("y",)
+    # What is built after the rebuild does not inherit anything.
+    later = new.apply(QClamp(), second.result).node
+    assert (later.name, later.origin) == ("", Origin())
+
+
+def test_rebuild_wants_a_value_for_each_result():
+    with pytest.raises(ValueError, match=r"^zip\(\) argument 2 is shorter"):
+        rebuild(clamp_graph(), lambda new, node, operands: ())
+
+
+def test_rebuild_keeps_quantization_that_was_given():
+    graph = Graph("g")
+    quant = QuantParams.per_tensor(0.5, 1)
+    x = graph.input("x", i8(2))
+    graph.output(graph.apply(QClamp(), x, quant=quant))
+    (value,) = rebuild(graph, lambda new, node, operands: None).outputs
+    assert value.type.quant == quant
+
+
+def test_origin_prints_and_grows():
+    assert str(Origin()) == ""
+    origin = Origin("m.onnx", "layer 3").through("a").through("a").through("b")
+    assert origin.passes == ("a", "b")
+    assert str(origin) == "m.onnx layer 3 > a > b"
+
+
+@pytest.mark.parametrize("make", [lambda g: g.input("x", i8(2)), lambda g: g.param("x", i8(2))])
+def test_inputs_and_parameters_cannot_be_evaluated(make):
+    node = make(Graph("g")).node
+    with pytest.raises(AssertionError, match=r"is bound by the runtime, not evaluated$"):
+        node.op.evaluate()
+
+
+def test_constant_evaluates_to_its_value():
+    value = Graph("g").constant(np.arange(3, dtype=np.int8))
+    assert isinstance(value.node.op, Constant)
+    assert value.node.op.evaluate()[0] is value.constant

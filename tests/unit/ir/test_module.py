@@ -1,0 +1,51 @@
+"""Modules, stages, memory plans."""
+
+import pytest
+from ir_samples import clamp_graph, network
+
+from rlx.ir import GraphModule, Stage
+from rlx.plan import plan_memory
+
+
+def test_stages_are_constructed():
+    graph = clamp_graph()
+    plan = plan_memory(graph)
+    assert GraphModule.hir(graph) == GraphModule(graph, Stage.HIR)
+    assert GraphModule.mir(graph) == GraphModule(graph, Stage.MIR)
+    assert GraphModule.lir(graph, plan) == GraphModule(graph, Stage.LIR, plan)
+
+
+def test_graph_can_be_replaced_before_planning():
+    module = GraphModule.hir(clamp_graph())
+    graph = network()
+    assert module.with_graph(graph) == GraphModule(graph, Stage.HIR)
+    planned = GraphModule.lir(graph, plan_memory(graph))
+    message = r"^a planned graph cannot be replaced; rewrite it before planning$"
+    with pytest.raises(ValueError, match=message):
+        planned.with_graph(graph)
+
+
+def test_module_advances_and_never_goes_back():
+    graph = clamp_graph()
+    plan = plan_memory(graph)
+    module = GraphModule.hir(graph)
+    assert module.advance(Stage.HIR) == module
+    assert module.advance(Stage.MIR) == GraphModule.mir(graph)
+    planned = module.advance(Stage.LIR, plan)
+    assert planned == GraphModule.lir(graph, plan)
+    assert planned.advance(Stage.LIR) == planned
+    with pytest.raises(ValueError, match=r"^stage lir cannot go back to mir$"):
+        planned.advance(Stage.MIR)
+    with pytest.raises(ValueError, match=r"^stage lir needs a plan$"):
+        module.advance(Stage.LIR)
+    with pytest.raises(ValueError, match=r"^stage mir has no plan$"):
+        module.advance(Stage.MIR, plan)
+
+
+def test_plan_knows_the_place_of_each_value():
+    graph = network()
+    plan = plan_memory(graph)
+    for placement in plan.placements:
+        assert plan.of(placement.value) is placement
+    with pytest.raises(KeyError, match=r"%1 'kernel' has no placement"):
+        plan.of(graph.nodes[1].result)

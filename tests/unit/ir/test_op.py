@@ -1,0 +1,58 @@
+"""The base class of ops."""
+
+import re
+
+import pytest
+
+from rlx.errors import ShapeError
+from rlx.ir import Op, TensorType, f32, i8
+from rlx.ops.q import QAdd, QClamp, QConcat
+from rlx.ops.real import RealAdd
+
+
+def test_registry_has_ops_by_name():
+    assert Op.registry["q.clamp"] is QClamp
+    assert Op.registry["real.add"] is RealAdd
+    # Bases that only share code have no name.
+    assert all(name == cls.name for name, cls in Op.registry.items())
+
+
+def test_registered_class_is_the_one_with_slots():
+    assert not hasattr(QClamp(), "__dict__")
+    assert type(QClamp()) is Op.registry["q.clamp"]
+
+
+def test_dialect_and_attributes():
+    assert QClamp().dialect == "q"
+    assert QClamp(low=-4).attributes() == {"low": -4, "high": 127}
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "message"),
+    [
+        (QClamp(), (), "q.clamp: takes 1 operands, not 0"),
+        (QClamp(), (i8(1), i8(1)), "q.clamp: takes 1 operands, not 2"),
+        (QConcat(axis=0), (), "q.concat: takes 1 to any number of operands, not 0"),
+        (RealAdd(), (f32(1),), "real.add: takes 2 operands, not 1"),
+    ],
+)
+def test_number_of_operands_is_checked(op, operands, message):
+    with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
+        op.infer_checked(*operands)
+
+
+def test_refusal_names_the_op():
+    error = QClamp().refuse("too low", hint="raise it")
+    assert str(error) == "q.clamp: too low\n  hint: raise it"
+    assert (error.message, error.where, error.hint) == ("too low", "q.clamp", "raise it")
+
+
+def test_ops_are_equal_by_attributes():
+    assert QClamp(low=1) == QClamp(low=1)
+    assert hash(QClamp(low=1)) == hash(QClamp(low=1))
+    assert QClamp(low=1) != QClamp(low=2)
+    assert QAdd.name != QClamp.name
+
+
+def test_infer_checked_gives_what_infer_gives():
+    assert QClamp().infer_checked(i8(3)) == (TensorType((3,), i8().dtype),)

@@ -1,0 +1,86 @@
+"""Element types, quantization parameters, tensor types."""
+
+import re
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8, i32
+
+
+@pytest.mark.parametrize("dtype", DType)
+def test_element_type_is_that_of_its_arrays(dtype):
+    assert DType.of(np.zeros(2, dtype.numpy)) is dtype
+    assert DType.of(dtype.numpy) is dtype
+    assert DType(dtype.value) is dtype
+
+
+def test_bits_are_those_of_packed_storage():
+    assert {d.value: d.bits for d in DType} == {
+        "f64": 64, "f32": 32, "f16": 16, "bf16": 16, "f8e4m3": 8, "f8e5m2": 8, "i64": 64,
+        "i32": 32, "i16": 16, "i8": 8, "i4": 4, "i2": 2, "u32": 32, "u8": 8, "bool": 8, "c64": 64,
+    }  # fmt: skip
+
+
+def test_kinds_of_element_types():
+    assert {d.value for d in DType if d.is_float} == {
+        "f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2",
+    }  # fmt: skip
+    assert {d.value for d in DType if d.is_integer} == {
+        "i64", "i32", "i16", "i8", "i4", "i2", "u32", "u8",
+    }  # fmt: skip
+
+
+def test_unknown_numpy_type_is_refused():
+    message = (
+        "no element type for numpy uint16; known: f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32,"
+        " i16, i8, i4, i2, u32, u8, bool, c64"
+    )
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        DType.of(np.zeros(1, np.uint16))
+    with pytest.raises(ValueError, match=r"^no element type for numpy uint4;"):
+        DType.of(np.zeros(1, ml_dtypes.uint4))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (((0.5, 0.5), (0,), 0), "2 scales but 1 zero points"),
+        (((0.5, 0.5), (0, 0)), "2 scales need an axis"),
+        (((), ()), "0 scales need an axis"),
+        (((0.0,),), "every scale must be positive and finite"),
+        (((-1.0,),), "every scale must be positive and finite"),
+        (((float("inf"),),), "every scale must be positive and finite"),
+        (((float("nan"),),), "every scale must be positive and finite"),
+    ],
+)
+def test_bad_quantization_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        QuantParams(*arguments)
+
+
+def test_quantization_prints():
+    assert str(QuantParams.per_tensor(np.float32(0.5), np.int8(3))) == "q(0.5, 3)"
+    assert str(QuantParams((0.5, 0.25), (1, 2), 3)) == "q(axis=3, 0.5:1, 0.25:2)"
+
+
+def test_type_knows_size_and_bytes():
+    type_ = TensorType((3, 5), DType.I4)
+    assert (type_.rank, type_.size, type_.nbytes) == (2, 15, 8)
+    assert (i32().rank, i32().size, i32().nbytes) == (0, 1, 4)
+    assert f32(0, 4).nbytes == 0
+
+
+def test_symbolic_type_has_no_size():
+    type_ = f32(Dim("N"), 3)
+    assert not type_.is_static
+    message = re.escape("f32[N, 3] still has symbolic dimensions; bind them first")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        _ = type_.size
+
+
+def test_type_with_other_parts():
+    quant = QuantParams.per_tensor(0.5)
+    assert i8(2).with_quant(quant).with_shape((3,)) == i8(3, quant=quant)
+    assert str(i8(1, 2, quant=quant)) == "i8[1, 2] q(0.5, 0)"
