@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import STRATEGIES, random_graphs
 from targets.fpga.harness import drive, to_beats
 
-from rlx.errors import UnsupportedOpError
+from rlx.errors import EmitError, UnsupportedOpError
+from rlx.ir import Graph, f32, i8
 from rlx.ir.evaluate import evaluate
-from rlx.ops.q import Q_OPS, QPad
+from rlx.ops.q import Q_OPS
 from rlx_fpga.pipeline import Pipeline, program_of
+from strategies import STRATEGIES, random_graphs
 
 FRAMES = 3
 
@@ -53,9 +54,7 @@ def test_pipeline_of_one_op_equals_its_definition(op, data):
     folds = {name: data.draw(st.sampled_from(all_)) for name, all_ in program.choices().items()}
     pipeline = Pipeline(program, folds)
     stall = data.draw(st.sampled_from([0.0, 0.3]))
-    # A padding begins a frame before its first code comes in.
-    idle = 0 if op is QPad else 20
-    simulate(pipeline, case.inputs, stall_in=stall, stall_out=stall, limit=60_000, idle=idle)
+    simulate(pipeline, case.inputs, stall_in=stall, stall_out=stall, limit=60_000, idle=20)
 
 
 @pytest.mark.sim
@@ -70,3 +69,156 @@ def test_pipeline_of_a_network_equals_its_definition(data):
     folds = {name: data.draw(st.sampled_from(all_)) for name, all_ in program.choices().items()}
     stall = data.draw(st.sampled_from([0.0, 0.3]))
     simulate(Pipeline(program, folds), case.inputs, stall_in=stall, stall_out=stall, limit=60_000)
+
+
+def conv(graph, x, outputs, kernel, stride=1, padding=((0, 0), (0, 0)), name="conv", groups=1):
+    """Append a convolution with random weights."""
+    channels = x.type.shape[-1]
+    rng = np.random.default_rng(outputs)
+    weights = rng.integers(-127, 128, (outputs, kernel, kernel, channels // groups), np.int8)
+    bias = rng.integers(-999, 999, outputs, np.int32)
+    op = QConv2d(
+        window=Window((kernel, kernel), (stride, stride), padding=padding),
+        groups=groups,
+        x_zero_point=3,
+        rescale=Rescale.of(0.002),
+        zero_point=-5,
+    )
+    return graph.apply(op, x, graph.constant(weights), graph.constant(bias), name=name)
+
+
+def add(graph, x, y):
+    """Append a sum."""
+    half = Rescale.of(0.5)
+    op = QAdd(
+        x_zero_point=-5,
+        y_zero_point=-5,
+        x_rescale=half,
+        y_rescale=half,
+        rescale=Rescale.of(2.0**-19),
+        zero_point=1,
+    )
+    return graph.apply(op, x, y, name="add")
+
+
+SAME = ((1, 1), (1, 1))
+
+
+def residual(stride):
+    """A block of two convolutions with a shortcut, which is a convolution if there is a stride."""
+    graph = Graph("residual")
+    x = conv(graph, graph.input("x", i8(1, 8, 8, 2)), 4, 3, padding=SAME, name="first")
+    padding = ((0, 1), (0, 1)) if stride == 2 else SAME
+    y = conv(graph, x, 4, 3, stride, padding, name="second")
+    y = conv(graph, y, 4, 3, padding=SAME, name="third")
+    short = x if stride == 1 else conv(graph, x, 4, 1, stride, name="short")
+    graph.output(add(graph, y, short))
+    return graph
+
+
+def nested():
+    """Shortcuts around shortcuts, and a concatenation that takes turns."""
+    graph = Graph("nested")
+    x = graph.input("x", i8(1, 5, 4, 2))
+    inner = add(graph, conv(graph, x, 2, 3, padding=SAME), x)
+    outer = add(graph, conv(graph, inner, 2, 3, padding=SAME), x)
+    graph.output(graph.apply(QConcat(axis=1), outer, inner, name="concat"), outer)
+    return graph
+
+
+def squeeze():
+    """Scale an image by something that needs all of it first."""
+    graph = Graph("squeeze")
+    x = graph.input("x", i8(1, 4, 4, 4))
+    pooled = graph.apply(QAveragePool2d(window=Window((4, 4))), x, name="pool")
+    gate = conv(graph, pooled, 4, 1, name="gate")
+    op = QMul(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.01), zero_point=0)
+    graph.output(graph.apply(op, x, gate, name="scale"))
+    return graph
+
+
+GRAPHS = {
+    "residual": lambda: residual(1),
+    "strided": lambda: residual(2),
+    "nested": nested,
+    "squeeze": squeeze,
+}
+
+
+def x_of(graph):
+    (value,) = graph.inputs
+    return {"x": np.random.default_rng(1).integers(-128, 128, value.type.shape, np.int8)}
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_branches_meet_again_without_deadlock(name, stall):
+    graph = GRAPHS[name]()
+    program = program_of(graph)
+    for pick in (min, max):
+        folds = {
+            stage: pick(all_, key=lambda fold: fold.cycles)
+            for stage, all_ in program.choices().items()
+        }
+        simulate(Pipeline(program, folds), x_of(graph), stall_in=stall, stall_out=stall)
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("name", ["residual", "strided"])
+@pytest.mark.parametrize("budget", [30, 60])
+def test_pipeline_takes_the_cycles_it_claims(name, budget):
+    graph = GRAPHS[name]()
+    program = program_of(graph)
+    pipeline = Pipeline(program, fold_layers(program.choices(), multipliers=budget))
+    run = simulate(pipeline, x_of(graph), 5)
+    (output,) = program.outputs
+    assert run.interval(output.type.size // pipeline.lanes(output)) == pipeline.interval
+
+
+@pytest.mark.sim
+def test_pipeline_recovers_from_a_reset_in_mid_frame():
+    graph = residual(2)
+    program = program_of(graph)
+    pipeline = Pipeline(program, fold_layers(program.choices(), multipliers=60))
+    simulate(pipeline, x_of(graph), 2, stall_in=0.2, stall_out=0.2, reset_after=333)
+
+
+def test_program_names_its_stages_after_the_model():
+    program = program_of(residual(2))
+    assert [stage.name for stage in program.stages] == ["first", "second", "third", "short", "add"]
+
+
+def test_program_leaves_renamings_out():
+    graph = Graph("renamed")
+    x = graph.input("x", i8(1, 2, 2, 1))
+    y = graph.apply(QReshape(shape=(1, 4)), x)
+    graph.output(graph.apply(QTranspose(axes=(1, 0)), y))
+    pipeline = Pipeline(program_of(graph), {})
+    assert pipeline.program.stages == ()
+    simulate(pipeline, x_of(graph))
+
+
+def test_program_refuses_parameters():
+    graph = Graph("bad")
+    graph.param("w", i8(1))
+    with pytest.raises(EmitError, match=r"^parameters must be bound before hardware is made: 'w'$"):
+        program_of(graph)
+
+
+def test_program_refuses_inputs_that_are_no_codes():
+    graph = Graph("bad")
+    graph.input("x", f32(1, 2))
+    with pytest.raises(
+        EmitError, match=r"^input 'x' must be an int8 tensor of fixed shape, not f32\[1, 2\]$"
+    ):
+        program_of(graph)
+
+
+def test_program_refuses_constant_outputs():
+    graph = Graph("bad")
+    graph.output(graph.constant(np.zeros(2, np.int8), name="zeros"))
+    with pytest.raises(
+        EmitError, match=r"^output %0 'zeros' is a constant; only streams can go out$"
+    ):
+        program_of(graph)

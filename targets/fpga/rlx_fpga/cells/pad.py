@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from amaranth import Const, Module, Mux, Signal, Value
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.raster import Raster, within
@@ -53,11 +53,13 @@ class Pad(Cell):
         m = Module()
         free, move = Signal(), Signal()
         raster = Raster(m, self.total, move)
-        inside = Signal()
+        inside, begin = Signal(), Signal()
         m.d.comb += [
             inside.eq(_box(raster, self.before, self.sizes, self.total)),
+            # A frame begins when its first beat is there: no padding of one that never comes.
+            begin.eq(Cat(*raster.index) == 0),
             free.eq(~self.o.valid | self.o.ready),
-            move.eq(free & (~inside | self.i.valid)),
+            move.eq(free & (self.i.valid | ~(inside | begin))),
             self.i.ready.eq(free & inside),
         ]
         padding = int.from_bytes(bytes([self.value & 0xFF]) * self.lanes, "little")

@@ -42,6 +42,10 @@ def test_pad_gives_a_beat_in_every_cycle():
     assert run.interval(cell.beats_out) == cell.beats_out == 6 * 8
 
 
+def test_pad_gives_nothing_of_a_frame_that_does_not_come():
+    check_pad(codes((2, 3, 3, 1)), 1, (1, 1, 0), (0, 1, 0), 5, idle=20)
+
+
 def test_pad_starts_anew_after_a_reset():
     check_pad(codes((2, 3, 3, 1)), 1, (1, 0, 0), (0, 1, 0), 5, reset_after=9, stall_out=0.2)
 
