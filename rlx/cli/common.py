@@ -43,10 +43,10 @@ def load_vectors(path: Path, names: Sequence[str]) -> dict[str, Array]:
     if not path.is_file():
         raise UsageError(f"no file {str(path)!r}", hint="give a .npy or .npz file of inputs")
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return {names[0] if names else "x": loaded}
-        with loaded:
+        with path.open("rb") as stream:
+            loaded = np.load(stream, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return {names[0] if names else "x": loaded}
             return {key: loaded[key] for key in loaded.files if "/" not in key}
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as e:
         raise FrontendError(f"not a readable NumPy file: {e}", where=path.name) from e

@@ -182,20 +182,28 @@ def _foldable(node: Node, x: Range, outputs: Kept) -> Kept:
     """Return which input channels add the same number to every accumulator of ``outputs``."""
     weights = node.operands[1].constant
     assert weights is not None
-    op, read = node.op, weights[outputs]
-    idle = _all_zero(read.reshape(-1, read.shape[-1]))
-    if isinstance(op, QDense):
-        return idle | x.constant
+    read = weights[outputs]
+    foldable = x.constant
+    if isinstance(node.op, QConv2d):
+        foldable &= _same_at_border(node, x, read)
+    return foldable | _all_zero(read.reshape(-1, read.shape[-1]))
+
+
+def _same_at_border(node: Node, x: Range, weights: Array) -> Kept:
+    """Return which channels add the same where padding is read: they are zero, or unread there."""
+    op = node.op
     assert isinstance(op, QConv2d)
     _, height, width, _ = node.operands[0].type.static_shape
     outside = may_leave_image(op.window, (height, width))
-    idle_at_border = _all_zero(read[:, outside, :].reshape(-1, read.shape[-1]))
-    return idle | (x.constant & (idle_at_border | (x.low == op.x_zero_point)))
+    idle = _all_zero(weights[:, outside, :].reshape(-1, weights.shape[-1]))
+    same: Kept = idle | (x.low == op.x_zero_point)
+    return same
 
 
 def _all_zero(rows: Array) -> Kept:
     """Return which columns hold nothing but zeros."""
-    return ~np.any(rows.astype(np.bool_), axis=0)
+    zero: Kept = ~rows.astype(np.bool_).any(axis=0)
+    return zero
 
 
 def _shrink_product(
