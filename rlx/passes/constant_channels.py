@@ -202,8 +202,7 @@ def _same_at_border(node: Node, x: Range, weights: Array) -> Kept:
 
 def _all_zero(rows: Array) -> Kept:
     """Return which columns hold nothing but zeros."""
-    zero: Kept = ~rows.astype(np.bool_).any(axis=0)
-    return zero
+    return np.count_nonzero(rows, axis=0) == 0
 
 
 def _shrink_product(
