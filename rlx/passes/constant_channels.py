@@ -202,7 +202,7 @@ def _same_at_border(node: Node, x: Range, weights: Array) -> Kept:
 
 def _all_zero(rows: Array) -> Kept:
     """Return which columns hold nothing but zeros."""
-    return np.count_nonzero(rows, axis=0) == 0
+    return np.asarray(np.count_nonzero(rows, axis=0) == 0, np.bool_)
 
 
 def _shrink_product(
