@@ -121,6 +121,7 @@ class Emitter:
             "result": _type_text(step.node.results[0]),
             "macs": step.layer.macs,
             "constant_bytes": sum(t.nbytes for t in step.layer.tables),
+            "instructions": step.layer.instructions,
         }
 
     def _render(self, template: str, **parameters: Any) -> str:  # noqa: ANN401 - any parameter
@@ -146,7 +147,6 @@ class Emitter:
         text = self._render(
             f"kernels/{kernel.template}.c",
             name=self.names.kernel(kernel),
-            code=f"{self._common['macro']}_CODE_SECTION",
             **kernel.context,
         )
         return {"text": text, "users": named.users}

@@ -16,6 +16,7 @@ def estimate(program: Program, row: Callable[[Step], dict[str, Any]]) -> Mapping
     return {
         "layers": layers,
         "macs": sum(layer["macs"] for layer in layers),
+        "instructions": sum(layer["instructions"] for layer in layers),
         "constant_bytes": program.constant_bytes,
         "arena_bytes": program.arena_bytes,
     }

@@ -87,6 +87,7 @@ class Layer:
         arguments: Scalar arguments, int32.
         scratch_bytes: Bytes of the arena that the function uses while it runs.
         macs: Multiplications of weights and codes, padding included.
+        instructions: Estimate for a Cortex-M4 (see ``costs``).
     """
 
     kernel: Kernel | None
@@ -95,3 +96,4 @@ class Layer:
     arguments: tuple[int, ...] = ()
     scratch_bytes: int = 0
     macs: int = 0
+    instructions: int = 0

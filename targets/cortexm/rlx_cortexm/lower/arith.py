@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from rlx.ops.q import QAdd, QClamp, QMul, QSub
+from rlx_cortexm import costs
 from rlx_cortexm.layer import Kernel, Layer, Table
 from rlx_cortexm.lower.rules import RULES, unsupported
 from rlx_cortexm.nest import broadcast_strides, nest, row_major
@@ -28,8 +29,10 @@ _CODES = np.arange(-128, 128).astype(np.int8)
 def lower_clamp(node: Node) -> Layer:
     """Clamp each code: ``clamp_s8.c.j2``."""
     op = cast("QClamp", node.op)
-    constants = {"length": node.types[0].size, "low": op.low, "high": op.high}
-    return Layer(Kernel.of("clamp", "clamp_s8", constants), operands=node.operands)
+    length = node.types[0].size
+    constants = {"length": length, "low": op.low, "high": op.high}
+    kernel = Kernel.of("clamp", "clamp_s8", constants)
+    return Layer(kernel, operands=node.operands, instructions=length * costs.LOOKUP)
 
 
 @RULES.rule(QAdd, QSub)
@@ -58,7 +61,8 @@ def _table_add(node: Node, constants: dict[str, Hashable], scaled: tuple[Int64, 
         for name, values in zip("xy", scaled, strict=True)
     )
     kernel = Kernel.of(_kind(node), "add_table_s8", constants, support)
-    return Layer(kernel, operands=node.operands, tables=tables)
+    instructions = node.types[0].size * costs.ADD_TABLE
+    return Layer(kernel, operands=node.operands, tables=tables, instructions=instructions)
 
 
 def _computed_add(node: Node, constants: dict[str, Hashable]) -> Layer:
@@ -75,9 +79,9 @@ def _computed_add(node: Node, constants: dict[str, Hashable]) -> Layer:
         "scales": tuple(scales),
     }
     support = (str(constants["requantize"]), *(function for function, _, _ in scales))
-    return Layer(
-        Kernel.of(_kind(node), "add_s8", {**constants, **own}, support), operands=node.operands
-    )
+    kernel = Kernel.of(_kind(node), "add_s8", {**constants, **own}, support)
+    instructions = node.types[0].size * costs.ADD
+    return Layer(kernel, operands=node.operands, instructions=instructions)
 
 
 def _kind(node: Node) -> str:
@@ -92,7 +96,8 @@ def lower_mul(node: Node) -> Layer:
     zero_points = (op.x_zero_point, op.y_zero_point)
     constants = {"zero_points": zero_points, **result, **_loops(node)}
     kernel = Kernel.of("mul", "mul_s8", constants, (str(result["requantize"]),))
-    return Layer(kernel, operands=node.operands)
+    instructions = node.types[0].size * costs.MUL
+    return Layer(kernel, operands=node.operands, instructions=instructions)
 
 
 def _result(rescale: Rescale, bound: int, op: QAdd | QMul) -> dict[str, Hashable]:

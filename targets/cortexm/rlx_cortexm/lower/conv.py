@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 
 from rlx.ops.q import QConv2d
+from rlx_cortexm import costs
 from rlx_cortexm.layer import Kernel, Layer
 from rlx_cortexm.lower.image import Image
 from rlx_cortexm.lower.linear import dense_layer, dot_products
@@ -73,7 +74,9 @@ def lower_depthwise(node: Node) -> Layer:
     }
     support = (*(("lanes4",) if blocked else ()), *weighted.support)
     kernel = Kernel.of("depthwise", "depthwise_s8", constants, support)
-    return _depthwise_layer(node, weighted, kernel, scratch_bytes=image.in_c if padded else 0)
+    instructions = costs.depthwise(image, blocked)
+    scratch_bytes = image.in_c if padded else 0
+    return _depthwise_layer(node, weighted, kernel, instructions, scratch_bytes)
 
 
 def is_large_depthwise(node: Node) -> bool:
@@ -93,11 +96,13 @@ def lower_large_depthwise(node: Node) -> Layer:
         "x_zero_point": op.x_zero_point,
     }
     kernel = Kernel.of("depthwise", "depthwise_large_s8", constants, weighted.support)
-    return _depthwise_layer(node, weighted, kernel)
+    per_tap = costs.TAP + costs.LOOKUP
+    instructions = image.windows * image.out_c * (image.window.taps * per_tap + costs.REQUANTIZE)
+    return _depthwise_layer(node, weighted, kernel, instructions)
 
 
 def _depthwise_layer(
-    node: Node, weighted: Weighted, kernel: Kernel, scratch_bytes: int = 0
+    node: Node, weighted: Weighted, kernel: Kernel, instructions: int, scratch_bytes: int = 0
 ) -> Layer:
     image = Image.of(node)
     by_tap = np.ascontiguousarray(weighted.weights.reshape(image.out_c, -1).T).reshape(-1)
@@ -108,6 +113,7 @@ def _depthwise_layer(
         tables=weighted.tables(by_tap, note),
         arguments=weighted.arguments,
         scratch_bytes=scratch_bytes,
+        instructions=instructions,
         macs=image.windows * weighted.weights.size,
     )
 
@@ -156,6 +162,8 @@ def lower_direct(node: Node) -> Layer:
         arguments=weighted.arguments,
         scratch_bytes=0 if in_place == "all" else rows * length,
         macs=image.windows * weighted.weights.size,
+        instructions=image.windows * op.groups * costs.window(rows, length, group_out)
+        + costs.copied_windows(image, in_place),
     )
 
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, cast
 
 from rlx.ops.q import QDense
+from rlx_cortexm import costs
 from rlx_cortexm.layer import Kernel, Layer
 from rlx_cortexm.lower.rules import RULES
 from rlx_cortexm.lower.weighted import Weighted
@@ -50,4 +51,5 @@ def dense_layer(node: Node, weighted: Weighted, rows: int, kind: str = "dense") 
         tables=weighted.tables(packed, note),
         arguments=weighted.arguments,
         macs=rows * outputs * inputs,
+        instructions=rows * costs.window(1, inputs, outputs),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from rlx.ops.q import QAveragePool2d, QMaxPool2d
+from rlx_cortexm import costs
 from rlx_cortexm.layer import Kernel, Layer
 from rlx_cortexm.lower.image import Image
 from rlx_cortexm.lower.rules import RULES
@@ -35,4 +36,7 @@ def _pool(node: Node, kind: str) -> Layer:
         "low": op.low,
         "high": op.high,
     }
-    return Layer(Kernel.of(kind, f"{kind}_s8", constants), operands=node.operands)
+    codes = image.windows * image.out_c
+    instructions = codes * (image.window.taps * costs.TAP + costs.REQUANTIZE)
+    kernel = Kernel.of(kind, f"{kind}_s8", constants)
+    return Layer(kernel, operands=node.operands, instructions=instructions)

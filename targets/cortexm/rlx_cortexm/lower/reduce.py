@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, cast
 
 from rlx.ops.q import QArgmax, QMean
+from rlx_cortexm import costs
 from rlx_cortexm.layer import Kernel, Layer
 from rlx_cortexm.lower.rules import RULES, unsupported
 from rlx_cortexm.nest import nest, row_major
@@ -41,7 +42,8 @@ def lower_mean(node: Node) -> Layer:
         **output_constants(op.low, op.high, op.zero_point),
     }
     kernel = Kernel.of("mean", "mean_s8", constants, (chosen.function,))
-    return Layer(kernel, operands=node.operands)
+    instructions = math.prod(shape) * costs.TAP + math.prod(kept_shape) * costs.REQUANTIZE
+    return Layer(kernel, operands=node.operands, instructions=instructions)
 
 
 @RULES.rule(QArgmax)
@@ -55,4 +57,6 @@ def lower_argmax(node: Node) -> Layer:
         "extent": shape[axis],
         "inner": math.prod(shape[axis + 1 :]),
     }
-    return Layer(Kernel.of("argmax", "argmax_s8", constants), operands=node.operands)
+    kernel = Kernel.of("argmax", "argmax_s8", constants)
+    instructions = math.prod(shape) * costs.LOOKUP
+    return Layer(kernel, operands=node.operands, instructions=instructions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QTranspose
+from rlx_cortexm import costs
 from rlx_cortexm.layer import Kernel, Layer
 from rlx_cortexm.lower.rules import RULES
 from rlx_cortexm.nest import Loop, nest, row_major, split_run
@@ -95,4 +96,7 @@ def _copies(node: Node, kind: str, parts: tuple[Part, ...], fill: int | None = N
         "fill": fill,
         "length": node.types[0].size,
     }
-    return Layer(Kernel.of(kind, "copy_s8", constants), operands=node.operands)
+    written = sum(operand.type.size for operand in node.operands)
+    instructions = (written if fill is None else written + node.types[0].size) * costs.MOVE
+    kernel = Kernel.of(kind, "copy_s8", constants)
+    return Layer(kernel, operands=node.operands, instructions=instructions)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from rlx.numerics.exponential import softmax_table
 from rlx.ops.q import QSoftmax
+from rlx_cortexm import costs
 from rlx_cortexm.layer import Kernel, Layer, Table
 from rlx_cortexm.lower.rules import RULES, unsupported
 
@@ -31,4 +32,5 @@ def lower_softmax(node: Node) -> Layer:
     kernel = Kernel.of("softmax", "softmax_s8", constants, ("softmax",))
     note = f"exp of the scaled differences -{entries - 1} .. 0, Q0.31"
     table = Table("exponentials", "int32_t", exponentials, note)
-    return Layer(kernel, operands=node.operands, tables=(table,))
+    instructions = rows * (classes + 2) * costs.SOFTMAX
+    return Layer(kernel, operands=node.operands, tables=(table,), instructions=instructions)

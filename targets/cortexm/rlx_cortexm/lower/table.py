@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlx.ops.q import QRequantize, QTable
+from rlx_cortexm import costs
 from rlx_cortexm.layer import Kernel, Layer, Table
 from rlx_cortexm.lower.rules import RULES
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 def lower_table(node: Node) -> Layer:
     """Tabulate the op over all 256 codes: ``table_s8.c.j2``."""
     (values,) = node.op.evaluate(np.arange(-128, 128).astype(np.int8))
-    kernel = Kernel.of("table", "table_s8", {"length": node.types[0].size})
+    length = node.types[0].size
+    kernel = Kernel.of("table", "table_s8", {"length": length})
     table = Table("codes", "int8_t", values, f"{node.op.name} of the codes -128 .. 127")
-    return Layer(kernel, operands=node.operands, tables=(table,))
+    instructions = length * costs.LOOKUP
+    return Layer(kernel, operands=node.operands, tables=(table,), instructions=instructions)
