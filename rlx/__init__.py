@@ -10,7 +10,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from rlx.build import Graph, Tensor, trace
     from rlx.errors import RlxError
+    from rlx.frontends import load
     from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8, i32
+    from rlx.ir.file import save
     from rlx.runtime import CompiledGraph, CompileOptions, Device, Session, devices
     from rlx.transforms.bind import bind
     from rlx.transforms.freeze import freeze
@@ -33,6 +35,8 @@ _HOMES = {
     "freeze": "rlx.transforms.freeze",
     "i8": "rlx.ir",
     "i32": "rlx.ir",
+    "load": "rlx.frontends",
+    "save": "rlx.ir.file",
     "trace": "rlx.build",
 }
 """Module of each public name; it is imported when the name is first used."""
@@ -55,6 +59,8 @@ __all__ = [
     "freeze",
     "i8",
     "i32",
+    "load",
+    "save",
     "trace",
 ]
 

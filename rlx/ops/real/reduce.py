@@ -154,7 +154,7 @@ class RealReduceMin(_Extreme):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Choice(Op):
-    """What the indices of extremes share. Operand: numbers [*]; result: i32 without the axis."""
+    """What the indices of extremes share. Operand: ``x`` numbers [*]. Result: i32."""
 
     axis: int = -1
 
