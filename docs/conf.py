@@ -17,3 +17,5 @@ autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 html_theme = "furo"
 html_title = "rlx"
+# Attributes called ``type`` have several homes; annotations mean Python's own.
+suppress_warnings = ["ref.python"]
