@@ -1,0 +1,173 @@
+"""Every integer op, and small networks, on every target: what is emitted computes the same bits.
+
+Cases come from ``strategies``. Several of them go into one graph side by side, so that a compiler
+or simulator is built once for all; the graph takes the way of ``rlx emit``: pass pipeline, memory
+plan, emission, output folder, simulator of ``rlx_sim``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from rlx.emit import emit, lower, reference_outputs
+from rlx.errors import UnsupportedOpError
+from rlx.ir import Graph, Input
+from rlx.ir.graph import copy_node
+from rlx.ir.module import GraphModule, Stage
+from rlx.ir.printer import format_graph
+from rlx.ops.q import Q_OPS
+from rlx.target import load
+from rlx_sim.fpga import VerilatorHarness
+from rlx_sim.host_c import HostC
+from rlx_sim.protocol import compare
+from rlx_sim.qemu import Qemu
+from rlx_sim.stream import Stalls
+from rlx_sim.unicorn_runner import Unicorn
+from strategies import STRATEGIES, Case, random_graphs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from hypothesis.strategies import SearchStrategy
+
+    from rlx.ir import Array, Node, Op, Value
+    from rlx.target import Target
+    from rlx_sim.protocol import Simulator
+
+FRAMES = 3
+TIMEOUT_S = 300.0
+GROUP = 3
+"""Ops whose cases share a build."""
+
+OP_GROUPS = [Q_OPS[i : i + GROUP] for i in range(0, len(Q_OPS), GROUP)]
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A target and a simulator of what it emits.
+
+    Attributes:
+        target: Name of the target.
+        simulator: Runs an emitted folder.
+        cases: Cases of each op.
+        batch: Largest leading dimension.
+    """
+
+    target: str
+    simulator: Simulator
+    cases: int
+    batch: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.target}-{self.simulator.name}"
+
+
+RUNNERS = [
+    pytest.param(Runner("cortexm", HostC(optimization="-O1"), 3, batch=2), id="host-c"),
+    pytest.param(Runner("cortexm", Qemu(), 6, batch=2), marks=pytest.mark.qemu, id="qemu"),
+    pytest.param(Runner("cortexm", Unicorn(), 6, batch=2), marks=pytest.mark.qemu, id="unicorn"),
+    pytest.param(
+        Runner("fpga", VerilatorHarness(Stalls(seed=5, inputs=60, outputs=60)), 3),
+        marks=pytest.mark.sim, id="verilator",
+    ),
+]  # fmt: skip
+
+
+def examples(strategy: SearchStrategy[Case], count: int) -> list[Case]:
+    """Return some cases of ``strategy``, the same every time."""
+    found: list[Case] = []
+
+    # A failure names its graph; shrinking would build hundreds of simulators.
+    @settings(
+        max_examples=count,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+        database=None,
+    )
+    @given(strategy)
+    def collect(case: Case) -> None:
+        found.append(case)
+
+    collect()
+    return found
+
+
+def lowers(case: Case, target: Target) -> bool:
+    """Whether ``target`` takes the case; what it does not take it must refuse."""
+    try:
+        lower(GraphModule(case.graph, Stage.MIR), target)
+    except UnsupportedOpError:
+        return False
+    return True
+
+
+def side_by_side(cases: Sequence[Case]) -> Case:
+    """Return one graph that holds those of all cases, and all inputs."""
+    graph = Graph("cases")
+    inputs: dict[str, Array] = {}
+    for index, case in enumerate(cases):
+        mapped: dict[Value, Value] = {}
+        for node in case.graph.nodes:
+            mapped.update(zip(node.results, _copy(graph, node, mapped, index), strict=True))
+        inputs.update({f"c{index}_{name}": x for name, x in case.inputs.items()})
+        names = [f"c{index}_{name}" for name in case.graph.output_names]
+        graph.output(*(mapped[o] for o in case.graph.outputs), names=names)
+    return Case(graph, inputs)
+
+
+def _copy(graph: Graph, node: Node, mapped: dict[Value, Value], index: int) -> Sequence[Value]:
+    if isinstance(node.op, Input):
+        return [graph.input(f"c{index}_{node.name}", node.result.type)]
+    return copy_node(graph, node, tuple(mapped[o] for o in node.operands)).results
+
+
+def check(runner: Runner, cases: Sequence[Case], folder: Path) -> None:
+    """Emit the cases in one design, run it on the cases' inputs and on random ones, compare."""
+    case = side_by_side(cases)
+    owners = [index for index, one in enumerate(cases) for _ in one.graph.outputs]
+    generator = np.random.default_rng(3)
+    frames = []
+    for value in case.graph.inputs:
+        given_ = case.inputs[value.name]
+        more = generator.integers(-128, 128, (FRAMES - 1, *given_.shape))
+        frames.append(np.concatenate([given_[np.newaxis], more.astype(np.int8)]))
+    vectors = reference_outputs(case.graph, tuple(frames))
+    emit(GraphModule(case.graph, Stage.MIR), load(runner.target), folder / "out", golden=vectors)
+    simulation = runner.simulator.simulate(folder / "out", vectors, timeout_s=TIMEOUT_S)
+    wrong = compare(str(runner), simulation, vectors)
+    if wrong:
+        graph = cases[owners[wrong[0].output]].graph
+        pytest.fail(f"{wrong[0]}\n{format_graph(graph)}", pytrace=False)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize("ops", OP_GROUPS, ids=lambda ops: "-".join(o.name[2:] for o in ops))
+def test_ops(runner: Runner, ops: Sequence[type[Op]], tmp_path: Path) -> None:
+    target = load(runner.target)
+    cases: list[Case] = []
+    for op in ops:
+        drawn = examples(STRATEGIES[op](size=3, batch=runner.batch), 4 * runner.cases)
+        taken = [case for case in drawn if lowers(case, target)][-runner.cases :]
+        assert taken or target.reason(op), f"{target.name} takes no case of {op.name}"
+        cases += taken
+    check(runner, cases, tmp_path)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize("part", range(2))
+def test_networks(runner: Runner, part: int, tmp_path: Path) -> None:
+    target = load(runner.target)
+    drawn = [
+        case
+        for case in examples(random_graphs(size=3, batch=runner.batch), 40)
+        if lowers(case, target)
+    ]
+    # The first ones that are drawn are small.
+    check(runner, drawn[8 + part : 8 + 2 * runner.cases : 2], tmp_path)
