@@ -9,7 +9,19 @@ from targets.fpga.harness import drive, to_beats
 from rlx.errors import EmitError, UnsupportedOpError
 from rlx.ir import Graph, f32, i8
 from rlx.ir.evaluate import evaluate
-from rlx.ops.q import Q_OPS
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import (
+    Q_OPS,
+    QAdd,
+    QAveragePool2d,
+    QConcat,
+    QConv2d,
+    QMul,
+    QReshape,
+    QTranspose,
+    Window,
+)
+from rlx_fpga.folding import fold_layers
 from rlx_fpga.pipeline import Pipeline, program_of
 from strategies import STRATEGIES, random_graphs
 
@@ -58,7 +70,7 @@ def test_pipeline_of_one_op_equals_its_definition(op, data):
 
 
 @pytest.mark.sim
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_pipeline_of_a_network_equals_its_definition(data):
     case = data.draw(random_graphs(size=3))
@@ -107,7 +119,7 @@ SAME = ((1, 1), (1, 1))
 def residual(stride):
     """A block of two convolutions with a shortcut, which is a convolution if there is a stride."""
     graph = Graph("residual")
-    x = conv(graph, graph.input("x", i8(1, 8, 8, 2)), 4, 3, padding=SAME, name="first")
+    x = conv(graph, graph.input("x", i8(1, 6, 6, 2)), 4, 3, padding=SAME, name="first")
     padding = ((0, 1), (0, 1)) if stride == 2 else SAME
     y = conv(graph, x, 4, 3, stride, padding, name="second")
     y = conv(graph, y, 4, 3, padding=SAME, name="third")
@@ -161,7 +173,7 @@ def test_branches_meet_again_without_deadlock(name, stall):
             stage: pick(all_, key=lambda fold: fold.cycles)
             for stage, all_ in program.choices().items()
         }
-        simulate(Pipeline(program, folds), x_of(graph), stall_in=stall, stall_out=stall)
+        simulate(Pipeline(program, folds), x_of(graph), 2, stall_in=stall, stall_out=stall)
 
 
 @pytest.mark.sim
@@ -171,7 +183,7 @@ def test_pipeline_takes_the_cycles_it_claims(name, budget):
     graph = GRAPHS[name]()
     program = program_of(graph)
     pipeline = Pipeline(program, fold_layers(program.choices(), multipliers=budget))
-    run = simulate(pipeline, x_of(graph), 5)
+    run = simulate(pipeline, x_of(graph), 4)
     (output,) = program.outputs
     assert run.interval(output.type.size // pipeline.lanes(output)) == pipeline.interval
 
@@ -184,9 +196,9 @@ def test_pipeline_recovers_from_a_reset_in_mid_frame():
     simulate(pipeline, x_of(graph), 2, stall_in=0.2, stall_out=0.2, reset_after=333)
 
 
-def test_program_names_its_stages_after_the_model():
-    program = program_of(residual(2))
-    assert [stage.name for stage in program.stages] == ["first", "second", "third", "short", "add"]
+def test_program_names_its_stages_by_place_and_op():
+    names = [stage.name for stage in program_of(residual(2)).stages]
+    assert names == ["n0_conv2d", "n1_conv2d", "n2_conv2d", "n3_conv2d", "n4_add"]
 
 
 def test_program_leaves_renamings_out():

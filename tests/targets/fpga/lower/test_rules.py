@@ -1,0 +1,129 @@
+import numpy as np
+import pytest
+
+from rlx.errors import UnsupportedOpError
+from rlx.ir import Graph, i8
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import (
+    Q_OPS,
+    QArgmax,
+    QClamp,
+    QConcat,
+    QConv2d,
+    QDense,
+    QMean,
+    QMul,
+    QReshape,
+    QTranspose,
+    Window,
+)
+from rlx_fpga.lower import RULES, Alias
+from rlx_fpga.lower.weighted import DepthwiseConvolution, Matrix
+
+SCALE = {"rescale": Rescale.of(0.01), "zero_point": 0}
+
+
+def plan(op, *shapes, constants=()):
+    graph = Graph("g")
+    operands = [graph.input(f"x{n}", i8(*shape)) for n, shape in enumerate(shapes)]
+    operands += [graph.constant(c) for c in constants]
+    return RULES[type(op)](graph.append(op, *operands, name="node"))
+
+
+def conv(channels, outputs, *, groups=1, kernel=(1, 1), stride=(1, 1)):
+    op = QConv2d(window=Window(kernel, stride), groups=groups, x_zero_point=0, **SCALE)
+    weights = np.ones((outputs, *kernel, channels // groups), np.int8)
+    return plan(op, (1, 4, 4, channels), constants=(weights, np.zeros(outputs, np.int32)))
+
+
+@pytest.mark.parametrize("op", Q_OPS, ids=lambda op: op.name)
+def test_every_integer_op_has_a_rule_or_a_reason(op):
+    assert RULES.knows(op)
+
+
+def test_conv_is_depthwise_or_a_matrix():
+    assert isinstance(conv(6, 12, groups=6), DepthwiseConvolution)
+    assert isinstance(conv(6, 12, groups=3), Matrix)
+    assert isinstance(conv(1, 4), Matrix)
+
+
+def test_grouped_convolution_becomes_a_full_one():
+    weights = conv(4, 6, groups=2).weights
+    assert weights.tolist() == [[1, 1, 0, 0]] * 3 + [[0, 0, 1, 1]] * 3
+
+
+def test_a_window_stands_only_where_it_does_something():
+    pointwise = conv(4, 6)
+    parallel = next(fold for fold in pointwise.folds() if fold.pe == 6)
+    assert "window" not in pointwise.build(parallel).cell.cells
+    serial = next(fold for fold in pointwise.folds() if fold.pe == 1)
+    assert pointwise.build(serial).cell.cells["window"].geometry.words * serial.simd == 4
+    strided = conv(4, 6, stride=(2, 2))
+    assert "window" in strided.build(strided.folds()[-1]).cell.cells
+
+
+@pytest.mark.parametrize("make", [lambda: conv(4, 6), lambda: conv(3, 2, kernel=(3, 3))])
+def test_folds_tell_the_multipliers_and_cycles_of_what_is_built(make):
+    choices = make()
+    for fold in choices.folds():
+        layer = choices.build(fold)
+        assert layer.cell.multipliers == fold.multipliers
+        assert layer.cycles >= fold.cycles
+
+
+def test_renamings_are_no_layers():
+    assert isinstance(plan(QReshape(shape=(4,)), (2, 2)), Alias)
+    assert isinstance(plan(QTranspose(axes=(0, 2, 1, 3)), (2, 1, 3, 4)), Alias)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: plan(QTranspose(axes=(1, 0)), (2, 3)),
+            r"^q.transpose %1 'node': permuting \[2, 3\] by \(1, 0\) needs the tensor in memory$",
+        ),
+        (
+            lambda: plan(QMean(axes=(0, 2), x_zero_point=0, **SCALE), (2, 3, 4)),
+            r"^q.mean %1 'node': axes \(0, 2\) do not follow one another$",
+        ),
+        (
+            lambda: plan(QArgmax(axis=0), (2, 3)),
+            r"^q.argmax %1 'node': axis 0 of \[2, 3\] is not the last one$",
+        ),
+        (
+            lambda: plan(
+                QMul(x_zero_point=0, y_zero_point=0, **SCALE), constants=[np.ones(2, np.int8)] * 2
+            ),
+            r"^q.mul %2 'node': both operands are constants: fold them first$",
+        ),
+        (
+            lambda: plan(QConcat(axis=0), constants=[np.ones(2, np.int8)] * 2),
+            r"^q.concat %2 'node': all operands are constants: fold them first$",
+        ),
+        (
+            lambda: plan(
+                QDense(x_zero_point=0, **SCALE),
+                (1, 2),
+                (3, 2),
+                constants=[np.zeros(3, np.int32)],
+            ),
+            r"^q.dense %3 'node': weights must be constants, not computed at run time$",
+        ),
+        (
+            lambda: plan(
+                QDense(x_zero_point=0, **SCALE),
+                (1, 2),
+                constants=[np.ones((1, 2), np.int8), np.array([2**31 - 1], np.int32)],
+            ).folds(),
+            r"^q.dense %3 'node': an accumulator of 33 bits would be needed, 32 are the limit$",
+        ),
+    ],
+)
+def test_rules_refuse_with_a_reason(make, message):
+    with pytest.raises(UnsupportedOpError, match=message):
+        make()
+
+
+def test_clamp_offers_every_divisor_of_the_channels():
+    assert [fold.pe for fold in plan(QClamp(), (2, 3, 6)).folds()] == [1, 2, 3, 6]
