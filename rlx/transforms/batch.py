@@ -198,7 +198,9 @@ def _transpose(op: Any, what: Batching) -> Any:
 
 @RULES.rule(QSlice, real.RealSlice)
 def _slice(op: Any, what: Batching) -> Any:
-    """The leading dimension has one element, so the slice takes all of it, whatever it says."""
+    """The leading dimension has one element: the slice takes it, however it says so."""
+    if len(range(1)[slice(op.start[0], op.stop[0], op.step[0])]) != 1:
+        raise _mixes(op, "it takes nothing of the leading dimension")
     start, stop, step = ((0, *op.start[1:]), (what.size, *op.stop[1:]), (1, *op.step[1:]))
     return replace(op, start=start, stop=stop, step=step)
 
@@ -206,7 +208,7 @@ def _slice(op: Any, what: Batching) -> Any:
 @RULES.rule(QPad, real.RealPad)
 def _pad(op: Any, what: Batching) -> Any:
     del what
-    if op.before[0] or op.after[0]:
+    if op.before[0] or op.after[0] or (isinstance(op, real.RealPad) and any(op.interior[:1])):
         raise _mixes(op, "it pads the leading dimension")
     return op
 
