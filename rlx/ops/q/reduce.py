@@ -69,9 +69,10 @@ class QMean(Op):
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the means as codes."""
         (x,) = operands
-        centred = x.astype(np.int64) - self.x_zero_point
-        sums = centred.sum(axis=self.axes, keepdims=self.keep_dims)
-        return (to_codes(self.rescale.apply(sums), self.zero_point, self.low, self.high),)
+        sums = np.sum(x, axis=self.axes, keepdims=self.keep_dims, dtype=np.int64)
+        count = x.size // sums.size
+        scaled = self.rescale.apply(sums - count * self.x_zero_point)
+        return (to_codes(scaled, self.zero_point, self.low, self.high),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

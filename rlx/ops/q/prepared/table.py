@@ -36,6 +36,6 @@ def prepare_binary(op: Op) -> Evaluator:
     def evaluate(*operands: Array) -> tuple[Array, ...]:
         x, y = operands
         place = x.view(np.uint8).astype(np.uint16) << 8
-        return (table[place | y.view(np.uint8)],)
+        return (np.asarray(table[place | y.view(np.uint8)]),)
 
     return evaluate
