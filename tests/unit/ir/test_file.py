@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -306,6 +307,18 @@ def test_unsound_modules(tmp_path, planned, change, message):
     path.write_bytes(sealed(tensors, content))
     with pytest.raises(VerifyError, match=f"^bad\\.rlx: (.*\n)*.*{re.escape(message)}"):
         load(path)
+
+
+def test_codes_outside_their_type_are_refused(tmp_path):
+    graph = Graph("g")
+    graph.output(graph.constant(np.array([1, -2, 0], ml_dtypes.int2)))
+    tensors, content = parts(GraphModule.mir(graph))
+    tensors["constant.0"] = np.array([1, 254, 5], np.uint8)
+    message = "malformed: tensor constant.0: i2 holds codes from -2 to 1 only"
+    refused(tmp_path, sealed(tensors, content), message)
+    tensors["constant.0"] = np.array([1, 254], np.uint8)
+    message = "malformed: tensor constant.0: i2[3] needs 3 bytes, not 2"
+    refused(tmp_path, sealed(tensors, content), message)
 
 
 def test_changed_weight_is_noticed(tmp_path):

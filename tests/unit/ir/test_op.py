@@ -2,11 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from rlx.errors import ShapeError
 from rlx.ir import Op, TensorType, f32, i8
-from rlx.ops.q import QAdd, QClamp, QConcat
+from rlx.ops.q import QAdd, QClamp, QConcat, QTranspose
 from rlx.ops.real import RealAdd
 
 
@@ -56,3 +57,9 @@ def test_ops_are_equal_by_attributes():
 
 def test_infer_checked_gives_what_infer_gives():
     assert QClamp().infer_checked(i8(3)) == (TensorType((3,), i8().dtype),)
+
+
+def test_prepared_op_evaluates():
+    x = np.array([-9, 9], np.int8)
+    prepared = QTranspose(axes=(0,)).prepare((None,))
+    np.testing.assert_array_equal(prepared(x)[0], x)
