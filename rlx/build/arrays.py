@@ -71,7 +71,7 @@ def converted_to(array: Array, dtype: DType) -> Array | None:
         return array.astype(dtype.numpy)
     if dtype.is_integer and array.dtype.kind in "iu":
         low, high = integer_range(dtype)
-        if low <= array.min(initial=high) and array.max(initial=low) <= high:
+        if array.size == 0 or (low <= int(array.min()) and int(array.max()) <= high):
             return array.astype(dtype.numpy)
     return None
 

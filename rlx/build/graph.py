@@ -248,7 +248,9 @@ class Graph:
         self._check_open()
         full = ".".join([*self._scopes, name])
         taken = (v.name for v in (*self.graph.inputs, *self.graph.params))
-        if not name or full in taken:
+        if not name:
+            raise ValueError("an input or parameter needs a name")
+        if full in taken:
             raise ValueError(f"graph {self.name!r} has an input or parameter {full!r} already")
         return full
 

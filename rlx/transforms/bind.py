@@ -28,7 +28,6 @@ def bind(graph: Graph, sizes: Mapping[str, int]) -> Graph:
 
     Raises:
         ValueError: The graph has no such symbol, or a size is not positive.
-        ShapeError: An op does not take these sizes.
     """
     known = [d.name for d in symbols(graph)]
     for name, size in sizes.items():

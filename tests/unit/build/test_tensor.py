@@ -1,0 +1,309 @@
+"""Operators and methods of traced tensors, against NumPy on the same values."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pytest
+
+from rlx.build import Graph
+from rlx.errors import ShapeError
+from rlx.ir import Dim, DType, f32
+from rlx.ir.evaluate import evaluate
+from rlx.ops.nn import Layout
+
+X = np.array([[1.5, -2.0, 3.0], [-4.0, 5.0, 0.5]], np.float32)
+Y = np.array([[2.0, 2.0, -1.0], [0.5, 4.0, 8.0]], np.float32)
+
+
+def traced(function, *arrays):
+    """What a function of tensors computes for these arrays."""
+    graph = Graph("g")
+    names = "xyz"[: len(arrays)]
+    result = function(
+        *(graph.input(n, a.shape, a.dtype) for n, a in zip(names, arrays, strict=True))
+    )
+    graph.output(result)
+    (value,) = evaluate(graph.graph, dict(zip(names, arrays, strict=True)))
+    return value
+
+
+def same(function, *arrays):
+    """The function does the same to tensors as to arrays."""
+    found, expected = traced(function, *arrays), np.asarray(function(*arrays))
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == expected.dtype
+
+
+OPERATORS = [
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.mod,
+    operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", OPERATORS)
+def test_binary_operators(function):
+    same(function, X, Y)
+    same(lambda x: function(x, 2), X)
+    same(lambda x: function(x, np.float32(2)), X)
+    same(lambda x: function(x, Y[0]), X)
+    same(lambda x: function(2.0, x), X)
+    same(lambda x: function(Y, x), X)
+
+
+def test_powers():
+    same(lambda x: x**2, X)
+    same(lambda x: x**2, X.astype(np.int8))
+    same(lambda x: abs(x) ** 0.5, X)
+    same(lambda x, y: abs(x) ** y, X, Y)
+    same(lambda x: 2.0**x, X)
+
+
+def test_unary_operators():
+    same(operator.neg, X)
+    same(operator.abs, X)
+    same(operator.neg, X.astype(np.int8))
+
+
+def test_matrix_products():
+    same(lambda x, y: x @ y.T, X, Y)
+    same(lambda x: x @ Y.T, X)
+    same(lambda x: Y.T @ x, X)
+    np.testing.assert_array_equal(traced(lambda x, y: x.mm(y.t()), X, Y), X @ Y.T)
+    np.testing.assert_array_equal(traced(lambda x, y: x.matmul(y.mT), X, Y), X @ Y.T)
+
+
+def test_logic():
+    same(lambda x, y: (x > 0) & (y > 0), X, Y)
+    same(lambda x, y: (x > 0) | (y > 0), X, Y)
+    same(lambda x, y: (x > 0) ^ (y > 0), X, Y)
+    same(lambda x: ~(x > 0), X)
+    same(lambda x: True & (x > 0), X)
+    graph = Graph("g")
+    x = graph.input("x", 2)
+    with pytest.raises(
+        TypeError, match=r"^&, \|, \^ and ~ need tensors of booleans, not f32\[2\]$"
+    ):
+        x & x
+
+
+INDICES = [
+    0, -1, slice(None), slice(1, None), slice(None, -1), (slice(None), 1), (..., 0), None,
+    (slice(None), None, slice(0, 2)), (0, 1), (slice(None), slice(None, None, 2)),
+    (slice(None), slice(None, None, -1)), (slice(None), slice(2, 0, -1)), (..., None),
+    (slice(None), slice(2, 1)), (slice(None), slice(-2, 9)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_indices(index):
+    same(lambda x: x[index], X)
+
+
+@pytest.mark.parametrize(
+    ("index", "error", "message"),
+    [
+        (5, IndexError, r"index 5 is outside axis 0 of f32\[batch, 3\]"),
+        ((slice(None), -4), IndexError, r"index -4 is outside axis 1 of f32\[batch, 3\]"),
+        ((0, 0, 0), IndexError, r"too many indices for f32\[batch, 3\]: \(0, 0, 0\)"),
+        ((..., ...), IndexError, r"too many indices for f32\[batch, 3\]: .*"),
+        ((slice(None), 1.5), TypeError,
+         r"an index must be a number, a slice, None or ..., not 1.5"),
+        ((slice(None), True), TypeError,
+         r"an index must be a number, a slice, None or ..., not True"),
+        (slice(1, None), IndexError,
+         r"axis 0 of f32\[batch, 3\] is symbolic and can only be taken whole"),
+    ],
+)  # fmt: skip
+def test_bad_indices(index, error, message):
+    x = Graph("g").input("x", ("batch", 3))
+    with pytest.raises(error, match=f"^{message}$"):
+        x[index]
+
+
+def test_reductions():
+    for name in ("sum", "max", "min", "prod"):
+        same(lambda x, name=name: getattr(x, name)(), X)
+        same(lambda x, name=name: getattr(x, name)(1), X)
+    np.testing.assert_array_equal(traced(lambda x: x.mean(0, keep_dims=True), X), X.mean(0)[None])
+    np.testing.assert_array_equal(traced(lambda x: x.argmax(), X), X.argmax(-1))
+    np.testing.assert_array_equal(traced(lambda x: x.argmin(0), X), X.argmin(0))
+    np.testing.assert_array_equal(traced(lambda x: x.cumsum(1), X), X.cumsum(1))
+    np.testing.assert_array_equal(traced(lambda x: x.top_k(2)[0], X), -np.sort(-X)[:, :2])
+    assert traced(lambda x: x.variance(), X) == pytest.approx(X.astype(float).var(), rel=1e-6)
+
+
+def test_shapes():
+    same(lambda x: x.reshape(3, 2), X)
+    same(lambda x: x.reshape(-1), X)
+    same(lambda x: x.reshape(1, -1, 2), X)
+    same(lambda x: x.transpose(), X)
+    same(lambda x: x.transpose(1, 0), X)
+    same(lambda x: x.transpose(-1, 0), X)
+    same(lambda x: x.T, X)
+    same(lambda x: x.squeeze(1), X[:, None])
+    np.testing.assert_array_equal(traced(lambda x: x.permute(1, 0), X), X.T)
+    np.testing.assert_array_equal(traced(lambda x: x.unsqueeze(-1), X), X[..., None])
+    np.testing.assert_array_equal(traced(lambda x: x.narrow(1, 1, 2), X), X[:, 1:3])
+    np.testing.assert_array_equal(traced(lambda x: x.flatten(0), X), X.ravel())
+    np.testing.assert_array_equal(traced(lambda x: x.expand(4, 2, 3), X), np.stack([X] * 4))
+    np.testing.assert_array_equal(traced(lambda x: x.split(3, axis=1)[2], X), X[:, 2:])
+    np.testing.assert_array_equal(traced(lambda x: x.split([2, 1], axis=1)[0], X), X[:, :2])
+    np.testing.assert_array_equal(
+        traced(lambda x: x.pad((0, 1), (1, 0), 9.0), X),
+        np.pad(X, ((0, 1), (1, 0)), constant_values=9.0),
+    )
+    np.testing.assert_array_equal(traced(lambda x: x.concat(x, axis=0), X), np.concatenate([X, X]))
+
+
+def test_shape_errors():
+    x = Graph("g").input("x", ("batch", 2, 3))
+    assert x.reshape(-1, 6).type == f32(Dim("batch"), 6)
+    assert x.reshape(2, -1, 3).type == f32(2, Dim("batch"), 3)
+    with pytest.raises(
+        ShapeError, match=r"^reshape: only one dimension may be -1, not \[-1, -1\]$"
+    ):
+        x.reshape(-1, -1)
+    message = r"^reshape: no dimension completes \[-1, 4\] to the elements of \[batch, 2, 3\]$"
+    with pytest.raises(ShapeError, match=message):
+        x.reshape(-1, 4)
+    with pytest.raises(ValueError, match=r"^axis 1 of f32\[batch, 2, 3\] is not of dimension 1$"):
+        x.squeeze(1)
+    with pytest.raises(ValueError, match=r"^f32\[batch, 2, 3\] has no 2 equal parts along axis 2$"):
+        x.split(2, axis=2)
+
+
+def test_functions():
+    pairs = [("exp", np.exp), ("tanh", np.tanh), ("sin", np.sin), ("cos", np.cos), ("tan", np.tan),
+             ("floor", np.floor), ("ceil", np.ceil), ("round", np.rint), ("sign", np.sign),
+             ("atan", np.arctan), ("expm1", np.expm1)]  # fmt: skip
+    for name, function in pairs:
+        found = traced(lambda x, name=name: getattr(x, name)(), X)
+        np.testing.assert_array_equal(found, function(X))
+    for name, function in (("log", np.log), ("log1p", np.log1p), ("sqrt", np.sqrt)):
+        found = traced(lambda x, name=name: getattr(abs(x), name)(), X)
+        np.testing.assert_array_equal(found, function(np.abs(X)))
+    np.testing.assert_array_equal(traced(lambda x, y: x.maximum(y), X, Y), np.maximum(X, Y))
+    np.testing.assert_array_equal(traced(lambda x: x.minimum(1), X), np.minimum(X, 1))
+    assert traced(lambda x: x.cast("i8"), X).tolist() == X.astype(np.int8).tolist()
+
+
+LAYERS = [
+    "relu", "leaky_relu", "elu", "selu", "gelu", "silu", "mish", "softplus", "softsign",
+    "hard_sigmoid", "hard_swish", "softmax", "log_softmax", "log_sum_exp", "sigmoid", "erf",
+    "clamp",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_append_the_op_of_their_name(name):
+    graph = Graph("g")
+    result = getattr(graph.input("x", (2, 3)), name)()
+    assert result.value.node.op.name.partition(".")[2] == name
+
+
+def test_layers_with_weights():
+    graph = Graph("g")
+    x = graph.input("x", ("batch", 6))
+    ones = np.ones(6, np.float32)
+    assert x.linear(np.zeros((4, 6))).shape == (Dim("batch"), 4)
+    assert x.linear(np.zeros((4, 6)), np.zeros(4)).shape == (Dim("batch"), 4)
+    for result in (
+        x.layer_norm(ones), x.layer_norm(ones, ones), x.rms_norm(ones), x.prelu(ones),
+        x.group_norm(2, ones, ones), x.batch_norm(ones, ones, ones, ones),
+    ):  # fmt: skip
+        assert result.type == x.type
+    table = graph.input("table", (9, 4))
+    assert table.embedding(graph.input("ids", (2, 3), "i32")).shape == (2, 3, 4)
+    q = graph.input("q", (2, 5, 4))
+    assert q.attention(q, q, causal=True).type == q.type
+    assert q.attention(q, q, graph.constant(np.ones((5, 5), bool)), scale=0.1).type == q.type
+
+
+def test_images():
+    image = Graph("g").input("image", ("batch", 9, 8, 3))
+    n = Dim("batch")
+    w = np.zeros((5, 3, 3, 3), np.float32)
+    assert image.conv(w).shape == (n, 7, 6, 5)
+    assert image.conv(w, np.zeros(5), stride=2, padding="same").shape == (n, 5, 4, 5)
+    assert image.conv(w, padding=1).shape == (n, 9, 8, 5)
+    assert image.conv(w, padding=[(1, 0), 2], dilation=(2, 1)).shape == (n, 6, 10, 5)
+    assert image.conv(np.zeros((6, 3, 3, 1)), groups=3).shape == (n, 7, 6, 6)
+    assert image.max_pool(2).shape == (n, 4, 4, 3)
+    assert image.max_pool((3, 2), stride=1, padding="SAME").shape == (n, 9, 8, 3)
+    assert image.average_pool(2, padding=1).shape == (n, 5, 5, 3)
+    first = Layout.CHANNELS_FIRST
+    other = Graph("h").input("image", (2, 3, 9, 8))
+    assert other.conv(np.zeros((5, 3, 3, 3)), layout=first, padding="same").shape == (2, 5, 9, 8)
+    assert other.max_pool(2, layout=first).shape == (2, 3, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"stride": (1, 2, 3)}, ValueError, r"stride needs 2 numbers, not \(1, 2, 3\)"),
+        (
+            {"padding": "full"},
+            ValueError,
+            r"padding must be 'same', 'valid' or numbers, not 'full'",
+        ),
+        ({"padding": [1]}, ValueError, r"padding needs 2 numbers or pairs, not \[1\]"),
+    ],
+)
+def test_bad_windows(arguments, error, message):
+    image = Graph("g").input("image", (1, 9, 8, 3))
+    with pytest.raises(error, match=f"^{message}$"):
+        image.max_pool(2, **arguments)
+
+
+def test_same_needs_known_axes():
+    image = Graph("g").input("image", (1, "h", 8, 3))
+    message = r"^padding: 'same' needs numbers as spatial axes, not f32\[1, h, 8, 3\]$"
+    with pytest.raises(ShapeError, match=message):
+        image.max_pool(2, padding="same")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "other", "message"),
+    [
+        ("i8", 1.5, r"1.5 does not fit a tensor i8\[2\]; cast the tensor first"),
+        ("i8", 300, r"300 does not fit a tensor i8\[2\]; cast the tensor first"),
+        ("i8", np.array([1.0, 2.0]),
+         r"an array of float64 does not fit a tensor i8\[2\]; cast the tensor first"),
+        ("bool", 1, r"1 does not fit a tensor bool\[2\]; cast the tensor first"),
+        ("f32", "a", r"an operand must be a tensor, a number or an array, not 'a'"),
+        ("f32", 1j, r"an operand must be a tensor, a number or an array, not 1j"),
+        ("f32", None, r"an operand must be a tensor, a number or an array, not None"),
+    ],
+)  # fmt: skip
+def test_operands_that_do_not_fit(dtype, other, message):
+    x = Graph("g").input("x", 2, dtype)
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        x.maximum(other)
+
+
+def test_constants_take_the_element_type_of_the_tensor():
+    graph = Graph("g")
+    for dtype in ("f16", "bf16", "f64", "f8e4m3"):
+        x = graph.input(dtype, 2, dtype)
+        assert (x * 2.5).dtype is DType(dtype)
+        assert (np.array([1, 2]) - x).dtype is DType(dtype)
+    codes = graph.input("i8", 2, "i8")
+    assert (codes + np.array([1, -128])).dtype is DType.I8
+
+
+def test_a_tensor_has_no_value():
+    x = Graph("g").input("x", (2, 3))
+    message = (
+        r"^<%0 'x': f32\[2, 3\]> has no value while the graph is built;"
+        r" use where\(\) instead of if$"
+    )
+    with pytest.raises(TypeError, match=message):
+        bool(x)
+    with pytest.raises(TypeError, match="not iterable"):
+        list(x)
+    assert len(x) == 2
+    with pytest.raises(TypeError, match=r"^<%1 'y': f32\[n\]> has no length$"):
+        len(x.builder.input("y", ("n",)))
+    assert {x: 1}[x] == 1

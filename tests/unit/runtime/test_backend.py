@@ -1,0 +1,152 @@
+"""The door for backends, and the report of what they do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+import rlx
+from rlx.errors import TargetNotFoundError, UnsupportedOpError
+from rlx.ir import RuleTable, f32
+from rlx.ops.nn import NnRelu, NnSoftmax
+from rlx.ops.real import RealAdd, RealMaximum, RealReduceMax
+from rlx.runtime import CompileOptions, Device, Session, backend
+from rlx.runtime.dispatch import legalize
+from rlx.runtime.numpy_backend import BACKEND, NumpyProgram
+
+RULES: RuleTable[None] = RuleTable("backend toy")
+RULES.rule(NnRelu, RealAdd, RealMaximum)(None)
+RULES.refuse("it has no reductions", RealReduceMax)
+
+
+@dataclass
+class Toy:
+    """A backend with three ops, that computes by NumPy and remembers what it was given."""
+
+    name: str = "toy"
+    devices: tuple[Device, ...] = (Device.GPU, Device.CPU)
+    rank: int = 5
+    trouble: str | None = None
+    given: list = field(default_factory=list)
+
+    def unavailable(self, device):
+        return self.trouble
+
+    def refusal(self, node):
+        return RULES.reason(type(node.op))
+
+    def compile(self, graph, options):
+        self.given.append(graph)
+        return NumpyProgram(graph, options)
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    toy = Toy()
+    monkeypatch.setattr(backend, "backends", lambda: (toy, BACKEND))
+    return toy
+
+
+def test_the_numpy_backend_comes_in_by_its_entry_point():
+    assert [b.name for b in backend.backends()] == ["numpy"]
+    assert backend.backends()[0] is BACKEND
+
+
+def test_the_highest_rank_is_taken_unless_told_otherwise(toy):
+    assert backend.find_backend(Device.CPU) is toy
+    assert backend.find_backend(Device.CPU, "numpy") is BACKEND
+    assert backend.devices() == (Device.CPU, Device.GPU)
+    graph = rlx.trace("g", lambda x: x.relu(), f32(2))
+    Session("cpu", CompileOptions(backend="numpy")).compile(graph)
+    assert not toy.given
+    Session("gpu").compile(graph)
+    assert len(toy.given) == 1
+
+
+def test_a_backend_without_its_device_is_passed_over_but_not_silently(toy):
+    toy.trouble = "no driver"
+    assert backend.find_backend(Device.CPU) is BACKEND
+    assert backend.devices() == (Device.CPU,)
+    message = r"^backend toy cannot use gpu: no driver\n  hint: devices here: cpu$"
+    with pytest.raises(TargetNotFoundError, match=message):
+        Session("gpu")
+
+
+def test_model_level_ops_are_handed_over_or_decomposed(toy):
+    graph = rlx.trace("g", lambda x: x.relu().clamp(-1.0, 1.0) + 1.0, f32(2))
+    report = Session("gpu").check(graph)
+    assert not report.ready
+    assert [(e.op, e.path, e.reason) for e in report.entries] == [
+        ("nn.clamp", "unsupported", "it comes down to real.minimum: it has no rule"),
+        ("nn.relu", "native", ""),
+        ("real.add", "native", ""),
+    ]
+    graph = rlx.trace("g", lambda x: x.relu().clamp(low=-1.0) + 1.0, f32(2))
+    report = Session("gpu").check(graph)
+    assert report.ready
+    assert [(e.op, e.path) for e in report.entries] == [
+        ("nn.clamp", "rewritten"), ("nn.relu", "native"), ("real.add", "native"),
+    ]  # fmt: skip
+    assert Session("gpu").compile(graph).run({"x": [-3, 5]})[0].tolist() == [1.0, 6.0]
+    ops = [n.op.name for n in toy.given[-1].op_nodes]
+    assert ops == ["nn.relu", "real.maximum", "real.add"]
+
+
+def test_one_error_lists_everything_that_cannot_run(toy):
+    graph = rlx.trace("g", lambda x: (x.softmax() - 1.0, x.max()), f32(2))
+    message = (
+        r"^backend toy cannot lower 3 kind\(s\) of op:\n"
+        r"    nn.softmax \(%1\): it comes down to real.reduce_max: it has no reductions\n"
+        r"    real.reduce_max \(%4\): it has no reductions\n"
+        r"    real.sub \(%3\): it has no rule\n"
+    )
+    with pytest.raises(UnsupportedOpError, match=message):
+        Session("gpu").compile(graph)
+    assert not toy.given
+
+
+def test_a_library_that_is_missing_hides_its_backend(monkeypatch):
+    class Entry:
+        def load(self):
+            raise ModuleNotFoundError("jax")
+
+    monkeypatch.setattr(backend, "entry_points", lambda group: [Entry()])
+    assert backend.backends.__wrapped__() == ()
+
+
+def test_legalize_leaves_what_is_taken():
+    graph = rlx.trace("g", lambda x: x.relu().softmax(), f32(2)).graph
+    legal = legalize(graph, Toy(given=[]))
+    names = {n.op.name for n in legal.op_nodes}
+    assert NnRelu.name in names
+    assert NnSoftmax.name not in names
+
+
+def test_values_are_freed_when_nobody_reads_them_any_more():
+    graph = rlx.trace("chain", lambda x: (((x + 1.0) * 2.0) - 3.0) / 4.0, f32(3))
+    session = Session().compile(graph)
+    np.testing.assert_array_equal(session.run({"x": [1, 2, 3]})[0], [0.25, 0.75, 1.25])
+    plan = session._programs[()].plan
+    # Every step but the first frees what it reads; inputs and constants are not its own to free.
+    written = {place for s in plan.steps for place in s.writes}
+    freed = [place for s in plan.steps for place in s.frees if place in written]
+    assert sorted(freed) == sorted(written - set(plan.outputs))
+
+
+def test_results_that_nobody_reads_are_freed_at_once():
+    graph = rlx.trace("top", lambda x: x.top_k(2)[1], f32(3))
+    session = Session().compile(graph)
+    assert session.run({"x": [1, 3, 2]})[0].tolist() == [1, 2]
+    (step,) = session._programs[()].plan.steps
+    assert step.writes[0] in step.frees
+
+
+def test_what_hangs_on_parameters_only_is_computed_once():
+    graph = rlx.trace("g", lambda x: x @ x.builder.param("w", (3, 3)).exp().T, f32(2, 3))
+    session = Session().compile(graph)
+    session.set_param("w", np.zeros((3, 3)))
+    assert session.run({"x": np.ones((2, 3))})[0].tolist() == [[3.0] * 3] * 2
+    plan = session._programs[()].plan
+    assert [s.node.op.name for s in plan.steps] == ["real.matmul"]
