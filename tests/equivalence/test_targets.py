@@ -16,11 +16,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from rlx.emit import emit, lower, reference_outputs
 from rlx.errors import UnsupportedOpError
-from rlx.ir import Graph, Input
+from rlx.ir import Graph, Input, i8
 from rlx.ir.graph import copy_node
 from rlx.ir.module import GraphModule, Stage
 from rlx.ir.printer import format_graph
-from rlx.ops.q import Q_OPS
+from rlx.numerics.exponential import softmax_scaling
+from rlx.ops.q import Q_OPS, QSoftmax
 from rlx.target import load
 from rlx_sim.fpga import VerilatorHarness
 from rlx_sim.host_c import HostC
@@ -99,6 +100,19 @@ def examples(strategy: SearchStrategy[Case], count: int) -> list[Case]:
     return found
 
 
+def softmax_of_many_codes() -> Case:
+    """Sums of exponentials from 512 on, where every probability is below half a step."""
+    multiplier, left_shift, diff_min = softmax_scaling(0.05)
+    graph = Graph("case")
+    x = graph.input("x", i8(1, 600))
+    op = QSoftmax(multiplier=multiplier, left_shift=left_shift, diff_min=diff_min)
+    graph.output(graph.apply(op, x, name="op"), names=["result"])
+    return Case(graph, {"x": np.full((1, 600), 9, np.int8)})
+
+
+MORE_CASES = {QSoftmax: (softmax_of_many_codes(),)}
+
+
 def lowers(case: Case, target: Target) -> bool:
     """Whether ``target`` takes the case; what it does not take it must refuse."""
     try:
@@ -156,7 +170,7 @@ def test_ops(runner: Runner, ops: Sequence[type[Op]], tmp_path: Path) -> None:
         drawn = examples(STRATEGIES[op](size=3, batch=runner.batch), 4 * runner.cases)
         taken = [case for case in drawn if lowers(case, target)][-runner.cases :]
         assert taken or target.reason(op), f"{target.name} takes no case of {op.name}"
-        cases += taken
+        cases += [*taken, *MORE_CASES.get(op, ())]
     check(runner, cases, tmp_path)
 
 
