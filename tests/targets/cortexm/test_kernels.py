@@ -1,0 +1,79 @@
+"""Every way through the rules and templates computes the reference's codes, on every compiler."""
+
+import pytest
+from targets.cortexm.zoo import ZOOS, emit_graph, golden_of, write
+
+from rlx.ops.q import Q_OPS
+from rlx_cortexm.lower import RULES
+from rlx_sim.firmware import FirmwareBuild
+from rlx_sim.host_c import HostC
+from rlx_sim.protocol import compare
+from rlx_sim.qemu import Qemu
+from rlx_sim.unicorn_runner import Unicorn
+
+HOSTS = [HostC("gcc", "-O2"), HostC("clang", "-O1")]
+
+LEVELS = ("-O0", "-Og", "-Os", "-O2", "-O3")
+
+HOST_MATRIX = [HostC(compiler, level) for compiler in ("gcc", "clang") for level in LEVELS]
+HOST_MATRIX += [HostC("gcc", "-O1", sanitize=True), HostC("gcc", "-O2", offset=1)]
+
+FIRMWARE = [
+    *(Qemu(FirmwareBuild(optimization=level)) for level in LEVELS),
+    *(Qemu(FirmwareBuild(cpu)) for cpu in ("cortex-m3", "cortex-m7", "cortex-m33")),
+    *(Unicorn(FirmwareBuild(compiler="zig", optimization=level)) for level in ("-Os", "-O2")),
+    Unicorn(FirmwareBuild("cortex-m0")),
+]
+
+
+def label(simulator):
+    build = getattr(simulator, "build", None)
+    if isinstance(build, FirmwareBuild):
+        return f"{simulator.name}-{build.cpu}-{build.compiler}{build.optimization}"
+    return f"{simulator.name}-{simulator.compiler}{simulator.optimization}"
+
+
+@pytest.fixture(scope="module", params=ZOOS, ids=lambda zoo: zoo.__name__)
+def emitted(request, tmp_path_factory):
+    """Folder and golden vectors of each graph."""
+    graph = request.param()
+    folder = write(tmp_path_factory.mktemp("zoo"), emit_graph(graph))
+    return folder, golden_of(graph)
+
+
+def check(emitted, simulator):
+    folder, golden = emitted
+    simulation = simulator.simulate(folder, golden, timeout_s=120)
+    assert compare(simulator.name, simulation, golden) == []
+
+
+@pytest.mark.parametrize("simulator", HOSTS, ids=label)
+def test_host_c_equals_the_reference(emitted, simulator):
+    check(emitted, simulator)
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("simulator", HOST_MATRIX, ids=label)
+def test_every_host_compiler_at_every_level(emitted, simulator):
+    check(emitted, simulator)
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("simulator", FIRMWARE, ids=label)
+def test_firmware_equals_the_reference(emitted, simulator):
+    check(emitted, simulator)
+
+
+def test_the_zoos_use_every_template_and_every_op():
+    from rlx.paths import template_root
+
+    kernels, ops = set(), set()
+    for zoo in ZOOS:
+        graph = zoo()
+        for node in graph.op_nodes:
+            ops.add(type(node.op))
+            if (kernel := RULES[type(node.op)](node).kernel) is not None:
+                kernels.add(kernel.template)
+    files = {p.name for p in (template_root() / "cortexm" / "kernels").iterdir()}
+    assert files == {f"{kernel}.c.j2" for kernel in kernels}
+    assert ops == set(Q_OPS)

@@ -1,0 +1,305 @@
+"""A graph with one node for each way through the rules and templates, and helpers to run it.
+
+All nodes stand side by side: each has inputs and an output of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.emit import random_inputs, reference_outputs
+from rlx.ir import DType, Graph, GraphModule, QuantParams, Stage, i8
+from rlx.numerics.exponential import softmax_scaling
+from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.q import (
+    QAdd,
+    QArgmax,
+    QAveragePool2d,
+    QClamp,
+    QConcat,
+    QConv2d,
+    QDense,
+    QMaxPool2d,
+    QMean,
+    QMul,
+    QPad,
+    QRequantize,
+    QReshape,
+    QSlice,
+    QSoftmax,
+    QSub,
+    QTable,
+    QTranspose,
+    Window,
+)
+from rlx.plan import to_lir
+from rlx_cortexm import TARGET, CortexMOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rlx.golden import Golden
+    from rlx.ir import Op, Value
+    from rlx.target import Emission
+
+SAME = "same"
+
+
+def planned(graph: Graph) -> GraphModule:
+    """Return ``graph`` with a memory plan, as it is: no pass runs."""
+    return to_lir(GraphModule(graph, Stage.MIR), in_place=TARGET.in_place)
+
+
+def emit_graph(graph: Graph, prefix: str = "net", **options: object) -> Emission:
+    """Return what the target makes of ``graph`` as it is."""
+    return TARGET.emit(planned(graph), CortexMOptions(prefix=prefix, **options))
+
+
+def write(folder: Path, emission: Emission) -> Path:
+    """Write emitted files into ``folder``."""
+    for name, content in emission.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def golden_of(graph: Graph, frames: int = 4) -> Golden:
+    """Return random inputs and the reference's outputs."""
+    return reference_outputs(graph, random_inputs(graph, frames))
+
+
+class Zoo:
+    """Appends nodes with drawn constants to one graph."""
+
+    def __init__(self, name: str = "zoo") -> None:
+        self.graph = Graph(name)
+        self._random = np.random.default_rng(7)
+
+    def node(self, op: Op, *operands: Value) -> Value:
+        """Append a node and make its result an output."""
+        value = self.graph.apply(op, *operands, name=f"node{len(self.graph.nodes)}")
+        self.graph.output(value, names=[f"y{len(self.graph.outputs)}"])
+        return value
+
+    def input(self, *shape: int, quant: QuantParams | None = None) -> Value:
+        """Append an int8 input."""
+        return self.graph.input(f"x{len(self.graph.inputs)}", i8(*shape, quant=quant))
+
+    def constant(self, *shape: int, dtype: DType = DType.I8) -> Value:
+        """Append drawn codes of an element type's whole range."""
+        low, high = -(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1
+        codes = self._random.integers(low, high, shape, np.int64, endpoint=True)
+        return self.graph.constant(codes.astype(dtype.numpy))
+
+    def bias(self, channels: int, most: int = 4000) -> Value:
+        """Append drawn biases."""
+        values = self._random.integers(-most, most, channels, np.int32)
+        return self.graph.constant(values)
+
+    def conv(
+        self,
+        shape: tuple[int, int, int, int],
+        outputs: int,
+        kernel: tuple[int, int],
+        *,
+        stride: tuple[int, int] = (1, 1),
+        dilation: tuple[int, int] = (1, 1),
+        padding: str | tuple[tuple[int, int], tuple[int, int]] = SAME,
+        groups: int = 1,
+        dtype: DType = DType.I8,
+        factors: Rescale | None = None,
+        **attributes: int,
+    ) -> Value:
+        """Append a convolution on an input of its own."""
+        if padding == SAME:
+            window = Window.same(shape[1:3], kernel, stride, dilation)
+        else:
+            window = Window(kernel, stride, dilation, padding)
+        inner = shape[3] // groups
+        taps = math.prod(kernel) * inner
+        op = QConv2d(
+            window=window,
+            groups=groups,
+            rescale=factors or self.factors(outputs, taps),
+            **{"x_zero_point": -7, "zero_point": 5, **attributes},
+        )
+        return self.node(
+            op, self.input(*shape), self.constant(outputs, *kernel, inner, dtype=dtype),
+            self.bias(outputs),
+        )  # fmt: skip
+
+    def factors(self, channels: int, taps: int, rounding: Rounding = Rounding.DOUBLE) -> Rescale:
+        """Return a factor for each channel that brings sums over ``taps`` to codes."""
+        reals = self._random.uniform(0.5, 2.0, channels) / (40 * math.sqrt(taps))
+        return Rescale.of(*reals, rounding=rounding)
+
+    def dense(self, shape: tuple[int, ...], outputs: int, factors: Rescale | None = None) -> Value:
+        """Append a dense layer on an input of its own."""
+        op = QDense(
+            x_zero_point=11,
+            rescale=factors or Rescale.of(0.001),
+            zero_point=-3,
+        )
+        weights = self.constant(outputs, shape[-1])
+        return self.node(op, self.input(*shape), weights, self.bias(outputs))
+
+    def binary(self, kind: type[Op], x: Value, y: Value, **attributes: object) -> Value:
+        """Append an addition or subtraction."""
+        usual = {
+            "x_zero_point": 3,
+            "y_zero_point": -4,
+            "x_rescale": Rescale.of(0.5),
+            "y_rescale": Rescale.of(0.37),
+            "rescale": Rescale.of(1.3 / 2**19),
+            "zero_point": 9,
+        }
+        return self.node(kind(**{**usual, **attributes}), x, y)
+
+
+RELU = {"low": -128, "zero_point": -128}
+WHOLE = ((0, 0), (0, 0))
+
+
+def convolutions() -> Graph:
+    """Return a graph with every way through the rules of convolutions."""
+    zoo = Zoo("convolutions")
+    zoo.conv((1, 6, 7, 8), 8, (3, 3), **RELU)
+    zoo.conv((1, 6, 7, 8), 7, (3, 3), padding=WHOLE, low=-20, high=100)
+    zoo.conv((2, 5, 6, 3), 6, (3, 3), stride=(2, 1))
+    zoo.conv((1, 9, 8, 4), 5, (3, 4), padding=WHOLE, stride=(2, 3))
+    zoo.conv((1, 4, 9, 8), 4, (1, 3))
+    zoo.conv((1, 9, 6, 8), 4, (3, 3), dilation=(2, 1))
+    zoo.conv((1, 7, 9, 6), 5, (2, 3), dilation=(1, 2))
+    zoo.conv((2, 5, 5, 6), 10, (3, 2), groups=2)
+    zoo.conv((1, 1, 1, 8), 4, (3, 3))
+    zoo.conv((1, 2, 2, 8), 5, (3, 3), x_zero_point=127)
+    zoo.conv((2, 4, 4, 5), 9, (1, 1))
+    zoo.conv((1, 5, 5, 8), 4, (1, 1), stride=(2, 2), padding=WHOLE)
+    zoo.conv((2, 3, 4, 5), 6, (3, 4), padding=WHOLE)
+    zoo.conv((1, 4, 4, 8), 4, (3, 3), factors=Rescale.of(0.002))
+    zoo.conv((1, 4, 4, 8), 4, (3, 3), factors=zoo.factors(4, 72, Rounding.SINGLE))
+    zoo.conv((1, 4, 4, 2), 4, (2, 2), factors=Rescale.of(1.5, 0.9, 0.001, 0.0))
+    zoo.conv((1, 4, 4, 4), 4, (3, 3), dtype=DType.I4)
+    zoo.conv((1, 4, 4, 4), 4, (3, 3), dtype=DType.I2)
+    return zoo.graph
+
+
+def depthwise() -> Graph:
+    """Return a graph with every way through the rules of depthwise convolutions."""
+    zoo = Zoo("depthwise")
+    zoo.conv((1, 6, 5, 8), 8, (3, 3), groups=8, **RELU)
+    zoo.conv((2, 6, 5, 6), 6, (3, 3), groups=6, stride=(2, 2))
+    zoo.conv((1, 7, 6, 4), 4, (3, 2), groups=4, padding=WHOLE)
+    zoo.conv((1, 4, 4, 3), 6, (3, 3), groups=3)
+    zoo.conv((1, 1, 1, 5), 5, (3, 3), groups=5)
+    zoo.conv((1, 6, 6, 4), 4, (3, 3), groups=4, dilation=(2, 2))
+    zoo.conv((2, 6, 6, 4), 8, (5, 5), groups=4)
+    zoo.conv((1, 6, 6, 3), 3, (5, 4), groups=3, factors=Rescale.of(0.002), x_zero_point=0)
+    zoo.conv((1, 4, 4, 5), 5, (3, 3), groups=5, factors=Rescale.of(0.01))
+    return zoo.graph
+
+
+def arithmetic() -> Graph:
+    """Return a graph with every way through the rules of dense layers and arithmetic."""
+    zoo = Zoo("arithmetic")
+    single = Rescale.of(0.5, rounding=Rounding.SINGLE)
+    zoo.dense((2, 3, 13), 6)
+    zoo.dense((7,), 3)
+    zoo.dense((1, 8), 8, zoo.factors(8, 8))
+    zoo.dense((1, 8), 5, Rescale.of(0.003, rounding=Rounding.SINGLE))
+    x, y = zoo.input(2, 3, 5), zoo.input(3, 1)
+    zoo.binary(QAdd, x, y)
+    zoo.binary(QSub, y, x, x_rescale=Rescale.of(0.9), rescale=Rescale.of(1.0))
+    zoo.binary(QAdd, x, x, x_rescale=single, y_rescale=single, low=-100, high=3)
+    zoo.binary(QSub, x, zoo.constant(5), rescale=Rescale.of(2**-19, rounding=Rounding.SINGLE))
+    large = zoo.input(1, 8, 8, 8)
+    zoo.binary(QAdd, large, zoo.input(1, 8, 8, 8))
+    zoo.binary(QSub, large, zoo.input(8))
+    zero_points = {"x_zero_point": 0, "y_zero_point": -5, "zero_point": 1}
+    zoo.node(QMul(rescale=Rescale.of(0.01), **zero_points), x, y)
+    zoo.node(QMul(rescale=Rescale.of(3.0), low=-5, **zero_points), x, x)
+    zoo.node(QRequantize(x_zero_point=4, rescale=Rescale.of(1.7), zero_point=-9), x)
+    zoo.node(QClamp(low=-3, high=90), x)
+    zoo.node(QTable(table=tuple(range(127, -129, -1))), x)
+    return zoo.graph
+
+
+def reductions() -> Graph:
+    """Return a graph with every way through the rules of reductions and pools."""
+    zoo = Zoo("reductions")
+    x = zoo.input(2, 3, 5)
+    single = Rescale.of(0.05, rounding=Rounding.SINGLE)
+    zoo.node(QMean(axes=(1,), x_zero_point=3, rescale=Rescale.of(0.3), zero_point=4), x)
+    zoo.node(QMean(axes=(0, -1), x_zero_point=0, rescale=Rescale.of(1.2), zero_point=0), x)
+    zoo.node(QMean(axes=(0, 1, 2), x_zero_point=-8, rescale=single, zero_point=0), x)
+    for axis in (0, 1, -1):
+        zoo.node(QArgmax(axis=axis), x)
+    for scale in (0.1, 7.0, 2.0**-20):
+        multiplier, left_shift, diff_min = softmax_scaling(scale)
+        softmax = QSoftmax(multiplier=multiplier, left_shift=left_shift, diff_min=diff_min)
+        zoo.node(softmax, zoo.input(2, 9))
+    for kind in (QAveragePool2d, QMaxPool2d):
+        image = zoo.input(2, 5, 6, 3)
+        zoo.node(kind(window=Window.same((5, 6), (3, 3), (2, 2))), image)
+        zoo.node(kind(window=Window((5, 6)), low=-10, high=10), image)
+        zoo.node(kind(window=Window((2, 2), (1, 2), (3, 2))), image)
+        zoo.node(kind(window=Window((2, 3), (1, 1), (1, 2), ((1, 0), (1, 2)))), image)
+    return zoo.graph
+
+
+def moves() -> Graph:
+    """Return a graph with every way through the rules of ops that move codes."""
+    zoo = Zoo("moves")
+    x = zoo.input(2, 3, 5)
+    zoo.node(QReshape(shape=(6, 5)), x)
+    zoo.node(QTranspose(axes=(2, 0, 1)), x)
+    zoo.node(QTranspose(axes=(1, 0, 2)), x)
+    zoo.node(QSlice(start=(0, 1, 0), stop=(2, 3, 5), step=(1, 1, 2)), x)
+    zoo.node(QSlice(start=(1, 0, 1), stop=(2, 3, 4), step=(1, 1, 1)), x)
+    zoo.node(QPad(before=(0, 1, 2), after=(0, 0, 1), value=-77), x)
+    zoo.node(QConcat(axis=1), x, zoo.input(2, 2, 5), zoo.constant(2, 1, 5))
+    zoo.node(QConcat(axis=-1), x)
+    return zoo.graph
+
+
+def classifier() -> Graph:
+    """Return a small network with a shortcut, as real ones are, all types quantized."""
+    zoo = Zoo("tiny classifier")
+    quant = QuantParams.per_tensor(0.05, -4)
+    x = zoo.graph.input("image", i8(1, 6, 6, 3, quant=quant))
+
+    def conv(value: Value, outputs: int, kernel: int, name: str, groups: int = 1) -> Value:
+        inner = value.type.static_shape[3] // groups
+        op = QConv2d(
+            window=Window.same((6, 6), (kernel, kernel)),
+            groups=groups,
+            x_zero_point=-4,
+            rescale=zoo.factors(outputs, kernel * kernel * inner),
+            zero_point=-4,
+        )
+        weights = zoo.constant(outputs, kernel, kernel, inner)
+        return zoo.graph.apply(op, value, weights, zoo.bias(outputs), name=name, quant=quant)
+
+    first = conv(x, 8, 3, "conv")
+    second = conv(conv(first, 8, 3, "depthwise", groups=8), 8, 1, "pointwise")
+    add = QAdd(
+        x_zero_point=-4, y_zero_point=-4, x_rescale=Rescale.of(0.5), y_rescale=Rescale.of(0.5),
+        rescale=Rescale.of(1 / 2**18), zero_point=-4,
+    )  # fmt: skip
+    total = zoo.graph.apply(add, first, second, name="shortcut", quant=quant)
+    pooled = zoo.graph.apply(QAveragePool2d(window=Window((6, 6))), total, name="pool")
+    flat = zoo.graph.apply(QReshape(shape=(1, 8)), pooled, name="flatten")
+    dense = QDense(x_zero_point=-4, rescale=Rescale.of(0.004), zero_point=0)
+    logits = zoo.graph.apply(dense, flat, zoo.constant(3, 8), zoo.bias(3), name="logits")
+    multiplier, left_shift, diff_min = softmax_scaling(0.1)
+    softmax = QSoftmax(multiplier=multiplier, left_shift=left_shift, diff_min=diff_min)
+    zoo.graph.output(zoo.graph.apply(softmax, logits, name="softmax"), names=["probabilities"])
+    return zoo.graph
+
+
+ZOOS = (convolutions, depthwise, arithmetic, reductions, moves, classifier)
+"""Functions that return the graphs."""
