@@ -1,11 +1,11 @@
 #!/bin/sh
-# Install the system tools that tests use: GCC for ARM, QEMU, Clang. As root by apt; otherwise say
+# Install the system tools that tests use: GCC for ARM, QEMU, Clang, CMake. As root by apt; otherwise say
 # what to install. Never fails: tests that lack a tool say so.
 set -u
-packages="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang gcc g++ make perl"
+packages="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang gcc g++ make cmake perl"
 missing=""
 for pair in arm-none-eabi-gcc:gcc-arm-none-eabi qemu-system-arm:qemu-system-arm clang:clang \
-            gcc:gcc g++:g++ make:make perl:perl; do
+            gcc:gcc g++:g++ make:make cmake:cmake perl:perl; do
   command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair#*:}"
 done
 [ -n "$missing" ] || exit 0

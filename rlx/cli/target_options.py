@@ -69,7 +69,7 @@ def _option(field: dataclasses.Field[Any], owner: type[Any]) -> click.Option:
         return click.Option([flag, field.name], type=choice, default=None, help=text)
     return click.Option(
         [flag, field.name],
-        type=int if kind is int else str,
+        type=int if kind is int and "parse" not in field.metadata else str,
         metavar=field.metadata.get("metavar"),
         default=None,
         help=text,

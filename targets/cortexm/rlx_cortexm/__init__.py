@@ -1,5 +1,6 @@
 """Target for Arm Cortex-M: C99 that computes the reference's bits."""
 
-from rlx_cortexm.target import TARGET, CortexM, CortexMOptions
+from rlx_cortexm.options import CortexMOptions
+from rlx_cortexm.target import TARGET, CortexM
 
 __all__ = ["TARGET", "CortexM", "CortexMOptions"]

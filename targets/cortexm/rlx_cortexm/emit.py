@@ -9,6 +9,7 @@ from rlx import __version__
 from rlx.ir.hash import structural_hash
 from rlx.names import comment_text
 from rlx_cortexm import firmware
+from rlx_cortexm.packages import package_files, usage
 from rlx_cortexm.ports import Place, Places, Port, ports
 from rlx_cortexm.program import Program, Step, constant_table
 from rlx_cortexm.render import ENV
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Value
     from rlx_cortexm.layer import Kernel, Table
+    from rlx_cortexm.options import CortexMOptions
     from rlx_cortexm.program import Named
 
 
@@ -60,10 +62,12 @@ class Names:
 
 
 class Emitter:
-    """Renders one program under one prefix."""
+    """Renders one program as the options want it."""
 
-    def __init__(self, program: Program, prefix: str, *, cpu: str, static_arena: bool) -> None:
+    def __init__(self, program: Program, options: CortexMOptions) -> None:
+        prefix = options.prefix_for(program.graph.name)
         self.program = program
+        self._options = options
         self.names = Names(prefix, program)
         self.inputs = ports("input", program.graph.inputs)
         self.outputs = ports("output", program.graph.outputs)
@@ -80,8 +84,8 @@ class Emitter:
             "outputs": self.outputs,
             "arena_bytes": program.arena_bytes,
             "alignment": program.alignment,
-            "static_arena": static_arena,
-            "cpu": cpu,
+            "static_arena": options.static_arena,
+            "cpu": options.cpu,
         }
 
     def files(self) -> Mapping[str, str]:
@@ -102,14 +106,17 @@ class Emitter:
         return {
             **headers,
             **sources,
-            "CMakeLists.txt": self._render("CMakeLists.txt", sources=sorted(sources)),
             "README.md": self._render(
                 "README.md",
                 layers=[self.row(step) for step in self.program.steps],
                 constant_bytes=self.program.constant_bytes,
                 macs=sum(step.layer.macs for step in self.program.steps),
+                packages=usage(self._options.package, prefix),
             ),
             **self._test_files(),
+            **package_files(
+                self._options.package, self._common, list(sources), self._options.package_version
+            ),
         }
 
     def row(self, step: Step) -> dict[str, Any]:

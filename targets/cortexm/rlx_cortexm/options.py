@@ -1,0 +1,73 @@
+"""Options of ``rlx emit --target cortexm``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlx.errors import UsageError
+from rlx.names import check_prefix, mangle
+from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
+
+CPUS: Final = ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33")
+"""Cores that emitted C is tested on."""
+
+_C99_HEADERS = """
+assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg
+stdbool stddef stdint stdio stdlib string tgmath time wchar wctype
+"""
+STANDARD_HEADERS: Final = frozenset(_C99_HEADERS.split())
+"""Headers of C99: a model's header of that name would hide them."""
+
+_PREFIX_LENGTH = 32
+_VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
+
+
+@dataclass(frozen=True, slots=True)
+class CortexMOptions:
+    """Options of ``rlx emit --target cortexm``."""
+
+    prefix: str | None = field(
+        default=None,
+        metadata={"help": "First part of every C name, and name of the files [from the model].",
+                  "metavar": "NAME"},
+    )  # fmt: skip
+    cpu: str = field(
+        default="cortex-m4",
+        metadata={"help": "Core that the network is meant for.", "choices": CPUS},
+    )
+    static_arena: bool = field(
+        default=False, metadata={"help": "Define an arena too, as a global array."}
+    )
+    package: tuple[str, ...] = field(
+        default=tuple(PACKAGES),
+        metadata={"help": f"Build systems to make files for, out of {','.join(PACKAGES)} [all].",
+                  "metavar": "NAMES", "parse": parse_packages},
+    )  # fmt: skip
+    package_version: str = field(
+        default="1.0.0",
+        metadata={"help": "Version that those files give the network.", "metavar": "X.Y.Z"},
+    )
+
+    def __post_init__(self) -> None:
+        if self.cpu not in CPUS:
+            raise UsageError(f"cpu must be one of {', '.join(CPUS)}, not {self.cpu!r}")
+        if self.prefix is not None and check_prefix(self.prefix).lower() in STANDARD_HEADERS:
+            raise UsageError(
+                f"prefix {self.prefix!r} would hide the C library's header {self.prefix}.h",
+                hint=f"use another one, for example {self.prefix}_net",
+            )
+        check_packages(self.package)
+        if not _VERSION.fullmatch(self.package_version):
+            raise UsageError(
+                f"package version {self.package_version!r} is not three numbers with dots between",
+                hint="write for example 1.0.0",
+            )
+
+    def prefix_for(self, name: str) -> str:
+        """Return the prefix given, or one made from a model's name."""
+        if self.prefix is not None:
+            return self.prefix
+        words = mangle(name)[:_PREFIX_LENGTH].rstrip("_")
+        return mangle(f"{words} net") if words.lower() in STANDARD_HEADERS else words
