@@ -32,12 +32,13 @@ def numbers(make: Maker, shape: tuple[int, ...], dtype: DType = DType.F32) -> Ar
     """Return numbers of both signs near 1, zeros and whole numbers among them."""
     generator = np.random.default_rng(make.integer(0, 2**16 - 1))
     if dtype is DType.BOOL:
-        return generator.integers(0, 2, shape).astype(np.bool_)
+        return np.asarray(generator.integers(0, 2, shape), np.bool_)
     reals = generator.standard_normal(shape) * 2.0
     if dtype.is_integer:
         whole = (reals * 20).astype(np.int64)
-        return (np.abs(whole) if dtype.value[0] == "u" else whole).astype(dtype.numpy)
-    return np.where(generator.random(shape) < 0.2, np.rint(reals), reals).astype(dtype.numpy)
+        return np.asarray(np.abs(whole) if dtype.value[0] == "u" else whole, dtype.numpy)
+    mixed = np.where(generator.random(shape) < 0.2, np.rint(reals), reals)
+    return np.asarray(mixed, dtype.numpy)
 
 
 def operand(make: Maker, shape: tuple[int, ...], dtype: DType = DType.F32) -> Value:
@@ -58,7 +59,7 @@ def indices(make: Maker, shape: tuple[int, ...], size: int) -> Value:
     """Append an input of places in an axis of ``size``, some counted from the end."""
     generator = np.random.default_rng(make.integer(0, 2**16 - 1))
     dtype = make.pick(np.int32, np.int64)
-    return given(make, generator.integers(-size, size, shape).astype(dtype))
+    return given(make, np.asarray(generator.integers(-size, size, shape), dtype))
 
 
 def finish(make: Maker, op: Op, *operands: Value) -> Case:
