@@ -1,0 +1,237 @@
+"""The target as the compiler sees it: options, files, report, names, the same bytes every time."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rlx.emit import emit
+from rlx.errors import DoesNotFitError, EmitError, UsageError
+from rlx.ir import DType, Graph, QuantParams, TensorType
+from rlx.ir.module import GraphModule, Stage
+from rlx.numerics.exponential import softmax_scaling
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QAdd, QArgmax, QClamp, QConv2d, QDense, QReshape, QSoftmax, QTranspose, Window
+from rlx.process import kept_environment
+from rlx.target import load
+from rlx_fpga import TARGET, FpgaOptions
+from rlx_fpga.axi import port_names
+from rlx_fpga.synthesis import FAMILIES
+from rlx_fpga.target import parse_folds
+
+
+def network(model="net", names=("x", "conv", "sum", "dense", "probabilities", "class")):
+    """Return a convolution with a shortcut, a dense layer, softmax and an index."""
+    rng = np.random.default_rng(0)
+    x_name, conv_name, sum_name, dense_name, soft_name, class_name = names
+    graph = Graph(model)
+    quant = QuantParams.per_tensor(0.05, 3)
+    x = graph.input(x_name, TensorType((1, 5, 5, 4), DType.I8, quant))
+    weights = graph.constant(rng.integers(-127, 128, (4, 3, 3, 4)).astype(np.int8))
+    bias = graph.constant(rng.integers(-1000, 1000, 4).astype(np.int32))
+    convolution = QConv2d(
+        window=Window.same((5, 5), (3, 3)), x_zero_point=3, zero_point=3,
+        rescale=Rescale.of(0.001, 0.002, 0.001, 0.003),
+    )  # fmt: skip
+    y = graph.apply(convolution, x, weights, bias, name=conv_name)
+    half = Rescale.of(0.5)
+    add = QAdd(
+        x_zero_point=3, y_zero_point=3, x_rescale=half, y_rescale=half,
+        rescale=Rescale.of(0.9 * 2.0**-19), zero_point=3,
+    )  # fmt: skip
+    y = graph.apply(add, x, y, name=sum_name)
+    y = graph.apply(QReshape(shape=(1, 100)), y)
+    weights = graph.constant(rng.integers(-127, 128, (4, 100)).astype(np.int8))
+    bias = graph.constant(rng.integers(-1000, 1000, 4).astype(np.int32))
+    dense = QDense(x_zero_point=3, rescale=Rescale.of(0.003), zero_point=-5)
+    y = graph.apply(dense, y, weights, bias, name=dense_name)
+    multiplier, shift, least = softmax_scaling(0.1)
+    softmax = QSoftmax(multiplier=multiplier, left_shift=shift, diff_min=least)
+    graph.output(graph.apply(softmax, y, name=soft_name), names=[soft_name])
+    graph.output(graph.apply(QArgmax(), y, name=class_name), names=[class_name])
+    return GraphModule(graph, Stage.MIR)
+
+
+def files_of(module, **options):
+    return dict(TARGET.emit(module, FpgaOptions(**options)).files)
+
+
+def test_target_comes_in_by_the_entry_point():
+    assert load("fpga") is TARGET
+
+
+def test_emission_holds_the_folder_and_the_report():
+    emission = TARGET.emit(network(), FpgaOptions(multipliers=60))
+    assert sorted(emission.files) == [
+        "README.md", "lint.vlt", "net.core", "report.json", "rtl/net_core.v", "rtl/net_top.sv",
+        "synth/ecp5.ys", "synth/net.sdc", "synth/xc7.ys", "tb/harness.cpp", "tb/run.py",
+        "tb/test_net.py",
+    ]  # fmt: skip
+    assert emission.facts == {"prefix": "net"}
+    report = json.loads(emission.files["report.json"])
+    interface = report.pop("interface")
+    assert report == emission.report
+    assert report == TARGET.estimate(network(), FpgaOptions(multipliers=60))
+    assert [row["op"] for row in report["layers"]] == [
+        "q.conv2d", "q.add", "q.dense", "q.softmax", "q.argmax",
+    ]  # fmt: skip
+    assert report["sources"]["n2_dense"] == "dense"
+    assert report["multipliers"] == sum(row["multipliers"] for row in report["layers"]) <= 60
+    assert report["interval"] == max(row["cycles"] for row in report["layers"])
+    assert [port["name"] for port in interface["inputs"]] == ["s_axis"]
+    assert interface["inputs"][0]["zero_point"] == 3
+    assert [(port["name"], port["dtype"], port["shape"]) for port in interface["outputs"]] == [
+        ("m0_axis", "int8", [1, 4]), ("m1_axis", "int32", [1]),
+    ]  # fmt: skip
+
+
+def test_shortcut_gets_a_queue():
+    report = TARGET.estimate(network(), FpgaOptions())
+    (row,) = (row for row in report["layers"] if row["op"] == "q.add")
+    assert row["queue_bits"] > 0
+
+
+def test_folding_can_be_given():
+    options = FpgaOptions(fold=(("n2_dense", 2, 5), ("n0_conv2d", 1, 2)))
+    rows = {row["name"]: row for row in TARGET.estimate(network(), options)["layers"]}
+    assert (rows["n2_dense"]["pe"], rows["n2_dense"]["simd"]) == (2, 5)
+    assert (rows["n0_conv2d"]["pe"], rows["n0_conv2d"]["simd"]) == (1, 2)
+
+
+def test_more_multipliers_are_never_slower():
+    budgets = (20, 22, 30, 60, 200)
+    found = [TARGET.estimate(network(), FpgaOptions(multipliers=n))["interval"] for n in budgets]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] < found[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"multipliers": 3}, DoesNotFitError, r"^the layers need at least \d+ multipliers, the bu"),
+        ({"fold": (("n9_dense", 1, 1),)}, UsageError, r"^no layer is called 'n9_dense'"),
+        ({"fold": (("n2_dense", 3, 1),)}, UsageError, r"^layer 'n2_dense' cannot have pe 3"),
+    ],
+)
+def test_emit_refuses_options_that_do_not_fit(options, error, message):
+    with pytest.raises(error, match=message):
+        TARGET.emit(network(), FpgaOptions(**options))
+
+
+def test_options_refuse_bad_values():
+    with pytest.raises(UsageError, match=r"^the budget must be at least 1 multiplier, not 0$"):
+        FpgaOptions(multipliers=0)
+    with pytest.raises(UsageError, match=r"^prefix 'module' is a reserved word"):
+        FpgaOptions(prefix="module")
+
+
+def test_foldings_are_read_from_text():
+    assert parse_folds("a=4x9, n2_dense=1x1") == (("a", 4, 9), ("n2_dense", 1, 1))
+    assert parse_folds("") == ()
+    with pytest.raises(ValueError, match=r"^a folding is written LAYER=PExSIMD, .*, not 'a=4'$"):
+        parse_folds("a=4")
+
+
+def test_prefix_comes_from_the_option_or_the_model():
+    assert FpgaOptions(prefix="mine").prefix_for("x") == "mine"
+    assert FpgaOptions().prefix_for("My model; rm -rf /") == "My_model_rm_rf"
+    assert len(FpgaOptions().prefix_for("m" * 100)) == 32
+
+
+def test_port_without_quantization_says_so():
+    assert "not known" in TARGET.emit(network(), FpgaOptions()).files["README.md"]
+
+
+def test_refusals_tell_the_reason():
+    graph = Graph("g")
+    x = graph.input("x", TensorType((1, 2, 3, 4), DType.I8))
+    y = graph.apply(QTranspose(axes=(0, 2, 1, 3)), x)
+    assert "needs the tensor in memory" in TARGET.refusal(y.node)
+    assert TARGET.refusal(graph.apply(QClamp(low=0), x).node) is None
+    assert TARGET.knows(QTranspose)
+    assert TARGET.reason(QTranspose) is None
+    assert TARGET.in_place(y.node) == ()
+
+
+def test_parameters_must_be_bound():
+    graph = Graph("g")
+    graph.output(graph.param("w", TensorType((3,), DType.I8)))
+    with pytest.raises(EmitError, match=r"^parameters must be bound before hardware is made: 'w'$"):
+        TARGET.emit(GraphModule(graph, Stage.MIR), FpgaOptions())
+
+
+HOSTILE = [
+    '"; $system("x"); //', "*/ endmodule module evil(); /*", "module", "\\esc aped ", "a\nb",
+    "`include \"/etc/passwd\"", "n1_add_queue", "{{ 7 * 7 }}", "ü\u202e", "'''", "${IFS}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("start", range(0, len(HOSTILE), 3))
+def test_names_of_the_model_reach_no_code(start):
+    names = tuple(HOSTILE[(start + k) % len(HOSTILE)] for k in range(6))
+    plain = files_of(network(), prefix="net")
+    hostile = files_of(network(model=HOSTILE[start], names=names), prefix="net")
+    assert plain.keys() == hostile.keys()
+    different = {name for name in plain if plain[name] != hostile[name]}
+    assert different == {"report.json"}
+    assert json.loads(hostile["report.json"])["sources"]["n0_conv2d"] == names[1]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_model_name_becomes_an_identifier(name):
+    files = files_of(network(model=name))
+    (top,) = (path for path in files if path.endswith("_top.sv"))
+    assert re.fullmatch(r"rtl/[A-Za-z][A-Za-z0-9_]*_top\.sv", top)
+
+
+def test_bytes_do_not_depend_on_the_environment(tmp_path):
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import test_target as t;"
+        "from pathlib import Path; t.write(Path(sys.argv[2]))"
+    )
+    here = str(Path(__file__).parent)
+    # The cache holds translated tools; another one would only cost time.
+    cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+    contents = []
+    for number, changes in enumerate(
+        (
+            {"PYTHONHASHSEED": "0"},
+            {"PYTHONHASHSEED": "7", "LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Tokyo"},
+        )
+    ):
+        folder = tmp_path / f"place{number}"
+        folder.mkdir()
+        subprocess.run(
+            [sys.executable, "-c", program, here, "out"],
+            cwd=folder, check=True,
+            env=kept_environment() | {"HOME": str(folder), "XDG_CACHE_HOME": cache} | changes,
+        )  # fmt: skip
+        root = folder / "out"
+        found = sorted(path for path in root.rglob("*") if path.is_file())
+        contents.append({path.relative_to(root): path.read_bytes() for path in found})
+    assert contents[0] == contents[1]
+    assert not any(str(tmp_path).encode() in text for text in contents[0].values())
+
+
+def write(folder):
+    """Emit the network into ``folder``; called in another process."""
+    emit(network(), TARGET, folder)
+
+
+@pytest.mark.synth
+def test_synthesis_counts_the_multipliers_that_were_predicted():
+    emission = TARGET.emit(network(), FpgaOptions(multipliers=60, synth=True))
+    synthesis = emission.report["synthesis"]
+    assert set(synthesis) == set(FAMILIES)
+    for family in FAMILIES:
+        assert synthesis[family]["multiplier"] == emission.report["multipliers"]
+    assert json.loads(emission.files["report.json"])["synthesis"] == synthesis
+
+
+def test_ports_are_numbered_only_where_there_are_several():
+    assert port_names("m", 2) == ("m0_axis", "m1_axis")
