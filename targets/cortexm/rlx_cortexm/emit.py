@@ -12,7 +12,7 @@ from rlx_cortexm import firmware
 from rlx_cortexm.packages import package_files, usage
 from rlx_cortexm.ports import Place, Places, Port, ports
 from rlx_cortexm.program import Program, Step, constant_table
-from rlx_cortexm.render import ENV
+from rlx_cortexm.render import ENV, breaks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,6 +82,11 @@ class Emitter:
             "id": self._hash[:8],
             "inputs": self.inputs,
             "outputs": self.outputs,
+            "entry_parameters": [
+                *(port.constant_pointer for port in self.inputs),
+                *(port.pointer for port in self.outputs),
+                "void *arena",
+            ],
             "arena_bytes": program.arena_bytes,
             "alignment": program.alignment,
             "static_arena": options.static_arena,
@@ -147,6 +152,7 @@ class Emitter:
             calls=calls,
             copies=copies,
             uses_arena=any("memory" in s for s in statements),
+            checked=[*(port.parameter for port in (*self.inputs, *self.outputs)), "arena"],
             has_tables=bool(self.program.tables or self.program.constants),
         )
 
@@ -210,7 +216,7 @@ class Emitter:
             *([Place("memory", step.scratch).expression] if layer.scratch_bytes else []),
             self._address(result),
         ]
-        return f"{self.names.kernel(layer.kernel)}({', '.join(arguments)});"
+        return breaks(arguments, f"{self.names.kernel(layer.kernel)}(", ", ", ");", indent=2)
 
     def _address(self, value: Value) -> str:
         """Return a value's address as a pointer of its element type."""

@@ -46,6 +46,16 @@ class Port:
     quant: PortQuant | None
     text: str
 
+    @property
+    def pointer(self) -> str:
+        """The parameter's declaration where it is written to."""
+        return f"{self.type} *{self.parameter}"
+
+    @property
+    def constant_pointer(self) -> str:
+        """The parameter's declaration where it is read."""
+        return f"const {self.pointer}"
+
 
 def ports(kind: str, values: Sequence[Value]) -> tuple[Port, ...]:
     """Return the ports of the graph's inputs or outputs; numbered if there are several.

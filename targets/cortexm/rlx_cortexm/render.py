@@ -63,6 +63,35 @@ def steps(loops: Sequence[Loop]) -> str:
     return " by ".join(str(loop.extent) for loop in loops) + " codes" if loops else "1 code"
 
 
+def breaks(
+    items: Sequence[str],
+    head: str,
+    separator: str,
+    tail: str,
+    form: str = "%s",
+    indent: int = 0,
+) -> str:
+    """Return ``head``, the items and ``tail`` on as many lines as they need.
+
+    Args:
+        items: Never broken themselves.
+        head: Text in front of the first item.
+        separator: Between items; ends a line.
+        tail: Behind the last item.
+        form: What stands for each item.
+        indent: Columns in front of ``head``, which are not part of the result; further lines stand
+            four columns further in.
+    """
+    parts = [form % item + separator for item in items[:-1]] + [form % items[-1] + tail]
+    lines = [head]
+    for part in parts:
+        column = indent if len(lines) == 1 else 0
+        if column + len(lines[-1] + part.rstrip()) > COLUMNS and lines[-1].strip():
+            lines.append(" " * (indent + 4))
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
+
+
 def c_array(data: Array) -> str:
     """Return the elements of a C initializer, wrapped; rows of a matrix in braces of their own."""
     if data.ndim == 1:
@@ -88,7 +117,7 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    filters = (affine, at, c_array, index, plus, steps, times)
+    filters = (affine, at, breaks, c_array, index, plus, steps, times)
     environment.filters |= {function.__name__: function for function in filters}
     return environment
 

@@ -9,9 +9,9 @@ import numpy as np
 from rlx.ops.q import QAdd, QClamp, QMul, QSub
 from rlx_cortexm import costs
 from rlx_cortexm.layer import Kernel, Layer, Table
-from rlx_cortexm.lower.rules import RULES, unsupported
+from rlx_cortexm.lower.rules import RULES
 from rlx_cortexm.nest import broadcast_strides, nest, row_major
-from rlx_cortexm.scaling import INT32_BOUND, output_constants, scaling
+from rlx_cortexm.scaling import output_constants, scaling
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -41,8 +41,6 @@ def lower_add(node: Node) -> Layer:
     op = cast("QAdd", node.op)
     scaled = op.scaled_operands((_CODES, _CODES))
     bound = sum(int(np.abs(values).max()) for values in scaled)
-    if bound >= INT32_BOUND:
-        raise unsupported(node, f"scaled operands add up to {bound}, beyond int32")
     constants = {
         "sign": "-" if isinstance(op, QSub) else "+",
         **_result(op.rescale, bound, op),

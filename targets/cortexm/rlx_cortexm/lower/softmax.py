@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, cast
 
 from rlx.numerics.exponential import softmax_table
 from rlx.ops.q import QSoftmax
 from rlx_cortexm import costs
 from rlx_cortexm.layer import Kernel, Layer, Table
-from rlx_cortexm.lower.rules import RULES, unsupported
+from rlx_cortexm.lower.rules import RULES
 
 if TYPE_CHECKING:
     from rlx.ir import Node
-
-MOST_CLASSES: Final = (1 << 13) - 1
-"""Each class adds up to 2^19 to a sum that must fit 32 bits."""
 
 
 @RULES.rule(QSoftmax)
@@ -22,8 +19,6 @@ def lower_softmax(node: Node) -> Layer:
     """Read exponentials from a table, divide by their sum in fixed point: ``softmax_s8.c.j2``."""
     op = cast("QSoftmax", node.op)
     *_, classes = node.operands[0].type.static_shape
-    if classes > MOST_CLASSES:
-        raise unsupported(node, f"softmax takes at most {MOST_CLASSES} classes, not {classes}")
     # Differences below diff_min are never counted, so the table ends there.
     entries = min(256, 1 - op.diff_min)
     exponentials = softmax_table(op.multiplier, op.left_shift, op.diff_min)[256 - entries :]

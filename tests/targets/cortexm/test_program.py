@@ -1,0 +1,73 @@
+"""From a planned graph to layers, names and addresses."""
+
+import numpy as np
+import pytest
+from targets.cortexm.zoo import Zoo, classifier, emit_graph, planned
+
+from rlx.ir import Graph, GraphModule, MemoryPlan, Placement, Region, Stage, i8
+from rlx.ops.q import QClamp
+from rlx_cortexm.emit import Names
+from rlx_cortexm.layer import Table
+from rlx_cortexm.program import find_scratch, program
+
+
+def plan_of(*rows):
+    """A plan with values at (offset, bytes, first, last)."""
+    graph = Graph("g")
+    placements = tuple(
+        Placement(graph.input(f"v{i}", i8(n)), Region.ARENA, offset, n, first, last)
+        for i, (offset, n, first, last) in enumerate(rows)
+    )
+    return MemoryPlan((), placements, max(o + n for o, n, _, _ in rows), 4)
+
+
+def test_scratch_goes_to_the_first_gap():
+    plan = plan_of((0, 10, 0, 5), (20, 8, 1, 3), (64, 16, 2, 2))
+    assert find_scratch(plan, 2, 8) == 12
+    assert find_scratch(plan, 2, 9) == 28
+    assert find_scratch(plan, 2, 40) == 80
+    assert find_scratch(plan, 5, 100) == 12
+    assert find_scratch(plan, 6, 100) == 0
+
+
+def test_equal_layers_share_a_function():
+    zoo = Zoo()
+    x = zoo.input(4)
+    for low in (0, 0, 1):
+        zoo.node(QClamp(low=low), x)
+    zoo.node(QClamp(low=0), zoo.input(2, 2))
+    lowered = program(planned(zoo.graph))
+    named = {Names("net", lowered).kernel(k): n.users for k, n in lowered.kernels.items()}
+    assert named == {"net_clamp_0": (0, 1, 3), "net_clamp_2": (2,)}
+
+
+def test_equal_tables_are_stored_once():
+    first = Table("codes", "int8_t", np.arange(4), "a")
+    assert first.content == Table("other", "int8_t", np.arange(4), "b").content
+    assert first.content != Table("codes", "int32_t", np.arange(4), "a").content
+    assert first.content != Table("codes", "int8_t", np.arange(4).reshape(2, 2), "a").content
+
+
+def test_a_module_without_a_plan_is_refused():
+    with pytest.raises(ValueError, match=r"^a module at stage lir is wanted, not mir$"):
+        program(GraphModule(classifier(), Stage.MIR))
+
+
+def test_an_arena_has_at_least_one_word():
+    zoo = Zoo()
+    zoo.node(QClamp(), zoo.input(3))
+    assert program(planned(zoo.graph)).arena_bytes == 4
+
+
+def test_the_report_tells_layers_and_totals():
+    report = emit_graph(classifier()).report
+    layers = report["layers"]
+    assert [layer["name"] for layer in layers] == [
+        "conv2d_0", "depthwise_1", "pointwise_2", "add_3", "avg_pool2d_4", "reshape_5",
+        "dense_6", "softmax_7",
+    ]  # fmt: skip
+    assert layers[0]["macs"] == 36 * 8 * 27
+    assert report["macs"] == 36 * 8 * (27 + 9 + 8) + 3 * 8
+    assert report["constant_bytes"] == sum(layer["constant_bytes"] for layer in layers)
+    assert report["instructions"] == sum(layer["instructions"] for layer in layers)
+    assert report["arena_bytes"] % 4 == 0

@@ -1,0 +1,45 @@
+"""Requantization at compile time."""
+
+import numpy as np
+
+from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx_cortexm.scaling import Scaling, accumulator_bound, folded_bias, scaling
+
+
+def test_usual_factors_take_the_short_way():
+    rescale = Rescale((2**30, 2**31 - 1), (-1, -31))
+    chosen = scaling(rescale, 2**30 - 1)
+    assert chosen == Scaling("requantize_narrow", (2**30, 2**31 - 1), (1, 31))
+    assert chosen.per_channel
+
+
+def test_a_large_accumulator_takes_the_long_way():
+    rescale = Rescale((2**30,), (-1,))
+    assert scaling(rescale, 2**30) == Scaling("requantize_wide", (2**30,), (-1,))
+
+
+def test_a_factor_that_does_not_shift_right_takes_the_long_way():
+    rescale = Rescale((2**30, 2**30), (-1, 0))
+    assert scaling(rescale, 5).function == "requantize_wide"
+
+
+def test_a_factor_of_zero_does_not_force_the_long_way():
+    rescale = Rescale((2**30, 0), (-1, 0))
+    assert scaling(rescale, 5) == Scaling("requantize_narrow", (2**30, 0), (1, 1))
+
+
+def test_single_rounding_counts_all_bits_of_the_shift():
+    rescale = Rescale((2**30,), (-3,), Rounding.SINGLE)
+    assert scaling(rescale, 5) == Scaling("requantize_single", (2**30,), (34,))
+
+
+def test_the_zero_point_is_folded_into_the_bias():
+    weights = np.array([[[1, 2]], [[-3, 100]]], np.int8)
+    folded = folded_bias(weights, np.array([10, 20], np.int32), -128)
+    assert folded.tolist() == [10 + 128 * 3, 20 + 128 * 97]
+
+
+def test_the_bound_holds_for_partial_sums():
+    weights = np.array([[100, -100], [1, 1]], np.int8)
+    assert accumulator_bound(weights, np.array([-7, 2000], np.int64)) == 7 + 128 * 200
+    assert accumulator_bound(weights, np.array([-7, 90_000], np.int64), 255) == 90_000 + 255 * 2

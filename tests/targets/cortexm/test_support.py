@@ -1,0 +1,127 @@
+"""The shared C functions for scaling equal ``rlx.numerics`` wherever they are used."""
+
+import numpy as np
+import pytest
+
+from rlx.golden import Golden
+from rlx.numerics.exponential import one_over_one_plus_x
+from rlx.numerics.fixed_point import Rounding, multiply_by_quantized_multiplier
+from rlx_cortexm.firmware import Port, firmware_files
+from rlx_cortexm.render import ENV
+from rlx_sim.firmware import FirmwareBuild
+from rlx_sim.host_c import HostC
+from rlx_sim.protocol import compare
+from rlx_sim.qemu import Qemu
+from rlx_sim.unicorn_runner import Unicorn
+
+HEADER = "#include <stdint.h>\nint32_t t_run(const int8_t *input, int8_t *output, void *arena);\n"
+SOURCE = """\
+#include "t.h"
+#include <limits.h>
+#include <string.h>
+#define T_CODE_SECTION
+%s
+int32_t t_run(const int8_t *input, int8_t *output, void *arena)
+{
+  (void)arena;
+  for (int32_t i = 0; i < %d; i++) {
+    int32_t x[3];
+    int64_t y;
+    memcpy(x, input + 12 * i, 12);
+    y = %s;
+    memcpy(output + 8 * i, &y, 8);
+  }
+  return 0;
+}
+"""
+
+POWERS = 2 ** np.arange(32, dtype=np.int64)
+EDGES = np.unique(np.concatenate([[0], POWERS - 1, POWERS, POWERS + 1, POWERS * 3 // 2]))
+EDGES = np.unique(np.concatenate([EDGES, -EDGES]))
+MULTIPLIERS = np.array([0, 2**30, 2**30 + 1, 3 * 2**29, 2**31 - 2, 2**31 - 1], np.int64)
+
+SIMULATORS = [
+    HostC(optimization="-O1", sanitize=True),
+    pytest.param(Qemu(), marks=pytest.mark.qemu),
+    pytest.param(Qemu(FirmwareBuild("cortex-m3")), marks=pytest.mark.qemu),
+    pytest.param(Unicorn(FirmwareBuild(compiler="zig")), marks=pytest.mark.qemu),
+]
+
+
+def triples(least, most, shifts):
+    """Every edge value, and drawn ones, times every multiplier and shift."""
+    random = np.random.default_rng(1).integers(least, most, 40, np.int64, endpoint=True)
+    near = random + 1 - random % 2
+    values = np.unique(np.concatenate([EDGES, random, near]))
+    values = values[(values >= least) & (values <= most)]
+    grid = np.meshgrid(values, MULTIPLIERS, np.array(shifts, np.int64), indexing="ij")
+    return np.stack([part.ravel() for part in grid], axis=1)
+
+
+def check(simulator, folder, function, call, x, expected):
+    """Run ``call`` of the rendered ``function`` on rows of ``x`` and compare."""
+    support = ENV.get_template("support.c.j2").render(
+        prefix="t", macro="T", support=frozenset({function})
+    )
+    count = len(x)
+    files = {
+        "include/t.h": HEADER,
+        "src/t.c": SOURCE % (support, count, call),
+        **firmware_files("t", [Port(str(12 * count))], [Port(str(8 * count))], arena_bytes="4"),
+    }
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+    rows = x.astype("<i4").reshape(1, -1).view(np.int8)
+    golden = Golden((rows,), (expected.astype("<i8").reshape(1, -1).view(np.int8),))
+    simulation = simulator.simulate(folder, golden, timeout_s=60)
+    actual = simulation.outputs[0].view("<i8").ravel()
+    wrong = np.flatnonzero(actual != expected)
+    assert not wrong.size, f"{x[wrong[0]]}: {actual[wrong[0]]}, not {expected[wrong[0]]}"
+    assert compare(simulator.name, simulation, golden) == []
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
+def test_scale_wide(simulator, tmp_path):
+    x = triples(-(2**31), 2**31 - 1, range(-31, 31))
+    expected = multiply_by_quantized_multiplier(*x.T)
+    check(simulator, tmp_path, "scale_wide", "t_scale_wide(x[0], x[1], x[2])", x, expected)
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
+def test_scale_narrow(simulator, tmp_path):
+    x = triples(-(2**30) + 1, 2**30 - 1, range(1, 32))
+    value, multiplier, shift = x.T
+    expected = multiply_by_quantized_multiplier(value, multiplier, -shift)
+    check(simulator, tmp_path, "scale_narrow", "t_scale_narrow(x[0], x[1], x[2])", x, expected)
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
+def test_scale_single(simulator, tmp_path):
+    x = triples(-(2**31), 2**31 - 1, range(1, 63))
+    value, multiplier, shift = x.T
+    expected = multiply_by_quantized_multiplier(value, multiplier, 31 - shift, Rounding.SINGLE)
+    check(simulator, tmp_path, "scale_single", "t_scale_single(x[0], x[1], x[2])", x, expected)
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
+def test_reciprocal(simulator, tmp_path):
+    drawn = np.random.default_rng(2).integers(0, 2**31, 20_000, np.int64)
+    values = np.concatenate([EDGES[(EDGES >= 0) & (EDGES < 2**31)], drawn])
+    x = np.stack([values, values, values], axis=1)
+    expected = one_over_one_plus_x(values)
+    check(simulator, tmp_path, "softmax", "t_reciprocal(x[0])", x, expected)
+
+
+@pytest.mark.parametrize("kind", ["narrow", "wide", "single"])
+def test_requantize_clamps_around_the_zero_point(kind, tmp_path):
+    low, high, zero_point = -20, 90, 127
+    most = 2**30 - 1 if kind == "narrow" else 2**31 - 1
+    x = triples(-most, most, (1, 5, 20))
+    value, multiplier, shift = x.T
+    rounding = Rounding.SINGLE if kind == "single" else Rounding.DOUBLE
+    own = {"narrow": -shift, "wide": shift, "single": 31 - shift}[kind]
+    scaled = multiply_by_quantized_multiplier(value, multiplier, own, rounding)
+    expected = np.clip(scaled + zero_point, low, high)
+    call = f"t_requantize_{kind}(x[0], x[1], x[2], {low}, {high}, {zero_point})"
+    check(HostC(sanitize=True), tmp_path, f"requantize_{kind}", call, x, expected)
