@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rlx.frontends import load
     from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8, i32
     from rlx.ir.file import save
-    from rlx.runtime import CompiledGraph, CompileOptions, Device, Session, devices
+    from rlx.runtime import CompiledGraph, CompileOptions, Device, Model, Session, devices, model
     from rlx.transforms.bind import bind
     from rlx.transforms.freeze import freeze
 
@@ -24,6 +24,7 @@ _HOMES = {
     "Device": "rlx.runtime",
     "Dim": "rlx.ir",
     "Graph": "rlx.build",
+    "Model": "rlx.runtime",
     "QuantParams": "rlx.ir",
     "RlxError": "rlx.errors",
     "Session": "rlx.runtime",
@@ -36,6 +37,7 @@ _HOMES = {
     "i8": "rlx.ir",
     "i32": "rlx.ir",
     "load": "rlx.frontends",
+    "model": "rlx.runtime",
     "save": "rlx.ir.file",
     "trace": "rlx.build",
 }
@@ -48,6 +50,7 @@ __all__ = [
     "Device",
     "Dim",
     "Graph",
+    "Model",
     "QuantParams",
     "RlxError",
     "Session",
@@ -60,6 +63,7 @@ __all__ = [
     "i8",
     "i32",
     "load",
+    "model",
     "save",
     "trace",
 ]

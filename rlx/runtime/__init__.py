@@ -3,6 +3,7 @@
 from rlx.runtime.backend import Backend, Program, backends, devices, find_backend
 from rlx.runtime.compiled import CompiledGraph
 from rlx.runtime.device import Device
+from rlx.runtime.model import Model, model
 from rlx.runtime.options import CompileOptions
 from rlx.runtime.session import Session
 
@@ -11,9 +12,11 @@ __all__ = [
     "CompileOptions",
     "CompiledGraph",
     "Device",
+    "Model",
     "Program",
     "Session",
     "backends",
     "devices",
     "find_backend",
+    "model",
 ]

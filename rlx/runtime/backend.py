@@ -59,17 +59,23 @@ class Backend(Protocol):
         ...
 
 
-@cache
 def backends() -> tuple[Backend, ...]:
     """Return the installed backends whose libraries are there, best first."""
+    found, _ = _load()
+    return found
+
+
+@cache
+def _load() -> tuple[tuple[Backend, ...], tuple[str, ...]]:
+    """Return the backends, best first, and what the others lack."""
     found: list[Backend] = []
+    lacking: list[str] = []
     for entry in entry_points(group=GROUP):
         try:
             found.append(entry.load())
-        except ModuleNotFoundError:
-            # An optional backend without its library: its device is reported as missing.
-            continue
-    return tuple(sorted(found, key=lambda b: (-b.rank, b.name)))
+        except ModuleNotFoundError as e:
+            lacking.append(f"{entry.name} (needs {e.name})")
+    return tuple(sorted(found, key=lambda b: (-b.rank, b.name))), tuple(sorted(lacking))
 
 
 def devices() -> tuple[Device, ...]:
@@ -93,9 +99,12 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
             hint=f"devices here: {_listed(devices())}",
         )
     wanted = "backend" if name is None else f"backend called {name!r}"
+    _, lacking = _load()
+    absent = f"; not loaded: {_listed(lacking)}" if lacking else ""
     raise TargetNotFoundError(
         f"no installed {wanted} runs on {device}",
-        hint=f"backends: {_listed([b.name for b in backends()])}; devices: {_listed(devices())}",
+        hint=f"backends: {_listed([b.name for b in backends()])}{absent};"
+        f" devices: {_listed(devices())}",
     )
 
 

@@ -107,13 +107,22 @@ def test_one_error_lists_everything_that_cannot_run(toy):
     assert not toy.given
 
 
-def test_a_library_that_is_missing_hides_its_backend(monkeypatch):
+def test_a_backend_without_its_library_is_told(monkeypatch):
     class Entry:
+        name = "xla"
+
         def load(self):
-            raise ModuleNotFoundError("jax")
+            raise ModuleNotFoundError("No module named 'jax'", name="jax")
 
     monkeypatch.setattr(backend, "entry_points", lambda group: [Entry()])
-    assert backend.backends.__wrapped__() == ()
+    monkeypatch.setattr(backend, "_load", backend._load.__wrapped__)
+    assert backend.backends() == ()
+    message = (
+        r"^no installed backend runs on cuda\n"
+        r"  hint: backends: none; not loaded: xla \(needs jax\); devices: none$"
+    )
+    with pytest.raises(TargetNotFoundError, match=message):
+        Session("cuda")
 
 
 def test_legalize_leaves_what_is_taken():
