@@ -71,7 +71,7 @@ class QMean(Op):
         (x,) = operands
         sums = np.sum(x, axis=self.axes, keepdims=self.keep_dims, dtype=np.int64)
         count = x.size // sums.size
-        scaled = self.rescale.apply(sums - count * self.x_zero_point)
+        scaled = self.rescale.apply(np.asarray(sums - count * self.x_zero_point))
         return (to_codes(scaled, self.zero_point, self.low, self.high),)
 
 
