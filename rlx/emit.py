@@ -175,6 +175,8 @@ def emit(
         facts={"model_hash": structural_hash(module.graph), **emission.facts},
     )
     files = {**emission.files, **golden.files()}
+    if emission.vector_files is not None:
+        files |= emission.vector_files(golden)
     write_folder(folder, files, producer=producer, force=force)
     return emission
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rlx.errors import TargetNotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from rlx.golden import Golden
     from rlx.ir import Node, Op
     from rlx.ir.module import GraphModule
 
@@ -25,11 +26,13 @@ class Emission:
             the same keys) and totals.
         facts: Entries for the manifest, as JSON values: what the target's verifier must know, such
             as the prefix of its identifiers.
+        vector_files: Makes more files from the golden vectors; None if there are none to make.
     """
 
     files: Mapping[str, str | bytes]
     report: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    vector_files: Callable[[Golden], Mapping[str, str | bytes]] | None = None
 
 
 class Target(Protocol):

@@ -96,6 +96,9 @@ _ZIG_LINK: Final = ("-nostartfiles", "-Wl,--gc-sections")
 COMPILERS: Final = ("gcc", "zig")
 """Compilers for firmware: GCC for ARM, and Clang as Zig brings it."""
 
+SELF_TEST: Final = "_self_test"
+"""End of the name of the model's file that holds its self-test."""
+
 _TOOLS: Final = {"gcc": "arm-none-eabi-gcc", "zig": "zig"}
 
 
@@ -163,8 +166,11 @@ class FirmwareBuild:
         test_objects = [self._compile(source, folder, output / "test") for source in test]
         elf = output / "firmware.elf"
         self._link([*test_objects, *model_objects], folder / "test", elf)
-        stack = stack_bound(sorted((output / "model").glob("*.ci")))
-        return Firmware(elf, CPUS[self.cpu], object_sizes(model_objects), stack)
+        # The linker leaves the self-test out of a firmware that does not call it.
+        shipped = [path for path in model_objects if not path.stem.endswith(SELF_TEST)]
+        graphs = [path.with_suffix(".ci") for path in shipped]
+        stack = stack_bound(path for path in graphs if path.is_file())
+        return Firmware(elf, CPUS[self.cpu], object_sizes(shipped), stack)
 
     def _compile(self, source: Path, folder: Path, output: Path) -> Path:
         output.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rlx import __version__
 from rlx.ir.hash import structural_hash
@@ -15,12 +15,16 @@ from rlx_cortexm.program import Program, Step, constant_table
 from rlx_cortexm.render import ENV, breaks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from rlx.ir import Value
+    from rlx.golden import Golden
+    from rlx.ir import Array, Value
     from rlx_cortexm.layer import Kernel, Table
     from rlx_cortexm.options import CortexMOptions
     from rlx_cortexm.program import Named
+
+STACK_BYTES: Final = 1024
+"""Stack that every run can do with; what compilers tell of each kernel is tested against it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,9 @@ class Emitter:
             "alignment": program.alignment,
             "static_arena": options.static_arena,
             "cpu": options.cpu,
+            "self_test": bool(options.self_test),
+            "stack_bytes": STACK_BYTES,
+            "constant_bytes": program.constant_bytes,
         }
 
     def files(self) -> Mapping[str, str]:
@@ -114,15 +121,34 @@ class Emitter:
             "README.md": self._render(
                 "README.md",
                 layers=[self.row(step) for step in self.program.steps],
-                constant_bytes=self.program.constant_bytes,
                 macs=sum(step.layer.macs for step in self.program.steps),
                 packages=usage(self._options.package, prefix),
             ),
             **self._test_files(),
-            **package_files(
-                self._options.package, self._common, list(sources), self._options.package_version
-            ),
+            **self._package_files(sources),
         }
+
+    def vector_files(self, golden: Golden) -> Mapping[str, str]:
+        """Return the self-test with the first of the golden vectors in it, by relative path."""
+        frames = golden.first(self._options.self_test)
+        text = self._render(
+            "self_test.c",
+            frames=frames.frames,
+            tested=[
+                *_tested("input", self.inputs, frames.inputs),
+                *_tested("output", self.outputs, frames.outputs),
+            ],
+        )
+        return {self._self_test: text}
+
+    @property
+    def _self_test(self) -> str:
+        return f"src/{self.names.prefix}_self_test.c"
+
+    def _package_files(self, sources: Iterable[str]) -> dict[str, str]:
+        every = [*sources, *([self._self_test] if self._options.self_test else [])]
+        options = self._options
+        return package_files(options.package, self._common, every, options.package_version)
 
     def row(self, step: Step) -> dict[str, Any]:
         """Return what a report says about a layer."""
@@ -249,8 +275,20 @@ class Emitter:
             return [firmware.Port(f"{macro}_{p.macro}_BYTES", p.type) for p in of]
 
         return firmware.firmware_files(
-            prefix, tested(self.inputs), tested(self.outputs), arena_bytes=f"{macro}_ARENA_BYTES"
+            prefix,
+            tested(self.inputs),
+            tested(self.outputs),
+            arena_bytes=f"{macro}_ARENA_BYTES",
+            self_test=bool(self._options.self_test),
         )
+
+
+def _tested(kind: str, ports: tuple[Port, ...], arrays: tuple[Array, ...]) -> list[dict[str, Any]]:
+    """Return what the self-test's template sees of the inputs or outputs."""
+    return [
+        {"kind": kind, "port": port, "data": array.reshape(len(array), -1)}
+        for port, array in zip(ports, arrays, strict=True)
+    ]
 
 
 def _type_text(value: Value) -> str:

@@ -48,6 +48,7 @@ def firmware_files(
     outputs: Sequence[Port],
     *,
     arena_bytes: str,
+    self_test: bool = False,
 ) -> dict[str, str]:
     """Return the files of the test program by relative path.
 
@@ -59,6 +60,7 @@ def firmware_files(
         inputs: Inputs in the order of the parameters.
         outputs: Outputs in the order of the parameters.
         arena_bytes: C expression for the size of the arena.
+        self_test: There is a ``<prefix>_self_test(arena)`` to run too.
     """
     folder = template_root() / "cortexm" / "firmware"
     files = {f"{FOLDER}/{name}": (folder / name).read_text(encoding="utf-8") for name in COPIED}
@@ -71,6 +73,6 @@ def firmware_files(
         keep_trailing_newline=True,
     )
     main = environment.get_template("main.c.j2").render(
-        prefix=prefix, inputs=inputs, outputs=outputs, arena_bytes=arena_bytes
+        prefix=prefix, inputs=inputs, outputs=outputs, arena_bytes=arena_bytes, self_test=self_test
     )
     return {**files, f"{FOLDER}/main.c": main}

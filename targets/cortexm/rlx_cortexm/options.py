@@ -40,6 +40,11 @@ class CortexMOptions:
     static_arena: bool = field(
         default=False, metadata={"help": "Define an arena too, as a global array."}
     )
+    self_test: int = field(
+        default=0,
+        metadata={"help": "Golden vectors to compile into a self-test, PREFIX_self_test() [0].",
+                  "metavar": "FRAMES"},
+    )  # fmt: skip
     package: tuple[str, ...] = field(
         default=tuple(PACKAGES),
         metadata={"help": f"Build systems to make files for, out of {','.join(PACKAGES)} [all].",
@@ -58,6 +63,8 @@ class CortexMOptions:
                 f"prefix {self.prefix!r} would hide the C library's header {self.prefix}.h",
                 hint=f"use another one, for example {self.prefix}_net",
             )
+        if self.self_test < 0:
+            raise UsageError(f"self test needs a number of frames, not {self.self_test}")
         check_packages(self.package)
         if not _VERSION.fullmatch(self.package_version):
             raise UsageError(

@@ -63,7 +63,12 @@ class CortexM:
         lowered = program(module)
         emitter = Emitter(lowered, options)
         facts = {"prefix": emitter.names.prefix, "cpu": options.cpu}
-        return Emission(emitter.files(), estimate(lowered, emitter.row), facts)
+        return Emission(
+            files=emitter.files(),
+            report=estimate(lowered, emitter.row),
+            facts=facts,
+            vector_files=emitter.vector_files if options.self_test else None,
+        )
 
     def estimate(self, module: GraphModule, options: CortexMOptions) -> Mapping[str, Any]:
         """Return layers with MACs and bytes, and totals, without emitting."""

@@ -1,0 +1,206 @@
+"""What a firmware sees of an emitted network: symbols, macros, sections, stack, self-test."""
+
+import re
+
+import pytest
+from elftools.elf.elffile import ELFFile
+from support import require_program
+from targets.cortexm.zoo import ZOOS, emit_graph, golden_of, write
+
+from rlx import emit, target
+from rlx.errors import SimulationError, UsageError
+from rlx.golden import Golden
+from rlx.ir import Graph, GraphModule, Stage, i8
+from rlx.ops.q import QClamp, QTable
+from rlx.process import run
+from rlx_cortexm import CortexMOptions
+from rlx_cortexm.emit import STACK_BYTES
+from rlx_sim.firmware import FirmwareBuild
+from rlx_sim.host_c import WARNINGS, HostC
+from rlx_sim.protocol import compare
+from rlx_sim.qemu import Qemu
+
+FRAMES = 4
+TIMEOUT_S = 120
+
+
+def network(name="net", names=("x", "a", "b")):
+    graph = Graph(name)
+    table = QTable(table=tuple(-c if c > -128 else 127 for c in range(-128, 128)))
+    a = graph.apply(table, graph.input(names[0], i8(2, 8)), name=names[1])
+    graph.output(graph.apply(QClamp(low=0), a, name=names[2]), names=names[:1])
+    return graph
+
+
+def emitted(place, graph, golden=None, **options):
+    """Return the folder of ``graph`` with its golden vectors, as ``rlx emit`` writes it."""
+    emit.emit(
+        GraphModule(graph, Stage.MIR), target.load("cortexm"), place,
+        options=CortexMOptions(prefix="net", **options), golden=golden or golden_of(graph, FRAMES),
+    )  # fmt: skip
+    return place
+
+
+def objects(folder, place, *flags):
+    """Compile the network's own files for the host and return the objects."""
+    found = []
+    for source in sorted((folder / "src").glob("*.c")):
+        found.append(place / f"{source.stem}.o")
+        command = [require_program("gcc"), *WARNINGS, "-O1", *flags, "-I", str(folder / "include")]
+        run([*command, "-c", str(source), "-o", str(found[-1])], timeout_s=TIMEOUT_S)
+    return found
+
+
+def symbols(path):
+    """Return name, kind and binding of each symbol that an object defines or wants."""
+    with path.open("rb") as file:
+        table = ELFFile(file).get_section_by_name(".symtab")
+        return sorted(
+            (s.name, s["st_info"]["type"], s["st_info"]["bind"], s["st_shndx"] == "SHN_UNDEF")
+            for s in table.iter_symbols()
+        )
+
+
+def sections(paths):
+    """Return the names of the sections that hold something."""
+    found = set()
+    for path in paths:
+        with path.open("rb") as file:
+            found |= {s.name for s in ELFFile(file).iter_sections() if s["sh_size"]}
+    return found
+
+
+HOSTILE = [
+    ("main", ("memcpy", "int", "return")),
+    ("*/ int evil(void) { return 0; } /*", ("\n#define net_run evil\n", "??/", "\\")),
+    ("net", ("net_run", "arena", "INT32_MAX")),
+    ("\u202etxet", ("%s%n", '"); system("x', "x" * 5000)),
+]
+
+
+@pytest.mark.parametrize(("name", "names"), HOSTILE, ids=range(len(HOSTILE)))
+def test_names_of_the_model_reach_no_symbol(tmp_path, name, names):
+    found = []
+    for place, graph in (("benign", network()), ("hostile", network(name, names))):
+        folder = write(tmp_path / place, emit_graph(graph))
+        found.append([symbols(path) for path in objects(folder, tmp_path)])
+    benign, hostile = found
+    assert benign == hostile
+    visible = {name for table in benign for name, _, bind, wanted in table
+               if bind == "STB_GLOBAL" and not wanted}  # fmt: skip
+    assert visible == {"net_run", "net_codes_0"}
+
+
+@pytest.mark.parametrize("zoo", ZOOS, ids=lambda zoo: zoo.__name__)
+def test_every_kernel_wants_the_c_library_alone_and_writes_no_global(tmp_path, zoo):
+    built = objects(write(tmp_path / "net", emit_graph(zoo())), tmp_path)
+    assert not sections(built) & {".data", ".bss"}
+    shared = [(name, undefined) for path in built for name, _, bind, undefined in symbols(path)
+              if bind == "STB_GLOBAL"]  # fmt: skip
+    foreign = {name for name, _ in shared if not name.startswith("net_")}
+    assert foreign <= {"memcpy", "memset", "_GLOBAL_OFFSET_TABLE_"}
+    assert all(undefined for name, undefined in shared if name in foreign)
+
+
+def test_sections_are_placed_by_macros(tmp_path):
+    folder = write(tmp_path / "net", emit_graph(network(), static_arena=True))
+    placed = objects(
+        folder, tmp_path,
+        '-DNET_WEIGHTS_SECTION=__attribute__((section(".far")))',
+        '-DNET_CODE_SECTION=__attribute__((section(".fast")))',
+        '-DNET_ARENA_SECTION=__attribute__((section(".bss.arena")))',
+    )  # fmt: skip
+    assert {".far", ".fast", ".bss.arena"} <= sections(placed)
+    assert not {".far", ".fast", ".bss.arena"} & sections(objects(folder, tmp_path))
+
+
+def test_settings_come_from_a_header(tmp_path):
+    folder = write(tmp_path / "net", emit_graph(network()))
+    (tmp_path / "mine.h").write_text(
+        '#define NET_CODE_SECTION __attribute__((section(".fast")))\n'
+        "#define NET_LAYER_HOOK(index, name) extern_hook(index, name)\n"
+        "void extern_hook(int index, const char *name);\n"
+    )
+    found = objects(folder, tmp_path, '-DNET_CONFIG="mine.h"', "-I", str(tmp_path))
+    assert ".fast" in sections(found)
+    assert "extern_hook" in {name for path in found for name, *_ in symbols(path)}
+
+
+def test_arena_limit_is_checked_by_the_compiler(tmp_path):
+    folder = write(tmp_path / "net", emit_graph(ZOOS[0]()))
+    header = (folder / "include" / "net.h").read_text()
+    need = int(re.search(r"^#define NET_ARENA_BYTES (\d+)$", header, re.M)[1])
+    objects(folder, tmp_path, f"-DNET_ARENA_LIMIT={need}")
+    with pytest.raises(SimulationError, match="net needs more arena than NET_ARENA_LIMIT"):
+        objects(folder, tmp_path, f"-DNET_ARENA_LIMIT={need - 1}")
+
+
+def test_header_tells_version_hash_and_bytes(tmp_path):
+    emission = emit_graph(ZOOS[0]())
+    macros = dict(re.findall(r"^#define (NET_\w+) (\S.*)$", emission.files["include/net.h"], re.M))
+    assert re.fullmatch(r'"\d+\.\d+\.\d+"', macros["NET_RLX_VERSION"])
+    assert re.fullmatch(r'"[0-9a-f]{64}"', macros["NET_MODEL_HASH"])
+    assert macros["NET_MODEL_ID"] == f"UINT32_C(0x{macros['NET_MODEL_HASH'][1:9]})"
+    assert int(macros["NET_CONSTANT_BYTES"]) == emission.report["constant_bytes"]
+    assert int(macros["NET_STACK_BYTES"]) == STACK_BYTES
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize(
+    ("cpu", "level"), [("cortex-m4", "-O0"), ("cortex-m4", "-O2"), ("cortex-m0", "-O3")]
+)
+def test_stack_of_every_kernel_is_within_the_macro(tmp_path, cpu, level):
+    for index, zoo in enumerate(ZOOS):
+        folder = write(tmp_path / str(index), emit_graph(zoo()))
+        firmware = FirmwareBuild(cpu, optimization=level).build(folder, tmp_path / f"build{index}")
+        # What is not known are the C library's and the compiler's own functions: a few words.
+        assert firmware.stack.bytes + 64 <= STACK_BYTES
+
+
+SIMULATORS = [HostC(), HostC(sanitize=True), pytest.param(Qemu(), marks=pytest.mark.qemu)]
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
+def test_self_test_passes(tmp_path, simulator):
+    graph = ZOOS[2]()
+    golden = golden_of(graph, FRAMES)
+    folder = emitted(tmp_path / "net", graph, golden, self_test=2)
+    text = (folder / "src" / "net_self_test.c").read_text()
+    assert "#define FRAMES 2\n" in text
+    assert "net_self_test.c" in (folder / "CMakeLists.txt").read_text()
+    assert compare("", simulator.simulate(folder, golden, timeout_s=TIMEOUT_S), golden) == []
+
+
+def test_self_test_tells_the_frame_that_differs(tmp_path):
+    golden = golden_of(network(), FRAMES)
+    wrong = golden.outputs[0].copy()
+    wrong[1, 0, 3] ^= 1
+    folder = emitted(tmp_path / "net", network(), Golden(golden.inputs, (wrong,)), self_test=3)
+    (folder / "main.c").write_text(
+        '#include "net.h"\n#include <stdio.h>\n'
+        "static uint8_t arena[NET_ARENA_BYTES + 1] __attribute__((aligned(4)));\n"
+        'int main(void) { printf("%d %d\\n", (int)net_self_test(arena),\n'
+        "                        (int)net_self_test(arena + 1)); return 0; }\n"
+    )
+    sources = [*sorted((folder / "src").glob("*.c")), folder / "main.c"]
+    command = [require_program("gcc"), *WARNINGS, "-I", folder / "include", *sources]
+    run([*command, "-o", tmp_path / "program"], timeout_s=TIMEOUT_S)
+    assert run([tmp_path / "program"], timeout_s=10).stdout == "2 -2\n"
+
+
+@pytest.mark.qemu
+def test_self_test_is_not_counted(tmp_path):
+    graph = network()
+    sizes = []
+    for frames in (0, 3):
+        folder = emitted(tmp_path / str(frames), graph, self_test=frames)
+        sizes.append(FirmwareBuild().build(folder, tmp_path / f"built{frames}").sizes)
+    assert sizes[0] == sizes[1]
+
+
+def test_self_test_is_left_out_unless_it_is_wanted(tmp_path):
+    folder = emitted(tmp_path / "net", network())
+    assert not list(folder.rglob("*self_test*"))
+    assert "self_test" not in (folder / "include" / "net.h").read_text()
+    with pytest.raises(UsageError, match=r"^self test needs a number of frames, not -1$"):
+        CortexMOptions(self_test=-1)
