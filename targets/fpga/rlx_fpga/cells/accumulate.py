@@ -57,15 +57,25 @@ def ranges_of(weights: Integers, bias: Integers | None) -> Ranges:
     )
 
 
-def drain_lanes(pe: int, group: int) -> int:
-    """Return the least number of output lanes that drains ``pe`` results in ``group`` cycles."""
-    return next(lanes for lanes in range(1, pe + 1) if pe % lanes == 0 and pe // lanes <= group)
+def drain_lanes(pe: int, group: int, beat_cycles: int = 1) -> int:
+    """Return the least number of output lanes that drains ``pe`` results in ``group`` cycles.
+
+    If that is impossible because a beat takes more cycles than a group, it is ``pe``.
+
+    Args:
+        pe: Results of a group.
+        group: Cycles of a group.
+        beat_cycles: Cycles that the consumer needs for a beat.
+    """
+    enough = (n for n in range(1, pe) if pe % n == 0 and pe // n * beat_cycles <= group)
+    return next(enough, pe)
 
 
 class Accumulator(Component):
     """Reduce ``group`` beats of ``pe`` terms to ``pe`` results, and give them ``lanes`` at a time.
 
-    The pipeline that feeds it moves with ``enable``: it stands still while an output waits.
+    The pipeline that feeds it moves with ``enable``: it stands still when a group is complete while
+    the one before has not been drained.
 
     Members:
         enable: Out, 1 bit: the pipeline moves at the end of this cycle.
@@ -74,6 +84,15 @@ class Accumulator(Component):
         o: Out, ``lanes`` times int ``out_bits``: results with bias, in order.
 
     Latency 2 from the last terms of a group if ``lanes == pe``, else 3.
+
+    Args:
+        kind: ``sum`` or ``max``.
+        pe: Terms of a beat.
+        group: Beats of a group.
+        term_bits: Bits of a term.
+        ranges: Widths.
+        bias: int32, added to the results in turn, or None.
+        beat_cycles: Cycles that the consumer of ``o`` needs for a beat; decides on ``lanes``.
     """
 
     _MustUse__silence = True
@@ -87,12 +106,13 @@ class Accumulator(Component):
         term_bits: int,
         ranges: Ranges,
         bias: Integers | None = None,
+        beat_cycles: int = 1,
     ) -> None:
         self.kind = kind
         self.pe = pe
         self.group = group
         self.ranges = ranges
-        self.lanes = drain_lanes(pe, group)
+        self.lanes = drain_lanes(pe, group, beat_cycles)
         self.rounds = pe // self.lanes
         self.latency = 2 if self.rounds == 1 else 3
         self.bias = None
@@ -112,21 +132,28 @@ class Accumulator(Component):
     def elaborate(self, platform: object) -> Module:
         """Build accumulators, the register they are drained from, and the bias adders."""
         m = Module()
-        m.d.comb += self.enable.eq(~self.o.valid | self.o.ready)
         ending, results = self._accumulate(m)
         done = register(m, self.enable, ending, "done", reset=True)
+        free = Signal()
+        m.d.comb += free.eq(~self.o.valid | self.o.ready)
         if self.rounds == 1:
-            self._output(m, done, ending, results)
+            m.d.comb += self.enable.eq(~done | free)
+            self._output(m, free, done, self.enable & ending, results)
             return m
         bits = self.ranges.sum_bits
         held = Signal(self.pe * bits, reset_less=True)
         left = Signal(range(self.rounds + 1))
-        with m.If(self.enable):
-            with m.If(done):
-                m.d.sync += [held.eq(results), left.eq(self.rounds)]
-            with m.Elif(left != 0):
-                m.d.sync += [held.eq(held[self.lanes * bits :]), left.eq(left - 1)]
-        self._output(m, left != 0, done | (left > 1), held[: self.lanes * bits])
+        load, empties = Signal(), Signal()
+        m.d.comb += [
+            empties.eq((left == 0) | ((left == 1) & free)),
+            load.eq(done & empties),
+            self.enable.eq(~done | empties),
+        ]
+        with m.If(load):
+            m.d.sync += [held.eq(results), left.eq(self.rounds)]
+        with m.Elif(free & (left != 0)):
+            m.d.sync += [held.eq(held[self.lanes * bits :]), left.eq(left - 1)]
+        self._output(m, free, left != 0, load | (free & (left > 1)), held[: self.lanes * bits])
         return m
 
     def _accumulate(self, m: Module) -> tuple[Value, Value]:
@@ -151,19 +178,19 @@ class Accumulator(Component):
                 m.d.sync += sums[index].eq(value)
         return self.valid & last, sums.as_value()
 
-    def _output(self, m: Module, valid: Value, ahead: Value, sums: Value) -> None:
-        """Add the bias and register the output; ``ahead`` comes one step before ``valid``."""
+    def _output(self, m: Module, free: Value, valid: Value, read_bias: Value, sums: Value) -> None:
+        """Add the bias and register the output whenever that is free."""
         bits = self.ranges.sum_bits
         terms = [sums[i * bits : (i + 1) * bits].as_signed() for i in range(self.lanes)]
         if self.bias:
             m.submodules.bias = self.bias
-            m.d.comb += self.bias.step.eq(self.enable & ahead)
+            m.d.comb += self.bias.step.eq(read_bias)
             wide = self.ranges.bias_bits
             terms = [
                 term + self.bias.data[i * wide : (i + 1) * wide].as_signed()
                 for i, term in enumerate(terms)
             ]
-        with m.If(self.enable):
+        with m.If(free):
             m.d.sync += self.o.valid.eq(valid)
             for index, term in enumerate(terms):
                 m.d.sync += self.o.payload[index].eq(term)

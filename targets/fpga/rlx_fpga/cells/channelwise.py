@@ -36,9 +36,18 @@ class Depthwise(Cell):
         bias: int32 [channels * multiplier] or None.
         channels: Input channels.
         pe: Input channels of a beat; divides ``channels``.
+        beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
     """
 
-    def __init__(self, weights: Integers, bias: Integers | None, *, channels: int, pe: int) -> None:
+    def __init__(
+        self,
+        weights: Integers,
+        bias: Integers | None,
+        *,
+        channels: int,
+        pe: int,
+        beat_cycles: int = 1,
+    ) -> None:
         outputs, self.taps = weights.shape
         require_divisor(pe, channels)
         require_divisor(channels, outputs)
@@ -52,6 +61,7 @@ class Depthwise(Cell):
             term_bits=min(16, ranges.sum_bits),
             ranges=ranges,
             bias=bias,
+            beat_cycles=beat_cycles,
         )
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits

@@ -33,17 +33,26 @@ class MatrixVector(Cell):
         i: In, ``simd`` times int8.
         o: Out, ``lanes`` times int ``acc_bits``; ``acc_bits`` follows from the weights.
 
-    Takes a beat in every cycle. Cost: ``pe * simd`` multipliers, ``outputs * terms`` bytes of
-    weight memory, and the biases.
+    Takes a beat in every cycle, if the consumer keeps up. Cost: ``pe * simd`` multipliers,
+    ``outputs * terms`` bytes of weight memory, and the biases.
 
     Args:
         weights: int8 [outputs, terms].
         bias: int32 [outputs] or None.
         pe: Outputs computed at the same time; divides ``outputs``.
         simd: Terms of a beat; divides ``terms``.
+        beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
     """
 
-    def __init__(self, weights: Integers, bias: Integers | None, *, pe: int, simd: int) -> None:
+    def __init__(
+        self,
+        weights: Integers,
+        bias: Integers | None,
+        *,
+        pe: int,
+        simd: int,
+        beat_cycles: int = 1,
+    ) -> None:
         outputs: int = weights.shape[0]
         terms: int = weights.shape[1]
         require_divisor(pe, outputs)
@@ -61,6 +70,7 @@ class MatrixVector(Cell):
             term_bits=min(term_bits, ranges.sum_bits),
             ranges=ranges,
             bias=bias,
+            beat_cycles=beat_cycles,
         )
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits

@@ -5,21 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.pipe import delayed, register
-from rlx_fpga.cells.rom import CyclicRom, pack
+from rlx_fpga.cells.scaling import PART_BITS, Scaling
 from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rlx_fpga.cells.rom import Integers
-
-# Bits of a multiplier's operand that are split off: 17 unsigned bits fit 18 signed ones.
-PART_BITS = 17
 
 
 class Requantize(Cell):
@@ -34,10 +28,11 @@ class Requantize(Cell):
         i: In, ``lanes`` times int ``acc_width``.
         o: Out, ``lanes`` times int8.
 
-    Takes a beat in every cycle. Cost: ``multipliers`` products of at most 18 by 18 bits: two for
-    each lane if ``acc_width`` (plus the greatest left shift) is at most 18, else four; and the
-    constants of all channels, if they differ. Shifts to the left beyond 13 widen the accumulator
-    in ``single``, any in ``double``.
+    Takes a beat in every ``beat_cycles`` cycles: 1, or, if it is ``sequential``, as many as a
+    product has parts of 18 by 18 bits. These are two if ``acc_width`` (plus the greatest left
+    shift) is at most 18, else four. Cost: for each lane as many multipliers as parts, or a single
+    one; and the constants of all channels, if they differ. Shifts to the left beyond 13 widen the
+    accumulator in ``single``, any in ``double``.
 
     Args:
         channels: Channels of a pixel; constants are used in turn.
@@ -49,6 +44,7 @@ class Requantize(Cell):
         low: Least code.
         high: Greatest code.
         rounding: ``double`` or ``single``.
+        sequential: Multiply part by part with one multiplier for each lane.
     """
 
     def __init__(
@@ -63,6 +59,7 @@ class Requantize(Cell):
         low: int = -128,
         high: int = 127,
         rounding: Literal["double", "single"] = "double",
+        sequential: bool = False,
     ) -> None:
         require_divisor(lanes, channels)
         if not 1 <= acc_width <= 32 or not -128 <= low <= high <= 127:
@@ -70,137 +67,94 @@ class Requantize(Cell):
             raise ValueError(msg)
         self.lanes, self.acc_width = lanes, acc_width
         self.zero_point, self.low, self.high = zero_point, low, high
-        self.scaling = _Scaling.of(channels, acc_width, multiplier, shift, rounding)
+        self.scaling = Scaling.of(channels, acc_width, multiplier, shift, rounding)
         self.rom = self.scaling.rom(lanes)
         self.memory_bits = self.rom.memory_bits
-        self.multipliers = lanes * 2 * (1 if self.scaling.width <= PART_BITS + 1 else 2)
-        self.latency = 8 + self.scaling.has_left + (self.scaling.width > PART_BITS + 1)
+        self.sequential = sequential
+        parts = self.scaling.parts
+        self.beat_cycles = parts if sequential else 1
+        self.multipliers = lanes * (1 if sequential else parts)
+        self.latency = 6 + parts if sequential else 7 + parts // 2 + self.scaling.has_left
         super().__init__({"i": In(stream_of(lanes, acc_width)), "o": Out(stream_of(lanes))})
 
     def elaborate(self, platform: object) -> Module:
         """Build one pipeline for each lane; all move together."""
         m = Module()
-        enable, valid = Signal(), Signal()
+        enable, valid, accept = Signal(), Signal(), Signal()
         m.d.comb += [
             enable.eq(~valid | self.o.ready),
-            self.i.ready.eq(enable),
+            accept.eq(self.i.valid & self.i.ready),
             self.o.valid.eq(valid),
         ]
+        phase = self._phase(m, enable, accept) if self.sequential else None
+        if phase is None:
+            m.d.comb += self.i.ready.eq(enable)
+            stages, started = self.latency, accept
+        else:
+            stages, started = 6, phase.last
         m.submodules.constants = self.rom
-        m.d.comb += self.rom.step.eq(enable & self.i.valid)
-        accumulators = register(m, enable, raw(self.i), "accumulators")
+        m.d.comb += self.rom.step.eq(accept)
+        accumulators = register(m, accept, raw(self.i), "accumulators")
         size = len(self.rom.data) // self.lanes
         codes = []
         for lane in range(self.lanes):
             value = accumulators[lane * self.acc_width : (lane + 1) * self.acc_width].as_signed()
             constants = self.rom.data[lane * size : (lane + 1) * size]
-            codes.append(_Lane(m, enable, lane, self.scaling).result(value, constants, self))
+            codes.append(_Lane(m, enable, lane, self).result(value, constants, phase))
         m.d.comb += raw(self.o).eq(Cat(*codes))
-        m.d.comb += valid.eq(delayed(m, enable, self.i.valid, "valid", self.latency))
+        m.d.comb += valid.eq(delayed(m, enable, started, "valid", stages))
         return m
+
+    def _phase(self, m: Module, enable: Value, accept: Value) -> _Phase:
+        """Count the parts of the product that a beat takes."""
+        busy, last = Signal(), Signal()
+        number = Signal(range(self.beat_cycles))
+        m.d.comb += [
+            last.eq(busy & (number == self.beat_cycles - 1)),
+            self.i.ready.eq(enable & (~busy | last)),
+        ]
+        with m.If(accept):
+            m.d.sync += [busy.eq(1), number.eq(0)]
+        with m.Elif(enable):
+            m.d.sync += [busy.eq(busy & ~last), number.eq(number + 1)]
+        return _Phase(number, last)
 
 
 @dataclass(frozen=True)
-class _Scaling:
-    """The constants of all channels, brought to the form in which the hardware uses them.
+class _Phase:
+    """Which part of the product is at work in a cycle, and whether it is the last one."""
 
-    Attributes:
-        rounding: ``double`` or ``single``.
-        multiplier: int64 [channels].
-        left: Shifts to the left before the multiplication, [channels].
-        right: Shifts to the right after it, less ``base``, [channels].
-        base: Least shift to the right.
-        width: Bits of a left-shifted accumulator.
-    """
-
-    rounding: Literal["double", "single"]
-    multiplier: Integers
-    left: Integers
-    right: Integers
-    base: int
-    width: int
-
-    @staticmethod
-    def of(
-        channels: int,
-        acc_width: int,
-        multiplier: Sequence[int],
-        shift: Sequence[int],
-        rounding: Literal["double", "single"],
-    ) -> _Scaling:
-        factors = np.array(multiplier, np.int64)
-        shifts = np.array(shift, np.int64)
-        if len(factors) != len(shifts) or len(factors) not in (1, channels):
-            msg = f"{len(factors)} multipliers and {len(shifts)} shifts for {channels} channels"
-            raise ValueError(msg)
-        if factors.min() < 0 or factors.max() >= 1 << 31 or shifts.min() < -31 or shifts.max() > 30:
-            msg = "multipliers must lie in [0, 2^31 - 1] and shifts in [-31, 30]"
-            raise ValueError(msg)
-        factors = np.broadcast_to(factors, channels)
-        shifts = np.broadcast_to(shifts, channels)
-        # A multiplier of 0 gives 0 whatever the shift: take one that costs nothing.
-        used = shifts[factors != 0]
-        shifts = np.where(factors == 0, used.min() if len(used) else 0, shifts)
-        if rounding == "double":
-            left, right = np.maximum(shifts, 0), np.maximum(-shifts, 0)
-            # The definition wraps what it shifts out of 32 bits.
-            width = min(acc_width + int(left.max()), 32)
-            limit = width + 1
-        else:
-            # The product loses its low part first: accumulators make up for smaller shifts.
-            right = 31 - shifts
-            left = np.maximum(PART_BITS + 1 - right, 0)
-            right = right + left
-            width = acc_width + int(left.max())
-            limit = width + 31
-        # From the limit on every result is 0.
-        right = np.minimum(right, limit)
-        base = int(right.min())
-        return _Scaling(rounding, factors, left, right - base, base, width)
-
-    @property
-    def has_left(self) -> bool:
-        """Whether any channel shifts to the left."""
-        return bool(self.left.any())
-
-    @property
-    def left_bits(self) -> int:
-        """Width of a shift to the left."""
-        return int(self.left.max()).bit_length()
-
-    @property
-    def right_bits(self) -> int:
-        """Width of a shift to the right beyond ``base``."""
-        return int(self.right.max()).bit_length()
-
-    def rom(self, lanes: int) -> CyclicRom:
-        """Return the constants of each beat: for each lane, multiplier, left and right shift."""
-        bits = 31 + self.left_bits + self.right_bits
-        rows = self.multiplier | (self.left << 31) | (self.right << (31 + self.left_bits))
-        return CyclicRom(pack(rows.reshape(-1, lanes), bits), bits * lanes)
-
-
-def lane_multipliers(acc_width: int, shift: Sequence[int]) -> int:
-    """Return the multipliers of one lane, without building it (rounding ``double``)."""
-    return 2 if acc_width + max(0, *shift) <= PART_BITS + 1 else 4
+    number: Signal
+    last: Signal
 
 
 class _Lane:
     """Builder of one lane's pipeline."""
 
-    def __init__(self, m: Module, enable: Value, index: int, scaling: _Scaling) -> None:
-        self.m, self.enable, self.index, self.scaling = m, enable, index, scaling
+    def __init__(self, m: Module, enable: Value, index: int, cell: Requantize) -> None:
+        self.m, self.enable, self.index, self.cell = m, enable, index, cell
+        self.scaling = cell.scaling
+        # ``double`` drops 31 bits of the product and rounds half up, ``single`` drops all but the
+        # one behind the point of the least shift. PART_BITS of them go first: they never carry.
+        double = self.scaling.rounding == "double"
+        self.half = 1 << (30 - PART_BITS) if double else 0
+        self.drop = 31 - PART_BITS if double else self.scaling.base - 1 - PART_BITS
 
-    def result(self, value: Value, constants: Value, cell: Requantize) -> Value:
+    def result(self, value: Value, constants: Value, phase: _Phase | None) -> Value:
         """Return the code, ``cell.latency`` steps after the accumulator came in."""
-        s = self.scaling
+        s, cell = self.scaling, self.cell
         factor = constants[:31]
         left = constants[31 : 31 + s.left_bits]
         right = constants[31 + s.left_bits :]
         if s.has_left:
-            value = self._stage((value << left)[: s.width].as_signed(), "shifted")
-            factor, right = self._stage(factor, "factor"), self._stage(right, "right_0")
-        high, right = self._high_product(value, factor, right)
+            value = (value << left)[: s.width].as_signed()
+        if phase is not None:
+            high, right = self._sequential(value, factor, right, phase)
+        else:
+            if s.has_left:
+                value, factor = self._stage(value, "shifted"), self._stage(factor, "factor")
+                right = self._stage(right, "right_0")
+            high, right = self._parallel(value, factor, right)
         nudged = self._stage(high + self._nudge(high, right), "nudged")
         right = self._stage(right, "right_nudged")
         rounded = self._stage((nudged >> self._fixed_shift) >> right, "rounded")
@@ -214,39 +168,60 @@ class _Lane:
     def _stage(self, value: Value, name: str) -> Signal:
         return register(self.m, self.enable, value, f"{name}_{self.index}")
 
-    def _high_product(self, value: Value, factor: Value, right: Value) -> tuple[Value, Value]:
-        """Return the product without its low bits, and ``right`` of the same stage.
+    def _operands(self, value: Value, factor: Value) -> tuple[list[Value], list[Value]]:
+        """Return the parts of both operands, low ones first; ``value`` may need no splitting."""
+        factors = [_unsigned(factor[:PART_BITS]), factor[PART_BITS:]]
+        if self.scaling.parts == 2:
+            return [value], factors
+        return [_unsigned(value[:PART_BITS]), value[PART_BITS:].as_signed()], factors
 
-        ``double`` drops 31 bits and rounds half up, ``single`` drops all bits but the one behind
-        the point of the least shift. The low part of the low product never carries.
-        """
-        double = self.scaling.rounding == "double"
-        half = 1 << (30 - PART_BITS) if double else 0
-        drop = 31 - PART_BITS if double else self.scaling.base - 1 - PART_BITS
-        split = len(value) > PART_BITS + 1
-        low = Cat(value[:PART_BITS], Const(0, 1)).as_signed() if split else value
-        parts = Cat(factor[:PART_BITS], Const(0, 1)).as_signed(), factor[PART_BITS:]
-        low_low = self._stage(low * parts[0], "low_low") >> PART_BITS
-        low_high = self._stage(low * parts[1], "low_high")
+    def _parallel(self, value: Value, factor: Value, right: Value) -> tuple[Value, Value]:
+        """Return the high part of the product, and ``right`` of the same stage."""
+        values, factors = self._operands(value, factor)
+        low_low = self._stage(values[0] * factors[0], "low_low") >> PART_BITS
+        low_high = self._stage(values[0] * factors[1], "low_high")
         right = self._stage(right, "right_1")
-        if not split:
-            upper = self._stage(low_high + half, "upper")
+        if len(values) == 1:
+            upper = self._stage(low_high + self.half, "upper")
             lower = self._stage(low_low, "lower")
             right = self._stage(right, "right_2")
-            total = self._stage((upper + lower) >> drop, "high")
+            total = self._stage((upper + lower) >> self.drop, "high")
             return total, self._stage(right, "right_3")
-        above = value[PART_BITS:].as_signed()
-        high_low = self._stage(above * parts[0], "high_low")
-        high_high = self._stage(above * parts[1], "high_high")
+        high_low = self._stage(values[1] * factors[0], "high_low")
+        high_high = self._stage(values[1] * factors[1], "high_high")
         middle = self._stage(low_high + high_low, "middle")
-        lower = self._stage(low_low + half, "lower")
+        lower = self._stage(low_low + self.half, "lower")
         upper = self._stage(high_high, "upper")
         sum_ = self._stage(middle + lower, "sum")
         upper = self._stage(upper, "upper_2")
-        total = self._stage(((upper << PART_BITS) + sum_) >> drop, "high")
+        total = self._stage(((upper << PART_BITS) + sum_) >> self.drop, "high")
         for stage in (2, 3, 4):
             right = self._stage(right, f"right_{stage}")
         return total, right
+
+    def _sequential(
+        self, value: Value, factor: Value, right: Value, phase: _Phase
+    ) -> tuple[Value, Value]:
+        """Return the same from one multiplier, a cycle after the last part has been multiplied.
+
+        Parts in order: low by low, low by high, high by low, high by high.
+        """
+        values, factors = self._operands(value, factor)
+        number = phase.number
+        chosen = Mux(number[1], values[1], values[0]) if len(values) == 2 else values[0]
+        product = self._stage(chosen * Mux(number[0], factors[1], factors[0]), "product")
+        part = self._stage(number, "part")
+        held = register(self.m, self.enable & phase.last, right, f"right_held_{self.index}")
+        bits = len(value) + 31 - PART_BITS + 1
+        total = Signal(signed(bits), name=f"total_{self.index}", reset_less=True)
+        with self.m.If(self.enable):
+            with self.m.If(part == 0):
+                self.m.d.sync += total.eq((product >> PART_BITS) + self.half)
+            with self.m.Elif(part == 3):
+                self.m.d.sync += total.eq(total + (product << PART_BITS))
+            with self.m.Else():
+                self.m.d.sync += total.eq(total + product)
+        return (total >> self.drop), held
 
     def _nudge(self, high: Value, right: Value) -> Value:
         """Return what makes the shift to the right round."""
@@ -260,3 +235,8 @@ class _Lane:
     @property
     def _fixed_shift(self) -> int:
         return self.scaling.base if self.scaling.rounding == "double" else 1
+
+
+def _unsigned(value: Value) -> Value:
+    """Return a number that is not negative as a signed one."""
+    return Cat(value, Const(0, 1)).as_signed()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -10,11 +11,13 @@ import numpy as np
 
 from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub
 from rlx_fpga.cells.arith import Product, ScaledSum
+from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.repeat import Constant, Repeat
+from rlx_fpga.cells.scaling import Scaling
 from rlx_fpga.cells.table import Table
 from rlx_fpga.cells.unary import Clamp
 from rlx_fpga.lower.elementwise import Elementwise
-from rlx_fpga.lower.rules import RULES, divisors, unsupported
+from rlx_fpga.lower.rules import RULES, Fold, Layer, Plan, divisors, pipeline_hold, unsupported
 from rlx_fpga.lower.weighted import requantizer
 
 if TYPE_CHECKING:
@@ -46,15 +49,55 @@ class RequantizePlan(Elementwise):
         return {"table": Table(lanes, [int(value) for value in values])}
 
 
-class BinaryPlan(Elementwise):
+class BinaryPlan(Plan):
     """Two operands, streams or constants, brought to one shape."""
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)
+        self.shape = node.types[0].static_shape
+        self.size = math.prod(self.shape)
         self.operands = tuple(o for o in node.operands if o.constant is None)
         if not self.operands:
             raise unsupported(node, "both operands are constants: fold them first")
         self.repeats = [_repeats(node, o.type.static_shape, self.shape) for o in self.operands]
+
+    @abstractmethod
+    def first(self, lanes: int) -> ScaledSum | Product:
+        """Return the cell that makes one number of two codes."""
+
+    @cached_property
+    def parts(self) -> int:
+        """Parts of the requantizer's product."""
+        op = cast("QMul", self.node.op)
+        return Scaling.of(
+            1,
+            self.first(1).width,
+            op.rescale.multiplier,
+            op.rescale.shift,
+            op.rescale.rounding.value,
+        ).parts
+
+    def folds(self) -> list[Fold]:
+        """Return for each number of lanes a fast requantizer and one that multiplies in parts."""
+        own = self.first(1).multipliers
+        return [
+            Fold(n, 1, self.size // n * cycles, n * (own + self.parts // cycles), cycles)
+            for n in self.lanes()
+            for cycles in (1, self.parts)
+        ]
+
+    def build(self, fold: Fold) -> Layer:
+        """Return the chain."""
+        lanes = fold.pe
+        first = self.first(lanes)
+        cells: dict[str, Cell] = {
+            "combine": first,
+            "requantize": requantizer(
+                self.node.op, lanes, lanes, first.width, sequential=fold.beat_cycles > 1
+            ),
+        }
+        hold = pipeline_hold([*cells.values()], self.size // lanes)
+        return Layer(Chain(cells, self.before(lanes)), fold, fold.cycles, hold)
 
     def lanes(self) -> list[int]:
         """Return divisors of the last axis and of every group that is repeated."""
@@ -89,21 +132,19 @@ class SumPlan(BinaryPlan):
         x, y = op.scaled_operands((codes, codes))
         return x.tolist(), (-y if isinstance(op, QSub) else y).tolist()
 
-    def cells(self, lanes: int) -> dict[str, Cell]:
-        """Return adder and requantizer."""
-        total = ScaledSum(lanes, *self.tables)
-        return {"sum": total, "requantize": requantizer(self.node.op, lanes, lanes, total.width)}
+    def first(self, lanes: int) -> ScaledSum:
+        """Return the adder."""
+        return ScaledSum(lanes, *self.tables)
 
 
 @RULES.rule(QMul)
 class ProductPlan(BinaryPlan):
     """A multiplication and the requantizer of the result."""
 
-    def cells(self, lanes: int) -> dict[str, Cell]:
-        """Return multiplication and requantizer."""
+    def first(self, lanes: int) -> Product:
+        """Return the multiplication."""
         op = cast("QMul", self.node.op)
-        product = Product(lanes, op.x_zero_point, op.y_zero_point)
-        return {"product": product, "requantize": requantizer(op, lanes, lanes, product.width)}
+        return Product(lanes, op.x_zero_point, op.y_zero_point)
 
 
 def _repeats(node: Node, shape: tuple[int, ...], result: tuple[int, ...]) -> list[tuple[int, int]]:

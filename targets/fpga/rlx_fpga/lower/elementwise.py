@@ -26,25 +26,13 @@ class Elementwise(Plan):
     def cells(self, lanes: int) -> dict[str, Cell]:
         """Return the cells behind one another."""
 
-    def before(self, lanes: int) -> dict[str, dict[str, Cell]]:
-        """Return what stands in front of the first cell's inputs."""
-        del lanes
-        return {}
-
-    def lanes(self) -> list[int]:
-        """Return the numbers of lanes that are possible."""
-        return divisors(self.shape[-1] if self.shape else 1)
-
     def folds(self) -> list[Fold]:
-        """Return a choice for each number of lanes."""
-        return [
-            Fold(n, 1, self.size // n, sum(c.multipliers for c in self.cells(n).values()))
-            for n in self.lanes()
-        ]
+        """Return all divisors of the last axis."""
+        return [Fold(n, 1, self.size // n) for n in divisors(math.prod(self.shape[-1:]))]
 
     def build(self, fold: Fold) -> Layer:
         """Return the chain."""
         cells = self.cells(fold.pe)
         beats = self.size // fold.pe
         hold = pipeline_hold([*cells.values()], beats)
-        return Layer(Chain(cells, self.before(fold.pe)), fold, beats, hold)
+        return Layer(Chain(cells), fold, beats, hold)

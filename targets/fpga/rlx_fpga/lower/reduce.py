@@ -16,6 +16,7 @@ from rlx_fpga.lower.weighted import requantizer
 
 if TYPE_CHECKING:
     from rlx.ir import Node
+    from rlx_fpga.cells.requantize import Requantize
     from rlx_fpga.cells.streams import Cell
 
 
@@ -38,39 +39,40 @@ class MeanPlan(Plan):
 
     def folds(self) -> list[Fold]:
         """Return all divisors of the values that are kept side by side."""
-        return [
-            Fold(lanes, 1, self._beats(lanes), self._requantize(lanes).multipliers)
-            for lanes in divisors(self.inner)
-        ]
+        found = []
+        for lanes in divisors(self.inner):
+            blocks = self.outer * self.inner // lanes
+            for sequential in (False, True):
+                last = self._requantize(lanes, sequential=sequential)
+                # The sums come out with the last values of a frame, one in every cycle.
+                cycles = blocks * (self.count - 1 + last.beat_cycles)
+                found.append(Fold(lanes, 1, cycles, last.multipliers, last.beat_cycles))
+        return found
 
     def build(self, fold: Fold) -> Layer:
         """Return the chain."""
         lanes = fold.pe
         pool = self._pool(lanes)
         cells: dict[str, Cell] = {"sum": pool}
-        offset = Offset(lanes, pool.out_bits, self._offset)
         if self._offset:
-            cells["offset"] = offset
-        cells["requantize"] = self._requantize(lanes)
-        hold = Fraction(1, self.outer) + pipeline_hold([*cells.values()], self._beats(lanes))
-        return Layer(Chain(cells), fold, self._beats(lanes), hold)
+            cells["offset"] = Offset(lanes, pool.out_bits, self._offset)
+        cells["requantize"] = self._requantize(lanes, sequential=fold.beat_cycles > 1)
+        beats = self.outer * self.count * self.inner // lanes
+        hold = Fraction(1, self.outer) + pipeline_hold([*cells.values()], beats)
+        return Layer(Chain(cells), fold, fold.cycles, hold)
 
     @property
     def _offset(self) -> int:
         return -self.attributes.x_zero_point * self.count
 
-    def _beats(self, lanes: int) -> int:
-        return self.outer * self.count * self.inner // lanes
-
     def _pool(self, lanes: int) -> GlobalPool:
         return GlobalPool("sum", pixels=self.count, channels=self.inner, lanes=lanes)
 
-    def _requantize(self, lanes: int) -> Cell:
-        pool = self._pool(lanes)
-        bits = pool.out_bits
+    def _requantize(self, lanes: int, *, sequential: bool) -> Requantize:
+        bits = self._pool(lanes).out_bits
         if self._offset:
             bits = Offset(lanes, bits, self._offset).out_bits
-        return requantizer(self.attributes, self.inner, lanes, bits)
+        return requantizer(self.attributes, lanes, lanes, bits, sequential=sequential)
 
 
 @RULES.rule(QArgmax)

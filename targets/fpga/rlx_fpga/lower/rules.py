@@ -32,12 +32,14 @@ class Fold:
         simd: Terms of each that are computed at the same time.
         cycles: Cycles for a frame, as a first estimate; never too many.
         multipliers: Multiplications in one cycle.
+        beat_cycles: Cycles for each beat, in a layer without products of its own.
     """
 
     pe: int
     simd: int
     cycles: int
     multipliers: int = 0
+    beat_cycles: int = 1
 
 
 @dataclass(frozen=True, slots=True)

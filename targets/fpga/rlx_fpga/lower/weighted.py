@@ -14,7 +14,8 @@ from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.channelwise import Depthwise
 from rlx_fpga.cells.geometry import Geometry
 from rlx_fpga.cells.mvu import MatrixVector
-from rlx_fpga.cells.requantize import Requantize, lane_multipliers
+from rlx_fpga.cells.requantize import Requantize
+from rlx_fpga.cells.scaling import Scaling
 from rlx_fpga.cells.window import WindowGenerator
 from rlx_fpga.lower.rules import (
     Fold,
@@ -84,13 +85,51 @@ class Weighted(Plan):
         except ValueError as error:
             raise unsupported(self.node, str(error)) from None
 
-    def requantize(self, lanes: int) -> Requantize:
-        """Return the requantizer behind the accumulators."""
-        return requantizer(self.attributes, len(self.weights), lanes, self.ranges.out_bits)
+    @cached_property
+    def scaling(self) -> Scaling:
+        """Constants of the requantizer."""
+        rescale = self.attributes.rescale
+        return Scaling.of(
+            len(self.weights),
+            self.ranges.out_bits,
+            rescale.multiplier,
+            rescale.shift,
+            rescale.rounding.value,
+        )
 
-    def requantize_multipliers(self, lanes: int) -> int:
-        """Return the multipliers of the requantizer."""
-        return lanes * lane_multipliers(self.ranges.out_bits, self.attributes.rescale.shift)
+    def drain(self, results: int, group: int) -> Drain:
+        """Return the cheapest requantizer for ``results`` results in every ``group`` cycles."""
+        parts = self.scaling.parts
+        fast = drain_lanes(results, group)
+        slow = drain_lanes(results, group, parts)
+        if results // slow * parts <= group and slow < fast * parts:
+            return Drain(slow, parts, slow)
+        return Drain(fast, 1, fast * parts)
+
+    def requantize(self, drain: Drain) -> Requantize:
+        """Return the requantizer behind the accumulators."""
+        return requantizer(
+            self.attributes,
+            len(self.weights),
+            drain.lanes,
+            self.ranges.out_bits,
+            sequential=drain.beat_cycles > 1,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """How results leave a folded unit.
+
+    Attributes:
+        lanes: Results in a beat.
+        beat_cycles: Cycles that the requantizer takes for a beat.
+        multipliers: Its multipliers.
+    """
+
+    lanes: int
+    beat_cycles: int
+    multipliers: int
 
 
 class Matrix(Weighted):
@@ -119,15 +158,18 @@ class Matrix(Weighted):
             frame = geometry.words * self.image.channels // simd
             for pe in divisors(outputs):
                 cycles = self.image.count * max(pixels * group * (outputs // pe), frame)
-                lanes = drain_lanes(pe, group)
-                found.append(Fold(pe, simd, cycles, pe * simd + self.requantize_multipliers(lanes)))
+                products = pe * simd + self.drain(pe, group).multipliers
+                found.append(Fold(pe, simd, cycles, products))
         return found
 
     def build(self, fold: Fold) -> Layer:
         """Return window, matrix-vector unit and requantizer; no window if it would do nothing."""
         _ = self.ranges
-        matrix = MatrixVector(self.weights, self.bias, pe=fold.pe, simd=fold.simd)
-        cells: dict[str, Cell] = {"matrix": matrix, "requantize": self.requantize(matrix.lanes)}
+        drain = self.drain(fold.pe, self.weights.shape[1] // fold.simd)
+        matrix = MatrixVector(
+            self.weights, self.bias, pe=fold.pe, simd=fold.simd, beat_cycles=drain.beat_cycles
+        )
+        cells: dict[str, Cell] = {"matrix": matrix, "requantize": self.requantize(drain)}
         if self.pixelwise and matrix.repeat == 1:
             beats = self.image.count * matrix.group
             return Layer(Chain(cells), fold, beats, pipeline_hold([*cells.values()], beats))
@@ -158,8 +200,8 @@ class DepthwiseConvolution(Weighted):
         for pe in divisors(self.image.channels):
             blocks = self.image.channels // pe
             cycles = self.image.count * blocks * max(pixels * geometry.taps, geometry.words)
-            lanes = drain_lanes(pe * multiplier, geometry.taps)
-            products = pe * multiplier + self.requantize_multipliers(lanes)
+            drain = self.drain(pe * multiplier, geometry.taps)
+            products = pe * multiplier + drain.multipliers
             found.append(Fold(pe, 1, cycles, products))
         return found
 
@@ -167,11 +209,13 @@ class DepthwiseConvolution(Weighted):
         """Return window, depthwise unit and requantizer."""
         _ = self.ranges
         outputs = len(self.weights)
+        drain = self.drain(fold.pe * outputs // self.image.channels, self.window.taps)
         unit = Depthwise(
             self.weights.reshape(outputs, -1),
             self.bias,
             channels=self.image.channels,
             pe=fold.pe,
+            beat_cycles=drain.beat_cycles,
         )
         window = window_cell(
             self.image,
@@ -181,11 +225,18 @@ class DepthwiseConvolution(Weighted):
             repeat=1,
             order="channelwise",
         )
-        cells = {"window": window, "depthwise": unit, "requantize": self.requantize(unit.lanes)}
+        cells = {"window": window, "depthwise": unit, "requantize": self.requantize(drain)}
         return windowed(cells, fold, self.image)
 
 
-def requantizer(op: Any, channels: int, lanes: int, bits: int) -> Requantize:  # noqa: ANN401
+def requantizer(
+    op: Any,  # noqa: ANN401
+    channels: int,
+    lanes: int,
+    bits: int,
+    *,
+    sequential: bool = False,
+) -> Requantize:
     """Return the requantizer of an op with ``rescale``, ``zero_point``, ``low`` and ``high``."""
     rescale: Rescale = op.rescale
     return Requantize(
@@ -198,6 +249,7 @@ def requantizer(op: Any, channels: int, lanes: int, bits: int) -> Requantize:  #
         low=op.low,
         high=op.high,
         rounding=rescale.rounding.value,
+        sequential=sequential,
     )
 
 
@@ -232,12 +284,13 @@ def windowed(cells: dict[str, Cell], fold: Fold, image: Image) -> Layer:
     assert isinstance(window, WindowGenerator)
     geometry = window.geometry
     words = window.reads * geometry.out_height * geometry.out_width * image.count
-    pixel = Fraction(1, geometry.out_height * geometry.out_width)
+    # A pixel being summed up, and one being drained.
+    pixels = Fraction(2, geometry.out_height * geometry.out_width)
     registers = pipeline_hold([*cells.values()], words)
     return Layer(
         Chain(cells),
         fold,
         window.cycles_per_frame * image.count,
-        (geometry.hold + pixel) / image.count + registers,
+        (geometry.hold + pixels) / image.count + registers,
         max(geometry.lead, Fraction(0)) / image.count,
     )

@@ -56,7 +56,7 @@ def cases(draw):
 WIDE = {"low": -128, "high": 127, "zero_point": 0, "lanes": 1, "channels": 1}
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(case=cases(), stall=st.sampled_from([0.0, 0.4]))
 @example({**WIDE, "acc_width": 20, "multiplier": [1 << 30], "shift": [-6], "rounding": "double"}, 0)
 @example({**WIDE, "acc_width": 10, "multiplier": [1 << 30], "shift": [0], "rounding": "double"}, 0)
@@ -65,8 +65,9 @@ WIDE = {"low": -128, "high": 127, "zero_point": 0, "lanes": 1, "channels": 1}
 @example({**WIDE, "acc_width": 9, "multiplier": [1 << 30], "shift": [14], "rounding": "single"}, 0)
 @example({**WIDE, "acc_width": 5, "multiplier": [3 << 29], "shift": [30], "rounding": "single"}, 0)
 @example({**WIDE, "acc_width": 31, "multiplier": [3 << 29], "shift": [-2], "rounding": "single"}, 0)
-def test_requantize_is_the_contract(case, stall):
-    cell = Requantize(**case)
+@pytest.mark.parametrize("sequential", [False, True])
+def test_requantize_is_the_contract(sequential, case, stall):
+    cell = Requantize(**case, sequential=sequential)
     x = accumulators(case["acc_width"], case["channels"], case["multiplier"], case["shift"])
     options = {k: case[k] for k in ("multiplier", "shift", "zero_point", "low", "high", "rounding")}
     expected = to_beats(model(x, **options), cell.lanes)
@@ -76,7 +77,7 @@ def test_requantize_is_the_contract(case, stall):
     assert np.array_equal(run.output, expected)
     if not stall:
         assert run.latency == cell.latency
-        assert np.all(np.diff(run.given["o"]) == 1)
+        assert np.all(np.diff(run.given["o"]) == cell.beat_cycles)
 
 
 @pytest.mark.parametrize("rounding", ["double", "single"])
@@ -98,6 +99,11 @@ def test_requantize_starts_with_the_first_channel_after_reset():
     expected = to_beats(model(x, multiplier, shift, 0, -128, 127, "double"), 1)
     run = run_cell(cell, to_beats(x, 1), 15, stall_out=0.3, reset_after=7)
     assert np.array_equal(run.output, expected)
+    cell = Requantize(
+        channels=3, lanes=1, acc_width=12, multiplier=multiplier, shift=shift, sequential=True
+    )
+    run = run_cell(cell, to_beats(x, 1), 15, stall_out=0.3, reset_after=7)
+    assert np.array_equal(run.output, expected)
 
 
 def test_requantize_figures():
@@ -113,6 +119,14 @@ def test_requantize_figures():
     assert one(18, -6).multipliers == 4
     assert one(19, -6).multipliers == 8
     assert one(18, 1).multipliers == 8
+
+    def sequential(width):
+        return Requantize(
+            channels=1, lanes=1, acc_width=width, multiplier=[1], shift=[0], sequential=True
+        )
+
+    assert (sequential(18).multipliers, sequential(18).beat_cycles) == (1, 2)
+    assert (sequential(19).multipliers, sequential(19).beat_cycles) == (1, 4)
     assert one(18, -6).memory_bits == 4 * (31 + 2)
 
 
@@ -142,3 +156,7 @@ def test_requantize_lint(tmp_path):
             rounding=rounding,
         )
         assert_lint_clean(cell, tmp_path)
+    cell = Requantize(
+        channels=1, lanes=1, acc_width=20, multiplier=[1 << 30], shift=[-1], sequential=True
+    )
+    assert_lint_clean(cell, tmp_path)
