@@ -270,7 +270,7 @@ CONV = ("nodes", 3)
          " does not have the elements of shape [1" + "0" * 30 + ", 27]"),
         (edit(("outputs",), [[99, 0]]), "there is no value [99, 0] yet"),
         (edit(("outputs",), [[0, 0], [0, 0]]), "every output needs a name"),
-        (edit(("plan", "schedule", 0), 99), "the schedule has a node that does not exist"),
+        (edit(("plan", "schedule", 0), 9), "the schedule has a node that does not exist"),
         (edit(("plan", "placements", 0, "value"), [99, 0]), "there is no value [99, 0] yet"),
         (edit(("plan", "placements", 0, "region"), {"@": "heap"}),
          "plan.placements[0].region must be one of input, output, arena, not heap"),

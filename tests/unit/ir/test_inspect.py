@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ir_samples import HOSTILE, SAMPLES, clamp_graph, network, several_results
 
-from rlx.ir import Dim, Graph, GraphModule, f32, i8
+from rlx.ir import Dim, Graph, GraphModule, QuantParams, f32, i8
 from rlx.ir.inspect import (
     NAME_WIDTH,
     inspect_graph,
@@ -130,6 +130,7 @@ def test_names_cannot_steer_the_terminal():
     assert printable("conv") == "conv"
     assert printable('say "x"') == 'say "x"'
     assert printable("a\x1b[2J\n") == "a\\u001b[2J\\n"
+    assert printable("x" * NAME_WIDTH) == "x" * NAME_WIDTH
     long = printable("begin" + "x" * 100 + "end")
     assert len(long) == NAME_WIDTH
     assert long.startswith("begin")
@@ -142,6 +143,13 @@ def test_table_aligns_columns():
         "a       bb", "ccc      1", "d    22222",
     ]  # fmt: skip
     assert table(("a",), []) == ["a"]
+
+
+def test_long_types_are_cut():
+    graph = Graph("g")
+    quant = QuantParams((0.5,) * 20, (0,) * 20, 0)
+    graph.output(graph.apply(QClamp(), graph.input("x", i8(20, quant=quant))))
+    assert inspect_graph(graph).nodes[1].types[0].endswith("...12 more)")
 
 
 def test_inputs_and_outputs_of_one_name_are_all_shown():

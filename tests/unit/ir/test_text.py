@@ -11,7 +11,7 @@ from ir_samples import HOSTILE, SAMPLES, clamp_graph, every_element_type, networ
 from rlx.errors import TextFormError
 from rlx.ir import Constant, Dim, DType, Graph, QuantParams, TensorType, f32, i8
 from rlx.ir.parser import MAX_DEPTH, parse_graph, parse_op, parse_type
-from rlx.ir.printer import format_graph, format_op, format_type
+from rlx.ir.printer import format_graph, format_node, format_op, format_type
 from rlx.ops.q import QClamp, QTable
 from strategies import random_graphs
 
@@ -94,6 +94,49 @@ def test_small_constants_are_numbers_and_large_ones_base64():
     assert found["f8e4m3[0, 3]"] == "dense<[]>"
     assert re.fullmatch(r'dense<"[A-Za-z0-9+/=]+">', found["i4[5, 7]"])
     assert found["c64[]"].startswith('dense<"')
+
+
+def test_what_is_small_and_what_is_short():
+    graph = Graph("g")
+    graph.output(*(graph.constant(np.zeros(n, np.int8)) for n in (16, 17)))
+    small, large = format_graph(graph).splitlines()[1:3]
+    assert "dense<[0, 0, " in small
+    assert 'dense<"AAAA' in large
+    tables = [QTable(table=(7,) * n) for n in (16, 17)]
+    assert [format_op(t, full=False).count("7") for t in tables] == [16, 8]
+    assert format_op(tables[1], full=False).startswith(
+        "q.table {table=[7, 7, 7, 7, 7, 7, 7, 7, ...9"
+    )
+    assert format_op(tables[1]).count("7") == 17
+
+
+def test_lines_are_abbreviated_types_and_ops_are_not_unless_asked():
+    type_ = i8(20, quant=QuantParams((0.5,) * 20, (0,) * 20, 0))
+    graph = Graph("g")
+    node = graph.input("x", type_).node
+    assert format_node(node).startswith("%0 = core.input() : i8[20] q(axis=0, 0.5:0, ")
+    assert "...12 more)" in format_node(node)
+    assert "..." not in format_node(node, full=True)
+    assert "..." not in format_type(type_)
+    assert format_type(type_, full=False).endswith("...12 more)")
+
+
+@pytest.mark.parametrize("size", [0, 2**31 - 1])
+def test_dimensions_have_bounds(size):
+    assert parse_type(f"i8[{size}]") == i8(size)
+
+
+@pytest.mark.parametrize("opening", ["[", "A(x="])
+def test_nesting_has_a_bound(opening):
+    def text(depth):
+        return (
+            "q.clamp {low=" + opening * depth + "1" + ("]" if opening == "[" else ")") * depth + "}"
+        )
+
+    with pytest.raises(TextFormError, match=r"low must be an integer"):
+        parse_op(text(MAX_DEPTH))
+    with pytest.raises(TextFormError, match=rf"values are nested deeper than {MAX_DEPTH}$"):
+        parse_op(text(MAX_DEPTH + 1))
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=16))
