@@ -28,6 +28,7 @@ class Cpu:
         zig: Zig's target triple and name of it.
         script: Linker script in the emitted ``test`` folder.
         machine: QEMU's board with it, or None.
+        unicorn: Whether unicorn has it.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Cpu:
     zig: tuple[str, ...]
     script: str
     machine: str | None
+    unicorn: bool = True
 
 
 def _hard(fpu: str) -> tuple[str, ...]:
@@ -70,6 +72,15 @@ CPUS: Final[Mapping[str, Cpu]] = {
             _zig("cortex_m33", "eabihf"),
             "mps2_an505.ld",
             "mps2-an505",
+        ),
+        # GCC takes the vector and floating-point units from the name of the core.
+        Cpu(
+            "cortex-m55",
+            ("-mfloat-abi=hard",),
+            _zig("cortex_m55", "eabihf"),
+            "mps3_an547.ld",
+            "mps3-an547",
+            unicorn=False,
         ),
     )
 }

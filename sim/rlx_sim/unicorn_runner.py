@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rlx.errors import UsageError
 from rlx.process import run
 from rlx_sim.firmware import Firmware, FirmwareBuild
 from rlx_sim.harness import prepare, result
@@ -53,10 +54,13 @@ class Unicorn:
         """Run ``firmware`` over ``vectors`` in the folder ``work``.
 
         Raises:
+            UsageError: Unicorn has no such processor.
             ToolMissingError: Unicorn is not installed.
             SimulationError: The firmware stopped on the way.
             TimeLimitError: It took longer than ``timeout_s``.
         """
+        if not firmware.cpu.unicorn:
+            raise UsageError(f"unicorn has no {firmware.cpu.name}", hint="use qemu")
         find("unicorn")
         prepare(work, vectors)
         command = [

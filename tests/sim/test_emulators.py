@@ -1,5 +1,6 @@
 """Emitted C as firmware: QEMU and unicorn agree on bytes, instructions and stack."""
 
+import numpy as np
 import pytest
 from tiny_model import golden, write_tiny
 
@@ -19,7 +20,7 @@ ZIG = FirmwareBuild(compiler="zig")
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "zig"])
-@pytest.mark.parametrize("cpu", [name for name, cpu in CPUS.items() if cpu.machine])
+@pytest.mark.parametrize("cpu", [name for name, cpu in CPUS.items() if cpu.machine and cpu.unicorn])
 def test_qemu_and_unicorn_agree(tmp_path, cpu, compiler):
     folder = write_tiny(tmp_path / "tiny", two_outputs=True)
     vectors = golden(5, two_outputs=True)
@@ -35,6 +36,17 @@ def test_qemu_and_unicorn_agree(tmp_path, cpu, compiler):
     assert 8 <= qemu.stack_bytes <= 64
 
 
+def test_qemu_counts_on_the_core_that_unicorn_lacks(tmp_path):
+    """Its timer is another one; the code is nearly the same."""
+    folder = write_tiny(tmp_path / "tiny")
+    counts = {}
+    for cpu in ("cortex-m33", "cortex-m55"):
+        simulation = Qemu(FirmwareBuild(cpu)).simulate(folder, golden(5), timeout_s=LIMIT_S)
+        assert compare("qemu", simulation, golden(5)) == []
+        counts[cpu] = np.array(simulation.instructions)
+    assert np.abs(counts["cortex-m55"] - counts["cortex-m33"]).max() <= 10
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "zig"])
 def test_unicorn_runs_a_core_without_dsp_and_unaligned_access(tmp_path, compiler):
     folder = write_tiny(tmp_path / "tiny", two_outputs=True)
@@ -45,7 +57,7 @@ def test_unicorn_runs_a_core_without_dsp_and_unaligned_access(tmp_path, compiler
     with pytest.raises(
         UsageError,
         match=r"^QEMU has no board with a cortex-m0\n"
-        r"  hint: use unicorn, or one of cortex-m3, cortex-m4, cortex-m7, cortex-m33$",
+        r"  hint: use unicorn, or one of cortex-m3, cortex-m4, cortex-m7, cortex-m33, cortex-m55$",
     ):
         Qemu(build).simulate(folder, vectors, timeout_s=LIMIT_S)
 
@@ -171,3 +183,9 @@ def test_unknown_processor_or_compiler_is_a_value_error(options, message):
 )
 def test_instructions_of_two_and_four_bytes_are_counted(code, count):
     assert count_instructions(code) == count
+
+
+def test_processor_that_unicorn_lacks_is_refused(tmp_path):
+    build = FirmwareBuild("cortex-m55")
+    with pytest.raises(UsageError, match=r"^unicorn has no cortex-m55\n  hint: use qemu$"):
+        Unicorn(build).simulate(write_tiny(tmp_path / "tiny"), golden(1), timeout_s=60)

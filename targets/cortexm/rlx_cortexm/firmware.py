@@ -21,6 +21,7 @@ COPIED = (
     "host.c",
     "mps2.ld",
     "mps2_an505.ld",
+    "mps3_an547.ld",
     "platform.h",
     "sections.ld",
     "semihosting.c",

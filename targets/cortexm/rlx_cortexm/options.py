@@ -10,7 +10,9 @@ from rlx.errors import UsageError
 from rlx.names import check_prefix, mangle
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
 
-CPUS: Final = ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33")
+CPUS: Final = (
+    "cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55",
+)  # fmt: skip
 """Cores that emitted C is tested on."""
 
 _C99_HEADERS = """

@@ -14,18 +14,25 @@
 #define MODE_READ 1u  /* "rb" */
 #define MODE_WRITE 5u /* "wb" */
 
-/* CMSDK timer 0 of Arm's MPS2 boards. Under QEMU with -icount shift=6 an instruction takes 64 ns;
- * that makes the timer an exact instruction counter. */
-#if defined(__ARM_ARCH_8M_MAIN__)
+/* Under QEMU with -icount shift=6 an instruction takes 64 ns; that makes a timer an exact instruction
+ * counter: CMSDK timer 0 of Arm's MPS2 boards, the system counter of the MPS3 board. */
+#if defined(__ARM_ARCH_8_1M_MAIN__) || defined(__ARM_FEATURE_MVE)
+#define COUNTER 0x58100000u
+#define COUNTER_CTRL (*(volatile uint32_t *)(COUNTER + 0x0u))
+#define COUNTER_VALUE (*(volatile uint32_t *)(COUNTER + 0x8u))
+#define INSTRUCTIONS_AT(ticks) ((uint32_t)(((uint64_t)(ticks) * 125u + 255u) >> 8)) /* 32 MHz */
+#elif defined(__ARM_ARCH_8M_MAIN__)
 #define TIMER 0x50000000u
 #define INSTRUCTIONS_AT(ticks) ((uint32_t)(((uint64_t)(ticks) * 25u + 31u) >> 5)) /* 20 MHz */
 #else
 #define TIMER 0x40000000u
 #define INSTRUCTIONS_AT(ticks) ((uint32_t)(((uint64_t)(ticks) * 5u + 7u) >> 3)) /* 25 MHz */
 #endif
+#if !defined(COUNTER)
 #define TIMER_CTRL (*(volatile uint32_t *)(TIMER + 0x0u))
 #define TIMER_VALUE (*(volatile uint32_t *)(TIMER + 0x4u))
 #define TIMER_RELOAD (*(volatile uint32_t *)(TIMER + 0x8u))
+#endif
 
 static int32_t call(int32_t operation, const void *argument)
 {
@@ -62,6 +69,19 @@ void platform_print(const char *text)
   (void)call(SYS_WRITE0, text);
 }
 
+#if defined(COUNTER)
+void platform_start_counter(void)
+{
+  COUNTER_CTRL = 0u;
+  COUNTER_VALUE = 0u;
+  COUNTER_CTRL = 1u;
+}
+
+uint32_t platform_counter(void)
+{
+  return COUNTER_VALUE;
+}
+#else
 void platform_start_counter(void)
 {
   TIMER_RELOAD = 0xFFFFFFFFu;
@@ -73,6 +93,7 @@ uint32_t platform_counter(void)
 {
   return 0xFFFFFFFFu - TIMER_VALUE;
 }
+#endif
 
 uint32_t platform_instructions(uint32_t from, uint32_t to)
 {

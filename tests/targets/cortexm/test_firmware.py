@@ -41,7 +41,7 @@ def test_folder_runs_on_the_host_by_make(tmp_path):
 
 
 @pytest.mark.qemu
-@pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m33"])
+@pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m33", "cortex-m55"])
 def test_folder_runs_under_qemu_by_make(tmp_path, cpu):
     make = require_program("make")
     require_program("arm-none-eabi-gcc")

@@ -20,8 +20,10 @@ HOST_MATRIX += [HostC("gcc", "-O1", sanitize=True), HostC("gcc", "-O2", offset=1
 
 FIRMWARE = [
     *(Qemu(FirmwareBuild(optimization=level)) for level in LEVELS),
-    *(Qemu(FirmwareBuild(cpu)) for cpu in ("cortex-m3", "cortex-m7", "cortex-m33")),
+    *(Qemu(FirmwareBuild(cpu)) for cpu in ("cortex-m3", "cortex-m7", "cortex-m33", "cortex-m55")),
     *(Unicorn(FirmwareBuild(compiler="zig", optimization=level)) for level in ("-Os", "-O2")),
+    # With -O3 GCC computes on the vector unit.
+    Qemu(FirmwareBuild("cortex-m55", optimization="-O3")),
     Unicorn(FirmwareBuild("cortex-m0")),
 ]
 
