@@ -182,13 +182,13 @@ class Emitter:
             has_tables=bool(self.program.tables or self.program.constants),
         )
 
-    def _kernel(self, kernel: Kernel, named: Named) -> dict[str, Any]:
-        text = self._render(
+    def _kernel(self, kernel: Kernel, named: Named) -> str:
+        return self._render(
             f"kernels/{kernel.template}.c",
             name=self.names.kernel(kernel),
+            users=_users(named.users),
             **kernel.context,
         )
-        return {"text": text, "users": named.users}
 
     def _tables(self) -> list[dict[str, Any]]:
         """Return what the templates print of each table."""
@@ -210,7 +210,7 @@ class Emitter:
             "channel": channel,
             "length": len(table.data),
             "note": table.note,
-            "users": users,
+            "users": _users(users),
             "data": table.data,
         }
 
@@ -289,6 +289,13 @@ def _tested(kind: str, ports: tuple[Port, ...], arrays: tuple[Array, ...]) -> li
         {"kind": kind, "port": port, "data": array.reshape(len(array), -1)}
         for port, array in zip(ports, arrays, strict=True)
     ]
+
+
+def _users(steps: tuple[int, ...]) -> str:
+    """Return for a comment which layers use something."""
+    if not steps:
+        return "An operand"
+    return f"Layer{'s' if len(steps) > 1 else ''} {', '.join(map(str, steps))}"
 
 
 def _type_text(value: Value) -> str:
