@@ -46,7 +46,7 @@ def _add_attributes(make: Maker) -> dict[str, Any]:
         "x_rescale": _at_most_one(make),
         "y_rescale": _at_most_one(make),
         "left_shift": left_shift,
-        "rescale": make.rescale(2 * 255 << left_shift),
+        "rescale": make.rescale(2 * 255 << left_shift, typical=50 << left_shift),
         "zero_point": make.zero_point(),
         **make.clamp(),
     }
@@ -70,7 +70,7 @@ def sub(make: Maker) -> Case:
 def mul(make: Maker) -> Case:
     """Products."""
     points, operands = _operands(make)
-    rescale = make.rescale(255 * 255)
+    rescale = make.rescale(255 * 255, typical=5000)
     op = QMul(**points, rescale=rescale, zero_point=make.zero_point(), **make.clamp())
     return make.finish(op, *operands)
 
@@ -90,8 +90,10 @@ def requantize(make: Maker) -> Case:
 
 @strategy(QClamp)
 def clamp(make: Maker) -> Case:
-    """Clamps."""
-    return make.finish(QClamp(**make.clamp()), make.input(make.shape()))
+    """Clamps, most often of both sides."""
+    low, high = sorted((make.integer(-128, 127), make.integer(-128, 127)))
+    low, high = make.pick((low, high), (low, high), (low, 127), (-128, high), (-128, 127))
+    return make.finish(QClamp(low=low, high=high), make.input(make.shape()))
 
 
 @strategy(QTable)

@@ -59,7 +59,8 @@ class Maker:
     rounding: Rounding = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rounding = self.pick(*self.knobs.roundings)
+        # Rounding.DOUBLE, which stands first, is what models come with.
+        self.rounding = self.pick(*self.knobs.roundings[:1] * 2, *self.knobs.roundings)
 
     def integer(self, low: int, high: int) -> int:
         """Return a number in [low, high]."""
@@ -119,19 +120,24 @@ class Maker:
         low, high = self.pick((-128, 127), (-128, 127), (low, 127), (low, high))
         return {"low": low, "high": high}
 
-    def rescale(self, bound: int, *, channels: int = 1) -> Rescale:
-        """Return factors that bring numbers of magnitude up to ``bound`` to codes, more or less.
+    def rescale(self, bound: int, *, typical: int = 0, channels: int = 1) -> Rescale:
+        """Return factors that most often bring accumulators to codes all over the range.
 
-        No factor makes ``bound`` overflow int32, shifted left or scaled.
+        Args:
+            bound: Greatest magnitude of an accumulator; no factor makes it overflow int32, shifted
+                left or scaled.
+            typical: A usual magnitude, a quarter of the greatest one if not given.
+            channels: Number of channels; half of the factors are one for each.
         """
         count = channels if channels > 1 and self.pick(True, False) else 1
-        pairs = [self._factor(bound.bit_length()) for _ in range(count)]
+        bits = (typical or bound // 4).bit_length()
+        pairs = [self._factor(bound.bit_length(), bits) for _ in range(count)]
         return Rescale(tuple(m for m, _ in pairs), tuple(s for _, s in pairs), self.rounding)
 
-    def _factor(self, bits: int) -> tuple[int, int]:
-        """Return multiplier and shift for numbers of ``bits`` bits."""
+    def _factor(self, bits: int, typical_bits: int) -> tuple[int, int]:
+        """Return multiplier and shift for numbers of at most ``bits`` bits, usually some fewer."""
         most = 30 - bits
-        usual = st.integers(max(min(7 - bits, most), -31), max(min(14 - bits, most), -31))
+        usual = st.integers(*(max(min(n - typical_bits, most), -31) for n in (5, 8)))
         odd = st.integers(-31, most) | st.sampled_from((-31, -30, most))
         shift = self.draw(self.pick(usual, usual, usual, odd))
         multiplier = self.draw(

@@ -12,6 +12,7 @@ from strategies.table import strategy
 from strategies.window import window_and_size
 
 if TYPE_CHECKING:
+    from rlx.numerics.fixed_point import Rescale
     from strategies.case import Case, Maker
 
 _WEIGHT_RANGES = {DType.I8: (-128, 127), DType.I4: (-8, 7), DType.I2: (-2, 1)}
@@ -23,18 +24,20 @@ def weights(make: Maker, shape: tuple[int, ...]) -> Array:
     return make.codes(shape, *_WEIGHT_RANGES[type_]).astype(type_.numpy)
 
 
-def accumulator_bound(w: Array) -> int:
-    """Return a bound on every partial sum that a target may form: raw or centred, any order."""
-    sums = np.abs(w.astype(np.int64)).reshape(w.shape[0], -1).sum(axis=1)
-    return 256 * int(sums.max(initial=1))
+def bias_and_rescale(make: Maker, w: Array) -> tuple[Array, Rescale]:
+    """Return int32 biases and factors for weights ``w``, output channels first.
 
-
-def bias(make: Maker, channels: int, bound: int) -> tuple[Array, int]:
-    """Return int32 biases that fit beside sums up to ``bound``, and the bound with them."""
-    most = make.pick(0, min(bound, 2**29), 2**29)
+    Every partial sum that a target may form, raw or centred, in any order, fits int32.
+    """
+    rows = w.astype(np.int64).reshape(len(w), -1)
+    bound = 256 * int(np.abs(rows).sum(axis=1).max(initial=1))
+    # The deviation of a sum of random codes.
+    typical = int(74 * np.sqrt(np.median((rows**2).sum(axis=1)))) + 1
+    most = make.pick(*[0, typical] * 3, min(bound, 2**29), 2**29)
     generator = np.random.default_rng(make.integer(0, 2**16 - 1))
-    values = generator.integers(-most, most, channels, np.int32, endpoint=True)
-    return values, bound + int(np.abs(values.astype(np.int64)).max(initial=0))
+    bias = generator.integers(-most, most, len(w), np.int32, endpoint=True)
+    bound += int(np.abs(bias.astype(np.int64)).max(initial=0))
+    return bias, make.rescale(bound, typical=max(typical, most), channels=len(w))
 
 
 def channels_and_groups(make: Maker) -> tuple[int, int, int]:
@@ -58,16 +61,16 @@ def conv2d(make: Maker) -> Case:
     x_zero_point = make.zero_point()
     x = make.input((make.batch(), *size, inputs), zero_point=x_zero_point)
     w = weights(make, (outputs, *window.kernel, inputs // groups))
-    b, bound = bias(make, outputs, accumulator_bound(w))
+    bias, rescale = bias_and_rescale(make, w)
     op = QConv2d(
         window=window,
         groups=groups,
         x_zero_point=x_zero_point,
-        rescale=make.rescale(bound, channels=outputs),
+        rescale=rescale,
         zero_point=make.zero_point(),
         **make.clamp(),
     )
-    constants = (make.graph.constant(w, name="weights"), make.graph.constant(b, name="bias"))
+    constants = (make.graph.constant(w, name="weights"), make.graph.constant(bias, name="bias"))
     return make.finish(op, x, *constants)
 
 
@@ -79,12 +82,12 @@ def dense(make: Maker) -> Case:
     x_zero_point = make.zero_point()
     x = make.input((*leading, inputs), zero_point=x_zero_point)
     w = weights(make, (outputs, inputs))
-    b, bound = bias(make, outputs, accumulator_bound(w))
+    bias, rescale = bias_and_rescale(make, w)
     op = QDense(
         x_zero_point=x_zero_point,
-        rescale=make.rescale(bound, channels=outputs),
+        rescale=rescale,
         zero_point=make.zero_point(),
         **make.clamp(),
     )
-    constants = (make.graph.constant(w, name="weights"), make.graph.constant(b, name="bias"))
+    constants = (make.graph.constant(w, name="weights"), make.graph.constant(bias, name="bias"))
     return make.finish(op, x, *constants)

@@ -25,7 +25,7 @@ from rlx.ops.q import (
     Window,
 )
 from strategies.case import Case, Maker
-from strategies.linear import accumulator_bound, bias, weights
+from strategies.linear import bias_and_rescale, weights
 from strategies.table import cases_of
 
 if TYPE_CHECKING:
@@ -61,15 +61,15 @@ random_graphs = cases_of(_network)
 def _apply_weights(make: Maker, x: Value, op: str, shape: tuple[int, ...], **own: object) -> Value:
     """Append a convolution or dense layer with drawn weights and scaling."""
     w = weights(make, shape)
-    b, bound = bias(make, shape[0], accumulator_bound(w))
+    bias, rescale = bias_and_rescale(make, w)
     common = {
         "x_zero_point": make.zero_point_of(x),
-        "rescale": make.rescale(bound, channels=shape[0]),
+        "rescale": rescale,
         "zero_point": make.zero_point(),
         **make.clamp(),
     }
     kind = QConv2d if op == "conv" else QDense
-    constants = (make.graph.constant(w, name="weights"), make.graph.constant(b, name="bias"))
+    constants = (make.graph.constant(w, name="weights"), make.graph.constant(bias, name="bias"))
     return make.graph.apply(kind(**common, **own), x, *constants, name=op)
 
 
@@ -124,7 +124,7 @@ def _mul(make: Maker, values: list[Value]) -> Value:
     op = QMul(
         x_zero_point=make.zero_point_of(x),
         y_zero_point=make.zero_point_of(y),
-        rescale=make.rescale(255 * 255),
+        rescale=make.rescale(255 * 255, typical=5000),
         zero_point=make.zero_point(),
         **make.clamp(),
     )
