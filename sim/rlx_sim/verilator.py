@@ -116,7 +116,7 @@ def build(
         *("--cc", "--exe", "--build", "-O3", "-j", str(jobs), "-Wno-fatal"),
         *("--x-initial", "unique", "--x-assign", "unique"),
         *("--prefix", "Vtop", "--top-module", top, "--Mdir", str(output.resolve())),
-        *("-MAKEFLAGS", " ".join((*_make_settings(), "OPT_FAST=-O2", "OPT_GLOBAL=-O1"))),
+        *("-MAKEFLAGS", " ".join((*_make_settings(), "OPT_FAST=-O1", "OPT_GLOBAL=-O1"))),
         *files,
     ]
     run(argv, cwd=cwd, timeout_s=timeout_s, env=environment(), hint=HINT)
