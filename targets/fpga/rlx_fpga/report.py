@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rlx.ir.inspect import node_macs
+
 if TYPE_CHECKING:
     from rlx_fpga.lower import Layer
     from rlx_fpga.pipeline import Pipeline, Queue, Stage
@@ -12,9 +14,10 @@ if TYPE_CHECKING:
 def report_of(design: Pipeline) -> dict[str, Any]:
     """Return ``layers``, ``sources`` and totals, ready for JSON.
 
-    A layer has ``name`` (of its module), ``op``, ``pe`` and ``simd``, ``cycles`` for a frame,
-    ``multipliers`` (products in one cycle), ``memory_bits`` (weights, tables, line buffers) and
-    ``queue_bits`` (in front of its operands). ``sources`` gives each layer's name in the model.
+    A layer has ``name`` (of its module), ``op``, ``macs`` of a frame, ``pe`` and ``simd``,
+    ``cycles`` for a frame, ``multipliers`` (products in one cycle), ``memory_bits`` (weights,
+    tables, line buffers) and ``queue_bits`` (in front of its operands). ``sources`` gives each
+    layer's name in the model.
     """
     stages = design.program.stages
     rows = [_row(*parts) for parts in zip(stages, design.layers, design.queues, strict=True)]
@@ -33,6 +36,7 @@ def _row(stage: Stage, layer: Layer, queues: list[Queue]) -> dict[str, Any]:
     return {
         "name": stage.name,
         "op": stage.node.op.name,
+        "macs": node_macs(stage.node),
         "pe": layer.fold.pe,
         "simd": layer.fold.simd,
         "cycles": layer.cycles,
