@@ -50,19 +50,29 @@ def lower(
     module: GraphModule,
     target: Target,
     *,
-    limit_bytes: int | None = None,
+    options: Any = None,  # noqa: ANN401 - the target's own class
     observe: Callable[[str, Graph], None] | None = None,
 ) -> Lowered:
     """Return ``module`` in the target's ops, with a memory plan.
 
+    Args:
+        module: The imported model.
+        target: Where it goes.
+        options: Instance of ``target.options``; None for the defaults.
+        observe: Told the name and the result of each pass.
+
     Raises:
         UnsupportedOpError: The target lacks an op and no other spelling exists.
-        DoesNotFitError: The arena exceeds ``limit_bytes``.
     """
+    options = target.options() if options is None else options
     pipeline = for_target(target.name, target.refusal, target.pipeline)
     report = dispatch_report(module.graph, target.name, target.refusal)
     rewritten = pipeline.run(module, observe=observe)
-    planned = to_lir(rewritten, in_place=target.in_place, limit_bytes=limit_bytes)
+    planned = to_lir(
+        rewritten,
+        in_place=target.in_place,
+        scratch=lambda node: target.scratch_bytes(node, options),
+    )
     return Lowered(planned, report)
 
 
@@ -164,7 +174,7 @@ def emit(
         RlxError: What the steps raise.
     """
     options = target.options() if options is None else options
-    lowered = lower(module, target)
+    lowered = lower(module, target, options=options)
     golden = golden or reference_outputs(module.graph, random_inputs(module.graph))
     emission = target.emit(lowered.module, options)
     producer = Producer(

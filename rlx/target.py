@@ -67,6 +67,10 @@ class Target(Protocol):
         """Return the operands whose bytes the node's result may overwrite."""
         ...
 
+    def scratch_bytes(self, node: Node, options: Any) -> int:  # noqa: ANN401 - own class
+        """Return the bytes of the arena that ``node`` needs while it runs."""
+        ...
+
     def emit(self, module: GraphModule, options: Any) -> Emission:  # noqa: ANN401 - own class
         """Return the files for ``module`` (stage LIR). Nothing is written, nothing is run."""
         ...

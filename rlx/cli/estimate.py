@@ -32,8 +32,9 @@ def command(
 
     del target
     chosen = ctx.meta["rlx.target"]
-    lowered = emit.lower(load_model(model), chosen)
-    estimate = chosen.estimate(lowered.module, build_options(chosen, target_options))
+    options = build_options(chosen, target_options)
+    lowered = emit.lower(load_model(model), chosen, options=options)
+    estimate = chosen.estimate(lowered.module, options)
     if as_json:
         report = {"target": chosen.name, "dispatch": lowered.dispatch.to_dict(), **estimate}
         print_json(report)

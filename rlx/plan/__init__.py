@@ -1,6 +1,6 @@
 """LIR: order of execution and a place in memory for every value."""
 
-from rlx.plan.lifetimes import InPlace, Lifetime, elementwise_in_place, lifetimes
+from rlx.plan.lifetimes import InPlace, Lifetime, Scratch, elementwise_in_place, lifetimes
 from rlx.plan.memory import plan_memory, to_lir
 from rlx.plan.picture import memory_table
 from rlx.plan.schedule import peak_bytes, schedule
@@ -8,6 +8,7 @@ from rlx.plan.schedule import peak_bytes, schedule
 __all__ = [
     "InPlace",
     "Lifetime",
+    "Scratch",
     "elementwise_in_place",
     "lifetimes",
     "memory_table",

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 InPlace: TypeAlias = "Callable[[Node], tuple[int, ...]]"
 """Operand places whose bytes a target may overwrite with the node's result."""
 
+Scratch: TypeAlias = "Callable[[Node], int]"
+"""Bytes of the arena that a target needs while a node runs."""
+
 _ELEMENTWISE = (QAdd, QClamp, QMul, QRequantize, QSub, QTable)
 
 
@@ -32,12 +35,18 @@ def elementwise_in_place(node: Node) -> tuple[int, ...]:
     )
 
 
+def no_scratch(node: Node) -> int:
+    """Return 0: no node needs memory beside its operands and results."""
+    del node
+    return 0
+
+
 @dataclass(slots=True)
 class Lifetime:
     """A buffer: one value, or several that share their bytes.
 
     Attributes:
-        values: The values, the one that is written first in front.
+        values: The values, the one that is written first in front; none for scratch memory.
         region: Where the buffer lives.
         nbytes: Its size.
         first: Step that writes it, -1 for inputs.
@@ -90,6 +99,12 @@ def lifetimes(
             region = Region.OUTPUT if value in outputs else Region.ARENA
             buffers[value] = Lifetime([value], region, value.type.nbytes, step, last)
     return list({id(b): b for b in buffers.values()}.values())
+
+
+def scratch_lifetimes(order: Sequence[Node], scratch: Scratch) -> list[Lifetime]:
+    """Return a buffer for each node of ``order`` that needs memory while it runs."""
+    needs = ((step, scratch(node)) for step, node in enumerate(order))
+    return [Lifetime([], Region.ARENA, nbytes, step, step) for step, nbytes in needs if nbytes]
 
 
 def _last_uses(graph: Graph, order: Sequence[Node]) -> dict[Value, int]:

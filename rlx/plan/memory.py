@@ -1,20 +1,46 @@
-"""Offsets in the arena."""
+"""An order of execution and offsets in the arena, chosen together."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 from rlx.errors import DoesNotFitError
 from rlx.ir.module import GraphModule, MemoryPlan, Placement, Region, Stage
 from rlx.ir.verify import verify
-from rlx.plan.lifetimes import elementwise_in_place, lifetimes
-from rlx.plan.schedule import schedule
+from rlx.plan.lifetimes import (
+    elementwise_in_place,
+    lifetimes,
+    no_scratch,
+    scratch_lifetimes,
+)
+from rlx.plan.orders import Orders
+from rlx.plan.packing import SEARCH_LIMIT, pack
+from rlx.plan.schedule import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Graph, Node, Value
-    from rlx.plan.lifetimes import InPlace, Lifetime
+    from rlx.plan.lifetimes import InPlace, Lifetime, Scratch
+
+
+ORDERS: Final = 200
+"""Orders of execution that are packed when the best ones leave gaps in the arena."""
+
+ORDER_SEARCH: Final = 400
+"""Partial packings looked at for each of those."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """An order of execution with a place for every buffer."""
+
+    order: tuple[Node, ...]
+    buffers: list[Lifetime]
+    offsets: dict[int, int]
+    size: int
 
 
 def plan_memory(
@@ -22,39 +48,39 @@ def plan_memory(
     *,
     alignment: int = 4,
     in_place: InPlace = elementwise_in_place,
+    scratch: Scratch = no_scratch,
     limit_bytes: int | None = None,
 ) -> MemoryPlan:
     """Choose an order of execution and a place for every value.
 
-    Buffers are placed one after the other, each at the lowest offset where it meets no buffer
-    that is alive at the same time; several orders of placing are tried and the smallest arena is
-    kept. The result is never larger than placing by size alone.
+    Several orders are packed, and the smallest arena is kept; equal ones keep the graph's own
+    order. For a small graph the arena is the smallest that any order and any offsets give, as far
+    as a fixed amount of search can tell. It is never larger than that of the graph's own order
+    with buffers placed by size.
 
     Args:
         graph: The graph, with static shapes.
         alignment: Every arena offset becomes a multiple of this, in bytes.
         in_place: Which operands a node may overwrite.
+        scratch: Bytes that a node needs while it runs; the plan leaves a gap of that size for it.
         limit_bytes: Greatest arena allowed, or None.
 
     Raises:
         DoesNotFitError: The arena exceeds ``limit_bytes``.
     """
-    order = schedule(graph, in_place)
-    buffers = lifetimes(graph, order, in_place)
-    arena = [b for b in buffers if b.region is Region.ARENA]
-    offsets, size = _best_offsets(arena, alignment)
-    if limit_bytes is not None and size > limit_bytes:
+    best = _best(graph, alignment, in_place, scratch)
+    if limit_bytes is not None and best.size > limit_bytes:
         raise DoesNotFitError(
-            f"the arena needs {size} bytes, {limit_bytes} are given", where=f"graph {graph.name!r}"
+            f"the arena needs {best.size} bytes, {limit_bytes} are given",
+            where=f"graph {graph.name!r}",
         )
-    by_buffer = {id(b): o for b, o in zip(arena, offsets, strict=True)}
-    last_reads = _last_reads(order)
+    last_reads = _last_reads(best.order)
     placements = [
-        _placement(buffer, number, by_buffer.get(id(buffer), 0), last_reads)
-        for buffer in buffers
+        _placement(buffer, number, best.offsets.get(id(buffer), 0), last_reads)
+        for buffer in best.buffers
         for number in range(len(buffer.values))
     ]
-    return MemoryPlan(order, tuple(placements), size, alignment)
+    return MemoryPlan(best.order, tuple(placements), best.size, alignment)
 
 
 def to_lir(
@@ -62,15 +88,44 @@ def to_lir(
     *,
     alignment: int = 4,
     in_place: InPlace = elementwise_in_place,
+    scratch: Scratch = no_scratch,
     limit_bytes: int | None = None,
 ) -> GraphModule:
     """Return ``module`` at stage LIR, with a verified plan. Arguments as ``plan_memory``."""
     plan = plan_memory(
-        module.graph, alignment=alignment, in_place=in_place, limit_bytes=limit_bytes
+        module.graph,
+        alignment=alignment,
+        in_place=in_place,
+        scratch=scratch,
+        limit_bytes=limit_bytes,
     )
     planned = GraphModule(module.graph, Stage.LIR, plan)
     verify(planned)
     return planned
+
+
+def _best(graph: Graph, alignment: int, in_place: InPlace, scratch: Scratch) -> _Packed:
+    """Return the smallest arena found."""
+
+    def packed(order: tuple[Node, ...], limit: int = SEARCH_LIMIT) -> _Packed:
+        buffers = lifetimes(graph, order, in_place)
+        arena = [b for b in buffers if b.region is Region.ARENA]
+        arena += scratch_lifetimes(order, scratch)
+        offsets, size = pack(arena, alignment, limit=limit)
+        by_buffer = {id(b): o for b, o in zip(arena, offsets, strict=True)}
+        return _Packed(order, buffers, by_buffer, size)
+
+    orders = Orders(graph, in_place, scratch, alignment)
+    lowest = orders.lowest_peak()
+    best = min(map(packed, candidates(graph, lowest)), key=lambda p: p.size)
+    if lowest is None or best.size <= lowest[0]:
+        return best
+    # Gaps: another order, even one with a higher peak, may leave smaller ones.
+    for order in islice(orders.below(best.size), ORDERS):
+        best = min(best, packed(order, ORDER_SEARCH), key=lambda p: p.size)
+        if best.size == lowest[0]:
+            break
+    return best
 
 
 def _last_reads(order: Sequence[Node]) -> dict[Value, tuple[int, int]]:
@@ -99,55 +154,3 @@ def _placement(
         last=buffer.last if number + 1 == len(buffer.values) else last,
         alias_of=buffer.values[0] if number else None,
     )
-
-
-def _best_offsets(buffers: Sequence[Lifetime], alignment: int) -> tuple[list[int], int]:
-    """Return an offset for each buffer and the arena's size, the smallest of several tries."""
-    sizes = [-(-b.nbytes // alignment) * alignment for b in buffers]
-    meets = [[j for j, o in enumerate(buffers) if j != i and b.overlaps(o)]
-             for i, b in enumerate(buffers)]  # fmt: skip
-    indices = range(len(buffers))
-    starts = (
-        sorted(indices, key=lambda i: -sizes[i]),
-        sorted(indices, key=lambda i: -sizes[i] * (buffers[i].last - buffers[i].first + 1)),
-        sorted(indices, key=lambda i: (buffers[i].first, -sizes[i])),
-        sorted(indices, key=lambda i: (-sum(sizes[j] for j in meets[i]), -sizes[i])),
-    )
-    best = min((_place(list(s), sizes, meets) for s in starts), key=lambda placed: placed[1])
-    return _move_to_front(best, list(starts[0]), sizes, meets)
-
-
-def _move_to_front(
-    best: tuple[list[int], int],
-    order: list[int],
-    sizes: Sequence[int],
-    meets: Sequence[Sequence[int]],
-) -> tuple[list[int], int]:
-    """Try to place first, again and again, the buffer that ends highest."""
-    for _ in range(2 * len(order)):
-        offsets, _size = _place(order, sizes, meets)
-        top = max(order, key=lambda i: offsets[i] + sizes[i], default=None)
-        if top is None or order[0] == top:
-            break
-        order.remove(top)
-        order.insert(0, top)
-        candidate = _place(order, sizes, meets)
-        if candidate[1] < best[1]:
-            best = candidate
-    return best
-
-
-def _place(
-    order: Sequence[int], sizes: Sequence[int], meets: Sequence[Sequence[int]]
-) -> tuple[list[int], int]:
-    """Place buffers in ``order``, each at the lowest offset free of those that it meets."""
-    offsets = [-1] * len(sizes)
-    for i in order:
-        taken = sorted((offsets[j], offsets[j] + sizes[j]) for j in meets[i] if offsets[j] >= 0)
-        offset = 0
-        for start, end in taken:
-            if offset + sizes[i] <= start:
-                break
-            offset = max(offset, end)
-        offsets[i] = offset
-    return offsets, max((o + s for o, s in zip(offsets, sizes, strict=True)), default=0)

@@ -5,32 +5,49 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlx.ir.module import Region
-from rlx.plan.lifetimes import elementwise_in_place, lifetimes
+from rlx.plan.lifetimes import (
+    elementwise_in_place,
+    lifetimes,
+    no_scratch,
+    scratch_lifetimes,
+)
+from rlx.plan.orders import Orders
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Graph, Node, Value
-    from rlx.plan.lifetimes import InPlace
+    from rlx.plan.lifetimes import InPlace, Scratch
 
 
-def schedule(graph: Graph, in_place: InPlace = elementwise_in_place) -> tuple[Node, ...]:
-    """Return the nodes that compute, in the order of the lower peak found.
+def schedule(
+    graph: Graph, in_place: InPlace = elementwise_in_place, scratch: Scratch = no_scratch
+) -> tuple[Node, ...]:
+    """Return the nodes that compute, in the order of the lowest peak found.
 
-    Two orders are compared: the graph's own, and one that always runs next what leaves the
-    fewest bytes alive. Equal peaks keep the graph's own order.
+    Three orders are compared: the graph's own, one that always runs next what leaves the fewest
+    bytes alive, and the best one if the graph is small enough to search them all. Of equal peaks
+    the first in this list is kept.
     """
-    own = tuple(graph.op_nodes)
-    greedy = _fewest_bytes_first(graph)
-    return min((own, greedy), key=lambda order: peak_bytes(graph, order, in_place))
+    orders = candidates(graph, Orders(graph, in_place, scratch).lowest_peak())
+    return min(orders, key=lambda order: peak_bytes(graph, order, in_place, scratch))
+
+
+def candidates(graph: Graph, lowest: tuple[int, tuple[Node, ...]] | None) -> list[tuple[Node, ...]]:
+    """Return the orders that :func:`schedule` compares, ``lowest`` of ``Orders`` among them."""
+    found = [tuple(graph.op_nodes), _fewest_bytes_first(graph)]
+    return list(dict.fromkeys([*found, lowest[1]] if lowest else found))
 
 
 def peak_bytes(
-    graph: Graph, order: Sequence[Node], in_place: InPlace = elementwise_in_place
+    graph: Graph,
+    order: Sequence[Node],
+    in_place: InPlace = elementwise_in_place,
+    scratch: Scratch = no_scratch,
 ) -> int:
     """Return the largest sum of arena bytes alive at one step: a lower bound of any arena."""
     alive = [0] * (len(order) + 1)
-    for buffer in lifetimes(graph, order, in_place):
+    for buffer in (*lifetimes(graph, order, in_place), *scratch_lifetimes(order, scratch)):
         if buffer.region is Region.ARENA:
             for step in range(max(buffer.first, 0), buffer.last + 1):
                 alive[step] += buffer.nbytes

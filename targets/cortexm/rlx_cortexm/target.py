@@ -53,6 +53,11 @@ class CortexM:
             return (0,)
         return elementwise_in_place(node)
 
+    def scratch_bytes(self, node: Node, options: CortexMOptions) -> int:
+        """Return the bytes of the arena that the node's function works in."""
+        del options
+        return lower(node).scratch_bytes
+
     def emit(self, module: GraphModule, options: CortexMOptions) -> Emission:
         """Return the C files for ``module`` (stage LIR).
 

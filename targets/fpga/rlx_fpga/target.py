@@ -112,6 +112,11 @@ class Fpga:
         del node
         return ()
 
+    def scratch_bytes(self, node: Node, options: FpgaOptions) -> int:
+        """Return 0: memory inside a layer is the layer's own."""
+        del node, options
+        return 0
+
     def emit(self, module: GraphModule, options: FpgaOptions) -> Emission:
         """Return the files of the design for ``module`` (stage LIR).
 

@@ -1,0 +1,164 @@
+"""Search for orders of execution by the most bytes that they keep alive at one step."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Final
+
+from rlx.ops.q import QReshape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rlx.ir import Graph, Node, Value
+    from rlx.plan.lifetimes import InPlace, Scratch
+
+STATE_LIMIT: Final = 20_000
+"""Sets of nodes that a search looks at: a count, so that results are the same anywhere."""
+
+
+class Orders:
+    """All orders of a graph's nodes, as paths through sets of nodes that ran.
+
+    Which bytes are alive depends on the set alone: on values that ran and still have a user. A node
+    that may work in place adds nothing when its operand has no other user left. A buffer that an
+    output may take over counts nothing, as if it were taken over whatever the order is; so the
+    peaks here are lower bounds, and exact unless such a buffer has several users.
+
+    Args:
+        graph: The graph, with static shapes.
+        in_place: Which operands a node may overwrite.
+        scratch: Bytes that a node needs while it runs.
+        alignment: Sizes are rounded up to a multiple of this, in bytes.
+    """
+
+    def __init__(
+        self, graph: Graph, in_place: InPlace, scratch: Scratch, alignment: int = 1
+    ) -> None:
+        self._nodes = list(graph.op_nodes)
+        self._alignment = alignment
+        self._scratch = [self._round(scratch(n)) for n in self._nodes]
+        index = {node: i for i, node in enumerate(self._nodes)}
+        self._wanted = [_mask(index, (o.node for o in n.operands)) for n in self._nodes]
+        self._buffer_of = _shared_buffers(graph)
+        self._users: dict[Value, int] = {}
+        for i, node in enumerate(self._nodes):
+            for operand in node.operands:
+                buffer = self._buffer_of[operand]
+                self._users[buffer] = self._users.get(buffer, 0) | 1 << i
+        self._outside = self._outside_the_arena(graph, in_place)
+        self._takes = [self._takers(node, in_place) for node in self._nodes]
+        self._made = [
+            [v for v in n.results if self._counts(v) and self._buffer_of[v] == v]
+            for n in self._nodes
+        ]
+
+    def lowest_peak(self, limit: int = STATE_LIMIT) -> tuple[int, tuple[Node, ...]] | None:
+        """Return the least peak of all orders in bytes, and an order with it.
+
+        None if ``limit`` sets of nodes are not enough to be sure.
+        """
+        everything = (1 << len(self._nodes)) - 1
+        came_from: dict[int, tuple[int, int]] = {}
+        peaks = {0: 0}
+        waiting = [(0, 0, 0)]
+        while waiting and len(peaks) <= limit:
+            peak, _, done = heapq.heappop(waiting)
+            if done == everything:
+                return peak, self._path(came_from)
+            if peak > peaks[done]:
+                continue
+            for i in self._ready(done):
+                after, higher = done | 1 << i, max(peak, self._bytes_at(i, done))
+                if higher < peaks.get(after, higher + 1):
+                    peaks[after], came_from[after] = higher, (done, i)
+                    # Of equal peaks first what is nearly complete, and what the graph has first.
+                    heapq.heappush(waiting, (higher, -after.bit_count(), after))
+        return None
+
+    def below(self, peak: int, limit: int = STATE_LIMIT) -> Iterator[tuple[Node, ...]]:
+        """Yield orders whose peak is less than ``peak``, until ``limit`` steps were tried."""
+        path: list[int] = []
+        left = limit
+
+        def descend(done: int) -> Iterator[tuple[Node, ...]]:
+            nonlocal left
+            if len(path) == len(self._nodes):
+                yield tuple(self._nodes[i] for i in path)
+            for i in self._ready(done):
+                left -= 1
+                if left < 0:
+                    return
+                if self._bytes_at(i, done) < peak:
+                    path.append(i)
+                    yield from descend(done | 1 << i)
+                    path.pop()
+
+        yield from descend(0)
+
+    def _round(self, nbytes: int) -> int:
+        return -(-nbytes // self._alignment) * self._alignment
+
+    def _outside_the_arena(self, graph: Graph, in_place: InPlace) -> set[Value]:
+        """Return the buffers of the caller, and those that an output may take over."""
+        outside = {self._buffer_of[v] for v in (*graph.inputs, *graph.outputs)}
+        for node in reversed(self._nodes):
+            if any(self._buffer_of[v] in outside for v in node.results):
+                outside |= {self._buffer_of[node.operands[k]] for k in in_place(node)}
+        return outside
+
+    def _counts(self, value: Value) -> bool:
+        """Whether the buffer of ``value`` lies in the arena."""
+        return self._buffer_of[value] not in self._outside
+
+    def _takers(self, node: Node, in_place: InPlace) -> list[Value]:
+        """Return the buffers that the node may take over."""
+        if isinstance(node.op, QReshape):
+            return []
+        found = [self._buffer_of[node.operands[k]] for k in in_place(node)]
+        return [b for b in found if b.constant is None and self._counts(b)]
+
+    def _ready(self, done: int) -> list[int]:
+        return [
+            i for i, wanted in enumerate(self._wanted)
+            if not done >> i & 1 and wanted & done == wanted
+        ]  # fmt: skip
+
+    def _bytes_at(self, i: int, done: int) -> int:
+        """Return the bytes alive while node ``i`` runs after the nodes ``done``."""
+        after = done | 1 << i
+        alive = sum(
+            self._round(buffer.type.nbytes)
+            for j, made in enumerate(self._made)
+            if done >> j & 1
+            for buffer in made
+            if self._users.get(buffer, 0) & ~done
+        )
+        taken = any(not self._users[buffer] & ~after for buffer in self._takes[i])
+        added = 0 if taken else sum(self._round(v.type.nbytes) for v in self._made[i])
+        return alive + added + self._scratch[i]
+
+    def _path(self, came_from: dict[int, tuple[int, int]]) -> tuple[Node, ...]:
+        done, order = (1 << len(self._nodes)) - 1, []
+        while done:
+            done, i = came_from[done]
+            order.append(self._nodes[i])
+        return tuple(reversed(order))
+
+
+def _mask(index: dict[Node, int], nodes: Iterator[Node]) -> int:
+    mask = 0
+    for node in nodes:
+        if node in index:
+            mask |= 1 << index[node]
+    return mask
+
+
+def _shared_buffers(graph: Graph) -> dict[Value, Value]:
+    """Return for each value the one whose bytes it shares whatever the order is."""
+    shared: dict[Value, Value] = {}
+    for node in graph.nodes:
+        for value in node.results:
+            same = isinstance(node.op, QReshape) and node.operands[0].constant is None
+            shared[value] = shared[node.operands[0]] if same else value
+    return shared
