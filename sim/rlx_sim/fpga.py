@@ -74,7 +74,7 @@ def verify_fpga(
         ``target``, ``inputs``, ``equal`` (inputs whose outputs are right), ``mismatches`` (the
         first of each wrong frame; one more if a test of the cocotb bench failed), ``latency`` and
         ``interval`` in cycles, what the report predicted for the latter, ``stalled``, ``cocotb``,
-        ``lint`` and ``tools``.
+        ``lint``, ``tools``, and ``runs``: what each simulation gave, as rows of a table.
 
     Raises:
         OutputError: The folder holds no hardware design.
@@ -113,7 +113,30 @@ def verify_fpga(
         result["tools"]["cocotb"] = importlib.metadata.version("cocotb")
         if found.passed != found.tests:
             result["mismatches"].append({"simulator": "cocotb", **result["cocotb"]})
+    result["runs"] = _runs(result)
     return result
+
+
+def _runs(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each simulation."""
+    bench = result.get("cocotb", {})
+
+    def part(prefix: str) -> dict[str, Any]:
+        return {k.removeprefix(prefix): n for k, n in bench.items() if k.startswith(prefix)}
+
+    rows = {
+        "verilator": result,
+        "verilator, pauses and a reset": result["stalled"],
+        "cocotb": bench,
+        "cocotb, pauses": part("stalled_"),
+        "cocotb, a reset": part("reset_"),
+    }
+    columns = ("inputs", "equal", "latency", "interval")
+    return [
+        {"simulation": name, **{column: row.get(column) for column in columns}}
+        for name, row in rows.items()
+        if row
+    ]
 
 
 def read_report(folder: Path) -> dict[str, Any]:

@@ -73,6 +73,9 @@ def test_bench_passes_alone_and_leaves_the_folder_as_it_was(folder):
 def test_verify_runs_everything_but_cocotb(folder):
     result = verify_fpga(folder, read_golden(folder), timeout_s=300, cocotb=False)
     assert result["tools"].pop("verilator") == find_verilator().version
+    assert [(row["simulation"], row["equal"]) for row in result.pop("runs")] == [
+        ("verilator", 6), ("verilator, pauses and a reset", 2),
+    ]  # fmt: skip
     assert result == {
         "target": "fpga", "inputs": 6, "equal": 6, "mismatches": [],
         "latency": COUNT - 1 + COUNT + 73 + (COUNT - 1) * 10, "interval": 12 * COUNT + 62,
@@ -105,6 +108,9 @@ def test_verify_finds_the_bit_that_differs(tmp_path):
         ("verilator", 1), ("verilator, stalled", 1), ("cocotb", None),
     ]  # fmt: skip
     assert (found["cocotb"]["tests"], found["cocotb"]["passed"]) == (3, 1)
+    assert [row["simulation"] for row in found["runs"]] == [
+        "verilator", "verilator, pauses and a reset", "cocotb", "cocotb, pauses", "cocotb, a reset",
+    ]  # fmt: skip
     assert told == ["lint", "verilator: build", "verilator: 6 inputs", "cocotb: the emitted bench"]
 
 
