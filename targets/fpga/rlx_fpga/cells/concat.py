@@ -37,7 +37,8 @@ class Concat(Cell):
     def elaborate(self, platform: object) -> Module:
         """Serve the input whose turn it is."""
         m = Module()
-        turn = Signal(range(len(self.runs)))
+        # At least one bit: a switch over none is lost on the way to Verilog.
+        turn = Signal(range(max(len(self.runs), 2)))
         count = Signal(range(max(self.runs)))
         free = Signal()
         m.d.comb += free.eq(~self.o.valid | self.o.ready)
