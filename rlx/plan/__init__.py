@@ -2,16 +2,20 @@
 
 from rlx.plan.lifetimes import InPlace, Lifetime, Scratch, elementwise_in_place, lifetimes
 from rlx.plan.memory import plan_memory, to_lir
-from rlx.plan.picture import memory_table
+from rlx.plan.picture import ScratchPlace, alive_bytes, memory_picture, memory_table, memory_text
 from rlx.plan.schedule import peak_bytes, schedule
 
 __all__ = [
     "InPlace",
     "Lifetime",
     "Scratch",
+    "ScratchPlace",
+    "alive_bytes",
     "elementwise_in_place",
     "lifetimes",
+    "memory_picture",
     "memory_table",
+    "memory_text",
     "peak_bytes",
     "plan_memory",
     "schedule",

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import OutputError, UsageError
+from rlx.errors import DoesNotFitError, OutputError, UsageError
 from rlx.golden import read_golden
 from rlx.outputs import read_manifest
 from rlx_sim.firmware import COMPILERS, CPUS, FirmwareBuild
@@ -123,6 +123,7 @@ class CortexmVerifier:
             ToolMissingError: A tool that was asked for is not installed.
             SimulationError: The C does not build, crashed, or broke a rule of its interface.
             TimeLimitError: A run took too long.
+            DoesNotFitError: What was measured exceeds what the folder was emitted for.
         """
         manifest = _manifest(folder, self.target)
         vectors = read_golden(folder).first(inputs_limit)
@@ -134,6 +135,7 @@ class CortexmVerifier:
             if progress is not None:
                 progress(f"{simulator.name}: {vectors.frames} inputs")
             runs.append(_run(simulator, folder, vectors, timeout_s))
+            _check_fit(runs[-1], manifest, folder)
         return _summary(runs, vectors.frames, tuple(notes))
 
 
@@ -261,6 +263,26 @@ def _run(
             simulation = simulator.run(firmware, vectors, work, timeout_s=timeout_s)
     wrong = compare(simulator.name, simulation, vectors)
     return _Run(simulator, simulation, tuple(wrong), firmware)
+
+
+def _check_fit(run: _Run, manifest: Manifest, folder: Path) -> None:
+    """Compare the bytes of a firmware with ``--flash`` and ``--ram`` of the emitter."""
+    if run.firmware is None:
+        return
+    sizes, limits = run.firmware.sizes, manifest.producer.options
+    needs = {
+        "ram": (arena_bytes(run.simulation.log) or 0) + sizes.data + sizes.bss,
+        "flash": sizes.text + sizes.const + sizes.data,
+    }
+    problems = [
+        f"--{name} {limits[name]} was given, {need} bytes were measured"
+        for name, need in needs.items()
+        if isinstance(limits.get(name), int) and need > limits[name]
+    ]
+    if problems:
+        raise DoesNotFitError(
+            "; ".join(problems), where=str(folder), hint="emit it again with what was measured"
+        )
 
 
 def _summary(runs: Sequence[_Run], frames: int, notes: tuple[str, ...]) -> Verification:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tiny_model import golden, tiny_files, write_tiny
 
-from rlx.errors import OutputError, ToolMissingError, UsageError
+from rlx.errors import DoesNotFitError, OutputError, ToolMissingError, UsageError
 from rlx.golden import Golden
 from rlx.outputs import Producer, write_folder
 from rlx_sim import toolchain, verify
@@ -72,6 +72,25 @@ def test_processor_is_the_one_that_was_emitted_for(tmp_path):
     producer = Producer(rlx_version="0", target="cortexm", facts={"cpu": "cortex-m33"})
     write_folder(tmp_path / "tiny", tiny_files(), producer=producer)
     assert CORTEXM.verify(tmp_path / "tiny", tools=["qemu"]).figures["cpu"] == "cortex-m33"
+
+
+@pytest.mark.qemu
+def test_what_was_measured_must_fit(tmp_path):
+    limits = {"ram": 7, "flash": 50}
+    producer = Producer(rlx_version="0", target="cortexm", options=limits)
+    write_folder(tmp_path / "tiny", tiny_files(), producer=producer)
+    with pytest.raises(
+        DoesNotFitError,
+        match=r"/tiny: --ram 7 was given, 8 bytes were measured;"
+        r" --flash 50 was given, \d+ bytes were measured\n"
+        r"  hint: emit it again with what was measured$",
+    ):
+        CORTEXM.verify(tmp_path / "tiny")
+    assert CORTEXM.verify(tmp_path / "tiny", tools=["host"]).passed
+    enough = {"ram": 8, "flash": 400}
+    producer = Producer(rlx_version="0", target="cortexm", options=enough)
+    write_folder(tmp_path / "tiny", tiny_files(), producer=producer, force=True)
+    assert CORTEXM.verify(tmp_path / "tiny").passed
 
 
 @pytest.mark.qemu

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx import __version__
 from rlx.ir.hash import structural_hash
 from rlx.names import comment_text
+from rlx.plan import memory_picture, memory_text
 from rlx_cortexm import firmware
+from rlx_cortexm.estimate import scratch_places
 from rlx_cortexm.packages import package_files, usage
 from rlx_cortexm.ports import Place, Places, Port, ports
 from rlx_cortexm.program import Program, Step, constant_table
@@ -104,7 +107,7 @@ class Emitter:
         """Return every file by relative path, the golden vectors left out."""
         prefix = self._common["prefix"]
         tables = self._tables()
-        sources = {f"src/{prefix}.c": self._model()}
+        sources = {f"src/{prefix}.c": self.code}
         headers = {
             f"include/{prefix}.h": self._render("model.h", layers=len(self.program.steps)),
         }
@@ -124,8 +127,22 @@ class Emitter:
                 macs=sum(step.layer.macs for step in self.program.steps),
                 packages=usage(self._options.package, prefix),
             ),
+            **self._reports(),
             **self._test_files(),
             **self._package_files(sources),
+        }
+
+    @cached_property
+    def code(self) -> str:
+        """The C file with the code."""
+        return self._model()
+
+    def _reports(self) -> dict[str, str]:
+        """Return the memory map as text and as a picture."""
+        scratch = scratch_places(self.program)
+        return {
+            "report/memory.txt": memory_text(self.program.plan, scratch),
+            "report/memory.svg": memory_picture(self.program.plan, scratch),
         }
 
     def vector_files(self, golden: Golden) -> Mapping[str, str]:

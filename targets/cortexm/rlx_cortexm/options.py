@@ -8,6 +8,7 @@ from typing import Final
 
 from rlx.errors import UsageError
 from rlx.names import check_prefix, mangle
+from rlx_cortexm.budget import parse_bytes
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
 
 CPUS: Final = (
@@ -39,6 +40,16 @@ class CortexMOptions:
         default="cortex-m4",
         metadata={"help": "Core that the network is meant for.", "choices": CPUS},
     )
+    ram: int | None = field(
+        default=None,
+        metadata={"help": "Most memory for the arena, for example 64K; else refuse.",
+                  "metavar": "BYTES", "parse": parse_bytes},
+    )  # fmt: skip
+    flash: int | None = field(
+        default=None,
+        metadata={"help": "Most memory for constants and code, for example 256K; else refuse.",
+                  "metavar": "BYTES", "parse": parse_bytes},
+    )  # fmt: skip
     static_arena: bool = field(
         default=False, metadata={"help": "Define an arena too, as a global array."}
     )

@@ -8,6 +8,7 @@ from rlx.errors import UnsupportedOpError
 from rlx.ops.q import QSoftmax
 from rlx.plan import elementwise_in_place
 from rlx.target import Emission
+from rlx_cortexm.budget import check_budget
 from rlx_cortexm.emit import Emitter
 from rlx_cortexm.estimate import estimate
 from rlx_cortexm.lower import RULES
@@ -64,13 +65,15 @@ class CortexM:
         Raises:
             UnsupportedOpError: A node cannot be lowered exactly.
             EmitError: An input or output has an element type that C code cannot take.
+            DoesNotFitError: It needs more memory than the options give.
         """
         lowered = program(module)
         emitter = Emitter(lowered, options)
+        report = _fitting_estimate(emitter, options)
         facts = {"prefix": emitter.names.prefix, "cpu": options.cpu}
         return Emission(
             files=emitter.files(),
-            report=estimate(lowered, emitter.row),
+            report=report,
             facts=facts,
             vector_files=emitter.vector_files if options.self_test else None,
         )
@@ -78,7 +81,14 @@ class CortexM:
     def estimate(self, module: GraphModule, options: CortexMOptions) -> Mapping[str, Any]:
         """Return layers with MACs and bytes, and totals, without emitting."""
         lowered = program(module)
-        return estimate(lowered, Emitter(lowered, options).row)
+        return _fitting_estimate(Emitter(lowered, options), options)
+
+
+def _fitting_estimate(emitter: Emitter, options: CortexMOptions) -> Mapping[str, Any]:
+    """Return the estimate, or raise DoesNotFitError."""
+    report = estimate(emitter)
+    check_budget(emitter.program.graph.name, report, ram=options.ram, flash=options.flash)
+    return report
 
 
 TARGET = CortexM()

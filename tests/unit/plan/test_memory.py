@@ -1,7 +1,5 @@
 """Memory plans: valid for any network, small, and explained."""
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +10,6 @@ from rlx.ir.verify import verify
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp, QMaxPool2d, QReshape, QTable, Window
 from rlx.plan import memory_table, peak_bytes, plan_memory, to_lir
-from rlx.plan.picture import memory_picture
 from strategies import random_graphs
 
 ADD = QAdd(
@@ -149,10 +146,3 @@ def test_plan_refuses_an_arena_over_the_limit():
         match=r"^graph 'diamond': the arena needs 20 bytes, 19 are given$",
     ):
         plan_memory(diamond(), limit_bytes=19)
-
-
-def test_memory_picture_has_a_box_for_each_buffer():
-    svg = memory_picture(plan_memory(diamond(), alignment=1))
-    assert len(re.findall("<rect ", svg)) == 2
-    assert "arena 17 bytes, 5 steps" in svg
-    assert memory_picture(plan_memory(diamond(), alignment=1)) == svg

@@ -1,0 +1,109 @@
+"""Networks that do not fit are refused, and what is refused is told."""
+
+import pytest
+from support import ROOT
+from targets.cortexm.zoo import ZOOS, emit_graph, planned, write
+
+from rlx.cli import main
+from rlx.errors import DoesNotFitError
+from rlx_cortexm import TARGET, CortexMOptions
+from rlx_cortexm.budget import check_budget, code_bytes, parse_bytes
+from rlx_sim.firmware import FirmwareBuild
+
+DIGITS = ROOT / "examples" / "digits" / "digits.rlx"
+REPORT = {
+    "arena_bytes": 70_000,
+    "constant_bytes": 60_000,
+    "code_bytes": 12_000,
+    "peak": {"layer": 3, "op": "q.conv2d", "bytes": 70_000},
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("65536", 65536), ("64K", 65536), ("64 KiB", 65536), ("64kb", 65536), ("1M", 1 << 20),
+     ("2MiB", 2 << 20), (" 100 B ", 100)],
+)  # fmt: skip
+def test_sizes_are_read(text, size):
+    assert parse_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "64G", "1.5K", "64 K B", "K"])
+def test_other_sizes_are_refused(text):
+    with pytest.raises(ValueError, match=r" is no size in bytes: write for example 65536 or 64K$"):
+        parse_bytes(text)
+
+
+def test_what_fits_is_not_refused():
+    check_budget("net", REPORT, ram=70_000, flash=72_000)
+    check_budget("net", REPORT, ram=None, flash=None)
+
+
+def test_refusal_names_both_limits():
+    with pytest.raises(
+        DoesNotFitError,
+        match=r"^net: it does not fit the memory given\n"
+        r"  RAM: 68\.4 KiB needed for the arena, 62\.5 KiB given \(--ram\);"
+        r" most of it at layer 3, q\.conv2d\n"
+        r"  flash: about 70\.3 KiB needed, of it 58\.6 KiB for constants, 1000 bytes given"
+        r" \(--flash\)\n"
+        r"  hint: what fits is --ram 70000 --flash 72000$",
+    ):
+        check_budget("net", REPORT, ram=64_000, flash=1_000)
+
+
+def test_refusal_names_the_limit_that_is_exceeded():
+    with pytest.raises(
+        DoesNotFitError, match=r"\n  RAM: [^\n]*\n  hint: what fits is --ram 70000$"
+    ):
+        check_budget("net", REPORT, ram=69_999, flash=72_000)
+    with pytest.raises(DoesNotFitError, match=r"given\n  flash: [^\n]*\n  hint: .* --flash 72000$"):
+        check_budget("net", REPORT, ram=70_000, flash=71_999)
+
+
+def test_what_the_refusal_says_fits():
+    graph = ZOOS[0]()
+    with pytest.raises(DoesNotFitError) as refusal:
+        TARGET.emit(planned(graph), CortexMOptions(ram=1, flash=1))
+    words = refusal.value.hint.split()
+    ram, flash = (int(words[words.index(flag) + 1]) for flag in ("--ram", "--flash"))
+    assert TARGET.emit(planned(graph), CortexMOptions(ram=ram, flash=flash)).files
+    for less in ({"ram": ram - 1}, {"flash": flash - 1}):
+        with pytest.raises(DoesNotFitError):
+            TARGET.estimate(planned(graph), CortexMOptions(**less))
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("zoo", ZOOS, ids=lambda zoo: zoo.__name__)
+def test_estimate_of_the_code_is_right_within_a_third(tmp_path, zoo):
+    emission = emit_graph(zoo())
+    firmware = FirmwareBuild().build(write(tmp_path / "net", emission), tmp_path / "build")
+    assert emission.report["code_bytes"] == pytest.approx(firmware.sizes.text, rel=0.34, abs=200)
+    assert emission.report["constant_bytes"] == pytest.approx(
+        firmware.sizes.const, rel=0.02, abs=64
+    )
+
+
+def test_code_counts_assembly_and_no_comments():
+    c = "int32_t f(int32_t x)\n{\n  return x + 1;\n}\n" * 10
+    assert code_bytes(c + "/* " + "word " * 1000 + "*/") == code_bytes(c)
+    assembly = '__asm__("smlad %0, %1, %2, %0\\n\\tsmlad %0, %1, %2, %0\\n");'
+    assert code_bytes(c + assembly) - code_bytes(c) == pytest.approx(8 + 8 * 2 / 3, abs=3)
+
+
+def test_command_line_refuses_with_status_3(tmp_path, capsys):
+    out = tmp_path / "net"
+    arguments = ["emit", str(DIGITS), "--target", "cortexm", "-o", str(out)]
+    assert main([*arguments, "--ram", "512", "--flash", "64K"]) == 3
+    assert not out.exists()
+    assert capsys.readouterr().err.splitlines() == [
+        "error[RLX-E112]: digits: it does not fit the memory given",
+        "  RAM: 640 bytes needed for the arena, 512 bytes given (--ram);"
+        " most of it at layer 1, q.max_pool2d",
+        "  try: what fits is --ram 640",
+    ]
+    assert main([*arguments, "--ram", "64G"]) == 2
+    assert main([*arguments, "--ram", "640", "--flash", "64K"]) == 0
+    assert "arena 640 bytes" in (out / "report" / "memory.txt").read_text()
+    assert (out / "report" / "memory.svg").read_text().startswith("<svg ")
+    assert main(["estimate", str(DIGITS), "--target", "cortexm", "--ram", "512"]) == 3
