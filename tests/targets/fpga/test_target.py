@@ -104,7 +104,7 @@ def test_folding_can_be_given():
 
 
 def test_more_multipliers_are_never_slower():
-    budgets = (20, 22, 30, 60, 200)
+    budgets = (3, 4, 8, 20, 60)
     found = [TARGET.estimate(network(), FpgaOptions(multipliers=n))["interval"] for n in budgets]
     assert found == sorted(found, reverse=True)
     assert found[-1] < found[0]
@@ -113,7 +113,7 @@ def test_more_multipliers_are_never_slower():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"multipliers": 3}, DoesNotFitError, r"^the layers need at least \d+ multipliers, the bu"),
+        ({"multipliers": 2}, DoesNotFitError, r"^the layers need at least \d+ multipliers, the bu"),
         ({"fold": (("n9_dense", 1, 1),)}, UsageError, r"^no layer is called 'n9_dense'"),
         ({"fold": (("n2_dense", 3, 1),)}, UsageError, r"^layer 'n2_dense' cannot have pe 3"),
     ],

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from amaranth import Module, Mux, Signal, Value
+from amaranth import Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import Component, In, Out
 
 from rlx_fpga.cells.pipe import register
@@ -57,22 +58,28 @@ def ranges_of(weights: Integers, bias: Integers | None) -> Ranges:
     )
 
 
-def drain_lanes(pe: int, group: int, beat_cycles: int = 1) -> int:
+def drain_lanes(pe: int, group: int, beat_cycles: int = 1, outputs: int = 0) -> int | None:
     """Return the least number of output lanes that drains ``pe`` results in ``group`` cycles.
 
-    If that is impossible because a beat takes more cycles than a group, it is ``pe``.
+    A beat never holds results of two pixels: lanes divide ``pe`` and ``outputs``. None if no number
+    of lanes is enough.
 
     Args:
         pe: Results of a group.
         group: Cycles of a group.
         beat_cycles: Cycles that the consumer needs for a beat.
+        outputs: Results of a pixel, if ``pe`` does not divide them.
     """
-    enough = (n for n in range(1, pe) if pe % n == 0 and pe // n * beat_cycles <= group)
-    return next(enough, pe)
+    common = math.gcd(pe, outputs)
+    least = -(-pe * beat_cycles // group)
+    return next((n for n in range(least, common + 1) if common % n == 0), None)
 
 
 class Accumulator(Component):
     """Reduce ``group`` beats of ``pe`` terms to ``pe`` results, and give them ``lanes`` at a time.
+
+    If ``pe`` does not divide ``outputs``, the last results of every pixel's last group are idle
+    ones: they are not given.
 
     The pipeline that feeds it moves with ``enable``: it stands still when a group is complete while
     the one before has not been drained.
@@ -93,6 +100,10 @@ class Accumulator(Component):
         ranges: Widths.
         bias: int32, added to the results in turn, or None.
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat; decides on ``lanes``.
+        outputs: Results of a pixel, if ``pe`` does not divide them.
+
+    Raises:
+        ValueError: If ``pe`` does not divide ``outputs``, and no number of lanes keeps up.
     """
 
     _MustUse__silence = True
@@ -107,13 +118,20 @@ class Accumulator(Component):
         ranges: Ranges,
         bias: Integers | None = None,
         beat_cycles: int = 1,
+        outputs: int = 0,
     ) -> None:
         self.kind = kind
         self.pe = pe
         self.group = group
         self.ranges = ranges
-        self.lanes = drain_lanes(pe, group, beat_cycles)
+        lanes = drain_lanes(pe, group, beat_cycles, outputs)
+        self.idle = -outputs % pe
+        if lanes is None and self.idle:
+            msg = f"{pe} results in {group} cycles cannot be drained as parts of {outputs}"
+            raise ValueError(msg)
+        self.lanes = lanes or pe
         self.rounds = pe // self.lanes
+        self.groups = -(-outputs // pe)
         self.latency = 2 if self.rounds == 1 else 3
         self.bias = None
         if bias is not None and ranges.bias_bits:
@@ -149,12 +167,23 @@ class Accumulator(Component):
             load.eq(done & empties),
             self.enable.eq(~done | empties),
         ]
+        rounds = self._rounds(m, load)
         with m.If(load):
-            m.d.sync += [held.eq(results), left.eq(self.rounds)]
+            m.d.sync += [held.eq(results), left.eq(rounds)]
         with m.Elif(free & (left != 0)):
             m.d.sync += [held.eq(held[self.lanes * bits :]), left.eq(left - 1)]
         self._output(m, free, left != 0, load | (free & (left > 1)), held[: self.lanes * bits])
         return m
+
+    def _rounds(self, m: Module, load: Value) -> Value:
+        """Return in how many beats the group that is loaded goes out."""
+        if not self.idle:
+            return Const(self.rounds)
+        place = Signal(range(self.groups))
+        is_last = place == self.groups - 1
+        with m.If(load):
+            m.d.sync += place.eq(Mux(is_last, 0, place + 1))
+        return Mux(is_last, self.rounds - self.idle // self.lanes, self.rounds)
 
     def _accumulate(self, m: Module) -> tuple[Value, Value]:
         """Return whether the terms of this cycle end a group, and the accumulators."""

@@ -25,7 +25,7 @@ ADDER_OPERANDS = 3
 class MatrixVector(Cell):
     """``weights @ x + bias`` for a stream of vectors ``x``; ``pe * simd`` products in a cycle.
 
-    A vector takes ``terms / simd`` beats and is given ``outputs / pe`` times (the window
+    A vector takes ``terms / simd`` beats and is given ``ceil(outputs / pe)`` times (the window
     generator's ``dense`` order with ``repeat``). Each time yields the next ``pe`` results, with
     ``lanes`` of them in a beat: as few as keep up with the input.
 
@@ -34,12 +34,13 @@ class MatrixVector(Cell):
         o: Out, ``lanes`` times int ``acc_bits``; ``acc_bits`` follows from the weights.
 
     Takes a beat in every cycle, if the consumer keeps up. Cost: ``pe * simd`` multipliers,
-    ``outputs * terms`` bytes of weight memory, and the biases.
+    ``outputs * terms`` bytes of weight memory (``outputs`` as a multiple of ``pe``), the biases.
 
     Args:
         weights: int8 [outputs, terms].
         bias: int32 [outputs] or None.
-        pe: Outputs computed at the same time; divides ``outputs``.
+        pe: Outputs computed at the same time. If it does not divide ``outputs``, some multipliers
+            are idle in the last group.
         simd: Terms of a beat; divides ``terms``.
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
     """
@@ -55,12 +56,14 @@ class MatrixVector(Cell):
     ) -> None:
         outputs: int = weights.shape[0]
         terms: int = weights.shape[1]
-        require_divisor(pe, outputs)
         require_divisor(simd, terms)
+        if not 1 <= pe <= outputs:
+            msg = f"pe must lie between 1 and the {outputs} outputs, not {pe}"
+            raise ValueError(msg)
         self.weights = weights
         self.pe, self.simd = pe, simd
         self.group = terms // simd
-        self.repeat = outputs // pe
+        self.repeat = -(-outputs // pe)
         levels, term_bits = _tree_of(simd)
         ranges = ranges_of(weights, bias)
         self.accumulator = Accumulator(
@@ -71,6 +74,7 @@ class MatrixVector(Cell):
             ranges=ranges,
             bias=bias,
             beat_cycles=beat_cycles,
+            outputs=outputs,
         )
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
@@ -124,7 +128,8 @@ def weight_roms(weights: Integers, pe: int, simd: int) -> list[CyclicRom]:
     Each word holds ``pe * simd`` bytes; wide words are split between processing elements.
     """
     outputs, terms = weights.shape
-    blocks = weights.reshape(outputs // pe, pe, terms // simd, simd).transpose(0, 2, 1, 3)
+    filled = np.pad(weights, ((0, -outputs % pe), (0, 0)))
+    blocks = filled.reshape(-1, pe, terms // simd, simd).transpose(0, 2, 1, 3)
     folded = blocks.reshape(-1, pe, simd)
     together = max(1, MAX_WORD_BITS // (8 * simd))
     return [

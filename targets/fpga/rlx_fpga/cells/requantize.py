@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.pipe import delayed, register
-from rlx_fpga.cells.scaling import PART_BITS, Scaling
+from rlx_fpga.cells.scaling import PART_BITS, Codes, Scaling, saturated_width
 from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+SERIAL_BITS: Final = {8: 4, 16: 2, 31: 1}
+"""Bits of the factor in each cycle, by cycles of a beat, where nothing is multiplied."""
+
+
+def lane_multipliers(parts: int) -> dict[int, int]:
+    """Return the multipliers of a lane, by the cycles that it may take for each beat.
+
+    Args:
+        parts: Products of 18 by 18 bits that one multiplication takes (``Scaling.parts``).
+    """
+    return {1: parts, parts: 1, **dict.fromkeys(SERIAL_BITS, 0)}
 
 
 class Requantize(Cell):
@@ -28,10 +41,14 @@ class Requantize(Cell):
         i: In, ``lanes`` times int ``acc_width``.
         o: Out, ``lanes`` times int8.
 
-    Takes a beat in every ``beat_cycles`` cycles: 1, or, if it is ``sequential``, as many as a
-    product has parts of 18 by 18 bits. These are two if ``acc_width`` (plus the greatest left
-    shift) is at most 18, else four. Cost: for each lane as many multipliers as parts, or a single
-    one; and the constants of all channels, if they differ. Shifts to the left beyond 13 widen the
+    Accumulators are saturated to as few bits as give the same codes. Takes a beat in every
+    ``beat_cycles`` cycles. A product has parts of 18 by 18 bits: two if these bits (plus the
+    greatest left shift) are at most 18, else four. Cost of each lane:
+    - ``beat_cycles=1``: as many multipliers as parts;
+    - as many cycles as parts: one multiplier;
+    - 8, 16 or 31 (``SERIAL_BITS``): no multiplier; 4, 2 or 1 bits of the factor in a cycle are
+      multiplied by adding.
+    And the constants of all channels, if they differ. Shifts to the left beyond 13 widen the
     accumulator in ``single``, any in ``double``.
 
     Args:
@@ -44,7 +61,7 @@ class Requantize(Cell):
         low: Least code.
         high: Greatest code.
         rounding: ``double`` or ``single``.
-        sequential: Multiply part by part with one multiplier for each lane.
+        beat_cycles: Cycles for each beat: one of ``lane_multipliers``.
     """
 
     def __init__(
@@ -59,7 +76,7 @@ class Requantize(Cell):
         low: int = -128,
         high: int = 127,
         rounding: Literal["double", "single"] = "double",
-        sequential: bool = False,
+        beat_cycles: int = 1,
     ) -> None:
         require_divisor(lanes, channels)
         if not 1 <= acc_width <= 32 or not -128 <= low <= high <= 127:
@@ -67,14 +84,21 @@ class Requantize(Cell):
             raise ValueError(msg)
         self.lanes, self.acc_width = lanes, acc_width
         self.zero_point, self.low, self.high = zero_point, low, high
-        self.scaling = Scaling.of(channels, acc_width, multiplier, shift, rounding)
+        Scaling.of(channels, acc_width, multiplier, shift, rounding)  # Checks their ranges.
+        codes = Codes(zero_point, low, high)
+        self.width = saturated_width(acc_width, multiplier, shift, rounding, codes)
+        self.scaling = Scaling.of(channels, self.width, multiplier, shift, rounding)
         self.rom = self.scaling.rom(lanes)
         self.memory_bits = self.rom.memory_bits
-        self.sequential = sequential
         parts = self.scaling.parts
-        self.beat_cycles = parts if sequential else 1
-        self.multipliers = lanes * (1 if sequential else parts)
-        self.latency = 6 + parts if sequential else 7 + parts // 2 + self.scaling.has_left
+        forms = lane_multipliers(parts)
+        if beat_cycles not in forms:
+            msg = f"a beat can take {', '.join(map(str, forms))} cycles, not {beat_cycles}"
+            raise ValueError(msg)
+        self.beat_cycles = beat_cycles
+        self.multipliers = lanes * forms[beat_cycles]
+        pipelined = 7 + parts // 2 + self.scaling.has_left
+        self.latency = 6 + beat_cycles if beat_cycles > 1 else pipelined
         super().__init__({"i": In(stream_of(lanes, acc_width)), "o": Out(stream_of(lanes))})
 
     def elaborate(self, platform: object) -> Module:
@@ -86,7 +110,7 @@ class Requantize(Cell):
             accept.eq(self.i.valid & self.i.ready),
             self.o.valid.eq(valid),
         ]
-        phase = self._phase(m, enable, accept) if self.sequential else None
+        phase = self._phase(m, enable, accept) if self.beat_cycles > 1 else None
         if phase is None:
             m.d.comb += self.i.ready.eq(enable)
             stages, started = self.latency, accept
@@ -94,11 +118,12 @@ class Requantize(Cell):
             stages, started = 6, phase.last
         m.submodules.constants = self.rom
         m.d.comb += self.rom.step.eq(accept)
-        accumulators = register(m, accept, raw(self.i), "accumulators")
+        values = [_saturated(self.i.payload[lane], self.width) for lane in range(self.lanes)]
+        accumulators = register(m, accept, Cat(*values), "accumulators")
         size = len(self.rom.data) // self.lanes
         codes = []
         for lane in range(self.lanes):
-            value = accumulators[lane * self.acc_width : (lane + 1) * self.acc_width].as_signed()
+            value = accumulators[lane * self.width : (lane + 1) * self.width].as_signed()
             constants = self.rom.data[lane * size : (lane + 1) * size]
             codes.append(_Lane(m, enable, lane, self).result(value, constants, phase))
         m.d.comb += raw(self.o).eq(Cat(*codes))
@@ -149,7 +174,10 @@ class _Lane:
         if s.has_left:
             value = (value << left)[: s.width].as_signed()
         if phase is not None:
-            high, right = self._sequential(value, factor, right, phase)
+            multiply = self._serial if cell.multipliers == 0 else self._sequential
+            high = multiply(value, factor, phase)
+            # The next beat may bring its constants before this one is done with its own.
+            right = register(self.m, self.enable & phase.last, right, f"right_held_{self.index}")
         else:
             if s.has_left:
                 value, factor = self._stage(value, "shifted"), self._stage(factor, "factor")
@@ -199,9 +227,7 @@ class _Lane:
             right = self._stage(right, f"right_{stage}")
         return total, right
 
-    def _sequential(
-        self, value: Value, factor: Value, right: Value, phase: _Phase
-    ) -> tuple[Value, Value]:
+    def _sequential(self, value: Value, factor: Value, phase: _Phase) -> Value:
         """Return the same from one multiplier, a cycle after the last part has been multiplied.
 
         Parts in order: low by low, low by high, high by low, high by high.
@@ -211,7 +237,6 @@ class _Lane:
         chosen = Mux(number[1], values[1], values[0]) if len(values) == 2 else values[0]
         product = self._stage(chosen * Mux(number[0], factors[1], factors[0]), "product")
         part = self._stage(number, "part")
-        held = register(self.m, self.enable & phase.last, right, f"right_held_{self.index}")
         bits = len(value) + 31 - PART_BITS + 1
         total = Signal(signed(bits), name=f"total_{self.index}", reset_less=True)
         with self.m.If(self.enable):
@@ -221,7 +246,28 @@ class _Lane:
                 self.m.d.sync += total.eq(total + (product << PART_BITS))
             with self.m.Else():
                 self.m.d.sync += total.eq(total + product)
-        return (total >> self.drop), held
+        return total >> self.drop
+
+    def _serial(self, value: Value, factor: Value, phase: _Phase) -> Value:
+        """Return the same without a multiplier: bits of the factor in turn, low ones first.
+
+        Low bits of the product take the places that bits of the factor leave.
+        """
+        step = SERIAL_BITS[self.cell.beat_cycles]
+        first = phase.number == 0
+        upper = Signal(signed(len(value) + 1), name=f"upper_{self.index}", reset_less=True)
+        lower = Signal(step * self.cell.beat_cycles, name=f"lower_{self.index}", reset_less=True)
+        rest = Mux(first, factor, lower)
+        total = Mux(first, 0, upper)
+        for bit in range(step):
+            total = total + Mux(rest[bit], value << bit, 0)
+        with self.m.If(self.enable):
+            self.m.d.sync += [
+                upper.eq(total >> step),
+                lower.eq(Cat(rest[step : len(lower)], total[:step])),
+            ]
+        product = Cat(lower, upper)[: len(value) + 31].as_signed()
+        return self._stage((product >> PART_BITS) + self.half, "product") >> self.drop
 
     def _nudge(self, high: Value, right: Value) -> Value:
         """Return what makes the shift to the right round."""
@@ -235,6 +281,13 @@ class _Lane:
     @property
     def _fixed_shift(self) -> int:
         return self.scaling.base if self.scaling.rounding == "double" else 1
+
+
+def _saturated(value: Value, width: int) -> Value:
+    """Return a signed number, or the number of ``width`` bits that is nearest to it."""
+    top, sign = value[width - 1 :], value[-1]
+    fits = top.all() | ~top.any()
+    return Mux(fits, value[:width], Cat((~sign).replicate(width - 1), sign))
 
 
 def _unsigned(value: Value) -> Value:

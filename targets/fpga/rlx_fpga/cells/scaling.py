@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rlx.numerics.fixed_point import Rounding, multiply_by_quantized_multiplier
 from rlx_fpga.cells.rom import CyclicRom, pack
 
 if TYPE_CHECKING:
@@ -16,6 +17,61 @@ if TYPE_CHECKING:
 
 # Bits of an operand that are split off: 17 unsigned bits fit a multiplier of 18 signed ones.
 PART_BITS = 17
+
+
+@dataclass(frozen=True)
+class Codes:
+    """What a requantizer's results are brought to.
+
+    Attributes:
+        zero_point: Added to the rounded result.
+        low: Least code.
+        high: Greatest code.
+    """
+
+    zero_point: int
+    low: int
+    high: int
+
+
+def saturated_width(
+    acc_width: int,
+    multiplier: Sequence[int],
+    shift: Sequence[int],
+    rounding: Literal["double", "single"],
+    codes: Codes,
+) -> int:
+    """Return to how many bits accumulators can be saturated without changing any code.
+
+    Results never fall as accumulators grow: whatever lies beyond a number that gives the greatest
+    (least) code gives that code too.
+
+    Args:
+        acc_width: Bits of an accumulator.
+        multiplier: Q0.31 numbers that are not negative.
+        shift: As many powers of two.
+        rounding: ``double`` or ``single``.
+        codes: Zero point and limits.
+    """
+    factors, shifts = np.array(multiplier, np.int64), np.array(shift, np.int64)
+    factors, shifts = factors[factors != 0], shifts[factors != 0]
+    if not len(factors) or acc_width + int(shifts.max()) > 32:
+        # The definition wraps what it shifts out of 32 bits: results may fall.
+        return acc_width
+    width = acc_width
+    while width > 1:
+        half = 1 << (width - 2)
+        ends = [
+            multiply_by_quantized_multiplier(
+                np.full(len(factors), value, np.int64), factors, shifts, Rounding(rounding)
+            ).astype(np.int64)
+            + codes.zero_point
+            for value in (-half, half - 1)
+        ]
+        if ends[0].max() > codes.low or ends[1].min() < codes.high:
+            break
+        width -= 1
+    return width
 
 
 @dataclass(frozen=True)

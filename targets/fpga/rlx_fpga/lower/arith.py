@@ -13,7 +13,7 @@ from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub
 from rlx_fpga.cells.arith import Product, ScaledSum
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.repeat import Constant, Repeat
-from rlx_fpga.cells.scaling import Scaling
+from rlx_fpga.cells.requantize import lane_multipliers
 from rlx_fpga.cells.table import Table
 from rlx_fpga.cells.unary import Clamp
 from rlx_fpga.lower.elementwise import Elementwise
@@ -68,22 +68,15 @@ class BinaryPlan(Plan):
     @cached_property
     def parts(self) -> int:
         """Parts of the requantizer's product."""
-        op = cast("QMul", self.node.op)
-        return Scaling.of(
-            1,
-            self.first(1).width,
-            op.rescale.multiplier,
-            op.rescale.shift,
-            op.rescale.rounding.value,
-        ).parts
+        return requantizer(self.node.op, 1, 1, self.first(1).width).scaling.parts
 
     def folds(self) -> list[Fold]:
-        """Return for each number of lanes a fast requantizer and one that multiplies in parts."""
+        """Return for each number of lanes all forms of the requantizer."""
         own = self.first(1).multipliers
         return [
-            Fold(n, 1, self.size // n * cycles, n * (own + self.parts // cycles), cycles)
+            Fold(n, 1, self.size // n * cycles, n * (own + multipliers), cycles)
             for n in self.lanes()
-            for cycles in (1, self.parts)
+            for cycles, multipliers in lane_multipliers(self.parts).items()
         ]
 
     def build(self, fold: Fold) -> Layer:
@@ -93,7 +86,7 @@ class BinaryPlan(Plan):
         cells: dict[str, Cell] = {
             "combine": first,
             "requantize": requantizer(
-                self.node.op, lanes, lanes, first.width, sequential=fold.beat_cycles > 1
+                self.node.op, lanes, lanes, first.width, beat_cycles=fold.beat_cycles
             ),
         }
         hold = pipeline_hold([*cells.values()], self.size // lanes)

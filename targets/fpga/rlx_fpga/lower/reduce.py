@@ -10,6 +10,7 @@ from rlx.ops.q import QArgmax, QMean
 from rlx_fpga.cells.argmax import Argmax
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.channelwise import GlobalPool
+from rlx_fpga.cells.requantize import lane_multipliers
 from rlx_fpga.cells.unary import Offset
 from rlx_fpga.lower.rules import RULES, Fold, Layer, Plan, divisors, pipeline_hold, unsupported
 from rlx_fpga.lower.weighted import requantizer
@@ -42,8 +43,8 @@ class MeanPlan(Plan):
         found = []
         for lanes in divisors(self.inner):
             blocks = self.outer * self.inner // lanes
-            for sequential in (False, True):
-                last = self._requantize(lanes, sequential=sequential)
+            for beat_cycles in lane_multipliers(self._requantize(lanes).scaling.parts):
+                last = self._requantize(lanes, beat_cycles)
                 # The sums come out with the last values of a frame, one in every cycle.
                 cycles = blocks * (self.count - 1 + last.beat_cycles)
                 found.append(Fold(lanes, 1, cycles, last.multipliers, last.beat_cycles))
@@ -56,7 +57,7 @@ class MeanPlan(Plan):
         cells: dict[str, Cell] = {"sum": pool}
         if self._offset:
             cells["offset"] = Offset(lanes, pool.out_bits, self._offset)
-        cells["requantize"] = self._requantize(lanes, sequential=fold.beat_cycles > 1)
+        cells["requantize"] = self._requantize(lanes, fold.beat_cycles)
         beats = self.outer * self.count * self.inner // lanes
         hold = Fraction(1, self.outer) + pipeline_hold([*cells.values()], beats)
         return Layer(Chain(cells), fold, fold.cycles, hold)
@@ -68,11 +69,11 @@ class MeanPlan(Plan):
     def _pool(self, lanes: int) -> GlobalPool:
         return GlobalPool("sum", pixels=self.count, channels=self.inner, lanes=lanes)
 
-    def _requantize(self, lanes: int, *, sequential: bool) -> Requantize:
+    def _requantize(self, lanes: int, beat_cycles: int = 1) -> Requantize:
         bits = self._pool(lanes).out_bits
         if self._offset:
             bits = Offset(lanes, bits, self._offset).out_bits
-        return requantizer(self.attributes, lanes, lanes, bits, sequential=sequential)
+        return requantizer(self.attributes, lanes, lanes, bits, beat_cycles=beat_cycles)
 
 
 @RULES.rule(QArgmax)

@@ -14,8 +14,7 @@ from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.channelwise import Depthwise
 from rlx_fpga.cells.geometry import Geometry
 from rlx_fpga.cells.mvu import MatrixVector
-from rlx_fpga.cells.requantize import Requantize
-from rlx_fpga.cells.scaling import Scaling
+from rlx_fpga.cells.requantize import Requantize, lane_multipliers
 from rlx_fpga.cells.window import WindowGenerator
 from rlx_fpga.lower.rules import (
     Fold,
@@ -28,6 +27,8 @@ from rlx_fpga.lower.rules import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from rlx.ir import Node
     from rlx.numerics.fixed_point import Rescale
     from rlx.ops.q import QConv2d, QDense, Window
@@ -86,25 +87,23 @@ class Weighted(Plan):
             raise unsupported(self.node, str(error)) from None
 
     @cached_property
-    def scaling(self) -> Scaling:
-        """Constants of the requantizer."""
-        rescale = self.attributes.rescale
-        return Scaling.of(
-            len(self.weights),
-            self.ranges.out_bits,
-            rescale.multiplier,
-            rescale.shift,
-            rescale.rounding.value,
-        )
+    def parts(self) -> int:
+        """Parts of the requantizer's product."""
+        bits = self.ranges.out_bits
+        return requantizer(self.attributes, len(self.weights), 1, bits).scaling.parts
 
-    def drain(self, results: int, group: int) -> Drain:
-        """Return the cheapest requantizer for ``results`` results in every ``group`` cycles."""
-        parts = self.scaling.parts
-        fast = drain_lanes(results, group)
-        slow = drain_lanes(results, group, parts)
-        if results // slow * parts <= group and slow < fast * parts:
-            return Drain(slow, parts, slow)
-        return Drain(fast, 1, fast * parts)
+    def drain(self, results: int, group: int) -> Drain | None:
+        """Return the cheapest requantizer for ``results`` results in every ``group`` cycles.
+
+        None if there is none, which can only be if ``results`` does not divide the outputs.
+        """
+        outputs = len(self.weights)
+        found = []
+        for beat_cycles, multipliers in lane_multipliers(self.parts).items():
+            lanes = drain_lanes(results, group, beat_cycles, outputs if outputs % results else 0)
+            if lanes is not None:
+                found.append(Drain(lanes, beat_cycles, lanes * multipliers))
+        return cheapest_drain(found)
 
     def requantize(self, drain: Drain) -> Requantize:
         """Return the requantizer behind the accumulators."""
@@ -113,7 +112,7 @@ class Weighted(Plan):
             len(self.weights),
             drain.lanes,
             self.ranges.out_bits,
-            sequential=drain.beat_cycles > 1,
+            beat_cycles=drain.beat_cycles,
         )
 
 
@@ -130,6 +129,20 @@ class Drain:
     lanes: int
     beat_cycles: int
     multipliers: int
+
+    @property
+    def cost(self) -> int:
+        """Multipliers, or lanes where there are none.
+
+        A lane that multiplies by adding takes about as large a share of a device's logic as a
+        multiplier of its multipliers.
+        """
+        return self.multipliers or self.lanes
+
+
+def cheapest_drain(drains: Iterable[Drain]) -> Drain | None:
+    """Return the cheapest one: without multipliers if that costs no more, and with little logic."""
+    return min(drains, key=lambda d: (d.cost, d.multipliers, d.lanes, -d.beat_cycles), default=None)
 
 
 class Matrix(Weighted):
@@ -148,7 +161,10 @@ class Matrix(Weighted):
         self.image, self.window = image, window
 
     def folds(self) -> list[Fold]:
-        """Return all pairs of divisors of the outputs and of the channels."""
+        """Return numbers of outputs, idle ones in the last group or not, and divisors of channels.
+
+        Of numbers that need equally many groups, the least one whose results can be drained.
+        """
         outputs, terms = self.weights.shape
         geometry = self.image.geometry(self.window, self.image.channels)
         pixels = geometry.out_height * geometry.out_width
@@ -156,16 +172,25 @@ class Matrix(Weighted):
         for simd in divisors(self.image.channels):
             group = terms // simd
             frame = geometry.words * self.image.channels // simd
-            for pe in divisors(outputs):
-                cycles = self.image.count * max(pixels * group * (outputs // pe), frame)
-                products = pe * simd + self.drain(pe, group).multipliers
-                found.append(Fold(pe, simd, cycles, products))
+            for pe, groups, drain in self._drained(outputs, group):
+                cycles = self.image.count * max(pixels * group * groups, frame)
+                found.append(Fold(pe, simd, cycles, pe * simd + drain.multipliers))
         return found
+
+    def _drained(self, outputs: int, group: int) -> Iterator[tuple[int, int, Drain]]:
+        """Yield results at a time, how often, and the requantizer that keeps up with them."""
+        before = 0
+        for pe in range(1, outputs + 1):
+            groups = -(-outputs // pe)
+            if groups != before and (drain := self.drain(pe, group)) is not None:
+                before = groups
+                yield pe, groups, drain
 
     def build(self, fold: Fold) -> Layer:
         """Return window, matrix-vector unit and requantizer; no window if it would do nothing."""
         _ = self.ranges
         drain = self.drain(fold.pe, self.weights.shape[1] // fold.simd)
+        assert drain is not None, "a folding that was not offered"
         matrix = MatrixVector(
             self.weights, self.bias, pe=fold.pe, simd=fold.simd, beat_cycles=drain.beat_cycles
         )
@@ -201,6 +226,7 @@ class DepthwiseConvolution(Weighted):
             blocks = self.image.channels // pe
             cycles = self.image.count * blocks * max(pixels * geometry.taps, geometry.words)
             drain = self.drain(pe * multiplier, geometry.taps)
+            assert drain is not None
             products = pe * multiplier + drain.multipliers
             found.append(Fold(pe, 1, cycles, products))
         return found
@@ -210,6 +236,7 @@ class DepthwiseConvolution(Weighted):
         _ = self.ranges
         outputs = len(self.weights)
         drain = self.drain(fold.pe * outputs // self.image.channels, self.window.taps)
+        assert drain is not None
         unit = Depthwise(
             self.weights.reshape(outputs, -1),
             self.bias,
@@ -235,7 +262,7 @@ def requantizer(
     lanes: int,
     bits: int,
     *,
-    sequential: bool = False,
+    beat_cycles: int = 1,
 ) -> Requantize:
     """Return the requantizer of an op with ``rescale``, ``zero_point``, ``low`` and ``high``."""
     rescale: Rescale = op.rescale
@@ -249,7 +276,7 @@ def requantizer(
         low=op.low,
         high=op.high,
         rounding=rescale.rounding.value,
-        sequential=sequential,
+        beat_cycles=beat_cycles,
     )
 
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats, to_verilog
 
+from rlx_fpga.cells.accumulate import drain_lanes
 from rlx_fpga.cells.mvu import MatrixVector
 
 
@@ -79,6 +80,61 @@ def test_matrix_vector_starts_anew_after_reset():
     expected = to_beats(x @ weights.T.astype(int) + bias, cell.lanes)
     run = run_cell(cell, feed(x, cell), len(expected), stall_out=0.3, reset_after=21)
     assert np.array_equal(run.output, expected)
+
+
+@st.composite
+def idle_cases(draw):
+    outputs, terms, pe, simd = draw(
+        st.sampled_from([(5, 4, 2, 1), (7, 6, 3, 2), (6, 8, 4, 2), (10, 9, 4, 3), (9, 14, 7, 1)])
+    )
+    most = terms // simd // pe
+    return outputs, terms, pe, simd, draw(st.integers(1, max(most, 1)))
+
+
+@settings(max_examples=30)
+@given(
+    case=idle_cases(),
+    stall_in=st.sampled_from([0.0, 0.5]),
+    stall_out=st.sampled_from([0.0, 0.5]),
+    reset_after=st.sampled_from([None, 19]),
+)
+def test_matrix_vector_leaves_out_idle_results(case, stall_in, stall_out, reset_after):
+    outputs, terms, pe, simd, beat_cycles = case
+    weights, bias = parameters(outputs, terms)
+    cell = MatrixVector(weights, bias, pe=pe, simd=simd, beat_cycles=beat_cycles)
+    assert (cell.repeat, cell.multipliers) == (-(-outputs // pe), pe * simd)
+    x = np.random.default_rng(1).integers(-128, 128, (4, terms))
+    expected = to_beats(x @ weights.T.astype(int) + bias, cell.lanes)
+    stalls = {"stall_in": stall_in, "stall_out": stall_out}
+    run = run_cell(cell, feed(x, cell), len(expected), **stalls, reset_after=reset_after, idle=20)
+    assert np.array_equal(run.output, expected)
+    if not stall_in and not stall_out:
+        assert np.all(np.diff(run.taken["i"]) == 1)
+        assert run.interval(outputs // cell.lanes) == cell.cycles_per_vector
+
+
+@pytest.mark.parametrize(
+    ("pe", "message"),
+    [
+        (6, r"^pe must lie between 1 and the 5 outputs, not 6$"),
+        (0, r"^pe must lie between 1 and the 5 outputs, not 0$"),
+        (3, r"^3 results in 2 cycles cannot be drained as parts of 5$"),
+    ],
+)
+def test_matrix_vector_refuses_bad_numbers_of_outputs(pe, message):
+    with pytest.raises(ValueError, match=message):
+        MatrixVector(*parameters(5, 4), pe=pe, simd=2)
+
+
+def test_drain_lanes():
+    assert drain_lanes(6, 6) == 1
+    assert drain_lanes(6, 3) == 2
+    assert drain_lanes(6, 3, 2) == 6
+    assert drain_lanes(6, 3, 4) is None
+    # Beats of results of one pixel only.
+    assert drain_lanes(6, 3, 1, outputs=8) == 2
+    assert drain_lanes(6, 2, 1, outputs=8) is None
+    assert drain_lanes(5, 5, 1, outputs=8) == 1
 
 
 def test_matrix_vector_figures():

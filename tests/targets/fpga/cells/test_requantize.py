@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
 from rlx.numerics.fixed_point import Rounding, multiply_by_quantized_multiplier
-from rlx_fpga.cells.requantize import Requantize
+from rlx_fpga.cells.requantize import Requantize, lane_multipliers
+from rlx_fpga.cells.scaling import Codes, saturated_width
 
 MULTIPLIERS = st.one_of(
     st.integers(1 << 30, (1 << 31) - 1), st.sampled_from([0, 1 << 30, (1 << 31) - 1])
@@ -65,9 +66,18 @@ WIDE = {"low": -128, "high": 127, "zero_point": 0, "lanes": 1, "channels": 1}
 @example({**WIDE, "acc_width": 9, "multiplier": [1 << 30], "shift": [14], "rounding": "single"}, 0)
 @example({**WIDE, "acc_width": 5, "multiplier": [3 << 29], "shift": [30], "rounding": "single"}, 0)
 @example({**WIDE, "acc_width": 31, "multiplier": [3 << 29], "shift": [-2], "rounding": "single"}, 0)
-@pytest.mark.parametrize("sequential", [False, True])
-def test_requantize_is_the_contract(sequential, case, stall):
-    cell = Requantize(**case, sequential=sequential)
+@example(
+    {**WIDE, "acc_width": 24, "multiplier": [5 << 28], "shift": [-15], "rounding": "double"}, 0
+)
+@example(
+    {**WIDE, "acc_width": 27, "multiplier": [5 << 28], "shift": [-18], "rounding": "single"}, 0
+)
+@pytest.mark.parametrize("form", range(5))
+def test_requantize_is_the_contract(form, case, stall):
+    parts = Requantize(**case).scaling.parts
+    beat_cycles = [1, parts, 8, 16, 31][form]
+    cell = Requantize(**case, beat_cycles=beat_cycles)
+    assert cell.multipliers == cell.lanes * [parts, 1, 0, 0, 0][form]
     x = accumulators(case["acc_width"], case["channels"], case["multiplier"], case["shift"])
     options = {k: case[k] for k in ("multiplier", "shift", "zero_point", "low", "high", "rounding")}
     expected = to_beats(model(x, **options), cell.lanes)
@@ -94,16 +104,19 @@ def test_requantize_every_small_accumulator(rounding, shift):
 
 def test_requantize_starts_with_the_first_channel_after_reset():
     multiplier, shift = [1 << 30, 1518500250, 2147483647], [-2, -5, -1]
-    cell = Requantize(channels=3, lanes=1, acc_width=12, multiplier=multiplier, shift=shift)
     x = np.random.default_rng(0).integers(-2048, 2048, (5, 3))
     expected = to_beats(model(x, multiplier, shift, 0, -128, 127, "double"), 1)
-    run = run_cell(cell, to_beats(x, 1), 15, stall_out=0.3, reset_after=7)
-    assert np.array_equal(run.output, expected)
-    cell = Requantize(
-        channels=3, lanes=1, acc_width=12, multiplier=multiplier, shift=shift, sequential=True
-    )
-    run = run_cell(cell, to_beats(x, 1), 15, stall_out=0.3, reset_after=7)
-    assert np.array_equal(run.output, expected)
+    for beat_cycles in (1, 2, 8):
+        cell = Requantize(
+            channels=3,
+            lanes=1,
+            acc_width=12,
+            multiplier=multiplier,
+            shift=shift,
+            beat_cycles=beat_cycles,
+        )
+        run = run_cell(cell, to_beats(x, 1), 15, stall_out=0.3, reset_after=17)
+        assert np.array_equal(run.output, expected)
 
 
 def test_requantize_figures():
@@ -120,14 +133,34 @@ def test_requantize_figures():
     assert one(19, -6).multipliers == 8
     assert one(18, 1).multipliers == 8
 
-    def sequential(width):
-        return Requantize(
-            channels=1, lanes=1, acc_width=width, multiplier=[1], shift=[0], sequential=True
-        )
-
-    assert (sequential(18).multipliers, sequential(18).beat_cycles) == (1, 2)
-    assert (sequential(19).multipliers, sequential(19).beat_cycles) == (1, 4)
+    assert lane_multipliers(2) == {1: 2, 2: 1, 8: 0, 16: 0, 31: 0}
+    assert lane_multipliers(4) == {1: 4, 4: 1, 8: 0, 16: 0, 31: 0}
     assert one(18, -6).memory_bits == 4 * (31 + 2)
+
+
+@pytest.mark.parametrize(
+    ("shift", "low", "width"),
+    # A code is 2^(1 - shift) accumulators: 2^7 codes and a half on either side of 0 suffice.
+    [(-9, -128, 18), (-8, -128, 17), (-10, -128, 19), (-30, -128, 24), (9, -128, 24)],
+)
+def test_requantize_saturates_accumulators_that_give_the_same_code(shift, low, width):
+    codes = Codes(0, low, 127)
+    assert saturated_width(24, [1 << 30], [shift], "double", codes) == width
+    # A channel of zeros has no say.
+    assert saturated_width(24, [0, 1 << 30], [0, shift], "double", codes) == width
+    assert saturated_width(24, [0], [shift], "double", codes) == 24
+
+
+def test_requantize_multiplies_saturated_accumulators():
+    options = {"multiplier": [3 << 29], "shift": [-9], "zero_point": 3, "rounding": "double"}
+    cell = Requantize(channels=1, lanes=1, acc_width=24, beat_cycles=2, **options)
+    assert (cell.width, cell.multipliers) == (18, 1)
+    edges = np.arange(-3, 4) + np.array(
+        [[-(1 << 17)], [1 << 17], [-(1 << 23) + 3], [(1 << 23) - 4]]
+    )
+    x = np.concatenate([edges.ravel(), np.arange(-90_000, 90_000, 1_001)])
+    expected = model(x, [3 << 29], [-9], 3, -128, 127, "double")
+    assert np.array_equal(run_cell(cell, x[:, None], len(x)).output.ravel(), expected)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +168,7 @@ def test_requantize_figures():
     [
         ({"acc_width": 33}, r"^bad requantizer: acc_width 33, low -128, high 127$"),
         ({"low": 3, "high": 2}, r"^bad requantizer: acc_width 20, low 3, high 2$"),
+        ({"beat_cycles": 2, "shift": [-12]}, r"^a beat can take 1, 4, 8, 16, 31 cycles, not 2$"),
         ({"shift": [1, 2]}, r"^1 multipliers and 2 shifts for 4 channels$"),
         ({"shift": [31]}, r"^multipliers must lie in \[0, 2\^31 - 1\] and shifts in \[-31, 30\]$"),
     ],
@@ -156,7 +190,13 @@ def test_requantize_lint(tmp_path):
             rounding=rounding,
         )
         assert_lint_clean(cell, tmp_path)
-    cell = Requantize(
-        channels=1, lanes=1, acc_width=20, multiplier=[1 << 30], shift=[-1], sequential=True
-    )
-    assert_lint_clean(cell, tmp_path)
+    for beat_cycles, shift in ((2, -1), (4, -12), (8, -1), (31, -12)):
+        cell = Requantize(
+            channels=1,
+            lanes=1,
+            acc_width=20,
+            multiplier=[1 << 30],
+            shift=[shift],
+            beat_cycles=beat_cycles,
+        )
+        assert_lint_clean(cell, tmp_path)

@@ -18,7 +18,7 @@ from rlx.ops.q import (
     Window,
 )
 from rlx_fpga.lower import RULES, Alias
-from rlx_fpga.lower.weighted import DepthwiseConvolution, Matrix
+from rlx_fpga.lower.weighted import DepthwiseConvolution, Drain, Matrix
 
 SCALE = {"rescale": Rescale.of(0.01), "zero_point": 0}
 
@@ -30,8 +30,10 @@ def plan(op, *shapes, constants=()):
     return RULES[type(op)](graph.append(op, *operands, name="node"))
 
 
-def conv(channels, outputs, *, groups=1, kernel=(1, 1), stride=(1, 1)):
-    op = QConv2d(window=Window(kernel, stride), groups=groups, x_zero_point=0, **SCALE)
+def conv(channels, outputs, *, groups=1, kernel=(1, 1), stride=(1, 1), scale=0.01):
+    rescale = Rescale.of(scale)
+    window = Window(kernel, stride)
+    op = QConv2d(window=window, groups=groups, x_zero_point=0, rescale=rescale, zero_point=0)
     weights = np.ones((outputs, *kernel, channels // groups), np.int8)
     return plan(op, (1, 4, 4, channels), constants=(weights, np.zeros(outputs, np.int32)))
 
@@ -69,6 +71,43 @@ def test_folds_tell_the_multipliers_and_cycles_of_what_is_built(make):
         layer = choices.build(fold)
         assert layer.cell.multipliers == fold.multipliers
         assert layer.cycles >= fold.cycles
+
+
+def test_outputs_are_spread_over_any_number_of_groups():
+    choices = conv(2, 10, kernel=(3, 3)).folds()
+    # The least numbers that need 10, 5, 4, 3, 2 groups and 1 group.
+    assert [fold.pe for fold in choices if fold.simd == 1] == [1, 2, 3, 4, 5, 10]
+    four = next(fold for fold in choices if (fold.pe, fold.simd) == (4, 1))
+    assert four.cycles == 2 * 2 * 3 * 18
+
+
+def test_groups_with_idle_outputs_are_offered_only_if_drained():
+    # One term in a cycle: 4 results leave together, 4 of 10 cannot.
+    assert [fold.pe for fold in conv(1, 10).folds()] == [1, 2, 5, 10]
+
+
+@pytest.mark.parametrize(
+    ("results", "group", "drain"),
+    [
+        (1, 31, Drain(1, 31, 0)),
+        (1, 16, Drain(1, 16, 0)),
+        (2, 17, Drain(1, 8, 0)),
+        (1, 7, Drain(1, 4, 1)),
+        (2, 8, Drain(1, 4, 1)),
+        # Two that multiply in parts cost less than a fast one.
+        (4, 8, Drain(2, 4, 2)),
+        (4, 4, Drain(1, 1, 4)),
+    ],
+)
+def test_requantizers_are_as_slow_as_the_results_are_rare(results, group, drain):
+    layer = conv(256, 4, kernel=(3, 3), scale=1e-5)
+    assert layer.parts == 4
+    found = layer.drain(results, group)
+    assert (found.lanes, found.beat_cycles, found.multipliers) == (
+        drain.lanes,
+        drain.beat_cycles,
+        drain.multipliers,
+    )
 
 
 def test_renamings_are_no_layers():
