@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # A queue of so few beats is only the register that every stream has anyway.
 REGISTER_BEATS = 2
+# A stage with this part of the slowest stage's cycles cannot catch up much.
+BUSY = Fraction(3, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ class Queue:
 
     Attributes:
         name: Identifier of the place.
-        depth: Beats of the FIFO; 0 if there is none.
+        depth: Beats of the FIFO, which are as wide as the wider side; 0 if there is none.
         lanes: Lanes of the stream.
         wanted: Lanes of the reader.
         elements: Elements of a frame.
@@ -119,15 +121,32 @@ class Queue:
     elements: int
     width: int
 
+    @property
+    def registers(self) -> Fraction:
+        """What the registers on the way can hold, as part of a frame."""
+        beats = REGISTER_BEATS * self.lanes + 2 * math.lcm(self.lanes, self.wanted)
+        return Fraction(beats, self.elements)
+
     def cells(self) -> dict[str, Cell]:
         """Return FIFO and width converter, where they are needed."""
-        found: dict[str, Cell] = {}
+        queue: dict[str, Cell] = {}
         if self.depth:
-            found[f"{self.name}_queue"] = Fifo(self.lanes, self.depth, self.width)
-        if self.lanes != self.wanted:
-            converter = WidthConverter(self.lanes, self.wanted, self.elements, self.width)
-            found[f"{self.name}_width"] = converter
-        return found
+            queue[f"{self.name}_queue"] = Fifo(self.widest, self.depth, self.width)
+        if self.lanes == self.wanted:
+            return queue
+        converter = WidthConverter(self.lanes, self.wanted, self.elements, self.width)
+        width: dict[str, Cell] = {f"{self.name}_width": converter}
+        return queue | width if self.lanes > self.wanted else width | queue
+
+    @property
+    def widest(self) -> int:
+        """Lanes of the FIFO: it stands on the wider side, to take and give as fast as it can."""
+        return max(self.lanes, self.wanted)
+
+    @property
+    def memory_bits(self) -> int:
+        """Bits of the FIFO."""
+        return self.depth * self.widest * self.width
 
 
 @dataclass
@@ -215,31 +234,60 @@ class Pipeline(Component):
         stages = self.program.stages
         place = {stage.node.result: index for index, stage in enumerate(stages)}
         place |= {value: -1 - index for index, value in enumerate(self.program.graph.inputs)}
+        smooth = [
+            [self._smoothing(place[source], layer) for source in stage.sources]
+            for stage, layer in zip(stages, self.layers, strict=True)
+        ]
         timings, queues = [], []
-        for stage, layer in zip(stages, self.layers, strict=True):
-            operands, row = [], []
-            skew = layer.skew or ((Fraction(0), Fraction(0)),) * len(stage.sources)
-            for index, (source, port) in enumerate(
-                zip(stage.sources, layer.cell.ports, strict=True)
-            ):
-                lanes, wanted = self.lanes(source), _lanes(getattr(layer.cell, port))
-                size = source.type.size
-                slack = Fraction(REGISTER_BEATS * lanes + 2 * math.lcm(lanes, wanted), size)
-                operands.append(Operand(place[source], slack, *skew[index]))
-                name = f"{stage.name}_{port}"
-                row.append(Queue(name, 0, lanes, wanted, size, source.type.dtype.bits))
+        for stage, layer, parts in zip(stages, self.layers, smooth, strict=True):
+            row = [
+                self._queue(stage, source, getattr(layer.cell, port), port)
+                for source, port in zip(stage.sources, layer.cell.ports, strict=True)
+            ]
+            skew = layer.skew or ((Fraction(0), Fraction(0)),) * len(row)
+            operands = [
+                Operand(place[source], queue.registers + part, *ahead_and_behind)
+                for source, queue, part, ahead_and_behind in zip(
+                    stage.sources, row, parts, skew, strict=True
+                )
+            ]
             timings.append(Timing(tuple(operands), layer.hold, layer.lead))
             queues.append(row)
         depths = queue_depths(timings)
         return [
-            [_deepened(queue, part) for queue, part in zip(row, parts, strict=True)]
-            for row, parts in zip(queues, depths, strict=True)
+            [_deepened(q, deep + even) for q, deep, even in zip(row, parts, evens, strict=True)]
+            for row, parts, evens in zip(queues, depths, smooth, strict=True)
         ]
+
+    def _queue(self, stage: Stage, source: Value, interface: Any, port: str) -> Queue:  # noqa: ANN401
+        return Queue(
+            f"{stage.name}_{port}",
+            0,
+            self.lanes(source),
+            _lanes(interface),
+            source.type.size,
+            source.type.dtype.bits,
+        )
+
+    def _smoothing(self, source: int, layer: Layer) -> Fraction:
+        """Return the part of a frame that must be queued so that uneven flow costs no cycles.
+
+        Next to the slowest stage only: elsewhere there is time to catch up. Inputs of the pipeline
+        count as always there.
+        """
+        if source < 0:
+            return Fraction(0)
+        before = self.layers[source]
+        slowest = max(one.cycles for one in self.layers)
+        if max(before.cycles, layer.cycles) < BUSY * slowest:
+            return Fraction(0)
+        arriving = before.uneven[1] if before.cycles <= layer.cycles else Fraction(0)
+        return arriving + layer.uneven[0]
 
 
 def _deepened(queue: Queue, part: Fraction) -> Queue:
     """Return the queue with room for ``part`` of a frame."""
-    beats = math.ceil(part * queue.elements / queue.lanes)
+    beats = math.ceil(part * queue.elements / queue.widest)
     depth = beats if beats > REGISTER_BEATS else 0
     return replace(queue, depth=depth)
 

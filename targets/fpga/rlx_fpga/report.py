@@ -42,5 +42,5 @@ def _row(stage: Stage, layer: Layer, queues: list[Queue]) -> dict[str, Any]:
         "cycles": layer.cycles,
         "multipliers": layer.cell.multipliers,
         "memory_bits": layer.cell.memory_bits,
-        "queue_bits": sum(queue.depth * queue.lanes * queue.width for queue in queues),
+        "queue_bits": sum(queue.memory_bits for queue in queues),
     }

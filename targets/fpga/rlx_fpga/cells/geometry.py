@@ -6,6 +6,7 @@ begins at word ``(h * width + w) * blocks``, where ``blocks = channels / lanes``
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
@@ -146,29 +147,38 @@ class Geometry:
 
     @cached_property
     def depth(self) -> int:
-        """Words of buffer: while a pixel is read, all that the next one needs may be written."""
+        """Words of buffer: enough never to stop a reader that could go on.
+
+        While a pixel is read, all that the next one needs may be written. And an input that comes
+        evenly is never stopped by a reader that is just as fast, whatever rows it skips.
+        """
         following = [*self.needed[1:], self.words + self.needed[0]]
         before = [0, *self.released[:-1]]
-        return max(need - free for need, free in zip(following, before, strict=True))
+        ahead = max(need - free for need, free in zip(following, before, strict=True))
+        late = max(self._share(need, pixel) for pixel, need in enumerate(self.needed))
+        kept = max(-self._share(free, pixel + 1) for pixel, free in enumerate(before))
+        return max(ahead, math.ceil((late + kept) * self.words))
+
+    def _share(self, words: int, pixels: int) -> Fraction:
+        """Return by how much the share of the input exceeds the share of the output."""
+        return Fraction(words, self.words) - Fraction(pixels, self.out_height * self.out_width)
 
     @cached_property
     def hold(self) -> Fraction:
         """Most of a frame that can have been taken beyond the share that has been given out."""
-        pixels = self.out_height * self.out_width
         before = [0, *self.released[:-1]]
-        return max(
-            Fraction(free + self.depth, self.words) - Fraction(pixel, pixels)
-            for pixel, free in enumerate(before)
-        )
+        return max(self._share(free + self.depth, pixel) for pixel, free in enumerate(before))
 
     @cached_property
     def lead(self) -> Fraction:
         """Most of a frame that can have been given out beyond the share that has been taken."""
-        pixels = self.out_height * self.out_width
-        return max(
-            Fraction(pixel + 1, pixels) - Fraction(needed, self.words)
-            for pixel, needed in enumerate(self.needed)
-        )
+        return max(-self._share(needed, pixel + 1) for pixel, needed in enumerate(self.needed))
+
+    @cached_property
+    def unevenness(self) -> Fraction:
+        """How far, in parts of a frame, output strays from even flow if the input flows evenly."""
+        late = max(self._share(needed, pixel) for pixel, needed in enumerate(self.needed))
+        return late + self.lead
 
     def cycles_per_frame(self, reads: int) -> int:
         """Cycles between frames, if input never lacks and output never waits.

@@ -8,7 +8,8 @@ import numpy as np
 
 from rlx.ops.q import QConv2d
 from rlx_fpga.lower.rules import RULES, constant_operand
-from rlx_fpga.lower.weighted import DepthwiseConvolution, Image, Matrix
+from rlx_fpga.lower.weighted import DepthwiseConvolution, Matrix
+from rlx_fpga.lower.windows import Image
 
 if TYPE_CHECKING:
     from rlx.ir import Node

@@ -11,7 +11,7 @@ from rlx_fpga.cells.channelwise import GlobalPool, Pool
 from rlx_fpga.cells.divide import Divide
 from rlx_fpga.cells.unary import Clamp
 from rlx_fpga.lower.rules import RULES, Fold, Layer, Plan, divisors, pipeline_hold
-from rlx_fpga.lower.weighted import Image, window_cell, windowed
+from rlx_fpga.lower.windows import Image, window_cell, windowed
 
 if TYPE_CHECKING:
     from rlx.ir import Node

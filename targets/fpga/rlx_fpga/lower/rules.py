@@ -54,6 +54,7 @@ class Layer:
         lead: Most of a frame that can have been given out beyond the share that has been taken.
         skew: For each operand, by how much of a frame it can be ahead of the share that has been
             given out, and by how much behind; empty if all go in step.
+        uneven: How far input and output stray from an even flow, as parts of a frame.
     """
 
     cell: Chain
@@ -62,6 +63,7 @@ class Layer:
     hold: Fraction
     lead: Fraction = Fraction(0)
     skew: tuple[tuple[Fraction, Fraction], ...] = ()
+    uneven: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
 
 
 class Plan(ABC):

@@ -35,4 +35,6 @@ class SoftmaxPlan(Plan):
     def build(self, fold: Fold) -> Layer:
         """Return the cell."""
         hold = Fraction(1, self.rows) + pipeline_hold([self.cell], self.rows * self.cell.interval)
-        return Layer(Chain({"softmax": self.cell}), fold, fold.cycles, hold)
+        # A row is taken at once, and then nothing for a long time.
+        uneven = (Fraction(1, self.rows), Fraction(0))
+        return Layer(Chain({"softmax": self.cell}), fold, fold.cycles, hold, uneven=uneven)

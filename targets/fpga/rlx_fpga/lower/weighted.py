@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rlx_fpga.cells.accumulate import drain_lanes, ranges_of
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.channelwise import Depthwise
-from rlx_fpga.cells.geometry import Geometry
 from rlx_fpga.cells.mvu import MatrixVector
 from rlx_fpga.cells.requantize import Requantize, lane_multipliers
-from rlx_fpga.cells.window import WindowGenerator
 from rlx_fpga.lower.rules import (
     Fold,
     Layer,
@@ -24,6 +21,13 @@ from rlx_fpga.lower.rules import (
     divisors,
     pipeline_hold,
     unsupported,
+)
+from rlx_fpga.lower.windows import (
+    Image,
+    whole_window,
+    whole_windowed,
+    window_cell,
+    windowed,
 )
 
 if TYPE_CHECKING:
@@ -35,35 +39,6 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.accumulate import Ranges
     from rlx_fpga.cells.rom import Integers
     from rlx_fpga.cells.streams import Cell
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """Frames of a layer with a window, as one cell sees them.
-
-    Attributes:
-        count: Images in a frame of the stream.
-        height: Rows of an image.
-        width: Columns of an image.
-        channels: Channels of a pixel.
-    """
-
-    count: int
-    height: int
-    width: int
-    channels: int
-
-    def geometry(self, window: Window, lanes: int) -> Geometry:
-        """Return how ``window`` slides over the image in words of ``lanes`` channels."""
-        return Geometry(
-            self.height,
-            self.width,
-            self.channels // lanes,
-            window.kernel,
-            window.stride,
-            window.dilation,
-            window.padding,
-        )
 
 
 class Weighted(Plan):
@@ -163,7 +138,8 @@ class Matrix(Weighted):
     def folds(self) -> list[Fold]:
         """Return numbers of outputs, idle ones in the last group or not, and divisors of channels.
 
-        Of numbers that need equally many groups, the least one whose results can be drained.
+        Of numbers that need equally many groups, the least one whose results can be drained. Where
+        the window is small, divisors of the whole of it too.
         """
         outputs, terms = self.weights.shape
         geometry = self.image.geometry(self.window, self.image.channels)
@@ -175,7 +151,7 @@ class Matrix(Weighted):
             for pe, groups, drain in self._drained(outputs, group):
                 cycles = self.image.count * max(pixels * group * groups, frame)
                 found.append(Fold(pe, simd, cycles, pe * simd + drain.multipliers))
-        return found
+        return found + self._whole_folds()
 
     def _drained(self, outputs: int, group: int) -> Iterator[tuple[int, int, Drain]]:
         """Yield results at a time, how often, and the requantizer that keeps up with them."""
@@ -185,6 +161,24 @@ class Matrix(Weighted):
             if groups != before and (drain := self.drain(pe, group)) is not None:
                 before = groups
                 yield pe, groups, drain
+
+    def _whole_folds(self) -> list[Fold]:
+        """Return the foldings that only a window in registers makes possible."""
+        whole = None if self.pixelwise else whole_window(self.image, self.window)
+        if whole is None:
+            return []
+        outputs, terms = self.weights.shape
+        return [
+            Fold(
+                pe,
+                simd,
+                self.image.count * whole.cycles_per_frame(terms // simd * groups),
+                pe * simd + drain.multipliers,
+            )
+            for simd in divisors(terms)
+            if self.image.channels % simd
+            for pe, groups, drain in self._drained(outputs, terms // simd)
+        ]
 
     def build(self, fold: Fold) -> Layer:
         """Return window, matrix-vector unit and requantizer; no window if it would do nothing."""
@@ -198,11 +192,24 @@ class Matrix(Weighted):
         if self.pixelwise and matrix.repeat == 1:
             beats = self.image.count * matrix.group
             return Layer(Chain(cells), fold, beats, pipeline_hold([*cells.values()], beats))
+        pad_value = self.attributes.x_zero_point
+        if self.image.channels % fold.simd:
+            whole = whole_window(self.image, self.window)
+            assert whole is not None
+            return whole_windowed(
+                whole,
+                cells,
+                fold,
+                self.image,
+                self.window,
+                pad_value=pad_value,
+                repeat=matrix.repeat,
+            )
         window = window_cell(
             self.image,
             self.window,
             lanes=fold.simd,
-            pad_value=self.attributes.x_zero_point,
+            pad_value=pad_value,
             repeat=matrix.repeat,
             order="dense",
         )
@@ -277,47 +284,4 @@ def requantizer(
         high=op.high,
         rounding=rescale.rounding.value,
         beat_cycles=beat_cycles,
-    )
-
-
-def window_cell(
-    image: Image,
-    window: Window,
-    *,
-    lanes: int,
-    pad_value: int,
-    repeat: int,
-    order: Literal["dense", "channelwise"],
-) -> WindowGenerator:
-    """Return the window generator of a layer."""
-    return WindowGenerator(
-        height=image.height,
-        width=image.width,
-        channels=image.channels,
-        lanes=lanes,
-        kernel=window.kernel,
-        stride=window.stride,
-        dilation=window.dilation,
-        padding=window.padding,
-        pad_value=pad_value,
-        repeat=repeat,
-        order=order,
-    )
-
-
-def windowed(cells: dict[str, Cell], fold: Fold, image: Image) -> Layer:
-    """Return a layer whose first cell is a window generator."""
-    window = cells["window"]
-    assert isinstance(window, WindowGenerator)
-    geometry = window.geometry
-    words = window.reads * geometry.out_height * geometry.out_width * image.count
-    # A pixel being summed up, and one being drained.
-    pixels = Fraction(2, geometry.out_height * geometry.out_width)
-    registers = pipeline_hold([*cells.values()], words)
-    return Layer(
-        Chain(cells),
-        fold,
-        window.cycles_per_frame * image.count,
-        (geometry.hold + pixels) / image.count + registers,
-        max(geometry.lead, Fraction(0)) / image.count,
     )

@@ -64,6 +64,14 @@ def test_a_window_stands_only_where_it_does_something():
     assert "window" in strided.build(strided.folds()[-1]).cell.cells
 
 
+def test_a_small_window_may_come_whole():
+    few = conv(2, 3, kernel=(3, 3))
+    whole = next(fold for fold in few.folds() if fold.simd == 18)
+    assert list(few.build(whole).cell.cells) == ["window", "replay", "matrix", "requantize"]
+    many = conv(64, 3, kernel=(3, 3))
+    assert max(fold.simd for fold in many.folds()) == 64
+
+
 @pytest.mark.parametrize("make", [lambda: conv(4, 6), lambda: conv(3, 2, kernel=(3, 3))])
 def test_folds_tell_the_multipliers_and_cycles_of_what_is_built(make):
     choices = make()

@@ -1,0 +1,184 @@
+"""Sliding window that gives all of its taps at once, for images of few channels."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from amaranth import Cat, Const, Module, Mux, Signal, Value, unsigned
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rlx_fpga.cells.geometry import Geometry
+from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx_fpga.cells.geometry import Pair
+
+
+class WholeWindow(Cell):
+    """For each output pixel, give its window in one beat: rows, columns, channels.
+
+    The window is made of registers that move by one column with every pixel; the rows above the
+    current one lie in one memory. Padding must be in the stream already.
+
+    Members:
+        i: In, ``channels`` times int8: the image.
+        o: Out, ``kernel rows * columns * channels`` times int8: the windows.
+
+    Latency 1. Takes a pixel in every cycle, unless a window waits to be taken. No multipliers; a
+    memory of a word for each column.
+
+    Args:
+        height: Rows of the image.
+        width: Columns of the image, at least 2.
+        channels: Channels of a pixel.
+        kernel: Rows and columns of the window.
+        stride: Step down and step right.
+    """
+
+    def __init__(
+        self, *, height: int, width: int, channels: int, kernel: Pair, stride: Pair = (1, 1)
+    ) -> None:
+        if width < 2:
+            msg = f"a window of registers needs an image of at least 2 columns, not {width}"
+            raise ValueError(msg)
+        self.geometry = Geometry(height, width, 1, kernel, stride)
+        self.channels = channels
+        self.lanes = kernel[0] * kernel[1] * channels
+        self.memory_bits = (kernel[0] - 1) * channels * 8 * width
+        super().__init__({"i": In(stream_of(channels)), "o": Out(stream_of(self.lanes))})
+
+    def cycles_per_frame(self, window_cycles: int) -> int:
+        """Cycles between frames, if input never lacks and a window is taken within some cycles."""
+        return sum(max(window_cycles, gap) for gap in self._gaps())
+
+    def unevenness(self, window_cycles: int, counted: Sequence[bool]) -> tuple[Fraction, Fraction]:
+        """Return how far input and output stray from even flow, in parts of a frame.
+
+        Args:
+            window_cycles: Cycles within which a window is taken.
+            counted: Which pixels of the image come from outside; the others are padding.
+        """
+        total = self.cycles_per_frame(window_cycles)
+        gaps = self._gaps()
+        inputs, outputs = [], []
+        time, pixel = 0, self.geometry.needed[0] - 1
+        for gap in gaps:
+            outputs.append(time)
+            for step in range(1, gap + 1):
+                pixel = (pixel + 1) % self.geometry.words
+                if counted[pixel]:
+                    inputs.append(time + step)
+            time += max(window_cycles, gap)
+        return _spread(inputs, total), _spread(outputs, total)
+
+    def _gaps(self) -> list[int]:
+        """Return how many pixels follow each window before the next one is complete."""
+        needed = self.geometry.needed
+        return [
+            after - before for before, after in pairwise([*needed, needed[0] + self.geometry.words])
+        ]
+
+    def elaborate(self, platform: object) -> Module:
+        """Build the memory of rows, the window of registers, and the counters."""
+        m = Module()
+        g = self.geometry
+        rows, columns = g.kernel
+        row, column = Signal(range(max(g.height, 2))), Signal(range(g.width))
+        next_column = Signal.like(column)
+        taken, full = Signal(), Signal()
+        m.d.comb += [
+            self.i.ready.eq(~full | self.o.ready),
+            taken.eq(self.i.valid & self.i.ready),
+            next_column.eq(Mux(column == g.width - 1, 0, column + 1)),
+            self.o.valid.eq(full),
+        ]
+        with m.If(taken):
+            m.d.sync += [column.eq(next_column), full.eq(self._ends_window(row, column))]
+            with m.If(column == g.width - 1):
+                m.d.sync += row.eq(Mux(row == g.height - 1, 0, row + 1))
+        with m.Elif(self.o.ready):
+            m.d.sync += full.eq(0)
+        newest = self._column(m, taken, column, next_column)
+        size = 8 * self.channels
+        taps = [Signal(size * columns, name=f"row_{index}") for index in range(rows)]
+        with m.If(taken):
+            for index, tap in enumerate(taps):
+                entering = newest[size * index : size * (index + 1)]
+                m.d.sync += tap.eq(Cat(tap[size:], entering))
+        m.d.comb += raw(self.o).eq(Cat(*taps))
+        return m
+
+    def _ends_window(self, row: Value, column: Value) -> Value:
+        """Return whether the pixel at (row, column) is the last one of a window."""
+        g = self.geometry
+        rows = sum(1 << index for index in g.last_row)
+        columns = sum(1 << index for index in g.last_column)
+        return Const(rows, g.height).bit_select(row, 1) & Const(columns, g.width).bit_select(
+            column, 1
+        )
+
+    def _column(self, m: Module, taken: Value, column: Value, next_column: Value) -> Value:
+        """Return the pixel that comes in, below those of the rows above; oldest row first."""
+        pixel = raw(self.i)
+        above = self.geometry.kernel[0] - 1
+        if not above:
+            return pixel
+        size = len(pixel)
+        memory = Memory(shape=unsigned(size * above), depth=self.geometry.width, init=[])
+        m.submodules.rows = memory
+        write, read = memory.write_port(), memory.read_port()
+        whole = Cat(read.data, pixel)
+        m.d.comb += [
+            read.addr.eq(Mux(taken, next_column, column)),
+            write.addr.eq(column),
+            write.en.eq(taken),
+            write.data.eq(whole[size:]),
+        ]
+        return whole
+
+
+def _spread(times: list[int], total: int) -> Fraction:
+    """Return how far events at ``times``, again in every ``total`` cycles, stray from even ones."""
+    ahead = [Fraction(n, len(times)) - Fraction(time, total) for n, time in enumerate(times)]
+    return max(ahead) - min(ahead) + Fraction(1, len(times))
+
+
+class Replay(Cell):
+    """Give a beat in parts, lowest lanes first, and all of them ``times`` times.
+
+    Members:
+        i: In, ``lanes_in`` times int8.
+        o: Out, ``lanes_out`` times int8.
+
+    Latency 1; gives a beat in every cycle.
+    """
+
+    def __init__(self, lanes_in: int, lanes_out: int, times: int) -> None:
+        require_divisor(lanes_out, lanes_in)
+        if times < 1:
+            msg = f"a beat must be given at least once, not {times} times"
+            raise ValueError(msg)
+        self.beats = lanes_in // lanes_out * times
+        super().__init__({"i": In(stream_of(lanes_in)), "o": Out(stream_of(lanes_out))})
+
+    def elaborate(self, platform: object) -> Module:
+        """Load a beat, then turn it round."""
+        m = Module()
+        part = raw(self.o)
+        word = Signal(len(raw(self.i)))
+        left = Signal(range(self.beats + 1))
+        m.d.comb += [
+            self.o.valid.eq(left != 0),
+            self.i.ready.eq((left == 0) | ((left == 1) & self.o.ready)),
+            part.eq(word[: len(part)]),
+        ]
+        with m.If(self.i.ready):
+            m.d.sync += [word.eq(raw(self.i)), left.eq(Mux(self.i.valid, self.beats, 0))]
+        with m.Elif(self.o.ready):
+            m.d.sync += [word.eq(word.rotate_right(len(part))), left.eq(left - 1)]
+        return m
