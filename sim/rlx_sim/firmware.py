@@ -139,12 +139,14 @@ class FirmwareBuild:
         compiler: Name in :data:`COMPILERS`.
         optimization: Option of the compiler.
         offset: Elements by which inputs and outputs are moved from an aligned address.
+        flags: More options of the compiler, for every file.
     """
 
     cpu: str = "cortex-m4"
     compiler: str = "gcc"
     optimization: str = "-O2"
     offset: int = 0
+    flags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.cpu not in CPUS:
@@ -162,8 +164,13 @@ class FirmwareBuild:
         """
         return find(_TOOLS[self.compiler])
 
-    def build(self, folder: Path, output: Path) -> Firmware:
+    def build(self, folder: Path, output: Path, *, more: Sequence[Path] = ()) -> Firmware:
         """Build the test program of the emitted ``folder`` in the folder ``output``.
+
+        Args:
+            folder: An output folder of ``rlx emit --target cortexm``.
+            output: Where what is built goes.
+            more: C files that are linked to it.
 
         Raises:
             OutputError: ``folder`` lacks the test program.
@@ -174,7 +181,7 @@ class FirmwareBuild:
         folder, output = folder.resolve(), output.resolve()
         model, test = sources(folder, "semihosting.c", "start.c")
         model_objects = [self._compile(source, folder, output / "model") for source in model]
-        test_objects = [self._compile(source, folder, output / "test") for source in test]
+        test_objects = [self._compile(source, folder, output / "test") for source in (*test, *more)]
         elf = output / "firmware.elf"
         self._link([*test_objects, *model_objects], folder / "test", elf)
         # The linker leaves the self-test out of a firmware that does not call it.
@@ -190,7 +197,7 @@ class FirmwareBuild:
             *(*self.tool().command, *self._machine(), *WARNINGS, self.optimization),
             *self._dialect(folder / "test"),
             *("-I", str(folder / "include"), "-I", str(folder / "test")),
-            f"-DRLX_TEST_OFFSET={self.offset}",
+            *(f"-DRLX_TEST_OFFSET={self.offset}", *self.flags),
             *("-c", str(source), "-o", str(target)),
         ]
         run(command, timeout_s=BUILD_TIMEOUT_S)
