@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS := 1
 JOBS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations=15
 
-.PHONY: demo test test-fast lint bench docs lock clean setup setup-demo system-tools
+.PHONY: demo test test-fast lint bench bench-check docs lock clean setup setup-demo system-tools
 
 demo: setup-demo
 	@$(BIN)/python examples/digits/demo.py
@@ -29,6 +29,10 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# Fails if instructions or bytes of emitted code grew; "--update" in place of "--check" stores them.
+bench-check: setup system-tools
+	$(BIN)/python -m benchmarks --check
 
 docs: setup
 	$(BIN)/sphinx-build -W -q -b doctest docs docs/_build/doctest

@@ -1,24 +1,75 @@
-"""Run all benchmarks, or those whose name holds one of the arguments: ``python -m benchmarks``."""
+"""Run all benchmarks, or those whose name holds one of the arguments: ``python -m benchmarks``.
+
+``--check`` fails if a stored cost grew by more than one percent; ``--update`` stores what is
+measured and writes the tables of the documentation anew. Both take the benchmarks only whose
+results are stored.
+"""
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import pkgutil
 import sys
+from typing import TYPE_CHECKING, Any
 
 import benchmarks
+from benchmarks import stored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
 
 
-def main(wanted: list[str]) -> None:
-    """Print a JSON object for each measurement."""
-    for module in pkgutil.walk_packages(benchmarks.__path__, "benchmarks."):
-        name = module.name.removeprefix("benchmarks.").replace(".", "/").replace("_", "-")
-        if module.ispkg or name == "--main--" or not any(w in name for w in wanted or [""]):
+def main(arguments: list[str]) -> int:
+    """Print a JSON object for each measurement; return 1 if a check fails."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("wanted", nargs="*", help="parts of names")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--check", action="store_true", help="compare with what is stored")
+    mode.add_argument("--update", action="store_true", help="store what is measured")
+    options = parser.parse_args(arguments)
+    problems = []
+    for name, module in _modules(options.wanted):
+        if (options.check or options.update) and not hasattr(module, "STORED"):
             continue
-        for row in importlib.import_module(module.name).measure():
+        rows = []
+        for row in module.measure():
             print(json.dumps({"benchmark": name, **row}), flush=True)
+            rows.append(row)
+        if options.check:
+            problems += _check(module, rows)
+        elif options.update:
+            stored.write(module.STORED, rows, module.KEY)
+            _render()
+    for problem in problems:
+        print(f"grown: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def _modules(wanted: list[str]) -> Iterator[tuple[str, ModuleType]]:
+    for found in pkgutil.walk_packages(benchmarks.__path__, "benchmarks."):
+        name = found.name.removeprefix("benchmarks.").replace(".", "/").replace("_", "-")
+        if found.ispkg or name == "--main--" or not any(w in name for w in wanted or [""]):
+            continue
+        module = importlib.import_module(found.name)
+        if hasattr(module, "measure"):
+            yield name, module
+
+
+def _check(module: ModuleType, rows: list[dict[str, Any]]) -> list[str]:
+    before = stored.read(module.STORED)
+    for what in stored.unmatched(rows, before, module.KEY):
+        print(f"note: nothing is stored for {what}", file=sys.stderr)
+    return stored.grown(rows, before, module.KEY)
+
+
+def _render() -> None:
+    from benchmarks.cortexm import table
+
+    table.PAGE.write_text(table.page(), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Benchmarks of emitted C on an emulated Cortex-M4."""

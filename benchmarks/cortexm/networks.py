@@ -1,0 +1,93 @@
+"""Networks as C on an emulated Cortex-M4: instructions by layer, bytes, stack.
+
+Counts are exact and the same on every machine with the same compiler (QEMU, ``-icount shift=6``).
+The digits network is in the repository; those of MLPerf Tiny are taken from ``RLX_SHARED`` (or
+``../shared``) where they are there.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rlx import emit, frontends, target
+from rlx_cortexm import CortexMOptions
+from rlx_sim.firmware import FirmwareBuild
+from rlx_sim.profile import profile
+from rlx_sim.protocol import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+STORED = ROOT / "benchmarks" / "results" / "cortexm.jsonl"
+"""Results that ``python -m benchmarks --check`` compares with."""
+
+KEY = ("network", "cpu", "compiler", "optimization")
+"""Entries of a row that say what was measured."""
+
+NETWORKS = {
+    "KWS": "kws_ref_model.tflite",
+    "IC": "pretrainedResnet_quant.tflite",
+    "VWW": "vww_96_int8.tflite",
+    "AD": "ad01_int8.tflite",
+}
+"""Short names of MLPerf Tiny to the files of its int8 models."""
+
+TIMEOUT_S = 300.0
+PREFIX = "net"
+
+
+def measure() -> Iterator[dict[str, Any]]:
+    """Yield a row for each network that is there."""
+    shared = Path(os.environ.get("RLX_SHARED") or ROOT.parent / "shared")
+    files = {name: shared / "models" / "mlperf-tiny" / file for name, file in NETWORKS.items()}
+    files["digits"] = ROOT / "examples" / "digits" / "digits.rlx"
+    for name, file in sorted(files.items()):
+        if file.is_file():
+            yield row(name, file)
+
+
+def row(name: str, file: Path, build: FirmwareBuild | None = None) -> dict[str, Any]:
+    """Return what one network takes, with a row for each layer.
+
+    Raises:
+        AssertionError: Its outputs are not the reference's.
+    """
+    build = build or FirmwareBuild()
+    module = frontends.load(file)
+    golden = emit.reference_outputs(module.graph, emit.random_inputs(module.graph, 1))
+    with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as place:
+        folder = Path(place) / "net"
+        options = CortexMOptions(prefix=PREFIX, cpu=build.cpu)
+        emission = emit.emit(module, target.load("cortexm"), folder, options=options, golden=golden)
+        found = profile(folder, PREFIX, golden, build=build, timeout_s=TIMEOUT_S)
+    if compare(name, found.simulation, golden) or found.simulation.instructions is None:
+        raise AssertionError(f"{name} does not compute the reference's bits")
+    layers = zip(emission.report["layers"], found.layers, strict=True)
+    return {
+        "network": name,
+        "cpu": build.cpu,
+        "compiler": f"{build.compiler} {build.tool().version}",
+        "optimization": build.optimization,
+        "instructions": found.simulation.instructions[0],
+        "text_bytes": found.text_bytes,
+        "const_bytes": found.const_bytes,
+        "arena_bytes": emission.report["arena_bytes"],
+        "stack_bytes": found.stack_bytes,
+        "io_bytes": sum(v.type.nbytes for v in (*module.graph.inputs, *module.graph.outputs)),
+        "macs": emission.report["macs"],
+        "layers": [
+            {
+                "op": layer["op"],
+                "name": layer["name"],
+                "result": layer["result"],
+                "macs": layer["macs"],
+                "estimate": layer["instructions"],
+                "instructions": count,
+            }
+            for layer, count in layers
+        ],
+    }

@@ -1,0 +1,62 @@
+"""Stored results: lines of JSON, sorted, that later measurements are compared with."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+Row = dict[str, Any]
+
+TOLERANCE = 0.01
+"""Growth of a cost that is let pass."""
+
+COSTS = ("instructions", "text_bytes", "const_bytes", "arena_bytes", "stack_bytes")
+"""Entries of a row that must not grow."""
+
+
+def read(path: Path) -> list[Row]:
+    """Return the stored rows; none if there is no file."""
+    if not path.is_file():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write(path: Path, rows: Iterable[Row], key: Sequence[str]) -> None:
+    """Store ``rows``, and keep stored ones that were measured of something else."""
+    merged = {_key(row, key): row for row in (*read(path), *rows)}
+    lines = [json.dumps(merged[k], sort_keys=True) + "\n" for k in sorted(merged)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def grown(rows: Iterable[Row], stored: Iterable[Row], key: Sequence[str]) -> list[str]:
+    """Return a line for each cost that grew by more than :data:`TOLERANCE`.
+
+    What was not stored before is no growth.
+    """
+    before = {_key(row, key): row for row in stored}
+    problems = []
+    for row in rows:
+        old = before.get(_key(row, key), {})
+        for cost in COSTS:
+            if cost in old and row[cost] > old[cost] * (1 + TOLERANCE):
+                share = (row[cost] / old[cost] - 1) * 100 if old[cost] else float("inf")
+                problems.append(
+                    f"{' '.join(map(str, _key(row, key)))}: {cost} {row[cost]:,},"
+                    f" {old[cost]:,} stored (+{share:.1f} %)"
+                )
+    return problems
+
+
+def unmatched(rows: Iterable[Row], stored: Iterable[Row], key: Sequence[str]) -> list[str]:
+    """Return what was measured and is not stored, such as with another compiler."""
+    before = {_key(row, key) for row in stored}
+    return [" ".join(map(str, _key(row, key))) for row in rows if _key(row, key) not in before]
+
+
+def _key(row: Row, key: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in key)

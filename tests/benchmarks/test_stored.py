@@ -1,0 +1,87 @@
+"""Stored results: growth is told, other things are let pass."""
+
+import json
+
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import stored
+
+KEY = ("network", "cpu")
+ROW = {
+    "network": "a", "cpu": "m4", "instructions": 1000, "text_bytes": 100, "const_bytes": 0,
+    "arena_bytes": 50, "stack_bytes": 10, "macs": 7,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cost", stored.COSTS)
+def test_growth_of_more_than_a_percent_is_told(cost):
+    old = {**ROW, cost: 1000}
+    assert stored.grown([{**ROW, cost: 1010}], [old], KEY) == []
+    assert stored.grown([{**ROW, cost: 900}], [old], KEY) == []
+    assert stored.grown([{**ROW, cost: 1011}], [old], KEY) == [
+        f"a m4: {cost} 1,011, 1,000 stored (+1.1 %)"
+    ]
+
+
+def test_something_that_cost_nothing_grows():
+    assert stored.grown([{**ROW, "const_bytes": 1}], [ROW], KEY) == [
+        "a m4: const_bytes 1, 0 stored (+inf %)"
+    ]
+
+
+def test_what_is_no_cost_may_grow():
+    assert stored.grown([{**ROW, "macs": 70}], [ROW], KEY) == []
+
+
+def test_what_was_not_stored_is_told_apart():
+    other = {**ROW, "cpu": "m7", "instructions": 9999}
+    assert stored.grown([other], [ROW], KEY) == []
+    assert stored.unmatched([ROW, other], [ROW], KEY) == ["a m7"]
+
+
+def test_lines_are_sorted_and_others_are_kept(tmp_path):
+    path = tmp_path / "results" / "x.jsonl"
+    assert stored.read(path) == []
+    stored.write(path, [ROW], KEY)
+    stored.write(path, [{**ROW, "network": "b"}, {**ROW, "network": "0"}], KEY)
+    stored.write(path, [{**ROW, "macs": 8}], KEY)
+    lines = path.read_text().splitlines()
+    assert [(r["network"], r["macs"]) for r in map(json.loads, lines)] == [
+        ("0", 7), ("a", 8), ("b", 7),
+    ]  # fmt: skip
+    assert all(line == json.dumps(json.loads(line), sort_keys=True) for line in lines)
+
+
+class Benchmark:
+    KEY = KEY
+    rows = ()
+
+    def __init__(self, path):
+        self.STORED = path
+
+    def measure(self):
+        yield from self.rows
+
+
+def test_check_and_update(tmp_path, monkeypatch, capsys):
+    benchmark = Benchmark(tmp_path / "x.jsonl")
+    monkeypatch.setattr(command, "_modules", lambda wanted: [("x", benchmark)])
+    monkeypatch.setattr(command, "_render", lambda: None)
+    benchmark.rows = [ROW]
+    assert command.main(["--check"]) == 0
+    assert capsys.readouterr().err == "note: nothing is stored for a m4\n"
+    assert command.main(["--update"]) == 0
+    assert command.main(["--check"]) == 0
+    benchmark.rows = [{**ROW, "instructions": 1020}]
+    capsys.readouterr()
+    assert command.main(["--check"]) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["benchmark"] == "x"
+    assert err == "grown: a m4: instructions 1,020, 1,000 stored (+2.0 %)\n"
+
+
+def test_benchmarks_are_found():
+    names = [name for name, _ in command._modules([])]
+    assert names == ["cortexm/networks", "host/integer-models"]
+    assert [name for name, _ in command._modules(["cortexm"])] == ["cortexm/networks"]
