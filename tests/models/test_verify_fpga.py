@@ -15,10 +15,10 @@ VECTORS = 64
 MULTIPLIERS = 256
 # Cycles for each frame with that budget; a better choice of foldings may lower them.
 INTERVALS = {
-    "kws_ref_model": 16_000,
-    "ad01_int8": 2_048,
-    "pretrainedResnet_quant": 73_728,
-    "vww_96_int8": 36_864,
+    "kws_ref_model": 13_000,
+    "ad01_int8": 1_120,
+    "pretrainedResnet_quant": 55_296,
+    "vww_96_int8": 20_736,
 }
 
 
