@@ -175,6 +175,7 @@ class Emitter:
             "name": self._layer_name(step),
             "result": _type_text(step.node.results[0]),
             "macs": step.layer.macs,
+            "weight_bits": step.layer.weight_bits,
             "constant_bytes": sum(t.nbytes for t in step.layer.tables),
             "instructions": step.layer.instructions,
         }
@@ -190,7 +191,8 @@ class Emitter:
         statements = [*(c.statement for c in calls), *copies]
         return self._render(
             "model.c",
-            support=self._render("support.c", support=support),
+            support=self._render("support.c", support=support)
+            + self._render("narrow.c", support=support),
             kernels=[self._kernel(k, named) for k, named in self.program.kernels.items()],
             calls=calls,
             copies=copies,

@@ -23,6 +23,7 @@ def estimate(emitter: Emitter) -> Mapping[str, Any]:
         "macs": sum(layer["macs"] for layer in layers),
         "instructions": sum(layer["instructions"] for layer in layers),
         "constant_bytes": program.constant_bytes,
+        "packed_bytes": sum(step.layer.packed_bytes for step in program.steps),
         "code_bytes": code_bytes(emitter.code),
         "arena_bytes": program.arena_bytes,
         "peak": _peak(program),

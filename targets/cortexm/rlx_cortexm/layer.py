@@ -88,6 +88,8 @@ class Layer:
         scratch_bytes: Bytes of the arena that the function uses while it runs.
         macs: Multiplications of weights and codes, padding included.
         instructions: Estimate for a Cortex-M4 (see ``costs``).
+        weight_bits: Of a weight as it is stored; None without weights.
+        packed_bytes: What packing several weights to a byte saves.
     """
 
     kernel: Kernel | None
@@ -97,3 +99,5 @@ class Layer:
     scratch_bytes: int = 0
     macs: int = 0
     instructions: int = 0
+    weight_bits: int | None = None
+    packed_bytes: int = 0

@@ -14,8 +14,9 @@ from rlx_cortexm.lower.image import Image
 from rlx_cortexm.lower.linear import dense_layer, dot_products
 from rlx_cortexm.lower.rules import RULES
 from rlx_cortexm.lower.weighted import Weighted
+from rlx_cortexm.narrow import WHOLE, run_bytes
 from rlx_cortexm.nest import Loop, nest
-from rlx_cortexm.packing import BLOCK, QUAD, pack_rows
+from rlx_cortexm.packing import BLOCK, QUAD
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Node
@@ -115,6 +116,7 @@ def _depthwise_layer(
         scratch_bytes=scratch_bytes,
         instructions=instructions,
         macs=image.windows * weighted.weights.size,
+        weight_bits=WHOLE,
     )
 
 
@@ -135,10 +137,11 @@ def lower_direct(node: Node) -> Layer:
     whole_rows = op.groups == 1 and op.window.dilation[1] == 1
     in_place = image.inside if whole_rows and (kernel_h == 1 or run > SHORT_RUN) else "none"
     rows, length = _runs(kernel_h, run, in_place)
+    packed = _packed(weighted, op.groups, rows, length)
     constants = {
         **image.constants,
         **weighted.constants,
-        "loops": _group_loops(image, op.groups, rows * length),
+        "loops": _group_loops(image, op.groups, len(packed) // op.groups),
         "inside": image.inside,
         "interior": image.interior,
         "in_place": in_place,
@@ -150,20 +153,27 @@ def lower_direct(node: Node) -> Layer:
         "run": run,
         "rows": rows,
         "length": length,
+        "narrow": weighted.narrow,
+        "single": run_bytes(length, weighted.bits),
         "row_stride": op.window.dilation[0] * image.in_w * image.in_c,
         "x_zero_point": op.x_zero_point if image.inside != "all" or not whole_rows else 0,
     }
-    note = f"weights of {image.out_c} channels by {kernel_h * run} codes, four channels interleaved"
-    support = (*dot_products(group_out), *weighted.support)
+    note = (
+        f"{weighted.bits}-bit weights of {image.out_c} channels by {kernel_h * run} codes, four"
+        " channels interleaved"
+    )
+    support = (*dot_products(group_out, weighted.narrow), *weighted.support)
     return Layer(
         Kernel.of("conv2d", "conv2d_s8", constants, support),
         operands=node.operands[:1],
-        tables=weighted.tables(_packed(weighted, op.groups, rows, length), note),
+        tables=weighted.tables(packed, note),
         arguments=weighted.arguments,
         scratch_bytes=0 if in_place == "all" else rows * length,
         macs=image.windows * weighted.weights.size,
         instructions=image.windows * op.groups * costs.window(rows, length, group_out)
         + costs.copied_windows(image, in_place),
+        weight_bits=weighted.bits,
+        packed_bytes=image.out_c * rows * length - len(packed),
     )
 
 
@@ -182,18 +192,22 @@ def _packed(weighted: Weighted, groups: int, rows: int, length: int) -> Array:
     by_channel = weighted.weights.reshape(len(weighted.weights), -1)
     filled = np.pad(by_channel, ((0, 0), (0, rows * length - by_channel.shape[1])))
     streams = [
-        pack_rows(group.reshape(len(group), rows, length)) for group in np.split(filled, groups)
+        weighted.packed(group.reshape(len(group), rows, length))
+        for group in np.split(filled, groups)
     ]
     return np.concatenate(streams)
 
 
-def _group_loops(image: Image, groups: int, codes: int) -> tuple[Loop, ...]:
-    """Return the loops over batch and groups for input, result, weights and channels."""
+def _group_loops(image: Image, groups: int, stream: int) -> tuple[Loop, ...]:
+    """Return the loops over batch and groups for input, result, weights and channels.
+
+    The weights of a group take ``stream`` bytes.
+    """
     return nest(
         (image.batch, groups),
         (image.in_h * image.in_w * image.in_c, image.in_c // groups),
         (image.out_h * image.out_w * image.out_c, image.out_c // groups),
-        (0, image.out_c // groups * codes),
+        (0, stream),
         (0, image.out_c // groups),
     )
 

@@ -10,8 +10,9 @@ from rlx_cortexm import costs
 from rlx_cortexm.layer import Kernel, Layer
 from rlx_cortexm.lower.rules import RULES
 from rlx_cortexm.lower.weighted import Weighted
+from rlx_cortexm.narrow import run_bytes
 from rlx_cortexm.nest import nest
-from rlx_cortexm.packing import BLOCK, pack_rows
+from rlx_cortexm.packing import BLOCK
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -25,10 +26,10 @@ def lower_dense(node: Node) -> Layer:
     return dense_layer(node, Weighted.of(node, op), rows)
 
 
-def dot_products(outputs: int) -> tuple[str, ...]:
+def dot_products(outputs: int, narrow: str = "") -> tuple[str, ...]:
     """Return the shared functions that multiply for ``outputs`` channels, four at a time."""
-    blocks = ("dot4",) if outputs >= BLOCK else ()
-    return (*blocks, "dot1") if outputs % BLOCK else blocks
+    blocks = (f"dot4{narrow}",) if outputs >= BLOCK else ()
+    return (*blocks, f"dot1{narrow}") if outputs % BLOCK else blocks
 
 
 def dense_layer(node: Node, weighted: Weighted, rows: int, kind: str = "dense") -> Layer:
@@ -42,14 +43,22 @@ def dense_layer(node: Node, weighted: Weighted, rows: int, kind: str = "dense") 
         "outputs": outputs,
         "blocked": outputs - outputs % BLOCK,
         "loops": nest((rows,), (inputs,), (outputs,)),
+        "narrow": weighted.narrow,
+        "single": run_bytes(inputs, weighted.bits),
     }
-    packed = pack_rows(weighted.weights.reshape(outputs, 1, inputs))
-    note = f"weights of {outputs} channels by {inputs} codes, four channels interleaved"
+    packed = weighted.packed(weighted.weights.reshape(outputs, 1, inputs))
+    note = (
+        f"{weighted.bits}-bit weights of {outputs} channels by {inputs} codes, four channels"
+        " interleaved"
+    )
+    support = (*dot_products(outputs, weighted.narrow), *weighted.support)
     return Layer(
-        Kernel.of(kind, "dense_s8", constants, (*dot_products(outputs), *weighted.support)),
+        Kernel.of(kind, "dense_s8", constants, support),
         operands=node.operands[:1],
         tables=weighted.tables(packed, note),
         arguments=weighted.arguments,
         macs=rows * outputs * inputs,
         instructions=rows * costs.window(1, inputs, outputs),
+        weight_bits=weighted.bits,
+        packed_bytes=outputs * inputs - len(packed),
     )

@@ -9,6 +9,8 @@ import numpy as np
 
 from rlx_cortexm.layer import Table
 from rlx_cortexm.lower.rules import constant_operand, unsupported
+from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow
+from rlx_cortexm.packing import pack_rows
 from rlx_cortexm.scaling import (
     INT32_BOUND,
     Scaling,
@@ -35,12 +37,14 @@ class Weighted:
         bias: One for each output channel, the operand's zero point folded in unless ``centred``.
         scaling: How accumulators become codes.
         output: Bounds and zero point of the result, as templates take them.
+        bits: Of a weight where it is stored packed.
     """
 
     weights: Array
     bias: Int64
     scaling: Scaling
     output: dict[str, Hashable]
+    bits: int = WHOLE
 
     @staticmethod
     def of(node: Node, op: QConv2d | QDense, *, centred: bool = False) -> Weighted:
@@ -61,7 +65,18 @@ class Weighted:
         if bound >= INT32_BOUND:
             raise unsupported(node, f"a sum may reach {bound}, beyond the int32 accumulator")
         output = output_constants(op.low, op.high, op.zero_point)
-        return Weighted(weights, folded, scaling(op.rescale, bound), output)
+        bits = node.operands[1].type.dtype.bits
+        bits = bits if can_pack(weights, bits) else WHOLE
+        return Weighted(weights, folded, scaling(op.rescale, bound), output, bits)
+
+    @property
+    def narrow(self) -> str:
+        """Ending of the names of functions that read packed weights; nothing for int8."""
+        return "" if self.bits == WHOLE else f"_i{self.bits}"
+
+    def packed(self, weights: Array) -> Array:
+        """Return codes [O, S, K] in the order in which the dot products read them."""
+        return pack_rows(weights) if self.bits == WHOLE else pack_narrow(weights, self.bits)
 
     @property
     def constants(self) -> dict[str, Hashable]:

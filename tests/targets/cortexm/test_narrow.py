@@ -1,0 +1,158 @@
+"""Weights of 4 and 2 bits: packed in flash, equal to the reference on every path and compiler."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from targets.cortexm.zoo import WHOLE as UNPADDED
+from targets.cortexm.zoo import Zoo, emit_graph, golden_of, write
+
+from rlx.ir import DType
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QClamp, QDense
+from rlx_cortexm.lower.rules import RULES
+from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow, run_bytes
+from rlx_cortexm.packing import pack_rows
+from rlx_sim.firmware import FirmwareBuild
+from rlx_sim.host_c import HostC
+from rlx_sim.protocol import compare
+from rlx_sim.qemu import Qemu
+from rlx_sim.unicorn_runner import Unicorn
+
+BITS = {DType.I4: 4, DType.I2: 2}
+
+
+def dense(zoo, shape, outputs, dtype):
+    op = QDense(x_zero_point=11, rescale=Rescale.of(0.02), zero_point=-3)
+    weights = zoo.constant(outputs, shape[-1], dtype=dtype)
+    return zoo.node(op, zoo.input(*shape), weights, zoo.bias(outputs, 300))
+
+
+def network(dtype):
+    """Return every way through the rules that packs: with and without tails, groups, copies."""
+    zoo = Zoo("narrow")
+    for outputs, inputs in ((4, 8), (4, 1), (3, 7), (9, 13), (6, 31), (8, 64)):
+        dense(zoo, (2, inputs), outputs, dtype)
+    shared = {"dtype": dtype, "factors": Rescale.of(0.01)}
+    zoo.conv((1, 6, 7, 8), 8, (3, 3), **shared)
+    zoo.conv((1, 6, 7, 7), 9, (3, 3), padding=UNPADDED, **shared)
+    zoo.conv((2, 5, 6, 3), 6, (3, 3), stride=(2, 1), **shared)
+    zoo.conv((2, 5, 5, 6), 10, (3, 2), groups=2, **shared)
+    zoo.conv((2, 4, 4, 5), 9, (1, 1), **shared)
+    zoo.conv((1, 7, 9, 6), 5, (2, 3), dilation=(1, 2), **shared)
+    zoo.conv((1, 6, 6, 4), 4, (3, 3), groups=4, **shared)
+    return zoo.graph
+
+
+SIMULATORS = [
+    HostC("gcc", "-O2"),
+    HostC("clang", "-O1"),
+    HostC("gcc", "-O1", sanitize=True),
+    *(
+        pytest.param(simulator, marks=pytest.mark.qemu)
+        for simulator in (
+            *(Qemu(FirmwareBuild(optimization=level)) for level in ("-O0", "-Os", "-O2", "-O3")),
+            Qemu(FirmwareBuild(offset=1)),
+            Qemu(FirmwareBuild("cortex-m3")),
+            Qemu(FirmwareBuild("cortex-m55", optimization="-O3")),
+            Unicorn(FirmwareBuild(compiler="zig")),
+            Unicorn(FirmwareBuild("cortex-m0")),
+        )
+    ),
+]
+
+
+def label(simulator):
+    build = getattr(simulator, "build", None)
+    if isinstance(build, FirmwareBuild):
+        return f"{build.cpu}-{build.compiler}{build.optimization}-{build.offset}"
+    return f"{simulator.name}-{simulator.compiler}{simulator.optimization}"
+
+
+@pytest.fixture(scope="module", params=BITS, ids=str)
+def emitted(request, tmp_path_factory):
+    graph = network(request.param)
+    return write(tmp_path_factory.mktemp("narrow"), emit_graph(graph)), golden_of(graph)
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=label)
+def test_equals_the_reference(emitted, simulator):
+    folder, golden = emitted
+    simulation = simulator.simulate(folder, golden, timeout_s=120)
+    assert compare(simulator.name, simulation, golden) == []
+
+
+def unpack(stream, shape, bits):
+    """Return the weights [O, S, K] of a stream, read as the comment of the module says."""
+    channels, rows, length = shape
+    fields, at = 8 // bits, 0
+    weights = np.zeros(shape, np.int8)
+    for o in range(0, channels - channels % 4, 4):
+        for row in range(rows):
+            for k, n in itertools.product(range(length), range(4)):
+                whole = k < length // 4 * 4
+                base = k // 4 * 2 * bits + k % 4 * (1 if whole else bits // 2)
+                byte = stream[at + base + n // fields * (4 if whole else 1)]
+                weights[o + n, row, k] = code_of(byte, n % fields, bits)
+            at += length * bits // 2
+    for o, row in itertools.product(range(channels - channels % 4, channels), range(rows)):
+        for k in range(length):
+            weights[o, row, k] = code_of(stream[at + k // fields], k % fields, bits)
+        at += run_bytes(length, bits)
+    assert at == len(stream)
+    return weights
+
+
+def code_of(byte, field, bits):
+    value = int(byte) >> (bits * field) & ((1 << bits) - 1)
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+@given(
+    shape=st.tuples(st.integers(1, 9), st.integers(1, 3), st.integers(1, 11)),
+    bits=st.sampled_from([4, 2]),
+    seed=st.integers(0, 99),
+)
+def test_packing_keeps_every_code(shape, bits, seed):
+    low = -(2 ** (bits - 1))
+    weights = np.random.default_rng(seed).integers(low, -low, shape).astype(np.int8)
+    stream = pack_narrow(weights, bits)
+    assert np.array_equal(unpack(stream.view(np.uint8), shape, bits), weights)
+
+
+def test_packing_halves_and_quarters():
+    weights = np.ones((8, 3, 12), np.int8)
+    assert len(pack_rows(weights)) == 2 * len(pack_narrow(weights, 4))
+    assert len(pack_rows(weights)) == 4 * len(pack_narrow(weights, 2))
+    assert [run_bytes(7, bits) for bits in (8, 4, 2)] == [7, 4, 2]
+
+
+def test_weights_whose_scaled_sums_are_too_large_are_not_packed():
+    assert can_pack(np.full((1, 131_071), -8), 4)
+    assert not can_pack(np.full((1, 131_072), -8), 4)
+    assert can_pack(np.full((2, 131_071), -2), 2)
+    assert not can_pack(np.full((2, 131_072), -2), 2)
+    assert not can_pack(np.ones((1, 1)), WHOLE)
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [(DType.I8, 8), (DType.I4, 4), (DType.I2, 2)])
+def test_report_tells_bits_and_bytes(dtype, bits):
+    zoo = Zoo()
+    value = dense(zoo, (1, 64), 32, dtype)
+    layer = RULES[QDense](value.node)
+    assert layer.tables[0].nbytes == 64 * 32 * bits // 8
+    assert layer.tables[0].note.startswith(f"{bits}-bit weights of 32 channels")
+    report = emit_graph(zoo.graph).report
+    (row,) = report["layers"]
+    assert row["weight_bits"] == bits
+    assert row["constant_bytes"] == 64 * 32 * bits // 8 + 32 * 4
+    assert report["packed_bytes"] == 64 * 32 - 64 * 32 * bits // 8
+
+
+def test_layers_without_weights_have_no_bits():
+    zoo = Zoo()
+    zoo.dense((1, 8), 8)
+    zoo.node(QClamp(low=0), zoo.input(4))
+    assert [row["weight_bits"] for row in emit_graph(zoo.graph).report["layers"]] == [8, None]
