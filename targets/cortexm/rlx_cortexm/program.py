@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlx.ir import DType, Region, Stage
+from rlx.ops.q import QConv2d
+from rlx_cortexm.candidate import Room, choose
 from rlx_cortexm.layer import Kernel, Layer, Table
 from rlx_cortexm.lower import RULES
+from rlx_cortexm.lower.conv import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +21,12 @@ if TYPE_CHECKING:
 
 ALIGNMENT = 4
 """Bytes that the arena is aligned to at least."""
+
+GROWTH = 8
+"""Where no limit is given, scratch memory for speed may add one part in so many to the arena."""
+
+SMALL_GROWTH = 2048
+"""Or so many bytes, where that is more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +88,12 @@ class Program:
         return self.tables[table.content]
 
 
-def program(module: GraphModule) -> Program:
+def program(module: GraphModule, ram: int | None = None) -> Program:
     """Lower a module at stage LIR.
+
+    Args:
+        module: A module with a plan.
+        ram: Bytes that the arena may have, if kernels with less scratch memory can keep to it.
 
     Raises:
         UnsupportedOpError: A node cannot be lowered.
@@ -89,7 +102,7 @@ def program(module: GraphModule) -> Program:
     if module.stage is not Stage.LIR or module.plan is None:
         raise ValueError(f"a module at stage lir is wanted, not {module.stage.value}")
     plan = module.plan
-    layers = [lower(node) for node in plan.schedule]
+    layers = [lower(node, _room(plan, index, ram)) for index, node in enumerate(plan.schedule)]
     scratches = [
         find_scratch(plan, index, layer.scratch_bytes) for index, layer in enumerate(layers)
     ]
@@ -114,9 +127,29 @@ def program(module: GraphModule) -> Program:
     )
 
 
-def lower(node: Node) -> Layer:
-    """Return the layer of a node, or raise UnsupportedOpError."""
+def lower(node: Node, room: Room | None = None) -> Layer:
+    """Return the cheapest layer of a node, or raise UnsupportedOpError."""
+    if isinstance(node.op, QConv2d):
+        return choose(candidates(node), room).lower()
     return RULES[type(node.op)](node)
+
+
+def least_scratch(node: Node) -> int:
+    """Return the scratch memory of the kernel with least of it, or raise UnsupportedOpError."""
+    if isinstance(node.op, QConv2d):
+        return min(candidate.scratch_bytes for candidate in candidates(node))
+    return RULES[type(node.op)](node).scratch_bytes
+
+
+def _room(plan: MemoryPlan, step: int, ram: int | None) -> Room:
+    """Return the room for scratch memory beside the values that are alive at ``step``."""
+
+    def growth(nbytes: int) -> int:
+        end = find_scratch(plan, step, nbytes) + nbytes if nbytes else 0
+        return max(end - plan.arena_bytes, 0)
+
+    usual = max(plan.arena_bytes // GROWTH, SMALL_GROWTH)
+    return Room(growth, usual if ram is None else max(ram - plan.arena_bytes, 0))
 
 
 def find_scratch(plan: MemoryPlan, step: int, nbytes: int) -> int:

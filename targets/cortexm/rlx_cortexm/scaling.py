@@ -28,8 +28,8 @@ class Scaling:
     """How accumulators become codes.
 
     Attributes:
-        function: ``requantize_narrow``, ``requantize_wide`` or ``requantize_single`` (see
-            ``support.c.j2``).
+        function: ``requantize_narrow``, ``requantize_folded``, ``requantize_wide`` or
+            ``requantize_single`` (see ``support.c.j2`` and ``blocks.c.j2``).
         multiplier: Q0.31 multipliers, one or one for each channel.
         shift: As many shifts, as ``function`` counts them.
     """
@@ -61,6 +61,35 @@ def scaling(rescale: Rescale, bound: int) -> Scaling:
     return Scaling("requantize_wide", rescale.multiplier, shift)
 
 
+def folded(chosen: Scaling, bounds: Int64, zero_point: int) -> Scaling:
+    """Return a scaling that adds half and zero point at once, where int32 is proven to hold it.
+
+    ``requantize_folded`` computes ``(high + offset) >> shift`` where ``requantize_narrow`` adds two
+    constants and shifts between them; ``offset`` is ``(zero point + 1/2) * 2^shift``.
+
+    Args:
+        chosen: What :func:`scaling` returned; other functions than ``requantize_narrow`` stay.
+        bounds: Bound on the accumulators of each channel.
+        zero_point: Of the result.
+    """
+    if chosen.function != "requantize_narrow":
+        return chosen
+    multiplier, shift = (np.array(v, np.int64) for v in (chosen.multiplier, chosen.shift))
+    most = bounds if chosen.per_channel else bounds.max(keepdims=True)
+    high = (most * multiplier + (1 << 30)) >> 31
+    # What is less than half of a step always becomes 0, as it does if the factor is 0.
+    vanishing = high < np.int64(1) << (shift - 1)
+    multiplier, shift = np.where(vanishing, 0, multiplier), np.where(vanishing, 1, shift)
+    offset = abs(2 * zero_point + 1) << (shift - 1)
+    if (high + 1 + offset).max() >= INT32_BOUND:
+        return chosen
+    return Scaling("requantize_folded", _integers(multiplier), _integers(shift))
+
+
+def _integers(values: Int64) -> tuple[int, ...]:
+    return tuple(int(v) for v in values)
+
+
 def output_constants(low: int, high: int, zero_point: int) -> dict[str, Hashable]:
     """Return what the templates see of a result's range."""
     return {"low": low, "high": high, "zero_point": zero_point}
@@ -75,5 +104,11 @@ def folded_bias(weights: Array, bias: Array, x_zero_point: int) -> Int64:
 
 def accumulator_bound(weights: Array, bias: Int64, magnitude: int = 128) -> int:
     """Return a bound on every partial sum ``bias + sum(x * w)`` with ``|x| <= magnitude``."""
+    return int(accumulator_bounds(weights, bias, magnitude).max(initial=0))
+
+
+def accumulator_bounds(weights: Array, bias: Int64, magnitude: int = 128) -> Int64:
+    """Return such a bound for each output channel."""
     sums = np.abs(weights.astype(np.int64)).reshape(len(weights), -1).sum(axis=1)
-    return int((np.abs(bias) + magnitude * sums).max(initial=0))
+    bounds: Int64 = np.abs(bias) + magnitude * sums
+    return bounds

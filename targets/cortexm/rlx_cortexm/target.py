@@ -13,7 +13,7 @@ from rlx_cortexm.emit import Emitter
 from rlx_cortexm.estimate import estimate
 from rlx_cortexm.lower import RULES
 from rlx_cortexm.options import CortexMOptions
-from rlx_cortexm.program import lower, program
+from rlx_cortexm.program import least_scratch, lower, program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,9 +55,12 @@ class CortexM:
         return elementwise_in_place(node)
 
     def scratch_bytes(self, node: Node, options: CortexMOptions) -> int:
-        """Return the bytes of the arena that the node's function works in."""
+        """Return the bytes of the arena that the node's function works in, at least.
+
+        When the arena is planned, faster functions may take what it has left.
+        """
         del options
-        return lower(node).scratch_bytes
+        return least_scratch(node)
 
     def emit(self, module: GraphModule, options: CortexMOptions) -> Emission:
         """Return the C files for ``module`` (stage LIR).
@@ -67,7 +70,7 @@ class CortexM:
             EmitError: An input or output has an element type that C code cannot take.
             DoesNotFitError: It needs more memory than the options give.
         """
-        lowered = program(module)
+        lowered = program(module, options.ram)
         emitter = Emitter(lowered, options)
         report = _fitting_estimate(emitter, options)
         facts = {"prefix": emitter.names.prefix, "cpu": options.cpu}
@@ -80,7 +83,7 @@ class CortexM:
 
     def estimate(self, module: GraphModule, options: CortexMOptions) -> Mapping[str, Any]:
         """Return layers with MACs and bytes, and totals, without emitting."""
-        lowered = program(module)
+        lowered = program(module, options.ram)
         return _fitting_estimate(Emitter(lowered, options), options)
 
 

@@ -3,8 +3,9 @@
 import pytest
 from targets.cortexm.zoo import ZOOS, emit_graph, golden_of, write
 
-from rlx.ops.q import Q_OPS
+from rlx.ops.q import Q_OPS, QConv2d
 from rlx_cortexm.lower import RULES
+from rlx_cortexm.lower.conv import candidates
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import HostC
 from rlx_sim.protocol import compare
@@ -66,6 +67,13 @@ def test_firmware_equals_the_reference(emitted, simulator):
     check(emitted, simulator)
 
 
+def layers_of(node):
+    """Return every layer that a node could become."""
+    if isinstance(node.op, QConv2d):
+        return [candidate.lower() for candidate in candidates(node)]
+    return [RULES[type(node.op)](node)]
+
+
 def test_the_zoos_use_every_template_and_every_op():
     from rlx.paths import template_root
 
@@ -74,8 +82,9 @@ def test_the_zoos_use_every_template_and_every_op():
         graph = zoo()
         for node in graph.op_nodes:
             ops.add(type(node.op))
-            if (kernel := RULES[type(node.op)](node).kernel) is not None:
-                kernels.add(kernel.template)
+            for layer in layers_of(node):
+                if layer.kernel is not None:
+                    kernels.add(layer.kernel.template)
     files = {p.name for p in (template_root() / "cortexm" / "kernels").iterdir()}
     assert files == {f"{kernel}.c.j2" for kernel in kernels}
     assert ops == set(Q_OPS)

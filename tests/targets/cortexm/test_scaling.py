@@ -3,7 +3,7 @@
 import numpy as np
 
 from rlx.numerics.fixed_point import Rescale, Rounding
-from rlx_cortexm.scaling import Scaling, accumulator_bound, folded_bias, scaling
+from rlx_cortexm.scaling import Scaling, accumulator_bound, folded, folded_bias, scaling
 
 
 def test_usual_factors_take_the_short_way():
@@ -43,3 +43,35 @@ def test_the_bound_holds_for_partial_sums():
     weights = np.array([[100, -100], [1, 1]], np.int8)
     assert accumulator_bound(weights, np.array([-7, 2000], np.int64)) == 7 + 128 * 200
     assert accumulator_bound(weights, np.array([-7, 90_000], np.int64), 255) == 90_000 + 255 * 2
+
+
+def bounds(*numbers):
+    return np.array(numbers, np.int64)
+
+
+def test_half_and_zero_point_are_added_at_once():
+    chosen = Scaling("requantize_narrow", (2**30, 2**31 - 1), (1, 9))
+    assert folded(chosen, bounds(5000, 5000), -128) == Scaling(
+        "requantize_folded", chosen.multiplier, chosen.shift
+    )
+    one = Scaling("requantize_narrow", (2**30,), (3,))
+    assert folded(one, bounds(1, 5000), 3).function == "requantize_folded"
+
+
+def test_a_channel_that_always_gives_zero_needs_no_shift():
+    chosen = Scaling("requantize_narrow", (2**30, 2**30, 0), (30, 10, 31))
+    shifts = folded(chosen, bounds(2**20, 1022, 2**29), 100)
+    assert shifts == Scaling("requantize_folded", (0, 0, 0), (1, 1, 1))
+    # 1023 / 2 is rounded up to 512, which is half of a step.
+    assert folded(chosen, bounds(2**20, 1023, 2**29), 100).shift == (1, 10, 1)
+
+
+def test_constants_beyond_int32_are_not_added():
+    chosen = Scaling("requantize_narrow", (2**31 - 1,), (24,))
+    assert folded(chosen, bounds(2**30 - 1), -128) == chosen
+    assert folded(chosen, bounds(2**30 - 1), 0).function == "requantize_folded"
+
+
+def test_other_functions_stay():
+    wide = Scaling("requantize_wide", (2**30,), (1,))
+    assert folded(wide, bounds(5), 0) == wide

@@ -125,3 +125,19 @@ def test_requantize_clamps_around_the_zero_point(kind, tmp_path):
     expected = np.clip(scaled + zero_point, low, high)
     call = f"t_requantize_{kind}(x[0], x[1], x[2], {low}, {high}, {zero_point})"
     check(HostC(sanitize=True), tmp_path, f"requantize_{kind}", call, x, expected)
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
+@pytest.mark.parametrize(("low", "high", "zero_point"), [(-128, 127, -128), (-20, 90, 17),
+                                                         (3, 127, 3)])  # fmt: skip
+def test_requantize_folded(simulator, low, high, zero_point, tmp_path):
+    x = triples(-(2**30) + 1, 2**30 - 1, (1, 5, 20, 22))
+    value, multiplier, shift = x.T
+    offset = (2 * zero_point + 1) << (shift - 1)
+    sums = multiply_by_quantized_multiplier(value, multiplier, 0 * shift) + offset
+    inside = np.abs(sums) < 2**31 - 1
+    scaled = multiply_by_quantized_multiplier(value, multiplier, -shift)
+    expected = np.clip(scaled + zero_point, low, high)
+    offset_in_c = f"{2 * zero_point + 1} * (INT32_C(1) << (x[2] - 1))"
+    call = f"t_requantize_folded(x[0], x[1], x[2], {offset_in_c}, {low}, {high}, {zero_point})"
+    check(simulator, tmp_path, "requantize_folded", call, x[inside], expected[inside])

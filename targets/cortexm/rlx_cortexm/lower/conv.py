@@ -9,7 +9,9 @@ import numpy as np
 
 from rlx.ops.q import QConv2d
 from rlx_cortexm import costs
+from rlx_cortexm.candidate import Candidate, choose
 from rlx_cortexm.layer import Kernel, Layer
+from rlx_cortexm.lower import blocks
 from rlx_cortexm.lower.image import Image
 from rlx_cortexm.lower.linear import dense_layer, dot_products
 from rlx_cortexm.lower.rules import RULES
@@ -34,8 +36,14 @@ UNROLLED_TAPS = 16
 
 @RULES.rule(QConv2d)
 def lower_conv2d(node: Node) -> Layer:
-    """Use the first kernel of ``CHOICES`` that fits."""
-    return next(lower(node) for fits, lower in CHOICES if fits(node))
+    """Use the cheapest kernel, whatever room the arena has."""
+    return choose(candidates(node)).lower()
+
+
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return every way to compute a convolution."""
+    plain = next(lower(node) for fits, lower in PLAIN if fits(node))
+    return (*blocks.candidates(node), Candidate.of(plain, PLAIN_CODE))
 
 
 def is_dense(node: Node) -> bool:
@@ -216,12 +224,15 @@ def _op(node: Node) -> QConv2d:
     return cast("QConv2d", node.op)
 
 
-Choice: TypeAlias = tuple[Callable[["Node"], bool], Callable[["Node"], Layer]]
+PLAIN_CODE = 700
+"""Bytes of code that a plain kernel takes, roughly."""
 
-CHOICES: tuple[Choice, ...] = (
+Plain: TypeAlias = tuple[Callable[["Node"], bool], Callable[["Node"], Layer]]
+
+PLAIN: tuple[Plain, ...] = (
     (is_dense, lower_as_dense),
     (is_depthwise, lower_depthwise),
     (is_large_depthwise, lower_large_depthwise),
     (is_any, lower_direct),
 )
-"""Kernels in the order of preference: whether one fits a node, and what it makes of it."""
+"""Plain kernels: whether one fits a node, and what it makes of it; the first that fits is used."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from rlx_cortexm.scaling import (
     INT32_BOUND,
     Scaling,
     accumulator_bound,
+    accumulator_bounds,
+    folded,
     folded_bias,
     output_constants,
     scaling,
@@ -60,14 +62,14 @@ class Weighted:
         """
         weights = constant_operand(node, 1, "weights").astype(np.int8)
         bias = constant_operand(node, 2, "bias")
-        folded = folded_bias(weights, bias, 0 if centred else op.x_zero_point)
-        bound = accumulator_bound(weights, folded, 255 if centred else 128)
+        own_bias = folded_bias(weights, bias, 0 if centred else op.x_zero_point)
+        bound = accumulator_bound(weights, own_bias, 255 if centred else 128)
         if bound >= INT32_BOUND:
             raise unsupported(node, f"a sum may reach {bound}, beyond the int32 accumulator")
         output = output_constants(op.low, op.high, op.zero_point)
         bits = node.operands[1].type.dtype.bits
         bits = bits if can_pack(weights, bits) else WHOLE
-        return Weighted(weights, folded, scaling(op.rescale, bound), output, bits)
+        return Weighted(weights, own_bias, scaling(op.rescale, bound), output, bits)
 
     @property
     def narrow(self) -> str:
@@ -77,6 +79,20 @@ class Weighted:
     def packed(self, weights: Array) -> Array:
         """Return codes [O, S, K] in the order in which the dot products read them."""
         return pack_rows(weights) if self.bits == WHOLE else pack_narrow(weights, self.bits)
+
+    def folded(self) -> Weighted:
+        """Return the same with a scaling that adds half and zero point at once, if it can be.
+
+        Not for ``centred`` ones.
+        """
+        bounds = accumulator_bounds(self.weights, self.bias)
+        zero_point = int(cast("int", self.output["zero_point"]))
+        return replace(self, scaling=folded(self.scaling, bounds, zero_point))
+
+    @property
+    def turns_positive(self) -> bool:
+        """Whether every negative result becomes the zero point or more, as with a ReLU."""
+        return cast("int", self.output["low"]) >= cast("int", self.output["zero_point"])
 
     @property
     def constants(self) -> dict[str, Hashable]:

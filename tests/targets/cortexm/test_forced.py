@@ -1,0 +1,141 @@
+"""Every kernel of convolutions, chosen or not, computes the reference's codes at its own cost."""
+
+import pytest
+from targets.cortexm.forced import chosen_by, named
+from targets.cortexm.zoo import RELU, WHOLE, Zoo, convolutions, emit_graph, golden_of, write
+
+from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx_cortexm.lower import blocks
+from rlx_sim.firmware import FirmwareBuild
+from rlx_sim.host_c import HostC
+from rlx_sim.profile import profile
+from rlx_sim.protocol import compare
+from rlx_sim.qemu import Qemu
+from rlx_sim.unicorn_runner import Unicorn
+
+KERNELS = [*(f"blocks of {steps} " for steps in blocks.UNROLLED), "plain"]
+
+HOSTS = [HostC("gcc", "-O1", sanitize=True), HostC("clang", "-O2", offset=1)]
+LEVELS = ("-O0", "-Og", "-Os", "-O2", "-O3")
+FIRMWARE = [
+    *(Qemu(FirmwareBuild(optimization=level)) for level in LEVELS),
+    *(Unicorn(FirmwareBuild(compiler="zig", optimization=level)) for level in LEVELS),
+    Qemu(FirmwareBuild("cortex-m3")),
+    Qemu(FirmwareBuild("cortex-m33", offset=1)),
+    Unicorn(FirmwareBuild("cortex-m0")),
+]
+
+
+def identifier(kernel):
+    return kernel.strip().replace(" ", "-")
+
+
+def label(simulator):
+    build = getattr(simulator, "build", None)
+    if isinstance(build, FirmwareBuild):
+        return f"{simulator.name}-{build.cpu}-{build.compiler}{build.optimization}"
+    return f"{simulator.name}-{simulator.compiler}{simulator.optimization}"
+
+
+def shapes():
+    """Return a graph with convolutions for every way through the templates of blocks."""
+    zoo = Zoo("shapes")
+    # Pixels: a remainder of windows, of channels, of codes; one group; several panels.
+    zoo.conv((1, 5, 5, 64), 8, (1, 1), **RELU)
+    zoo.conv((1, 3, 1, 17), 3, (1, 1))
+    zoo.conv((2, 4, 5, 30), 5, (1, 1), low=-100, high=90, zero_point=-20)
+    zoo.conv((1, 3, 6, 3), 2, (1, 1), x_zero_point=127, zero_point=127)
+    zoo.conv((1, 3, 4, 8), 4, (1, 1), factors=Rescale.of(0.002))
+    zoo.conv((1, 3, 4, 8), 4, (1, 1), factors=zoo.factors(4, 8, Rounding.SINGLE))
+    zoo.conv((1, 2, 4, 8), 3, (1, 1), factors=Rescale.of(1.5, 1e-7, 0.001))
+    zoo.conv((1, 2, 4, 8), 3, (1, 1), factors=Rescale.of(0.01, 1e-9, 0.0))
+    # Windows: rows, taps or patches; inside or not; stride, dilation, batch.
+    zoo.conv((2, 7, 5, 4), 6, (3, 3), stride=(2, 1), **RELU)
+    zoo.conv((1, 9, 7, 1), 5, (5, 4), stride=(2, 2), **RELU)
+    zoo.conv((1, 8, 8, 3), 4, (3, 3), padding=((0, 1), (0, 1)), stride=(2, 2), **RELU)
+    zoo.conv((1, 8, 8, 3), 4, (3, 3), padding=WHOLE)
+    zoo.conv((1, 8, 8, 2), 4, (3, 2), padding=WHOLE, stride=(3, 1))
+    zoo.conv((1, 6, 7, 8), 3, (2, 3), dilation=(1, 2))
+    zoo.conv((1, 7, 6, 4), 2, (2, 2), dilation=(3, 1), x_zero_point=-128)
+    zoo.conv((1, 2, 2, 5), 2, (3, 3), x_zero_point=100)
+    zoo.conv((1, 5, 4, 36), 2, (3, 3), low=-3, zero_point=-3)
+    zoo.conv((1, 4, 4, 16), 4, (1, 1), stride=(2, 1), padding=WHOLE)
+    zoo.conv((1, 3, 4, 4), 4, (3, 3), factors=Rescale.of(0.001, rounding=Rounding.SINGLE))
+    return zoo.graph
+
+
+def emitted_by(chooser, graph, folder):
+    """Write code with kernels of the chooser's choice."""
+    with chosen_by(chooser) as chosen:
+        emission = emit_graph(graph)
+    return write(folder, emission), chosen
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=identifier)
+@pytest.mark.parametrize("zoo", [shapes, convolutions], ids=lambda zoo: zoo.__name__)
+def test_host_c_equals_the_reference(kernel, zoo, tmp_path):
+    graph = zoo()
+    folder, chosen = emitted_by(named(kernel), graph, tmp_path)
+    assert any(c.name.startswith(kernel) for c in chosen) != (kernel == "plain")
+    golden = golden_of(graph)
+    for simulator in HOSTS:
+        simulation = simulator.simulate(folder, golden, timeout_s=120)
+        assert compare(simulator.name, simulation, golden) == []
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """Folder and golden vectors of a graph in which every layer has another kernel."""
+    graph = shapes()
+    folder, chosen = emitted_by(named(""), graph, tmp_path_factory.mktemp("mixed"))
+    assert len({c.name for c in chosen}) > len(chosen) // 2
+    return folder, golden_of(graph)
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("simulator", FIRMWARE, ids=label)
+def test_firmware_equals_the_reference(mixed, simulator):
+    folder, golden = mixed
+    simulation = simulator.simulate(folder, golden, timeout_s=120)
+    assert compare(simulator.name, simulation, golden) == []
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("kernel", KERNELS[:-1], ids=identifier)
+def test_every_kernel_as_firmware(kernel, tmp_path):
+    graph = shapes()
+    folder, _ = emitted_by(named(kernel, 1), graph, tmp_path)
+    golden = golden_of(graph)
+    simulation = Qemu().simulate(folder, golden, timeout_s=120)
+    assert compare("qemu", simulation, golden) == []
+
+
+def layers_of_networks():
+    """Return a graph with the kinds of layers that small networks have."""
+    zoo = Zoo("layers")
+    for inputs, outputs in ((8, 16), (16, 32), (60, 33), (64, 64)):
+        zoo.conv((1, 12, 12, inputs), outputs, (1, 1), **RELU)
+    zoo.conv((1, 6, 6, 57), 30, (1, 1))
+    zoo.conv((1, 3, 3, 25), 31, (1, 1), **RELU)
+    zoo.conv((1, 49, 10, 1), 16, (10, 4), stride=(2, 2), **RELU)
+    zoo.conv((1, 16, 16, 3), 16, (3, 3), **RELU)
+    zoo.conv((1, 24, 24, 3), 8, (3, 3), stride=(2, 2), padding=((0, 1), (0, 1)), **RELU)
+    zoo.conv((1, 16, 16, 16), 32, (3, 3), stride=(2, 2), padding=((0, 1), (0, 1)), **RELU)
+    zoo.conv((1, 8, 8, 16), 16, (3, 3))
+    zoo.conv((1, 16, 16, 16), 32, (1, 1), stride=(2, 2), padding=WHOLE)
+    return zoo.graph
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("turn", range(2))
+@pytest.mark.parametrize("kernel", KERNELS[:-1], ids=identifier)
+def test_the_estimate_of_every_layer_is_near_the_count(kernel, turn, tmp_path):
+    graph = layers_of_networks()
+    folder, chosen = emitted_by(named(kernel, turn), graph, tmp_path)
+    counts = profile(folder, "net", golden_of(graph, 1), timeout_s=120).layers
+    wrong = [
+        f"{candidate.name}: {candidate.instructions} instead of {count}"
+        for candidate, count in zip(chosen, counts, strict=True)
+        if abs(candidate.instructions - count) > 0.1 * count
+    ]
+    assert wrong == []
