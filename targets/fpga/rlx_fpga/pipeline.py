@@ -188,7 +188,11 @@ class Pipeline(Component):
 
     @property
     def interval(self) -> int:
-        """Cycles between frames: those of the slowest stage, or of the slowest port."""
+        """Cycles between frames: those of the slowest stage, or of the slowest port.
+
+        No design is faster. The queues are sized so that designs reach it; a few random graphs that
+        pool and concatenate one stream with itself were measured slower.
+        """
         ports = [
             value.type.size // self.lanes(value)
             for value in (*self.program.graph.inputs, *self.program.outputs)
