@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from rlx_cortexm.layer import Layer
 
-FLASH_PRICE: Final = 8
+FLASH_PRICE: Final = 10
 """Instructions that each byte of flash must save in every inference."""
 
 RAM_PRICE: Final = 8

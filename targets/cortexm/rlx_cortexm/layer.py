@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -47,14 +47,17 @@ class Kernel:
         return dict(self.constants)
 
 
+_ELEMENT_BYTES: Final = {"int8_t": 1, "int16_t": 2, "int32_t": 4, "channel": 4}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """Constant data of a layer, in read-only memory.
 
     Attributes:
         role: What it is to the layer; the symbol is ``<prefix>_<role>_<index>``.
-        element: C type of an element: ``int8_t``, ``int32_t``, or ``channel`` for rows of
-            bias, multiplier and shift.
+        element: C type of an element: ``int8_t``, ``int16_t``, ``int32_t``, or ``channel`` for
+            rows of bias, multiplier and shift.
         data: [n] numbers, or [n, 3] for ``channel``.
         note: What stands in the comment above it.
     """
@@ -67,7 +70,7 @@ class Table:
     @property
     def nbytes(self) -> int:
         """Bytes in read-only memory."""
-        return int(self.data.size) * (1 if self.element == "int8_t" else 4)
+        return int(self.data.size) * _ELEMENT_BYTES[self.element]
 
     @property
     def content(self) -> tuple[str, tuple[int, ...], bytes]:

@@ -13,7 +13,13 @@ from rlx_sim.protocol import compare
 from rlx_sim.qemu import Qemu
 from rlx_sim.unicorn_runner import Unicorn
 
-KERNELS = [*(f"blocks of {steps} " for steps in blocks.UNROLLED), "plain"]
+KERNELS = [
+    *(f"blocks of {steps} " for steps in blocks.UNROLLED),
+    *(f"winograd, weights in {where}" for where in ("flash", "ram", "pair")),
+    "plain",
+]
+
+PLAIN_TEMPLATES = {"dense_s8", "conv2d_s8", "depthwise_s8", "depthwise_large_s8"}
 
 HOSTS = [HostC("gcc", "-O1", sanitize=True), HostC("clang", "-O2", offset=1)]
 LEVELS = ("-O0", "-Og", "-Os", "-O2", "-O3")
@@ -64,6 +70,18 @@ def shapes():
     return zoo.graph
 
 
+def tiles():
+    """Return a graph with convolutions for every way through the template of Winograd."""
+    zoo = Zoo("tiles")
+    # Even and odd images, tiles inside or not, a channel left over or filled up, batch.
+    zoo.conv((1, 8, 7, 8), 4, (3, 3), **RELU)
+    zoo.conv((2, 5, 4, 12), 3, (3, 3), x_zero_point=127, low=-30, high=80)
+    zoo.conv((1, 6, 7, 16), 2, (3, 3), padding=WHOLE)
+    zoo.conv((1, 2, 2, 4), 5, (3, 3), zero_point=-128)
+    zoo.conv((1, 3, 4, 4), 2, (3, 3), padding=((2, 0), (0, 2)), factors=Rescale.of(0.002))
+    return zoo.graph
+
+
 def emitted_by(chooser, graph, folder):
     """Write code with kernels of the chooser's choice."""
     with chosen_by(chooser) as chosen:
@@ -72,22 +90,24 @@ def emitted_by(chooser, graph, folder):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=identifier)
-@pytest.mark.parametrize("zoo", [shapes, convolutions], ids=lambda zoo: zoo.__name__)
+@pytest.mark.parametrize("zoo", [shapes, tiles, convolutions], ids=lambda zoo: zoo.__name__)
 def test_host_c_equals_the_reference(kernel, zoo, tmp_path):
     graph = zoo()
     folder, chosen = emitted_by(named(kernel), graph, tmp_path)
-    assert any(c.name.startswith(kernel) for c in chosen) != (kernel == "plain")
+    if not any(c.name.startswith(kernel) for c in chosen):
+        assert kernel == "plain"
+        assert {c.lower().kernel.template for c in chosen} <= PLAIN_TEMPLATES
     golden = golden_of(graph)
     for simulator in HOSTS:
         simulation = simulator.simulate(folder, golden, timeout_s=120)
         assert compare(simulator.name, simulation, golden) == []
 
 
-@pytest.fixture(scope="module")
-def mixed(tmp_path_factory):
+@pytest.fixture(scope="module", params=[shapes, tiles], ids=lambda zoo: zoo.__name__)
+def mixed(request, tmp_path_factory):
     """Folder and golden vectors of a graph in which every layer has another kernel."""
-    graph = shapes()
-    folder, chosen = emitted_by(named(""), graph, tmp_path_factory.mktemp("mixed"))
+    graph = request.param()
+    folder, chosen = emitted_by(named("", 1), graph, tmp_path_factory.mktemp("mixed"))
     assert len({c.name for c in chosen}) > len(chosen) // 2
     return folder, golden_of(graph)
 
@@ -103,7 +123,7 @@ def test_firmware_equals_the_reference(mixed, simulator):
 @pytest.mark.qemu
 @pytest.mark.parametrize("kernel", KERNELS[:-1], ids=identifier)
 def test_every_kernel_as_firmware(kernel, tmp_path):
-    graph = shapes()
+    graph = tiles() if kernel.startswith("winograd") else shapes()
     folder, _ = emitted_by(named(kernel, 1), graph, tmp_path)
     golden = golden_of(graph)
     simulation = Qemu().simulate(folder, golden, timeout_s=120)
@@ -123,6 +143,8 @@ def layers_of_networks():
     zoo.conv((1, 16, 16, 16), 32, (3, 3), stride=(2, 2), padding=((0, 1), (0, 1)), **RELU)
     zoo.conv((1, 8, 8, 16), 16, (3, 3))
     zoo.conv((1, 16, 16, 16), 32, (1, 1), stride=(2, 2), padding=WHOLE)
+    zoo.conv((1, 8, 8, 32), 32, (3, 3), **RELU)
+    zoo.conv((1, 6, 9, 20), 11, (3, 3), padding=WHOLE)
     return zoo.graph
 
 

@@ -139,5 +139,5 @@ def test_requantize_folded(simulator, low, high, zero_point, tmp_path):
     scaled = multiply_by_quantized_multiplier(value, multiplier, -shift)
     expected = np.clip(scaled + zero_point, low, high)
     offset_in_c = f"{2 * zero_point + 1} * (INT32_C(1) << (x[2] - 1))"
-    call = f"t_requantize_folded(x[0], x[1], x[2], {offset_in_c}, {low}, {high}, {zero_point})"
+    call = f"t_requantize_folded(2 * x[0], x[1], x[2], {offset_in_c}, {low}, {high}, {zero_point})"
     check(simulator, tmp_path, "requantize_folded", call, x[inside], expected[inside])

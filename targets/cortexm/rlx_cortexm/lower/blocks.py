@@ -193,7 +193,7 @@ def _common(weighted: Weighted, blocks: Blocks) -> dict[str, Hashable]:
 def _pointwise(weighted: Weighted, blocks: Blocks) -> Kernel:
     """Return the kernel for pixels; its sizes are arguments, so that layers can share it."""
     constants = {**_common(weighted, blocks), "rest": blocks.codes % QUAD != 0}
-    support = ("unpack2", "unpack3", blocks.multiply, *weighted.support)
+    support = ("unpack2", "unpack3", "step", blocks.multiply, *weighted.support)
     return Kernel.of("pointwise", "pointwise_blocks_s8", constants, support)
 
 
@@ -214,7 +214,7 @@ def _windows(node: Node, weighted: Weighted, blocks: Blocks) -> Kernel:
         "patch_bytes": blocks.patch_bytes,
         "x_zero_point": cast("QConv2d", node.op).x_zero_point,
     }
-    support = ("unpack1", "unpack2", blocks.multiply, *weighted.support)
+    support = ("unpack1", "unpack2", "step", blocks.multiply, *weighted.support)
     return Kernel.of("conv2d", "conv2d_blocks_s8", constants, support)
 
 

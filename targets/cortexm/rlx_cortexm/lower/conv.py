@@ -11,7 +11,7 @@ from rlx.ops.q import QConv2d
 from rlx_cortexm import costs
 from rlx_cortexm.candidate import Candidate, choose
 from rlx_cortexm.layer import Kernel, Layer
-from rlx_cortexm.lower import blocks
+from rlx_cortexm.lower import blocks, winograd
 from rlx_cortexm.lower.image import Image
 from rlx_cortexm.lower.linear import dense_layer, dot_products
 from rlx_cortexm.lower.rules import RULES
@@ -43,7 +43,7 @@ def lower_conv2d(node: Node) -> Layer:
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return every way to compute a convolution."""
     plain = next(lower(node) for fits, lower in PLAIN if fits(node))
-    return (*blocks.candidates(node), Candidate.of(plain, PLAIN_CODE))
+    return (*winograd.candidates(node), *blocks.candidates(node), Candidate.of(plain, PLAIN_CODE))
 
 
 def is_dense(node: Node) -> bool:
