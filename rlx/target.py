@@ -43,7 +43,9 @@ class Target(Protocol):
         summary: One line for ``rlx targets``.
         pipeline: Name of the pass pipeline that prepares a graph for it (``rlx.passes``).
         options: Frozen dataclass with a default for every field; each field's metadata has
-            ``help`` text. ``rlx emit`` offers the fields as command-line options.
+            ``help`` text. ``rlx emit`` offers the fields as command-line options. Where the
+            metadata have ``values`` (what an option takes, and in a line what each means),
+            ``rlx targets NAME`` lists them.
     """
 
     name: str

@@ -46,7 +46,7 @@ SUMMARIES = {
     "estimate": "Show bytes, MACs and cycles or instructions without emitting.",
     "inspect": "Show a model's graph, layer by layer, or compare two.",
     "run": "Run a model on the host.",
-    "targets": "List targets and the ops that each supports.",
+    "targets": "List targets, the ops that each supports and its devices.",
     "verify": "Run what was emitted and compare every output with the reference.",
 }
 

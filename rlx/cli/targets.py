@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import click
@@ -18,17 +19,21 @@ if TYPE_CHECKING:
 @click.argument("name", required=False)
 @json_option
 def command(name: str | None, as_json: bool) -> None:
-    """List the installed targets, or the ops that target NAME supports."""
+    """List the installed targets, or what target NAME supports: ops, values of its options."""
     if name is None:
         _list_all(as_json=as_json)
         return
     chosen = targets.load(name)
-    support = _support(chosen)
+    support, values = _support(chosen), _values(chosen)
     if as_json:
-        print_json({"target": chosen.name, "summary": chosen.summary, "ops": support})
+        print_json(
+            {"target": chosen.name, "summary": chosen.summary, "ops": support, "options": values}
+        )
         return
     rows = [[op, reason is None, reason or ""] for op, reason in support.items()]
     print_table(f"{chosen.name}: {chosen.summary}", ["op", "supported", "why not"], rows)
+    for option, meanings in values.items():
+        print_table(option, ["value", "meaning"], list(meanings.items()))
 
 
 def _support(target: Target) -> dict[str, str | None]:
@@ -36,6 +41,15 @@ def _support(target: Target) -> dict[str, str | None]:
     from rlx.ops.q import Q_OPS
 
     return {op.name: target.reason(op) for op in Q_OPS}
+
+
+def _values(target: Target) -> dict[str, dict[str, str]]:
+    """Return, for each option that says so, what values it takes and what each means."""
+    return {
+        f"--{field.name.replace('_', '-')}": dict(field.metadata["values"])
+        for field in dataclasses.fields(target.options)
+        if "values" in field.metadata
+    }
 
 
 def _list_all(*, as_json: bool) -> None:

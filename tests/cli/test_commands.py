@@ -56,6 +56,14 @@ def test_targets_tells_why_an_op_is_refused(capsys, target):
     assert all(reason is None or len(reason) > 5 for reason in ops.values())
 
 
+def test_targets_lists_what_options_take(capsys):
+    devices = run_json(capsys, "targets", "fpga")["options"]["--device"]
+    assert "83640 LUT4" in devices["ecp5-85k"]
+    assert run_json(capsys, "targets", "cortexm")["options"] == {}
+    assert main(["targets", "fpga"]) == 0
+    assert "ecp5-85k" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("target", ["cortexm", "fpga"])
 def test_estimate_tells_macs_for_each_layer(capsys, target, digits_model):
     estimate = run_json(capsys, "estimate", digits_model, "--target", target)

@@ -28,7 +28,7 @@ def emitted(shared_models, name, place, **options):
     with np.load(shared_models / "vectors" / f"{name}.npz") as vectors:
         given = {key: vectors[key] for key in ("x", "y")}
     golden = emit.given_inputs(module.graph, given, VECTORS)
-    chosen = FpgaOptions(multipliers=MULTIPLIERS, **options)
+    chosen = FpgaOptions(dsp=MULTIPLIERS, **options)
     emit.emit(module, target.load("fpga"), place, options=chosen, golden=golden)
     return place
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rlx.errors import UnsupportedOpError, UsageError
-from rlx.names import check_prefix, mangle
+from rlx.errors import UnsupportedOpError
 from rlx.target import Emission
 from rlx_fpga.axi import Interface, StreamPort, port_names
 from rlx_fpga.emit import design_files
 from rlx_fpga.folding import fold_layers
 from rlx_fpga.lower import RULES
+from rlx_fpga.options import FpgaOptions
 from rlx_fpga.pipeline import Pipeline, program_of
 from rlx_fpga.report import report_of
 from rlx_fpga.synthesis import FAMILIES, synthesize
@@ -22,62 +20,6 @@ if TYPE_CHECKING:
 
     from rlx.ir import GraphModule, Node, Op, Value
     from rlx_fpga.axi import Direction
-
-MULTIPLIERS: Final = 256
-"""Budget of multiplications in one cycle, unless told otherwise."""
-
-_PREFIX_LENGTH: Final = 32
-_FOLD: Final = re.compile(r"(\w+)=(\d+)x(\d+)")
-
-
-def parse_folds(text: str) -> tuple[tuple[str, int, int], ...]:
-    """Return ``(layer, pe, simd)`` for each of ``LAYER=PExSIMD,...``.
-
-    Raises:
-        ValueError: The text has another form.
-    """
-    found = []
-    for part in filter(None, text.split(",")):
-        match = _FOLD.fullmatch(part.strip())
-        if match is None:
-            msg = f"a folding is written LAYER=PExSIMD, for example n1_conv2d=4x9, not {part!r}"
-            raise ValueError(msg)
-        found.append((match[1], int(match[2]), int(match[3])))
-    return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class FpgaOptions:
-    """Options of ``rlx emit --target fpga``."""
-
-    prefix: str | None = field(
-        default=None,
-        metadata={"help": "First part of module and file names [from the model].",
-                  "metavar": "NAME"},
-    )  # fmt: skip
-    multipliers: int = field(
-        default=MULTIPLIERS,
-        metadata={"help": f"Budget of multiplications in one cycle [{MULTIPLIERS}].",
-                  "metavar": "N"},
-    )  # fmt: skip
-    fold: tuple[tuple[str, int, int], ...] = field(
-        default=(),
-        metadata={"help": "Foldings that are not to be chosen: LAYER=PExSIMD,...",
-                  "metavar": "TEXT", "parse": parse_folds},
-    )  # fmt: skip
-    synth: bool = field(
-        default=False, metadata={"help": "Run Yosys and put the cells into report.json."}
-    )
-
-    def __post_init__(self) -> None:
-        if self.prefix is not None:
-            check_prefix(self.prefix)
-        if self.multipliers < 1:
-            raise UsageError(f"the budget must be at least 1 multiplier, not {self.multipliers}")
-
-    def prefix_for(self, name: str) -> str:
-        """Return the prefix given, or one made from a model's name."""
-        return self.prefix or mangle(name)[:_PREFIX_LENGTH].rstrip("_")
 
 
 class Fpga:
@@ -188,7 +130,7 @@ def _quant(value: Value) -> tuple[float, int] | None:
 def _build(module: GraphModule, options: FpgaOptions) -> Pipeline:
     program = program_of(module.graph)
     given = {name: (pe, simd) for name, pe, simd in options.fold}
-    folds = fold_layers(program.choices(), multipliers=options.multipliers, given=given)
+    folds = fold_layers(program.choices(), multipliers=options.dsp_budget, given=given)
     return Pipeline(program, folds)
 
 

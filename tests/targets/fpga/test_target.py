@@ -22,7 +22,6 @@ from rlx.target import load
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.axi import port_names
 from rlx_fpga.synthesis import FAMILIES
-from rlx_fpga.target import parse_folds
 
 
 def network(model="net", names=("x", "conv", "sum", "dense", "probabilities", "class")):
@@ -66,7 +65,7 @@ def test_target_comes_in_by_the_entry_point():
 
 
 def test_emission_holds_the_folder_and_the_report():
-    emission = TARGET.emit(network(), FpgaOptions(multipliers=60))
+    emission = TARGET.emit(network(), FpgaOptions(dsp=60))
     assert sorted(emission.files) == [
         "README.md", "lint.vlt", "net.core", "report.json", "rtl/net_core.v", "rtl/net_top.sv",
         "synth/ecp5.ys", "synth/net.sdc", "synth/xc7.ys", "tb/harness.cpp", "tb/run.py",
@@ -76,7 +75,7 @@ def test_emission_holds_the_folder_and_the_report():
     report = json.loads(emission.files["report.json"])
     interface = report.pop("interface")
     assert report == emission.report
-    assert report == TARGET.estimate(network(), FpgaOptions(multipliers=60))
+    assert report == TARGET.estimate(network(), FpgaOptions(dsp=60))
     assert [row["op"] for row in report["layers"]] == [
         "q.conv2d", "q.add", "q.dense", "q.softmax", "q.argmax",
     ]  # fmt: skip
@@ -105,7 +104,7 @@ def test_folding_can_be_given():
 
 def test_more_multipliers_are_never_slower():
     budgets = (3, 4, 8, 20, 60)
-    found = [TARGET.estimate(network(), FpgaOptions(multipliers=n))["interval"] for n in budgets]
+    found = [TARGET.estimate(network(), FpgaOptions(dsp=n))["interval"] for n in budgets]
     assert found == sorted(found, reverse=True)
     assert found[-1] < found[0]
 
@@ -113,7 +112,7 @@ def test_more_multipliers_are_never_slower():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"multipliers": 2}, DoesNotFitError, r"^the layers need at least \d+ multipliers, the bu"),
+        ({"dsp": 2}, DoesNotFitError, r"^the layers need at least \d+ multipliers, the bu"),
         ({"fold": (("n9_dense", 1, 1),)}, UsageError, r"^no layer is called 'n9_dense'"),
         ({"fold": (("n2_dense", 3, 1),)}, UsageError, r"^layer 'n2_dense' cannot have pe 3"),
     ],
@@ -121,26 +120,6 @@ def test_more_multipliers_are_never_slower():
 def test_emit_refuses_options_that_do_not_fit(options, error, message):
     with pytest.raises(error, match=message):
         TARGET.emit(network(), FpgaOptions(**options))
-
-
-def test_options_refuse_bad_values():
-    with pytest.raises(UsageError, match=r"^the budget must be at least 1 multiplier, not 0$"):
-        FpgaOptions(multipliers=0)
-    with pytest.raises(UsageError, match=r"^prefix 'module' is a reserved word"):
-        FpgaOptions(prefix="module")
-
-
-def test_foldings_are_read_from_text():
-    assert parse_folds("a=4x9, n2_dense=1x1") == (("a", 4, 9), ("n2_dense", 1, 1))
-    assert parse_folds("") == ()
-    with pytest.raises(ValueError, match=r"^a folding is written LAYER=PExSIMD, .*, not 'a=4'$"):
-        parse_folds("a=4")
-
-
-def test_prefix_comes_from_the_option_or_the_model():
-    assert FpgaOptions(prefix="mine").prefix_for("x") == "mine"
-    assert FpgaOptions().prefix_for("My model; rm -rf /") == "My_model_rm_rf"
-    assert len(FpgaOptions().prefix_for("m" * 100)) == 32
 
 
 def test_port_without_quantization_says_so():
@@ -225,7 +204,7 @@ def write(folder):
 
 @pytest.mark.synth
 def test_synthesis_counts_the_multipliers_that_were_predicted():
-    emission = TARGET.emit(network(), FpgaOptions(multipliers=60, synth=True))
+    emission = TARGET.emit(network(), FpgaOptions(dsp=60, synth=True))
     synthesis = emission.report["synthesis"]
     assert set(synthesis) == set(FAMILIES)
     for family in FAMILIES:

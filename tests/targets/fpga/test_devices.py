@@ -1,0 +1,41 @@
+import re
+
+import pytest
+
+from rlx.errors import UsageError
+from rlx_fpga.devices import DEFAULT_DEVICE, device, devices
+
+NAMES = [
+    "ecp5-25k", "ecp5-45k", "ecp5-85k", "ice40-up5k", "ice40-hx8k", "artix7-35t", "artix7-100t",
+    "zynq-7020", "zu3eg", "zu7ev",
+]  # fmt: skip
+
+
+def test_devices_are_those_that_are_promised():
+    assert list(devices()) == NAMES
+    assert DEFAULT_DEVICE in devices()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_device_makes_sense(name):
+    found = device(name)
+    assert found.name == name
+    assert found.package.lower() in (found.part + " ".join(found.pnr)).lower()
+    assert found.lut_inputs in (4, 6)
+    assert found.lut <= found.ff
+    assert found.bram > 0 <= found.dsp
+    assert 1 < found.clock_mhz < 1000
+    assert re.fullmatch(r"synth_(ecp5|ice40|xilinx)( -\w+( \w+)?)*", found.synth)
+    assert (found.maker == "Lattice") == bool(found.pnr)
+    assert f"{found.lut} LUT{found.lut_inputs}" in found.summary
+
+
+def test_multiplier_blocks_are_used_where_there_are_some():
+    assert "-dsp" in device("ice40-up5k").synth
+    assert "-dsp" not in device("ice40-hx8k").synth
+
+
+def test_device_that_does_not_exist_is_refused_with_those_that_do():
+    with pytest.raises(UsageError) as caught:
+        device("ecp5")
+    assert str(caught.value) == f"no device is called 'ecp5'; devices: {', '.join(NAMES)}"
