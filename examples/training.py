@@ -1,0 +1,287 @@
+"""Train small convolutional networks in NumPy and quantize them to int8: what the examples share.
+
+A network is a list of layers. Each layer runs forward, keeps what its derivative needs, and runs
+backward; after training it becomes an integer op of rlx.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rlx.ir import Graph, QuantParams
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QConv2d, QDense, QMaxPool2d, QReshape, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from rlx.ir import Value
+
+    Floats = NDArray[np.float32]
+
+POOL = Window(kernel=(2, 2), stride=(2, 2))
+
+
+class Layer:
+    """A step of a network.
+
+    Attributes:
+        name: Name of the node that the layer becomes.
+        values: Trained arrays: weights [terms, outputs] and biases, or none.
+        gradients: Derivatives of the loss by them, from the last ``backward``.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.values: tuple[Floats, ...] = ()
+        self.gradients: tuple[Floats, ...] = ()
+
+    def forward(self, x: Floats) -> Floats:
+        """Return the layer's results for a batch."""
+        raise NotImplementedError
+
+    def backward(self, error: Floats) -> Floats:
+        """Return the derivative by the last batch, given that by its results."""
+        raise NotImplementedError
+
+    def append_to(self, graph: Graph, x: Value, result: QuantParams) -> Value:
+        """Append the layer to an integer graph; ``result`` says how its results are coded."""
+        raise NotImplementedError
+
+
+class _Weighted(Layer):
+    """A layer with a matrix of weights."""
+
+    def __init__(self, name: str, terms: int, outputs: int, random: np.random.Generator) -> None:
+        super().__init__(name)
+        scale = np.sqrt(2 / terms)
+        weights = (random.standard_normal((terms, outputs)) * scale).astype(np.float32)
+        self.values = (weights, np.zeros(outputs, np.float32))
+
+    def _product(self, rows: Floats) -> Floats:
+        self.rows = rows
+        return rows @ self.values[0] + self.values[1]
+
+    def _derive(self, error: Floats) -> Floats:
+        """Set the gradients, and return the derivative by the rows."""
+        flat = error.reshape(-1, error.shape[-1])
+        self.gradients = (self.rows.reshape(len(flat), -1).T @ flat, flat.sum(axis=0))
+        return error @ self.values[0].T
+
+    def _codes(self, x: QuantParams) -> _Codes:
+        weights, biases = self.values
+        scales = np.abs(weights).max(axis=0).astype(np.float64) / 127
+        bias = np.round(biases / (scales * x.scale[0])).astype(np.int32)
+        return _Codes(np.round(weights / scales).astype(np.int8).T, bias, scales)
+
+
+@dataclass(frozen=True)
+class _Codes:
+    """Weights [outputs, terms], biases in the accumulator's scale, and a scale for each output."""
+
+    weights: NDArray[np.int8]
+    bias: NDArray[np.int32]
+    scales: NDArray[np.float64]
+
+    def operands(self, graph: Graph, name: str, shape: tuple[int, ...]) -> tuple[Value, Value]:
+        """Append the constants."""
+        count = len(self.scales)
+        quant = QuantParams(tuple(self.scales.tolist()), (0,) * count, axis=0)
+        weights = self.weights.reshape(count, *shape)
+        return (
+            graph.constant(weights, name=f"{name}.weights", quant=quant),
+            graph.constant(self.bias, name=f"{name}.bias"),
+        )
+
+    def rescale(self, x: QuantParams, result: QuantParams) -> Rescale:
+        """Return the factors from the accumulators' scales to that of the result."""
+        return Rescale.of(*(x.scale[0] * s / result.scale[0] for s in self.scales))
+
+
+class Convolution(_Weighted):
+    """A convolution over NHWC images, and ReLU."""
+
+    def __init__(
+        self, name: str, window: Window, shape: tuple[int, int], random: np.random.Generator
+    ) -> None:
+        """Take the numbers of channels before and after as ``shape``."""
+        super().__init__(name, window.taps * shape[0], shape[1], random)
+        self.window, self.channels = window, shape[0]
+
+    def forward(self, x: Floats) -> Floats:
+        """Multiply windows, cut what is negative."""
+        self.size = x.shape
+        patches = self.window.patches(x, 0)
+        result = np.maximum(self._product(patches.reshape(*patches.shape[:3], -1)), 0)
+        self.positive = result > 0
+        return result
+
+    def backward(self, error: Floats) -> Floats:
+        """Add windows back to the image that they were taken from."""
+        columns = self._derive(error * self.positive)
+        batch, height, width, _ = columns.shape
+        rows, cols = self.window.kernel
+        taps = columns.reshape(batch, height, width, rows, cols, self.channels)
+        (top, bottom), (left, right) = self.window.padding
+        full = (batch, self.size[1] + top + bottom, self.size[2] + left + right, self.channels)
+        image = np.zeros(full, np.float32)
+        for dy in range(rows):
+            for dx in range(cols):
+                image[:, dy : dy + height, dx : dx + width] += taps[:, :, :, dy, dx]
+        return image[:, top : top + self.size[1], left : left + self.size[2]]
+
+    def append_to(self, graph: Graph, x: Value, result: QuantParams) -> Value:
+        """Append a convolution that clamps at real zero."""
+        quant = _quant(x)
+        codes = self._codes(quant)
+        op = QConv2d(
+            window=self.window,
+            x_zero_point=quant.zero_point[0],
+            rescale=codes.rescale(quant, result),
+            zero_point=result.zero_point[0],
+            low=result.zero_point[0],
+        )
+        constants = codes.operands(graph, self.name, (*self.window.kernel, self.channels))
+        return graph.apply(op, x, *constants, name=self.name, quant=result)
+
+
+class MaxPool(Layer):
+    """The greatest of every two by two; what is left over at the edge is dropped."""
+
+    def forward(self, x: Floats) -> Floats:
+        """Return the maxima."""
+        self.before = x
+        batch, height, width, channels = x.shape
+        even = x[:, : height // 2 * 2, : width // 2 * 2]
+        self.after: Floats = even.reshape(
+            batch, height // 2, 2, width // 2, 2, channels
+        ).max(axis=(2, 4))  # fmt: skip
+        return self.after
+
+    def backward(self, error: Floats) -> Floats:
+        """Give each derivative to the elements that were the maximum."""
+        big, after = (a.repeat(2, axis=1).repeat(2, axis=2) for a in (error, self.after))
+        result = np.zeros_like(self.before)
+        part = (slice(None), slice(big.shape[1]), slice(big.shape[2]))
+        result[part] = big * (self.before[part] == after)
+        return result
+
+    def append_to(self, graph: Graph, x: Value, result: QuantParams) -> Value:
+        """Append a pool; it keeps the operand's codes."""
+        del result
+        return graph.apply(QMaxPool2d(window=POOL), x, name=self.name)
+
+
+class Dense(_Weighted):
+    """A dense layer over all elements of an image."""
+
+    def forward(self, x: Floats) -> Floats:
+        """Return sums."""
+        self.size = x.shape
+        return self._product(x.reshape(len(x), -1))
+
+    def backward(self, error: Floats) -> Floats:
+        """Return the derivative in the shape of the operand."""
+        return self._derive(error).reshape(self.size)
+
+    def append_to(self, graph: Graph, x: Value, result: QuantParams) -> Value:
+        """Append a reshape and a dense layer."""
+        x = graph.apply(QReshape(shape=(1, x.type.size)), x, name="flatten")
+        quant = _quant(x)
+        codes = self._codes(quant)
+        op = QDense(
+            x_zero_point=quant.zero_point[0],
+            rescale=codes.rescale(quant, result),
+            zero_point=result.zero_point[0],
+        )
+        constants = codes.operands(graph, self.name, (x.type.size,))
+        return graph.apply(op, x, *constants, name=self.name, quant=result)
+
+
+@dataclass
+class Network:
+    """Layers one behind the other, the last one giving a number for each class.
+
+    Attributes:
+        layers: The layers.
+    """
+
+    layers: list[Layer]
+    _steps: int = 0
+    _moments: dict[tuple[str, int], list[Floats]] = field(default_factory=dict)
+
+    def forward(self, x: Floats) -> list[Floats]:
+        """Return the results of every layer for a batch."""
+        results = []
+        for layer in self.layers:
+            x = layer.forward(x)
+            results.append(x)
+        return results
+
+    def classes(self, x: Floats) -> NDArray[np.int64]:
+        """Return the class that is likeliest for each of a batch."""
+        return self.forward(x)[-1].argmax(axis=1)
+
+    def train(self, x: Floats, labels: NDArray[np.int64], epochs: int) -> None:
+        """Fit by Adam with a falling rate, in batches of 50."""
+        random = np.random.default_rng(1)
+        for epoch in range(epochs):
+            rate = 3e-3 * (1 - epoch / epochs)
+            for batch in np.array_split(random.permutation(len(x)), len(x) // 50):
+                self._derive(x[batch], labels[batch])
+                self._step(rate)
+
+    def quantize(self, graph: Graph, x: Value, calibration: Floats) -> Value:
+        """Append the integer network to ``graph``; ranges are those of ``calibration``."""
+        for layer, result in zip(self.layers, self.forward(calibration), strict=True):
+            x = layer.append_to(graph, x, activation_params(result))
+        return x
+
+    def _derive(self, x: Floats, labels: NDArray[np.int64]) -> None:
+        """Set the gradients of the cross-entropy."""
+        logits = self.forward(x)[-1]
+        shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+        error = shifted / shifted.sum(axis=1, keepdims=True)
+        error[np.arange(len(x)), labels] -= 1
+        error /= len(x)
+        for layer in reversed(self.layers):
+            error = layer.backward(error)
+
+    def _step(self, rate: float) -> None:
+        """Take one step of Adam (arXiv 1412.6980, algorithm 1)."""
+        self._steps += 1
+        for layer in self.layers:
+            for place, pair in enumerate(zip(layer.values, layer.gradients, strict=True)):
+                values, gradient = pair
+                moments = self._moments.setdefault((layer.name, place), _zeros(values))
+                mean, square = moments
+                mean += 0.1 * (gradient - mean)
+                square += 0.001 * (gradient**2 - square)
+                corrected = square / (1 - 0.999**self._steps)
+                values -= rate * mean / (1 - 0.9**self._steps) / (np.sqrt(corrected) + 1e-8)
+
+
+def activation_params(values: Floats) -> QuantParams:
+    """Return int8 parameters that cover the range of ``values`` and zero exactly."""
+    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
+    scale = float(np.float32((high - low) / 255))
+    return QuantParams.per_tensor(scale, round(-128 - low / scale))
+
+
+def right(found: Iterable[Any], labels: Iterable[Any]) -> int:
+    """Return how many classes are right."""
+    return sum(bool(a == b) for a, b in zip(found, labels, strict=True))
+
+
+def _zeros(values: Floats) -> list[Floats]:
+    return [np.zeros_like(values), np.zeros_like(values)]
+
+
+def _quant(x: Value) -> QuantParams:
+    assert x.type.quant is not None
+    return x.type.quant

@@ -1,0 +1,30 @@
+"""TinyConv is what its page says: right on images that it never saw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from examples.mnist import train
+from rlx import frontends
+from rlx.ir.evaluate import evaluate
+from rlx.ir.inspect import node_macs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.models
+def test_tinyconv_is_right_on_held_out_images(shared: Path) -> None:
+    images, labels = train.digits(shared / "data" / "mnist")
+    graph = frontends.load(train.MODEL).graph
+    held_out = train.codes(images[train.TRAINED : train.TRAINED + 200])
+    found = [evaluate(graph, {"image": x[np.newaxis]})[0].argmax() for x in held_out]
+    assert np.count_nonzero(found == labels[train.TRAINED : train.TRAINED + 200]) >= 194
+
+
+def test_tinyconv_has_the_multiplications_that_its_page_says() -> None:
+    graph = frontends.load(train.MODEL).graph
+    assert sum(node_macs(node) for node in graph.op_nodes) == 192_064
