@@ -1,8 +1,8 @@
 """Run all benchmarks, or those whose name holds one of the arguments: ``python -m benchmarks``.
 
 ``--check`` fails if a stored cost grew by more than one percent; ``--update`` stores what is
-measured and writes the tables of the documentation anew. Both take the benchmarks only whose
-results are stored.
+measured and writes the pages of the documentation anew. Both take the benchmarks only whose
+results are stored. ``--thorough`` measures what takes hours too, where a benchmark has such parts.
 """
 
 from __future__ import annotations
@@ -29,20 +29,23 @@ def main(arguments: list[str]) -> int:
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--check", action="store_true", help="compare with what is stored")
     mode.add_argument("--update", action="store_true", help="store what is measured")
+    parser.add_argument("--thorough", action="store_true", help="measure what takes long too")
     options = parser.parse_args(arguments)
     problems = []
     for name, module in _modules(options.wanted):
         if (options.check or options.update) and not hasattr(module, "STORED"):
             continue
         rows = []
-        for row in module.measure():
+        thorough = options.thorough and hasattr(module, "measure_thoroughly")
+        for row in module.measure_thoroughly() if thorough else module.measure():
             print(json.dumps({"benchmark": name, **row}), flush=True)
             rows.append(row)
+            if options.update:
+                stored.write(module.STORED, [row], module.KEY)
         if options.check:
             problems += _check(module, rows)
-        elif options.update:
-            stored.write(module.STORED, rows, module.KEY)
-            _render()
+    if options.update:
+        _render()
     for problem in problems:
         print(f"grown: {problem}", file=sys.stderr)
     return 1 if problems else 0
@@ -62,13 +65,15 @@ def _check(module: ModuleType, rows: list[dict[str, Any]]) -> list[str]:
     before = stored.read(module.STORED)
     for what in stored.unmatched(rows, before, module.KEY):
         print(f"note: nothing is stored for {what}", file=sys.stderr)
-    return stored.grown(rows, before, module.KEY)
+    return stored.grown(rows, before, module.KEY, module.COSTS)
 
 
 def _render() -> None:
-    from benchmarks.cortexm import table
+    from benchmarks.cortexm import table as cortexm
+    from benchmarks.fpga import table as fpga
 
-    table.PAGE.write_text(table.page(), encoding="utf-8")
+    for path, text in {**cortexm.files(), **fpga.files()}.items():
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

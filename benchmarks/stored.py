@@ -14,9 +14,6 @@ Row = dict[str, Any]
 TOLERANCE = 0.01
 """Growth of a cost that is let pass."""
 
-COSTS = ("instructions", "text_bytes", "const_bytes", "arena_bytes", "stack_bytes")
-"""Entries of a row that must not grow."""
-
 
 def read(path: Path) -> list[Row]:
     """Return the stored rows; none if there is no file."""
@@ -33,8 +30,10 @@ def write(path: Path, rows: Iterable[Row], key: Sequence[str]) -> None:
     path.write_text("".join(lines), encoding="utf-8")
 
 
-def grown(rows: Iterable[Row], stored: Iterable[Row], key: Sequence[str]) -> list[str]:
-    """Return a line for each cost that grew by more than :data:`TOLERANCE`.
+def grown(
+    rows: Iterable[Row], stored: Iterable[Row], key: Sequence[str], costs: Sequence[str]
+) -> list[str]:
+    """Return a line for each of ``costs`` that grew by more than :data:`TOLERANCE`.
 
     What was not stored before is no growth.
     """
@@ -42,8 +41,8 @@ def grown(rows: Iterable[Row], stored: Iterable[Row], key: Sequence[str]) -> lis
     problems = []
     for row in rows:
         old = before.get(_key(row, key), {})
-        for cost in COSTS:
-            if cost in old and row[cost] > old[cost] * (1 + TOLERANCE):
+        for cost in costs:
+            if cost in old and cost in row and row[cost] > old[cost] * (1 + TOLERANCE):
                 share = (row[cost] / old[cost] - 1) * 100 if old[cost] else float("inf")
                 problems.append(
                     f"{' '.join(map(str, _key(row, key)))}: {cost} {row[cost]:,},"

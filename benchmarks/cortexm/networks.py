@@ -28,6 +28,9 @@ STORED = ROOT / "benchmarks" / "results" / "cortexm.jsonl"
 KEY = ("network", "cpu", "compiler", "optimization")
 """Entries of a row that say what was measured."""
 
+COSTS = ("instructions", "text_bytes", "const_bytes", "arena_bytes", "stack_bytes")
+"""Entries of a row that must not grow."""
+
 NETWORKS = {
     "KWS": "kws_ref_model.tflite",
     "IC": "pretrainedResnet_quant.tflite",

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import stored
 from benchmarks.cortexm.networks import NETWORKS, ROOT, STORED
+from benchmarks.markdown import markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 PAGE = ROOT / "docs" / "reference" / "benchmarks-cortexm.md"
 PEERS = ROOT / "benchmarks" / "peers"
@@ -25,6 +27,11 @@ the int8 models of MLPerf Tiny: keyword spotting (KWS), image classification (IC
 shift=6`): instructions, not cycles of a board. Every output is equal to the reference's, byte for
 byte.
 """
+
+
+def files() -> dict[Path, str]:
+    """Return what is written for the stored results, by path."""
+    return {PAGE: page()}
 
 
 def page() -> str:
@@ -60,18 +67,12 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def _lines(head: Sequence[str], body: Sequence[Sequence[str]], texts: int = 1) -> str:
-    """Return a Markdown table; all columns but the first ``texts`` are numbers."""
-    marks = ["---" if i < texts else "---:" for i in range(len(head))]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, marks, *body))
-
-
 def _table(systems: Sequence[Row], networks: Sequence[str], entries: Sequence[str]) -> str:
     body = [
         [system["name"], *(_sum(system["networks"].get(name, {}), entries) for name in networks)]
         for system in systems
     ]
-    return _lines(["", *networks], body)
+    return markdown_table(["", *networks], body)
 
 
 def _sum(row: Row, entries: Sequence[str]) -> str:
@@ -85,7 +86,7 @@ def _ratios(rows: dict[str, Row], peers: Sequence[Row], networks: Sequence[str])
     for name in networks:
         best = min(peer["networks"][name]["instructions"] for peer in peers)
         cells.append(f"{rows[name]['instructions'] / best:.2f}")
-    return _lines(["", *networks], [["instructions", *cells]])
+    return markdown_table(["", *networks], [["instructions", *cells]])
 
 
 def _compilers(rows: dict[str, Row], networks: Sequence[str]) -> str:
@@ -103,4 +104,4 @@ def _layers(row: Row) -> str:
         ])  # fmt: skip
     head = ["layer", "op", "result", "MACs", "instructions", "for each MAC", "share"]
     title = f"### {row['network']}: {row['instructions']:,} instructions\n\n"
-    return title + _lines(head, body, texts=3)
+    return title + markdown_table(head, body, texts=3)

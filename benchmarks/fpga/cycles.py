@@ -1,0 +1,61 @@
+"""Cycles of the designs under Verilator, every output compared with the reference's."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.fpga.points import KEY as POINT
+from benchmarks.fpga.points import RESULTS, SMALL, TIMEOUT_S, points
+from rlx.golden import read_golden
+from rlx_sim.fpga import VerilatorHarness
+from rlx_sim.protocol import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from benchmarks.fpga.points import Point
+
+STORED = RESULTS / "fpga_cycles.jsonl"
+"""Results that ``python -m benchmarks --check`` compares with."""
+
+KEY = POINT
+COSTS = ("interval", "latency")
+"""Entries of a row that must not grow."""
+
+
+def measure() -> Iterator[dict[str, Any]]:
+    """Yield a row for each small point."""
+    yield from _rows(point for point in points() if point in SMALL)
+
+
+def measure_thoroughly() -> Iterator[dict[str, Any]]:
+    """Yield a row for each point: some take minutes to compile."""
+    yield from _rows(points())
+
+
+def _rows(wanted: Iterable[Point]) -> Iterator[dict[str, Any]]:
+    for point in wanted:
+        yield row(point)
+
+
+def row(point: Point) -> dict[str, Any]:
+    """Return the cycles of one design.
+
+    Raises:
+        AssertionError: Its outputs are not the reference's.
+    """
+    with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as place:
+        folder = Path(place) / "net"
+        report = point.emit(folder)
+        golden = read_golden(folder)
+        found = VerilatorHarness().simulate(folder, golden, timeout_s=TIMEOUT_S)
+    if compare("verilator", found, golden):
+        raise AssertionError(f"{point} does not compute the reference's bits")
+    return {
+        **point.key,
+        "interval": found.interval,
+        "latency": found.latency,
+        "predicted": report["interval"],
+    }

@@ -1,0 +1,82 @@
+"""Interval by multipliers, both logarithmic, as a picture in SVG."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import jinja2
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+WIDTH, HEIGHT = 640, 420
+LEFT, RIGHT, TOP, BOTTOM = 70, 110, 20, 50
+COLOURS: Final = ("#1b6ca8", "#c1440e", "#2e7d32", "#7b1fa2", "#8d6e00")
+X_RANGE = (32, 256)
+Y_RANGE = (1_000, 1_000_000)
+
+_TEMPLATE: Final = """\
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {{ width }} {{ height }}" \
+font-family="sans-serif" font-size="12">
+<title>Cycles for each frame by multipliers</title>
+<rect width="{{ width }}" height="{{ height }}" fill="white"/>
+{% for x, text in x_ticks %}
+<path d="M{{ x }} {{ top }}V{{ bottom }}" stroke="#ddd"/>
+<text x="{{ x }}" y="{{ bottom + 18 }}" text-anchor="middle">{{ text }}</text>
+{% endfor %}
+{% for y, text in y_ticks %}
+<path d="M{{ left }} {{ y }}H{{ right }}" stroke="#ddd"/>
+<text x="{{ left - 8 }}" y="{{ y + 4 }}" text-anchor="end">{{ text }}</text>
+{% endfor %}
+<text x="{{ (left + right) / 2 }}" y="{{ height - 8 }}" text-anchor="middle">\
+multipliers</text>
+<text x="16" y="{{ (top + bottom) / 2 }}" text-anchor="middle" \
+transform="rotate(-90 16 {{ (top + bottom) / 2 }})">cycles for each frame</text>
+{% for name, colour, points, bounds in lines %}
+<polyline points="{{ bounds }}" fill="none" stroke="{{ colour }}" stroke-dasharray="3 3"/>
+<polyline points="{{ points | map("join", ",") | join(" ") }}" fill="none" stroke="{{ colour }}" \
+stroke-width="2"/>
+{% for x, y in points %}
+<circle cx="{{ x }}" cy="{{ y }}" r="4" fill="{{ colour }}"/>
+{% endfor %}
+<text x="{{ points[-1][0] + 10 }}" y="{{ points[-1][1] + 4 }}" fill="{{ colour }}">{{ name }}</text>
+{% endfor %}
+<text x="{{ right - 4 }}" y="{{ top + 14 }}" text-anchor="end" fill="#555">dashed: \
+multiplications / multipliers</text>
+</svg>
+"""
+
+
+def plot(rows: Mapping[tuple[str, int], Mapping[str, Any]]) -> str:
+    """Return the picture for predicted rows by network and budget; the same text every time."""
+    networks = dict.fromkeys(name for name, _ in rows)
+    lines = []
+    for name, colour in zip(networks, COLOURS, strict=False):
+        own = sorted(
+            (row["multipliers"], row["interval"]) for (n, _), row in rows.items() if n == name
+        )
+        macs = next(row["macs"] for (n, _), row in rows.items() if n == name)
+        bounds = " ".join(f"{_x(m)},{_y(macs / m)}" for m, _ in own)
+        lines.append((name, colour, [(_x(m), _y(i)) for m, i in own], bounds))
+    template = jinja2.Environment(trim_blocks=True, autoescape=True).from_string(_TEMPLATE)
+    return template.render(
+        width=WIDTH, height=HEIGHT, left=LEFT, right=WIDTH - RIGHT, top=TOP,
+        bottom=HEIGHT - BOTTOM, lines=lines,
+        x_ticks=[(_x(n), n) for n in (32, 64, 128, 256)],
+        y_ticks=[(_y(10**n), f"{10**n:,}") for n in (3, 4, 5, 6)],
+    ) + "\n"  # fmt: skip
+
+
+def _x(multipliers: float) -> float:
+    return _place(multipliers, X_RANGE, LEFT, WIDTH - RIGHT)
+
+
+def _y(cycles: float) -> float:
+    return _place(cycles, Y_RANGE, HEIGHT - BOTTOM, TOP)
+
+
+def _place(number: float, limits: tuple[int, int], start: int, end: int) -> float:
+    """Return where a number lies on a logarithmic axis, to a tenth of a unit."""
+    part = math.log(number / limits[0]) / math.log(limits[1] / limits[0])
+    return round(start + part * (end - start), 1)

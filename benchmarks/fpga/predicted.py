@@ -1,0 +1,51 @@
+"""What is known of every design without running it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.fpga.points import KEY as POINT
+from benchmarks.fpga.points import RESULTS, points
+from rlx import emit, target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.fpga.points import Point
+
+STORED = RESULTS / "fpga_predicted.jsonl"
+"""Results that ``python -m benchmarks --check`` compares with."""
+
+KEY = POINT
+COSTS = ("interval", "multipliers", "memory_bits")
+"""Entries of a row that must not grow."""
+
+LAYER = ("name", "op", "macs", "pe", "simd", "cycles", "multipliers")
+"""Entries of a layer that are kept."""
+
+
+def measure() -> Iterator[dict[str, Any]]:
+    """Yield a row for each point."""
+    for point in points():
+        yield row(point)
+
+
+def row(point: Point) -> dict[str, Any]:
+    """Return the prediction of one point, with a row for each layer."""
+    fpga = target.load("fpga")
+    lowered = emit.lower(point.module(), fpga, options=point.options)
+    report = fpga.estimate(lowered.module, point.options)
+    return {
+        **point.key,
+        **{name: report[name] for name in ("interval", "slowest", "multipliers", "memory_bits")},
+        "macs": sum(layer["macs"] for layer in report["layers"]),
+        "busy": busy(report["layers"], report["interval"]),
+        "layers": [{name: layer[name] for name in LAYER} for layer in report["layers"]],
+    }
+
+
+def busy(layers: list[dict[str, Any]], interval: int) -> float:
+    """Return in which part of the interval the products of the slowest array are at work."""
+    arrays = [layer for layer in layers if layer["macs"]]
+    slowest = max(arrays, key=lambda layer: layer["cycles"])
+    return round(slowest["macs"] / (slowest["pe"] * slowest["simd"] * interval), 4)

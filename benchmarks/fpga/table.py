@@ -1,0 +1,170 @@
+"""The page of the documentation with the stored results beside those of other systems."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from benchmarks import stored
+from benchmarks.fpga import cells, clock, cycles, predicted
+from benchmarks.fpga.plot import plot
+from benchmarks.fpga.points import BUDGETS, NETWORKS, ROOT
+from benchmarks.markdown import markdown_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = ROOT / "docs" / "reference" / "benchmarks-fpga.md"
+PLOT = ROOT / "docs" / "reference" / "benchmarks-fpga.svg"
+PEERS = ROOT / "benchmarks" / "peers" / "fpga"
+
+Row = dict[str, Any]
+
+_INTRODUCTION = """\
+# Benchmarks of FPGA designs
+
+This page is written by `python -m benchmarks fpga --update`; do not edit it. The networks are
+TinyConv (`examples/mnist`, 28x28 pixels) and the int8 models of MLPerf Tiny: keyword spotting
+(KWS), image classification (IC), visual wake words (VWW), anomaly detection (AD). Each is folded
+for three budgets of multipliers: a small design, the whole of an ECP5-85k, the whole of an Artix-7
+100T. Cycles are those of the emitted core under Verilator, every output equal to the reference's;
+where that was not run they are predicted and marked with \\*.
+"""
+
+_CELLS = """\
+Counts by {tools} before place and route: LUTs (LUT4 of ECP5, LUT1 to LUT6 of Xilinx 7), flip-flops,
+multipliers (MULT18X18D, DSP48E1), block memories (DP16KD; RAMB36E1, halves for RAMB18E1). Designs
+marked with \\* are of an earlier folding, with the interval that is told.
+"""
+
+_CLOCK = """\
+Median over seeds of nextpnr's greatest clock on an ECP5-85k, and the frames a second that follow.
+Large designs take hours and are left out.
+"""
+
+
+def files() -> dict[Path, str]:
+    """Return what is written for the stored results, by path."""
+    return {PAGE: page(), PLOT: plot(_by_point(predicted.STORED))}
+
+
+def page() -> str:
+    """Return the page for what is stored."""
+    known = _by_point(predicted.STORED)
+    measured = _by_point(cycles.STORED)
+    peers = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(PEERS.glob("*.json"))]
+    parts = [
+        _INTRODUCTION,
+        "## Cycles\n\n" + _cycles(known, measured),
+        "A frame's interval is that of the slowest layer; *busy* is the part of it in which the\n"
+        "products of the slowest array are at work. The bound is the network's multiplications\n"
+        "divided by the design's multipliers.\n",
+        "![Interval by multipliers](benchmarks-fpga.svg)\n",
+        "## Cells\n\n" + _cells(known),
+        "## Clock\n\n" + _CLOCK + "\n" + _clocks(known),
+        "## Other systems\n\n" + _peers(peers),
+        "## Where the others' figures come from\n\n"
+        + "\n".join(f"- **{peer['name']}**: {peer['source']}." for peer in peers)
+        + "\n",
+        "## Layer by layer\n\nFor the middle budget.\n",
+        *(_layers(known[name, BUDGETS[1]]) for name in NETWORKS if (name, BUDGETS[1]) in known),
+    ]
+    return "\n".join(parts)
+
+
+def _by_point(path: Path) -> dict[tuple[str, int], Row]:
+    """Return stored rows by network and budget, in the order of the tables."""
+    rows = {(row["network"], row["budget"]): row for row in stored.read(path)}
+    return {
+        (name, budget): rows[name, budget]
+        for name in NETWORKS
+        for budget in BUDGETS
+        if (name, budget) in rows
+    }
+
+
+def _cycles(known: dict[tuple[str, int], Row], measured: dict[tuple[str, int], Row]) -> str:
+    head = ["network", "budget", "multipliers", "interval", "bound", "latency",
+            "latency / interval", "busy", "slowest"]  # fmt: skip
+    body = []
+    for point, row in known.items():
+        found = measured.get(point, {})
+        current = found.get("predicted") == row["interval"]
+        interval = found["interval"] if current else row["interval"]
+        latency = found["latency"] if current else None
+        body.append([
+            point[0], str(point[1]), f"{row['multipliers']:,}",
+            f"{interval:,}" + ("" if current else " \\*"),
+            f"{-(-row['macs'] // row['multipliers']):,}",
+            f"{latency:,}" if latency else "-",
+            f"{latency / interval:.1f}" if latency else "-",
+            f"{100 * row['busy']:.1f} %", f"`{row['slowest']}`",
+        ])  # fmt: skip
+    return markdown_table(head, body)
+
+
+def _cells(known: dict[tuple[str, int], Row]) -> str:
+    rows = stored.read(cells.STORED)
+    tools = ", ".join(sorted({row["tool"].replace("yosys", "Yosys") for row in rows}))
+    by_key = {(row["network"], row["budget"], row["family"]): row for row in rows}
+    head = ["network", "budget", "family", "interval", "LUT", "FF", "multipliers", "block memories"]
+    body = []
+    for point, now in known.items():
+        for family in ("ecp5", "xc7"):
+            row = by_key.get((*point, family))
+            if row is None:
+                body.append([point[0], str(point[1]), family, "not measured", *["-"] * 4])
+                continue
+            mark = "" if row["interval"] == now["interval"] else " \\*"
+            body.append([
+                point[0], str(point[1]), family, f"{row['interval']:,}{mark}",
+                *(f"{row[name]:,}" for name in ("lut", "ff", "multiplier")), _memories(row),
+            ])  # fmt: skip
+    return _CELLS.format(tools=tools or "Yosys") + "\n" + markdown_table(head, body)
+
+
+def _memories(row: Row) -> str:
+    """Return block memories; halves are those of 18 kbit."""
+    if "block_ram" in row:
+        return f"{row['block_ram']:,}"
+    return f"{row['block_ram_36'] + row['block_ram_18'] / 2:,.1f}"
+
+
+def _clocks(known: dict[tuple[str, int], Row]) -> str:
+    body = []
+    for row in stored.read(clock.STORED):
+        now = known.get((row["network"], row["budget"]), {})
+        mark = "" if row["interval"] == now.get("interval") else " \\*"
+        body.append([
+            row["network"], str(row["budget"]), f"{row['interval']:,}{mark}",
+            f"{row['fmax_mhz']:.1f} MHz", ", ".join(map(str, row["seeds"])),
+            f"{1e6 * row['fmax_mhz'] / row['interval']:,.0f}",
+        ])  # fmt: skip
+    head = ["network", "budget", "interval", "clock", "seeds", "frames a second"]
+    return markdown_table(head, body) if body else "Not measured yet.\n"
+
+
+def _peers(peers: list[Row]) -> str:
+    head = ["system", "network", "design", "interval", "multipliers", "LUT", "FF",
+            "block memories", "clock"]  # fmt: skip
+    body = [
+        [
+            peer["name"], one["network"], f"{one['design']}, {one['family']}",
+            *(f"{one[name]:,}" if name in one else "-"
+              for name in ("interval", "multiplier", "lut", "ff", "block_ram")),
+            f"{one['fmax_mhz']:g} MHz" if "fmax_mhz" in one else "-",
+        ]
+        for peer in peers for one in peer["designs"]
+    ]  # fmt: skip
+    return markdown_table(head, body, texts=3)
+
+
+def _layers(row: Row) -> str:
+    head = ["layer", "op", "MACs", "pe", "simd", "cycles", "multipliers"]
+    body = [
+        [f"`{one['name']}`", f"`{one['op']}`",
+         *(f"{one[name]:,}" for name in ("macs", "pe", "simd", "cycles", "multipliers"))]
+        for one in row["layers"]
+    ]  # fmt: skip
+    title = f"### {row['network']}: {row['multipliers']:,} multipliers, {row['interval']:,} cycles"
+    return f"{title}\n\n{markdown_table(head, body, texts=2)}"

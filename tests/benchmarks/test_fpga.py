@@ -1,0 +1,53 @@
+"""The stored figures of hardware are whole, and the page shows them."""
+
+import pytest
+
+from benchmarks import stored
+from benchmarks.fpga import cells, cycles, points, predicted, table
+
+
+@pytest.mark.parametrize("path", table.files(), ids=lambda path: path.name)
+def test_page_shows_what_is_stored(path):
+    advice = "run python -m benchmarks fpga/predicted --update"
+    assert path.read_text(encoding="utf-8") == table.files()[path], advice
+
+
+def test_every_point_is_predicted():
+    rows = {(row["network"], row["budget"]): row for row in stored.read(predicted.STORED)}
+    wanted = {(name, budget) for name in points.NETWORKS for budget in points.BUDGETS}
+    assert set(rows) == wanted
+    for (_, budget), row in rows.items():
+        assert row["multipliers"] <= budget
+        assert row["interval"] == max(layer["cycles"] for layer in row["layers"])
+        assert row["interval"] * row["multipliers"] >= row["macs"]
+
+
+def test_small_points_were_simulated_and_keep_their_prediction():
+    rows = {(row["network"], row["budget"]): row for row in stored.read(cycles.STORED)}
+    for point in points.SMALL:
+        row = rows[point.network, point.budget]
+        assert row["interval"] == row["predicted"]
+    assert all(row["interval"] <= 1.02 * row["predicted"] for row in rows.values())
+
+
+def test_smallest_point_was_synthesized():
+    (point, *_) = points.SMALL
+    rows = [row for row in stored.read(cells.STORED) if row["family"] == "ecp5"]
+    assert (point.network, point.budget) in {(row["network"], row["budget"]) for row in rows}
+
+
+def test_prediction_of_tinyconv_is_the_stored_one():
+    row = predicted.row(points.Point("TinyConv", 156))
+    before = stored.read(predicted.STORED)
+    assert stored.grown([row], before, predicted.KEY, predicted.COSTS) == []
+    assert row["interval"] <= 1_500
+    assert row["busy"] >= 0.9
+
+
+def test_busy_is_that_of_the_slowest_array():
+    layers = [
+        {"macs": 100, "pe": 2, "simd": 5, "cycles": 10},
+        {"macs": 90, "pe": 1, "simd": 3, "cycles": 40},
+        {"macs": 0, "pe": 1, "simd": 1, "cycles": 50},
+    ]
+    assert predicted.busy(layers, 50) == 0.6
