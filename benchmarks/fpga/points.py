@@ -36,6 +36,9 @@ BUDGETS = (40, 156, 240)
 KEY = ("network", "budget")
 """Entries of a row that say which point it is of."""
 
+DEVICE = "artix7-100t"
+"""Device that all points are emitted for: the larger of the two."""
+
 FRAMES = 4
 PREFIX = "net"
 TIMEOUT_S = 3600.0
@@ -61,7 +64,7 @@ class Point:
     @property
     def options(self) -> FpgaOptions:
         """Options that the design is emitted with."""
-        return FpgaOptions(prefix=PREFIX, multipliers=self.budget)
+        return FpgaOptions(prefix=PREFIX, device=DEVICE, dsp=self.budget)
 
     def module(self) -> GraphModule:
         """Return the imported network."""
