@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from amaranth import Const, Module, Mux, Signal, Value
-from amaranth.lib.wiring import Component, In, Out
+from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.pipe import register
 from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
-from rlx_fpga.cells.streams import Lanes, stream_of
+from rlx_fpga.cells.streams import Lanes, Part, stream_of
 
 if TYPE_CHECKING:
     from rlx_fpga.cells.rom import Integers
@@ -75,7 +75,7 @@ def drain_lanes(pe: int, group: int, beat_cycles: int = 1, outputs: int = 0) -> 
     return next((n for n in range(least, common + 1) if common % n == 0), None)
 
 
-class Accumulator(Component):
+class Accumulator(Part):
     """Reduce ``group`` beats of ``pe`` terms to ``pe`` results, and give them ``lanes`` at a time.
 
     If ``pe`` does not divide ``outputs``, the last results of every pixel's last group are idle
@@ -105,8 +105,6 @@ class Accumulator(Component):
     Raises:
         ValueError: If ``pe`` does not divide ``outputs``, and no number of lanes keeps up.
     """
-
-    _MustUse__silence = True
 
     def __init__(
         self,

@@ -155,30 +155,41 @@ class Geometry:
         following = [*self.needed[1:], self.words + self.needed[0]]
         before = [0, *self.released[:-1]]
         ahead = max(need - free for need, free in zip(following, before, strict=True))
-        late = max(self._share(need, pixel) for pixel, need in enumerate(self.needed))
-        kept = max(-self._share(free, pixel + 1) for pixel, free in enumerate(before))
+        late = self._most(self.needed)
+        kept = -self._least(before, 1)
         return max(ahead, math.ceil((late + kept) * self.words))
 
-    def _share(self, words: int, pixels: int) -> Fraction:
-        """Return by how much the share of the input exceeds the share of the output."""
-        return Fraction(words, self.words) - Fraction(pixels, self.out_height * self.out_width)
+    def _most(self, words: list[int]) -> Fraction:
+        """Return by how much the share of the input exceeds the share of the output, at most.
+
+        Args:
+            words: Words of input for each pixel of output that has been given so far.
+        """
+        pixels = self.out_height * self.out_width
+        most = max(count * pixels - pixel * self.words for pixel, count in enumerate(words))
+        return Fraction(most, self.words * pixels)
+
+    def _least(self, words: list[int], given: int) -> Fraction:
+        """Return the same at least, with ``given`` pixels more at the output."""
+        pixels = self.out_height * self.out_width
+        least = min(count * pixels - pixel * self.words for pixel, count in enumerate(words, given))
+        return Fraction(least, self.words * pixels)
 
     @cached_property
     def hold(self) -> Fraction:
         """Most of a frame that can have been taken beyond the share that has been given out."""
         before = [0, *self.released[:-1]]
-        return max(self._share(free + self.depth, pixel) for pixel, free in enumerate(before))
+        return self._most([free + self.depth for free in before])
 
     @cached_property
     def lead(self) -> Fraction:
         """Most of a frame that can have been given out beyond the share that has been taken."""
-        return max(-self._share(needed, pixel + 1) for pixel, needed in enumerate(self.needed))
+        return -self._least(self.needed, 1)
 
     @cached_property
     def unevenness(self) -> Fraction:
         """How far, in parts of a frame, output strays from even flow if the input flows evenly."""
-        late = max(self._share(needed, pixel) for pixel, needed in enumerate(self.needed))
-        return late + self.lead
+        return self._most(self.needed) + self.lead
 
     def cycles_per_frame(self, reads: int) -> int:
         """Cycles between frames, if input never lacks and output never waits.

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from amaranth import Const, Module, Mux, Signal, unsigned
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import Component, In, Out
+from amaranth.lib.wiring import In, Out
+
+from rlx_fpga.cells.streams import Part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.integer[Any]]
 
 
-class CyclicRom(Component):
+class CyclicRom(Part):
     """A read-only memory that gives its words one after the other, for ever.
 
     If all words are equal there is no memory, only a constant.
@@ -28,9 +30,6 @@ class CyclicRom(Component):
 
     Synchronous read, so that a block memory can hold it.
     """
-
-    # A part may be made only to read its figures: Amaranth's warning of unused parts is no help.
-    _MustUse__silence = True
 
     def __init__(self, words: Sequence[int], width: int) -> None:
         self.words = list(words)

@@ -13,6 +13,7 @@ Conventions:
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from amaranth import Format, Value, signed
@@ -53,7 +54,33 @@ def raw(interface: stream.Interface) -> Value:
     return Value.cast(interface.payload)
 
 
-class Cell(wiring.Component):
+class Part(wiring.Component):
+    """A component whose ports are made when they are first asked for.
+
+    A part is often made only to read its figures, hundreds of times where foldings are compared:
+    ports would take most of the time.
+    """
+
+    # Amaranth's warning of unused parts is no help.
+    _MustUse__silence = True
+
+    def __init__(self, members: Mapping[str, Any]) -> None:
+        self._members = dict(members)
+
+    @cached_property
+    def signature(self) -> wiring.Signature:
+        """What its ports are."""
+        return wiring.Signature(self._members)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a port
+        members = self.__dict__.get("_members", {})
+        if name not in members:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.__dict__.update(self.signature.members.create(path=()))
+        return self.__dict__[name]
+
+
+class Cell(Part):
     """Base of all cells: a component and its cost.
 
     Attributes:
@@ -66,12 +93,6 @@ class Cell(wiring.Component):
     multipliers: int = 0
     memory_bits: int = 0
     latency: int = 1
-
-    # A cell may be made only to read its figures: Amaranth's warning of unused parts is no help.
-    _MustUse__silence = True
-
-    def __init__(self, members: Mapping[str, Any]) -> None:
-        super().__init__(dict(members))
 
 
 def require_divisor(lanes: int, channels: int) -> None:

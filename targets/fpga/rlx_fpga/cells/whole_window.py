@@ -144,8 +144,8 @@ class WholeWindow(Cell):
 
 def _spread(times: list[int], total: int) -> Fraction:
     """Return how far events at ``times``, again in every ``total`` cycles, stray from even ones."""
-    ahead = [Fraction(n, len(times)) - Fraction(time, total) for n, time in enumerate(times)]
-    return max(ahead) - min(ahead) + Fraction(1, len(times))
+    ahead = [n * total - time * len(times) for n, time in enumerate(times)]
+    return Fraction(max(ahead) - min(ahead) + total, total * len(times))
 
 
 class Replay(Cell):
