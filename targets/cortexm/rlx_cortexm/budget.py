@@ -13,11 +13,6 @@ if TYPE_CHECKING:
 _SIZE: Final = re.compile(r"(\d+)\s*(?:([KkMm])(?:i?[Bb])?|[Bb])?")
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
-_COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
-_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-_TOKEN: Final = re.compile(r"\w+|[^\s\w]")
-_INSTRUCTION_BYTES: Final = 4
-
 
 def parse_bytes(text: str) -> int:
     """Return the bytes in ``text``: a number, or one with K, KB, KiB, M, MB or MiB behind it.
@@ -32,18 +27,6 @@ def parse_bytes(text: str) -> int:
         raise ValueError(f"{text!r} is no size in bytes: write for example 65536 or 64K")
     size: int = int(match[1]) * _UNITS[(match[2] or "").lower()]
     return size
-
-
-def code_bytes(text: str) -> int:
-    """Return about how much machine code a compiler makes of C from this target.
-
-    Fitted to GCC 12 at -O2 for a Cortex-M4; right within a third. A line of inline assembly counts
-    as one instruction.
-    """
-    plain = _COMMENT.sub(" ", text)
-    assembly: int = sum(string.count("\\n") for string in _STRING.findall(plain))
-    tokens = len(_TOKEN.findall(_STRING.sub(" ", plain)))
-    return max(tokens * 5 // 4 - 3000, tokens * 2 // 3) + assembly * _INSTRUCTION_BYTES
 
 
 def check_budget(

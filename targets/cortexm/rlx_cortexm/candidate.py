@@ -1,20 +1,16 @@
-"""Kernels that could compute a node, with what each would cost, and the choice between them."""
+"""A way to compute a node, with what it would cost."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from rlx_cortexm.code_size import kernel_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable
 
-    from rlx_cortexm.layer import Layer
-
-FLASH_PRICE: Final = 10
-"""Instructions that each byte of flash must save in every inference."""
-
-RAM_PRICE: Final = 8
-"""Instructions that each byte must save by which the arena grows."""
+    from rlx_cortexm.layer import Kernel, Layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,59 +19,42 @@ class Candidate:
 
     Attributes:
         name: Of the kernel and its variant, for reports.
+        kernel: The function; its code is there once, whatever the number of layers that call it.
         lower: Makes the layer.
         instructions: Estimate for a Cortex-M4, GCC 12 at -O2.
-        flash_bytes: Tables, and an estimate of the kernel's code.
+        table_bytes: Weights and other constants of this layer in flash.
         scratch_bytes: Bytes of the arena while it runs.
+        tables: Equal for candidates whose tables are the same and are stored once; None: unknown.
     """
 
     name: str
+    kernel: Kernel | None
     lower: Callable[[], Layer]
     instructions: int
-    flash_bytes: int
+    table_bytes: int
     scratch_bytes: int
+    tables: Hashable = None
+
+    @property
+    def parts(self) -> dict[Hashable, int]:
+        """Bytes of what it needs in flash, by what other layers may share."""
+        own = {self.tables: self.table_bytes} if self.tables is not None else {}
+        return own if self.kernel is None else {**own, self.kernel: kernel_bytes(self.kernel)}
+
+    @property
+    def flash_bytes(self) -> int:
+        """Bytes of flash, whoever shares them."""
+        return self.table_bytes + kernel_bytes(self.kernel)
 
     @staticmethod
-    def of(layer: Layer, code_bytes: int) -> Candidate:
-        """Return the candidate that is a layer already."""
+    def of(layer: Layer, name: str | None = None) -> Candidate:
+        """Return the candidate that is a layer already; its name is the template's if not given."""
         template = layer.kernel.template if layer.kernel is not None else "nothing"
-        flash_bytes = code_bytes + sum(table.nbytes for table in layer.tables)
         return Candidate(
-            template, lambda: layer, layer.instructions, flash_bytes, layer.scratch_bytes
+            name or template.removesuffix("_s8").replace("_", " "),
+            layer.kernel,
+            lambda: layer,
+            layer.instructions,
+            sum(table.nbytes for table in layer.tables),
+            layer.scratch_bytes,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """Scratch memory that there is for a node.
-
-    Attributes:
-        growth: Bytes by which the arena grows for so many bytes of scratch memory.
-        limit: Bytes by which it may grow.
-    """
-
-    growth: Callable[[int], int]
-    limit: int
-
-
-def choose(candidates: Sequence[Candidate], room: Room | None = None) -> Candidate:
-    """Return the candidate that costs least, the one with less flash if some cost the same.
-
-    Instructions count, and with them those that flash and growth of the arena have to save. If no
-    candidate keeps within the room, the one with the least scratch memory is taken.
-
-    Args:
-        candidates: At least one.
-        room: What scratch memory costs; None: as if each byte made the arena grow.
-    """
-    where = Room(lambda nbytes: nbytes, 1 << 31) if room is None else room
-
-    def price(candidate: Candidate) -> tuple[int, int]:
-        growth = where.growth(candidate.scratch_bytes)
-        spent = FLASH_PRICE * candidate.flash_bytes + RAM_PRICE * growth
-        return candidate.instructions + spent, candidate.flash_bytes
-
-    fitting = [c for c in candidates if where.growth(c.scratch_bytes) <= where.limit]
-    if not fitting:
-        return min(candidates, key=lambda c: c.scratch_bytes)
-    return min(fitting, key=price)

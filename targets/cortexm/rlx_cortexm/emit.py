@@ -11,6 +11,7 @@ from rlx.ir.hash import structural_hash
 from rlx.names import comment_text
 from rlx.plan import memory_picture, memory_text
 from rlx_cortexm import firmware
+from rlx_cortexm.code_size import kernel_bytes
 from rlx_cortexm.estimate import scratch_places
 from rlx_cortexm.packages import package_files, usage
 from rlx_cortexm.ports import Place, Places, Port, ports
@@ -176,8 +177,11 @@ class Emitter:
             "result": _type_text(step.node.results[0]),
             "macs": step.layer.macs,
             "weight_bits": step.layer.weight_bits,
-            "constant_bytes": sum(t.nbytes for t in step.layer.tables),
+            "kernel": step.candidate.name,
             "instructions": step.layer.instructions,
+            "constant_bytes": sum(t.nbytes for t in step.layer.tables),
+            "code_bytes": kernel_bytes(step.layer.kernel),
+            "scratch_bytes": step.layer.scratch_bytes,
         }
 
     def _render(self, template: str, **parameters: Any) -> str:  # noqa: ANN401 - any parameter

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rlx.plan import ScratchPlace, alive_bytes
-from rlx_cortexm.budget import code_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +23,7 @@ def estimate(emitter: Emitter) -> Mapping[str, Any]:
         "instructions": sum(layer["instructions"] for layer in layers),
         "constant_bytes": program.constant_bytes,
         "packed_bytes": sum(step.layer.packed_bytes for step in program.steps),
-        "code_bytes": code_bytes(emitter.code),
+        "code_bytes": program.code_bytes,
         "arena_bytes": program.arena_bytes,
         "peak": _peak(program),
     }

@@ -9,6 +9,7 @@ from typing import Final
 from rlx.errors import UsageError
 from rlx.names import check_prefix, mangle
 from rlx_cortexm.budget import parse_bytes
+from rlx_cortexm.choice import DEFAULT, OBJECTIVES
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
 
 CPUS: Final = (
@@ -50,6 +51,12 @@ class CortexMOptions:
         metadata={"help": "Most memory for constants and code, for example 256K; else refuse.",
                   "metavar": "BYTES", "parse": parse_bytes},
     )  # fmt: skip
+    optimize: str = field(
+        default=DEFAULT,
+        metadata={"help": "What counts most when kernels are chosen, within --ram and --flash."
+                  " balanced: a byte of flash must save 10 instructions, one of RAM 8.",
+                  "choices": tuple(OBJECTIVES)},
+    )  # fmt: skip
     static_arena: bool = field(
         default=False, metadata={"help": "Define an arena too, as a global array."}
     )
@@ -71,6 +78,10 @@ class CortexMOptions:
     def __post_init__(self) -> None:
         if self.cpu not in CPUS:
             raise UsageError(f"cpu must be one of {', '.join(CPUS)}, not {self.cpu!r}")
+        if self.optimize not in OBJECTIVES:
+            raise UsageError(
+                f"optimize must be one of {', '.join(OBJECTIVES)}, not {self.optimize!r}"
+            )
         if self.prefix is not None and check_prefix(self.prefix).lower() in STANDARD_HEADERS:
             raise UsageError(
                 f"prefix {self.prefix!r} would hide the C library's header {self.prefix}.h",

@@ -3,30 +3,49 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rlx.ir import DType, Region, Stage
-from rlx.ops.q import QConv2d
-from rlx_cortexm.candidate import Room, choose
+from rlx_cortexm.choice import DEFAULT, OBJECTIVES, Limits, Need, choose
+from rlx_cortexm.code_size import entry_bytes, kernel_bytes
 from rlx_cortexm.layer import Kernel, Layer, Table
-from rlx_cortexm.lower import RULES
-from rlx_cortexm.lower.conv import candidates
+from rlx_cortexm.lower import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rlx.ir import Graph, GraphModule, MemoryPlan, Node, Placement, Value
+    from rlx_cortexm.candidate import Candidate
 
 ALIGNMENT = 4
 """Bytes that the arena is aligned to at least."""
 
-GROWTH = 8
-"""Where no limit is given, scratch memory for speed may add one part in so many to the arena."""
 
-SMALL_GROWTH = 2048
-"""Or so many bytes, where that is more."""
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the choice of kernels goes by.
+
+    Attributes:
+        optimize: Name of the objective.
+        ram: Most bytes of the arena, or None.
+        flash: Most bytes of constants and code, or None.
+    """
+
+    optimize: str = DEFAULT
+    ram: int | None = None
+    flash: int | None = None
+
+    def kernel_flash(self, plan: MemoryPlan) -> int | None:
+        """Return the flash that there is for kernels and their tables."""
+        if self.flash is None:
+            return None
+        read = (v for n in plan.schedule for v in candidates(n)[-1].lower().operands)
+        constants = {value for value in read if value.constant is not None}
+        fixed = entry_bytes(len(plan.schedule)) + sum(v.type.nbytes for v in constants)
+        return max(self.flash - fixed, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +57,14 @@ class Step:
         node: What is computed.
         layer: How.
         scratch: Offset of the layer's scratch memory in the arena, in bytes.
+        candidate: The kernel chosen, with its estimates.
     """
 
     index: int
     node: Node
     layer: Layer
     scratch: int
+    candidate: Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +104,22 @@ class Program:
         """Bytes of all tables."""
         return sum(table.nbytes for table, _ in self.tables.values())
 
+    @property
+    def code_bytes(self) -> int:
+        """About how many bytes of machine code it becomes."""
+        return entry_bytes(len(self.steps)) + sum(map(kernel_bytes, self.kernels))
+
     def table_of(self, table: Table) -> tuple[Table, Named]:
         """Return the emitted table with the content of ``table``."""
         return self.tables[table.content]
 
 
-def program(module: GraphModule, ram: int | None = None) -> Program:
+def program(module: GraphModule, settings: Settings | None = None) -> Program:
     """Lower a module at stage LIR.
 
     Args:
         module: A module with a plan.
-        ram: Bytes that the arena may have, if kernels with less scratch memory can keep to it.
+        settings: What counts, and the limits; None for the defaults.
 
     Raises:
         UnsupportedOpError: A node cannot be lowered.
@@ -102,14 +128,15 @@ def program(module: GraphModule, ram: int | None = None) -> Program:
     if module.stage is not Stage.LIR or module.plan is None:
         raise ValueError(f"a module at stage lir is wanted, not {module.stage.value}")
     plan = module.plan
-    layers = [lower(node, _room(plan, index, ram)) for index, node in enumerate(plan.schedule)]
+    chosen = kernels_for(plan, settings or Settings())
+    layers = [candidate.lower() for candidate in chosen]
     scratches = [
         find_scratch(plan, index, layer.scratch_bytes) for index, layer in enumerate(layers)
     ]
     steps = tuple(
-        Step(index, node, layer, scratch)
-        for index, (node, layer, scratch) in enumerate(
-            zip(plan.schedule, layers, scratches, strict=True)
+        Step(index, node, layer, scratch, candidate)
+        for index, (node, layer, scratch, candidate) in enumerate(
+            zip(plan.schedule, layers, scratches, chosen, strict=True)
         )
     )
     ends = [step.scratch + step.layer.scratch_bytes for step in steps if step.layer.scratch_bytes]
@@ -127,29 +154,33 @@ def program(module: GraphModule, ram: int | None = None) -> Program:
     )
 
 
-def lower(node: Node, room: Room | None = None) -> Layer:
-    """Return the cheapest layer of a node, or raise UnsupportedOpError."""
-    if isinstance(node.op, QConv2d):
-        return choose(candidates(node), room).lower()
-    return RULES[type(node.op)](node)
+def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
+    """Return the kernel of each step, by the objective and within the limits.
+
+    If none keep to the limits, those with the least of what there is too little of are returned:
+    of RAM first, then of flash.
+    """
+    needs = [
+        Need(candidates(node), partial(_end, plan, step)) for step, node in enumerate(plan.schedule)
+    ]
+    arena, objective = plan.arena_bytes, OBJECTIVES[settings.optimize]
+    tries = (
+        (objective, Limits(settings.ram, settings.kernel_flash(plan))),
+        (OBJECTIVES["size"], Limits(settings.ram)),
+        (OBJECTIVES["ram"], Limits()),
+    )
+    found = (choose(needs, arena, what, limits) for what, limits in tries)
+    return next(chosen for chosen in found if chosen is not None)
 
 
 def least_scratch(node: Node) -> int:
     """Return the scratch memory of the kernel with least of it, or raise UnsupportedOpError."""
-    if isinstance(node.op, QConv2d):
-        return min(candidate.scratch_bytes for candidate in candidates(node))
-    return RULES[type(node.op)](node).scratch_bytes
+    return min(candidate.scratch_bytes for candidate in candidates(node))
 
 
-def _room(plan: MemoryPlan, step: int, ram: int | None) -> Room:
-    """Return the room for scratch memory beside the values that are alive at ``step``."""
-
-    def growth(nbytes: int) -> int:
-        end = find_scratch(plan, step, nbytes) + nbytes if nbytes else 0
-        return max(end - plan.arena_bytes, 0)
-
-    usual = max(plan.arena_bytes // GROWTH, SMALL_GROWTH)
-    return Room(growth, usual if ram is None else max(ram - plan.arena_bytes, 0))
+def _end(plan: MemoryPlan, step: int, nbytes: int) -> int:
+    """Return the arena that it takes to have so many bytes of scratch memory at ``step``."""
+    return find_scratch(plan, step, nbytes) + nbytes if nbytes else 0
 
 
 def find_scratch(plan: MemoryPlan, step: int, nbytes: int) -> int:

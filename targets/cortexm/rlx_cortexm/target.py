@@ -11,9 +11,9 @@ from rlx.target import Emission
 from rlx_cortexm.budget import check_budget
 from rlx_cortexm.emit import Emitter
 from rlx_cortexm.estimate import estimate
-from rlx_cortexm.lower import RULES
+from rlx_cortexm.lower import RULES, candidates
 from rlx_cortexm.options import CortexMOptions
-from rlx_cortexm.program import least_scratch, lower, program
+from rlx_cortexm.program import Settings, least_scratch, program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ class CortexM:
         if reason is not None:
             return reason
         try:
-            lower(node)
+            candidates(node)
         except UnsupportedOpError as e:
             return e.message
         return None
@@ -70,7 +70,7 @@ class CortexM:
             EmitError: An input or output has an element type that C code cannot take.
             DoesNotFitError: It needs more memory than the options give.
         """
-        lowered = program(module, options.ram)
+        lowered = program(module, _settings(options))
         emitter = Emitter(lowered, options)
         report = _fitting_estimate(emitter, options)
         facts = {"prefix": emitter.names.prefix, "cpu": options.cpu}
@@ -83,8 +83,12 @@ class CortexM:
 
     def estimate(self, module: GraphModule, options: CortexMOptions) -> Mapping[str, Any]:
         """Return layers with MACs and bytes, and totals, without emitting."""
-        lowered = program(module, options.ram)
+        lowered = program(module, _settings(options))
         return _fitting_estimate(Emitter(lowered, options), options)
+
+
+def _settings(options: CortexMOptions) -> Settings:
+    return Settings(options.optimize, options.ram, options.flash)
 
 
 def _fitting_estimate(emitter: Emitter, options: CortexMOptions) -> Mapping[str, Any]:

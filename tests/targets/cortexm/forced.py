@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rlx_cortexm import program
 from rlx_cortexm.candidate import Candidate
+from rlx_cortexm.lower import candidates
+
+if TYPE_CHECKING:
+    from rlx.ir import MemoryPlan
 
 Chooser = Callable[[Sequence[Candidate]], Candidate]
 
@@ -16,17 +21,17 @@ def chosen_by(chooser: Chooser) -> Iterator[list[Candidate]]:
     """Let ``chooser`` choose while code is emitted; give the candidates chosen, in order."""
     chosen: list[Candidate] = []
 
-    def choose(candidates: Sequence[Candidate], room: object = None) -> Candidate:
-        del room
-        chosen.append(chooser(candidates))
-        return chosen[-1]
+    def kernels_for(plan: MemoryPlan, settings: object) -> tuple[Candidate, ...]:
+        del settings
+        chosen[:] = [chooser(candidates(node)) for node in plan.schedule]
+        return tuple(chosen)
 
-    usual = program.choose
-    program.choose = choose
+    usual = program.kernels_for
+    program.kernels_for = kernels_for
     try:
         yield chosen
     finally:
-        program.choose = usual
+        program.kernels_for = usual
 
 
 def named(start: str, turn: int = 0) -> Chooser:

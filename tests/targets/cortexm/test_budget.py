@@ -7,7 +7,7 @@ from targets.cortexm.zoo import ZOOS, emit_graph, planned, write
 from rlx.cli import main
 from rlx.errors import DoesNotFitError
 from rlx_cortexm import TARGET, CortexMOptions
-from rlx_cortexm.budget import check_budget, code_bytes, parse_bytes
+from rlx_cortexm.budget import check_budget, parse_bytes
 from rlx_sim.firmware import FirmwareBuild
 
 DIGITS = ROOT / "examples" / "digits" / "digits.rlx"
@@ -82,13 +82,6 @@ def test_estimate_of_the_code_is_right_within_a_third(tmp_path, zoo):
     assert emission.report["constant_bytes"] == pytest.approx(
         firmware.sizes.const, rel=0.02, abs=64
     )
-
-
-def test_code_counts_assembly_and_no_comments():
-    c = "int32_t f(int32_t x)\n{\n  return x + 1;\n}\n" * 10
-    assert code_bytes(c + "/* " + "word " * 1000 + "*/") == code_bytes(c)
-    assembly = '__asm__("smlad %0, %1, %2, %0\\n\\tsmlad %0, %1, %2, %0\\n");'
-    assert code_bytes(c + assembly) - code_bytes(c) == pytest.approx(8 + 8 * 2 / 3, abs=3)
 
 
 def test_command_line_refuses_with_status_3(tmp_path, capsys):

@@ -3,9 +3,8 @@
 import pytest
 from targets.cortexm.zoo import ZOOS, emit_graph, golden_of, write
 
-from rlx.ops.q import Q_OPS, QConv2d
-from rlx_cortexm.lower import RULES
-from rlx_cortexm.lower.conv import candidates
+from rlx.ops.q import Q_OPS
+from rlx_cortexm.lower import candidates
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import HostC
 from rlx_sim.protocol import compare
@@ -69,9 +68,7 @@ def test_firmware_equals_the_reference(emitted, simulator):
 
 def layers_of(node):
     """Return every layer that a node could become."""
-    if isinstance(node.op, QConv2d):
-        return [candidate.lower() for candidate in candidates(node)]
-    return [RULES[type(node.op)](node)]
+    return [candidate.lower() for candidate in candidates(node)]
 
 
 def test_the_zoos_use_every_template_and_every_op():

@@ -12,7 +12,7 @@ from targets.cortexm.zoo import Zoo, emit_graph, golden_of, write
 from rlx.ir import DType
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QDense
-from rlx_cortexm.lower.rules import RULES
+from rlx_cortexm.lower import candidates
 from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow, run_bytes
 from rlx_cortexm.packing import pack_rows
 from rlx_sim.firmware import FirmwareBuild
@@ -141,7 +141,7 @@ def test_weights_whose_scaled_sums_are_too_large_are_not_packed():
 def test_report_tells_bits_and_bytes(dtype, bits):
     zoo = Zoo()
     value = dense(zoo, (1, 64), 32, dtype)
-    layer = RULES[QDense](value.node)
+    layer = candidates(value.node)[-1].lower()
     assert layer.tables[0].nbytes == 64 * 32 * bits // 8
     assert layer.tables[0].note.startswith(f"{bits}-bit weights of 32 channels")
     report = emit_graph(zoo.graph).report

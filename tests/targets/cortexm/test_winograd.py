@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from targets.cortexm.zoo import Zoo
 
-from rlx_cortexm.lower import winograd
-from rlx_cortexm.lower.conv import candidates
+from rlx_cortexm.lower import candidates, winograd
 from rlx_cortexm.lower.image import Image
 
 TILE_MATRIX = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])

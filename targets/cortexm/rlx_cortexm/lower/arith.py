@@ -8,6 +8,7 @@ import numpy as np
 
 from rlx.ops.q import QAdd, QClamp, QMul, QSub
 from rlx_cortexm import costs
+from rlx_cortexm.candidate import Candidate
 from rlx_cortexm.layer import Kernel, Layer, Table
 from rlx_cortexm.lower.rules import RULES
 from rlx_cortexm.nest import broadcast_strides, nest, row_major
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
     from rlx.ir import Node
     from rlx.numerics.fixed_point import Int64, Rescale
-
-TABLE_ELEMENTS = 512
-"""Sums of at least so many elements read both scaled operands from tables (1 KB each)."""
 
 _CODES = np.arange(-128, 128).astype(np.int8)
 
@@ -36,8 +34,8 @@ def lower_clamp(node: Node) -> Layer:
 
 
 @RULES.rule(QAdd, QSub)
-def lower_add(node: Node) -> Layer:
-    """Add or subtract: ``add_s8.c.j2``, or ``add_table_s8.c.j2`` where tables pay."""
+def lower_add(node: Node) -> tuple[Candidate, ...]:
+    """Add or subtract: ``add_table_s8.c.j2``, or ``add_s8.c.j2`` without tables."""
     op = cast("QAdd", node.op)
     scaled = op.scaled_operands((_CODES, _CODES))
     bound = sum(int(np.abs(values).max()) for values in scaled)
@@ -46,9 +44,8 @@ def lower_add(node: Node) -> Layer:
         **_result(op.rescale, bound, op),
         **_loops(node),
     }
-    if node.types[0].size >= TABLE_ELEMENTS:
-        return _table_add(node, constants, scaled)
-    return _computed_add(node, constants)
+    layers = _table_add(node, constants, scaled), _computed_add(node, constants)
+    return tuple(map(Candidate.of, layers))
 
 
 def _table_add(node: Node, constants: dict[str, Hashable], scaled: tuple[Int64, Int64]) -> Layer:

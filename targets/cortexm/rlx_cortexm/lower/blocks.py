@@ -148,9 +148,10 @@ def _cuts(image: Image) -> Iterator[Blocks]:
 def _candidate(node: Node, weighted: Weighted, blocks: Blocks) -> Candidate:
     return Candidate(
         name=f"blocks of {blocks.unrolled} steps, {blocks.panel} groups",
+        kernel=_kernel(node, weighted, blocks),
         lower=partial(lower, node, weighted, blocks),
         instructions=instructions(blocks, weighted),
-        flash_bytes=weighted.weights.shape[0] * (blocks.row + 12) + code_bytes(blocks),
+        table_bytes=weighted.weights.shape[0] * blocks.row + weighted.channel_bytes,
         scratch_bytes=blocks.scratch_bytes,
     )
 
@@ -158,12 +159,11 @@ def _candidate(node: Node, weighted: Weighted, blocks: Blocks) -> Candidate:
 def lower(node: Node, weighted: Weighted, blocks: Blocks) -> Layer:
     """Return the layer."""
     image = blocks.image
-    kernel = _pointwise(weighted, blocks) if blocks.is_dense else _windows(node, weighted, blocks)
     sizes = (image.windows, blocks.codes, image.out_c, blocks.panel) if blocks.is_dense else ()
     by_channel = weighted.weights.reshape(image.out_c, -1)
     filled = np.pad(by_channel, ((0, 0), (0, blocks.row - blocks.codes)))
     return Layer(
-        kernel,
+        _kernel(node, weighted, blocks),
         operands=node.operands[:1],
         tables=weighted.tables(filled.reshape(-1), _note(blocks)),
         arguments=(*weighted.arguments, *sizes),
@@ -188,6 +188,10 @@ def _common(weighted: Weighted, blocks: Blocks) -> dict[str, Hashable]:
         "over": blocks.image.windows % WINDOWS != 0,
         "odd": blocks.image.out_c % CHANNELS != 0,
     }
+
+
+def _kernel(node: Node, weighted: Weighted, blocks: Blocks) -> Kernel:
+    return _pointwise(weighted, blocks) if blocks.is_dense else _windows(node, weighted, blocks)
 
 
 def _pointwise(weighted: Weighted, blocks: Blocks) -> Kernel:
@@ -218,12 +222,6 @@ def _windows(node: Node, weighted: Weighted, blocks: Blocks) -> Kernel:
     return Kernel.of("conv2d", "conv2d_blocks_s8", constants, support)
 
 
-def code_bytes(blocks: Blocks) -> int:
-    """Return about how many bytes of code the kernel takes."""
-    return 650 + STEP_BYTES * blocks.unrolled + 200 * (not blocks.is_dense)
-
-
-STEP_BYTES: Final = 32
 STEP: Final = 8
 PASS: Final = 3
 """Behind the steps that are written out, if they run more than once."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from rlx.ops.q import QConv2d
 from rlx_cortexm import costs
-from rlx_cortexm.candidate import Candidate, choose
+from rlx_cortexm.candidate import Candidate
 from rlx_cortexm.layer import Kernel, Layer
 from rlx_cortexm.lower import blocks, winograd
 from rlx_cortexm.lower.image import Image
@@ -35,15 +35,10 @@ UNROLLED_TAPS = 16
 
 
 @RULES.rule(QConv2d)
-def lower_conv2d(node: Node) -> Layer:
-    """Use the cheapest kernel, whatever room the arena has."""
-    return choose(candidates(node)).lower()
-
-
-def candidates(node: Node) -> tuple[Candidate, ...]:
+def lower_conv2d(node: Node) -> tuple[Candidate, ...]:
     """Return every way to compute a convolution."""
     plain = next(lower(node) for fits, lower in PLAIN if fits(node))
-    return (*winograd.candidates(node), *blocks.candidates(node), Candidate.of(plain, PLAIN_CODE))
+    return (*winograd.candidates(node), *blocks.candidates(node), Candidate.of(plain))
 
 
 def is_dense(node: Node) -> bool:
@@ -223,9 +218,6 @@ def _group_loops(image: Image, groups: int, stream: int) -> tuple[Loop, ...]:
 def _op(node: Node) -> QConv2d:
     return cast("QConv2d", node.op)
 
-
-PLAIN_CODE = 700
-"""Bytes of code that a plain kernel takes, roughly."""
 
 Plain: TypeAlias = tuple[Callable[["Node"], bool], Callable[["Node"], Layer]]
 

@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from rlx.errors import UnsupportedOpError
 from rlx.ir import RuleTable
+from rlx_cortexm.candidate import Candidate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from rlx.ir import Array, Node
     from rlx_cortexm.layer import Layer
 
-Rule: TypeAlias = "Callable[[Node], Layer]"
-"""Makes the layer of a node; raises UnsupportedOpError where that cannot be done exactly."""
+Rule: TypeAlias = "Callable[[Node], Layer | tuple[Candidate, ...]]"
+"""Makes the layer of a node, or names several ways; raises UnsupportedOpError where that cannot be
+done exactly."""
 
 RULES: RuleTable[Rule] = RuleTable("cortexm")
+
+
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return every way to compute a node, the plain one last.
+
+    Raises:
+        UnsupportedOpError: There is none.
+    """
+    found = RULES[type(node.op)](node)
+    ways = found if isinstance(found, tuple) else (Candidate.of(found),)
+    content = _content(node)
+    return tuple(
+        replace(way, tables=(way.kernel.template, way.table_bytes, content))
+        if way.kernel is not None and way.table_bytes
+        else way
+        for way in ways
+    )
+
+
+def _content(node: Node) -> tuple[Hashable, ...]:
+    """Return what the tables of a node depend on: its constants, its attributes but the window."""
+    op = node.op
+    attributes = (v for name, v in op.attributes().items() if name != "window")
+    return (*(o for o in node.operands if o.constant is not None), type(op), *attributes)
 
 
 def constant_operand(node: Node, place: int, what: str) -> Array:

@@ -115,6 +115,11 @@ class Weighted:
             return ()
         return (self.scaling.multiplier[0], self.scaling.shift[0])
 
+    @property
+    def channel_bytes(self) -> int:
+        """Bytes of the table beside the weights: of channels or biases."""
+        return len(self.bias) * (12 if self.scaling.per_channel else 4)
+
     def tables(self, packed: Array, note: str) -> tuple[Table, ...]:
         """Return the tables: ``packed`` weights, then channels or biases."""
         return (Table("weights", "int8_t", packed, note), self._channels())

@@ -185,9 +185,10 @@ def _cuts(image: Image, groups: int) -> Iterator[Tiles]:
 def _candidate(node: Node, weighted: Weighted, tiles: Tiles) -> Candidate:
     return Candidate(
         name=f"winograd, weights in {tiles.where}, {tiles.panel} groups",
+        kernel=_kernel(node, weighted, tiles),
         lower=partial(lower, node, weighted, tiles),
         instructions=instructions(tiles, weighted),
-        flash_bytes=tiles.weights_bytes + 12 * tiles.image.out_c + code_bytes(tiles),
+        table_bytes=tiles.weights_bytes + weighted.channel_bytes,
         scratch_bytes=tiles.scratch_bytes,
     )
 
@@ -195,22 +196,8 @@ def _candidate(node: Node, weighted: Weighted, tiles: Tiles) -> Candidate:
 def lower(node: Node, weighted: Weighted, tiles: Tiles) -> Layer:
     """Return the layer."""
     image = tiles.image
-    constants = {
-        **weighted.constants,
-        **image.constants,
-        "inside": tiles.inside,
-        "interior": tiles.interior,
-        "tile_h": tiles.rows[0],
-        "tile_w": tiles.rows[1],
-        "panel": tiles.panel,
-        "steps": tiles.steps,
-        "where": tiles.where,
-        "odd": image.out_c % CHANNELS != 0,
-        "x_zero_point": cast("QConv2d", node.op).x_zero_point,
-    }
-    support = ("winograd", "step", f"positions_{tiles.steps}", *weighted.support)
     return Layer(
-        Kernel.of("conv2d", "conv2d_winograd_s8", constants, support),
+        _kernel(node, weighted, tiles),
         operands=node.operands[:1],
         tables=(_weights(weighted, tiles), *weighted.tables(weighted.weights.reshape(-1), "")[1:]),
         arguments=weighted.arguments,
@@ -219,6 +206,24 @@ def lower(node: Node, weighted: Weighted, tiles: Tiles) -> Layer:
         instructions=instructions(tiles, weighted),
         weight_bits=weighted.bits,
     )
+
+
+def _kernel(node: Node, weighted: Weighted, tiles: Tiles) -> Kernel:
+    constants = {
+        **weighted.constants,
+        **tiles.image.constants,
+        "inside": tiles.inside,
+        "interior": tiles.interior,
+        "tile_h": tiles.rows[0],
+        "tile_w": tiles.rows[1],
+        "panel": tiles.panel,
+        "steps": tiles.steps,
+        "where": tiles.where,
+        "odd": tiles.image.out_c % CHANNELS != 0,
+        "x_zero_point": cast("QConv2d", node.op).x_zero_point,
+    }
+    support = ("winograd", "step", f"positions_{tiles.steps}", *weighted.support)
+    return Kernel.of("conv2d", "conv2d_winograd_s8", constants, support)
 
 
 def _weights(weighted: Weighted, tiles: Tiles) -> Table:
@@ -244,11 +249,6 @@ def streams(weights: Array, tiles: Tiles) -> Array:
     pairs = [np.stack([steps[o], steps[o + 1]], axis=2).reshape(-1) for o in first]
     marked = [np.append(pair, [MARK, MARK]) for pair in pairs]
     return np.concatenate(marked).astype(np.int16)
-
-
-def code_bytes(tiles: Tiles) -> int:
-    """Return about how many bytes of code the kernel takes."""
-    return 2000 + 500 * (tiles.where != "flash") + 64 * tiles.steps
 
 
 BLOCK: Final = 494

@@ -1,0 +1,155 @@
+"""The choice of a kernel for every layer at once, under limits of flash and RAM.
+
+Layers depend on each other: the arena is as large as the layer with most scratch memory makes it,
+what flash one layer takes another cannot have, and a kernel that several layers call is there once.
+So every size that the arena may have is tried, and for each the kernels are selected together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rlx_cortexm.selection import Option, Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+    from rlx_cortexm.candidate import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What a byte has to save.
+
+    Attributes:
+        flash: Instructions of an inference that each byte of flash must save.
+        ram: Instructions that each byte of the arena must save.
+        growth: Whether scratch memory may make the arena as large as it likes, as far as it pays.
+    """
+
+    flash: int
+    ram: int
+    growth: bool = False
+
+
+OBJECTIVES: Final = {
+    "balanced": Objective(flash=10, ram=8),
+    "speed": Objective(flash=1, ram=1, growth=True),
+    "size": Objective(flash=100_000, ram=8),
+    "ram": Objective(flash=10, ram=100_000),
+}
+"""Objectives by name."""
+
+DEFAULT: Final = "balanced"
+
+GROWTH: Final = 8
+"""Unless a limit is given, scratch memory for speed may add one part in so many to the arena."""
+
+SMALL_GROWTH: Final = 2048
+"""Or so many bytes, where that is more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A layer that wants a kernel.
+
+    Attributes:
+        candidates: Its kernels, at least one.
+        end: The arena that it takes to have so many bytes of scratch memory there.
+    """
+
+    candidates: Sequence[Candidate]
+    end: Callable[[int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What must not be exceeded; None: no limit.
+
+    Attributes:
+        ram: Bytes of the arena.
+        flash: Bytes of tables and of kernels' code.
+    """
+
+    ram: int | None = None
+    flash: int | None = None
+
+
+def choose(
+    needs: Sequence[Need], arena: int, objective: Objective, limits: Limits
+) -> tuple[Candidate, ...] | None:
+    """Return a candidate for each layer, as cheap as found; None if none keep to the limits.
+
+    Args:
+        needs: The layers.
+        arena: Bytes of the arena without scratch memory.
+        objective: What bytes cost.
+        limits: What must not be exceeded.
+    """
+    ends = [[max(arena, need.end(c.scratch_bytes)) for c in need.candidates] for need in needs]
+    least = max([arena, *map(min, ends)])
+    most = _most(least, max([arena, *map(max, ends)]), objective, limits.ram)
+    parts, layers = _options(needs)
+    best: tuple[int, tuple[Candidate, ...]] | None = None
+    for size in sorted({least, *(end for row in ends for end in row if least < end)}):
+        if size > most:
+            break
+        kept = [
+            [option for option, end in zip(layer, row, strict=True) if end <= size]
+            for layer, row in zip(layers, ends, strict=True)
+        ]
+        selection = Selection(kept, parts, objective.flash, limits.flash)
+        dear = objective.ram * size
+        if best is not None and selection.bound() + dear >= best[0]:
+            continue
+        found = selection.solve()
+        if found is not None and (best is None or selection.cost(found) + dear < best[0]):
+            best = selection.cost(found) + dear, tuple(option.tag for option in found)
+    return None if best is None else best[1]
+
+
+def _most(least: int, greatest: int, objective: Objective, ram: int | None) -> int:
+    """Return the largest arena that is tried."""
+    if ram is not None:
+        return ram
+    return greatest if objective.growth else least + max(least // GROWTH, SMALL_GROWTH)
+
+
+def _options(needs: Sequence[Need]) -> tuple[dict[int, int], list[list[Option[Candidate, int]]]]:
+    """Return the bytes of parts that several layers may use, and the candidates as options."""
+    numbers: dict[Hashable, int] = {}
+    uses = [
+        [{numbers.setdefault(part, len(numbers)): size for part, size in c.parts.items()}
+         for c in need.candidates]
+        for need in needs
+    ]  # fmt: skip
+    users = Counter(part for layer in uses for part in set().union(*layer))
+    parts = {
+        part: size
+        for layer in uses for use in layer for part, size in use.items() if users[part] > 1
+    }  # fmt: skip
+    options = [
+        [_option(c, use, parts) for c, use in zip(need.candidates, layer, strict=True)]
+        for need, layer in zip(needs, uses, strict=True)
+    ]
+    return parts, options
+
+
+def _option(
+    candidate: Candidate, uses: dict[int, int], parts: dict[int, int]
+) -> Option[Candidate, int]:
+    shared = frozenset(part for part in uses if part in parts)
+    own = candidate.flash_bytes - sum(parts[part] for part in shared)
+    return Option(candidate, candidate.instructions, own, shared)
+
+
+def flash_bytes(chosen: Iterable[Candidate]) -> int:
+    """Return the flash that chosen candidates take together; what is shared counts once."""
+    parts: dict[Hashable, int] = {}
+    alone = 0
+    for candidate in chosen:
+        parts |= candidate.parts
+        alone += candidate.flash_bytes - sum(candidate.parts.values())
+    return alone + sum(parts.values())

@@ -1,0 +1,216 @@
+"""One option for each of several layers, where options share parts: branch and bound.
+
+A start is found by descent, layer by layer; the search then looks for something better until a
+fixed effort is spent, so that results are the same anywhere. Under a limit of bytes the bounds are
+those of Lagrange: bytes get dearer until the descent keeps to the limit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+EFFORT: Final = 2000
+"""Partial selections that a search looks at."""
+
+ROUNDS: Final = 8
+"""How often a descent goes through the layers."""
+
+STARTS: Final = 16
+"""Parts that a descent takes for granted, one at a time."""
+
+RISES: Final = (0, *(1 << k for k in range(24)))
+"""What a byte may cost more until a limit is kept."""
+
+T = TypeVar("T")
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Option(Generic[T, P]):
+    """One way for a layer.
+
+    Attributes:
+        tag: What it stands for.
+        cost: Its cost without bytes.
+        nbytes: Bytes that it needs for itself.
+        shared: Parts that other layers may use too.
+    """
+
+    tag: T
+    cost: int
+    nbytes: int
+    shared: frozenset[P]
+
+
+class Selection(Generic[T, P]):
+    """The problem: options of each layer, bytes of the parts, price and limit of bytes.
+
+    Args:
+        layers: Options of each layer, at least one.
+        parts: Bytes of each shared part.
+        price: What a byte costs.
+        limit: Most bytes, or None.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[Sequence[Option[T, P]]],
+        parts: Mapping[P, int],
+        price: int,
+        limit: int | None = None,
+    ) -> None:
+        users = Counter(part for layer in layers for part in {p for o in layer for p in o.shared})
+        self._parts = parts
+        self._shares = {part: size // users[part] for part, size in parts.items() if users[part]}
+        self._price = price
+        self._limit = limit
+        self._layers = [_undominated(layer, price, limited=limit is not None) for layer in layers]
+        # Layers with one option first: what they use is there for all others.
+        self._order = sorted(range(len(layers)), key=lambda i: (len(self._layers[i]), i))
+
+    def cost(self, options: Iterable[Option[T, P]]) -> int:
+        """Return what a selection costs, its bytes included."""
+        chosen = list(options)
+        return sum(o.cost for o in chosen) + self._price * self.nbytes(chosen)
+
+    def nbytes(self, options: Iterable[Option[T, P]]) -> int:
+        """Return the bytes of a selection, shared parts counted once."""
+        chosen = list(options)
+        parts = frozenset().union(*(o.shared for o in chosen))
+        return sum(o.nbytes for o in chosen) + sum(self._parts[p] for p in parts)
+
+    def bound(self) -> int:
+        """Return a cost that no selection is below."""
+        return self._rest(0, frozenset(), 0)
+
+    def solve(self) -> list[Option[T, P]] | None:
+        """Return the cheapest selection found, or None if none within the limit was found."""
+        rise, start = self._start()
+        return _Search(self, rise, start).run()
+
+    def _start(self) -> tuple[int, list[Option[T, P]] | None]:
+        """Return the least rise of the price at which a descent keeps to the limit."""
+        granted = sorted(self._shares, key=lambda p: -self._parts[p])[:STARTS]
+        starts = [frozenset[P](), frozenset(self._shares), *(frozenset([p]) for p in granted)]
+        for rise in RISES if self._limit is not None else RISES[:1]:
+            found = [self._descend(rise, free) for free in starts]
+            fitting = [f for f in found if self._fits(f)]
+            if fitting:
+                return rise, min(fitting, key=self.cost)
+        return RISES[-1], None
+
+    def _fits(self, options: Iterable[Option[T, P]]) -> bool:
+        return self._limit is None or self.nbytes(options) <= self._limit
+
+    def _descend(self, rise: int, free: frozenset[P]) -> list[Option[T, P]]:
+        """Choose layer by layer what is cheapest beside the others, until nothing changes.
+
+        Args:
+            rise: What a byte costs more.
+            free: Parts that cost nothing at first.
+        """
+        chosen = [min(layer, key=lambda o: self._added(o, rise, free)) for layer in self._layers]
+        used = Counter(part for option in chosen for part in option.shared)
+        for _ in range(ROUNDS):
+            before = list(chosen)
+            for i, layer in enumerate(self._layers):
+                used.subtract(chosen[i].shared)
+                there = frozenset(part for part, count in used.items() if count > 0)
+                chosen[i] = min(layer, key=lambda o: self._added(o, rise, there))
+                used.update(chosen[i].shared)
+            if chosen == before:
+                break
+        return chosen
+
+    def _added(self, option: Option[T, P], rise: int, there: frozenset[P]) -> int:
+        """Return what an option costs where some parts are there already."""
+        new = sum(self._parts[part] for part in option.shared if part not in there)
+        return option.cost + (self._price + rise) * (option.nbytes + new)
+
+    def _rest(self, place: int, there: frozenset[P], rise: int) -> int:
+        """Return a bound on what the layers from ``place`` on cost; parts are split fairly."""
+        price = self._price + rise
+        return sum(
+            min(o.cost + price * (o.nbytes + self._split(o, there)) for o in self._layers[i])
+            for i in self._order[place:]
+        )
+
+    def _rest_bytes(self, place: int, there: frozenset[P]) -> int:
+        return sum(
+            min(o.nbytes + self._split(o, there) for o in self._layers[i])
+            for i in self._order[place:]
+        )
+
+    def _split(self, option: Option[T, P], there: frozenset[P]) -> int:
+        return sum(self._shares[part] for part in option.shared if part not in there)
+
+
+class _Search(Generic[T, P]):
+    """Depth first through selections, cutting off what cannot be better."""
+
+    def __init__(
+        self, problem: Selection[T, P], rise: int, start: list[Option[T, P]] | None
+    ) -> None:
+        self._problem = problem
+        self._rise = rise
+        self._left = EFFORT
+        self._best = start
+        self._cost = 1 << 62 if start is None else problem.cost(start)
+
+    def run(self) -> list[Option[T, P]] | None:
+        """Return the best selection found."""
+        self._descend([], frozenset(), 0, 0)
+        return self._best
+
+    def _descend(
+        self, picked: list[Option[T, P]], there: frozenset[P], cost: int, nbytes: int
+    ) -> None:
+        problem = self._problem
+        if len(picked) == len(problem._layers):
+            self._best, self._cost = _in_order(picked, problem._order), cost
+            return
+        layer = problem._layers[problem._order[len(picked)]]
+        for option in sorted(layer, key=lambda o: problem._added(o, 0, there)):
+            self._left -= 1
+            if self._left < 0:
+                return
+            new = sum(problem._parts[part] for part in option.shared - there)
+            more = option.nbytes + new
+            after = cost + option.cost + problem._price * more
+            if self._promising(len(picked) + 1, there | option.shared, after, nbytes + more):
+                self._descend([*picked, option], there | option.shared, after, nbytes + more)
+
+    def _promising(self, place: int, there: frozenset[P], cost: int, nbytes: int) -> bool:
+        """Whether what is chosen may still lead to something better than the best."""
+        problem, limit = self._problem, self._problem._limit
+        if cost + problem._rest(place, there, 0) >= self._cost:
+            return False
+        if limit is None:
+            return True
+        if nbytes + problem._rest_bytes(place, there) > limit:
+            return False
+        dear = self._rise * (nbytes - limit) + problem._rest(place, there, self._rise)
+        return cost + dear < self._cost
+
+
+def _in_order(picked: Sequence[Option[T, P]], order: Sequence[int]) -> list[Option[T, P]]:
+    """Return options picked in ``order`` in the order of the layers."""
+    by_layer = dict(zip(order, picked, strict=True))
+    return [by_layer[i] for i in range(len(picked))]
+
+
+def _undominated(
+    options: Sequence[Option[T, P]], price: int, *, limited: bool
+) -> list[Option[T, P]]:
+    """Return what is not worse than another option with the same shared parts."""
+    kept: list[Option[T, P]] = []
+    for option in sorted(options, key=lambda o: (o.cost + price * o.nbytes, o.nbytes)):
+        same = [o for o in kept if o.shared == option.shared]
+        if not same or (limited and option.nbytes < min(o.nbytes for o in same)):
+            kept.append(option)
+    return kept
