@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rlx.errors import TargetNotFoundError
+from rlx import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -84,7 +83,7 @@ class Target(Protocol):
 
 def names() -> list[str]:
     """Names of the installed targets, sorted."""
-    return sorted(e.name for e in entry_points(group="rlx.targets"))
+    return plugins.names("rlx.targets")
 
 
 def load(name: str) -> Target:
@@ -93,15 +92,12 @@ def load(name: str) -> Target:
     Raises:
         TargetNotFoundError: None is installed under that name, or its library is missing.
     """
-    found = entry_points(group="rlx.targets", name=name)
-    if not found:
-        raise TargetNotFoundError(
-            f"no target is called {name!r}", hint=f"installed targets: {', '.join(names())}"
-        )
-    try:
-        target: Target = next(iter(found)).load()
-    except ModuleNotFoundError as e:
-        raise TargetNotFoundError(
-            f"target {name!r} needs the package {e.name!r}", hint=f"pip install 'rlx[{name}]'"
-        ) from e
+    target: Target = plugins.load(
+        "rlx.targets",
+        name,
+        missing=f"no target is called {name!r}",
+        purpose=f"target {name!r}",
+        hint=f"installed targets: {', '.join(names())}",
+        extra=name,
+    )
     return target

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rlx.errors import TargetNotFoundError
+from rlx import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -59,13 +58,12 @@ def load(target: str) -> Verifier:
     Raises:
         TargetNotFoundError: None is installed, or its library is missing.
     """
-    found = entry_points(group="rlx.verifiers", name=target)
-    if not found:
-        raise TargetNotFoundError(f"nothing installed verifies what target {target!r} emits")
-    try:
-        verifier: Verifier = next(iter(found)).load()
-    except ModuleNotFoundError as e:
-        raise TargetNotFoundError(
-            f"verifying {target!r} needs the package {e.name!r}", hint="pip install 'rlx[sim]'"
-        ) from e
+    verifier: Verifier = plugins.load(
+        "rlx.verifiers",
+        target,
+        missing=f"nothing installed verifies what target {target!r} emits",
+        purpose=f"verifying {target!r}",
+        hint="",
+        extra="sim",
+    )
     return verifier

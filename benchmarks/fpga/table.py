@@ -118,16 +118,9 @@ def _cells(known: dict[tuple[str, int], Row]) -> str:
             mark = "" if row["interval"] == now["interval"] else " \\*"
             body.append([
                 point[0], str(point[1]), family, f"{row['interval']:,}{mark}",
-                *(f"{row[name]:,}" for name in ("lut", "ff", "multiplier")), _memories(row),
+                *(f"{row[name]:,}" for name in ("lut", "ff", "dsp", "bram")),
             ])  # fmt: skip
     return _CELLS.format(tools=tools or "Yosys") + "\n" + markdown_table(head, body)
-
-
-def _memories(row: Row) -> str:
-    """Return block memories; halves are those of 18 kbit."""
-    if "block_ram" in row:
-        return f"{row['block_ram']:,}"
-    return f"{row['block_ram_36'] + row['block_ram_18'] / 2:,.1f}"
 
 
 def _clocks(known: dict[tuple[str, int], Row]) -> str:

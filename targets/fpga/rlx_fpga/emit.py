@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from amaranth.back import verilog
 
 from rlx import __version__
-from rlx_fpga.axi import harness_cpp, render, top_verilog
+from rlx_fpga.axi import harness_cpp, pins_verilog, top_verilog
+from rlx_fpga.render import render
+from rlx_fpga.synthesis import UNCONSTRAINED, synthesis_script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from amaranth.lib import wiring
 
     from rlx_fpga.axi import Interface
+    from rlx_fpga.devices import Device
 
 BENCH_CYCLES: Final = 300_000
 """Cycles that the emitted cocotb bench simulates in its first test, roughly."""
@@ -32,7 +35,7 @@ LAYER_COLUMNS: Final = ("name", "op", "pe", "simd", "lanes", "cycles", "multipli
 
 
 def design_files(
-    component: wiring.Component, interface: Interface, report: Mapping[str, Any]
+    component: wiring.Component, interface: Interface, report: Mapping[str, Any], device: Device
 ) -> dict[str, str]:
     """Return every file of the folder but golden vectors and manifest, by relative path.
 
@@ -41,6 +44,7 @@ def design_files(
         interface: Its ports.
         report: What ``report.json`` says beside the ports; with ``interval``, the cycles that
             each frame takes, and ``layers``, rows with ``name`` and ``op``.
+        device: What the scripts are for.
     """
     prefix = interface.prefix
     interval = int(report["interval"])
@@ -56,13 +60,30 @@ def design_files(
             "test.py.j2", interface=interface, frames=frames, idle_limit=idle
         ),
         "tb/run.py": render("run.py.j2", interface=interface),
-        "synth/ecp5.ys": render("ecp5.ys.j2", interface=interface),
-        "synth/xc7.ys": render("xc7.ys.j2", interface=interface),
-        f"synth/{prefix}.sdc": render("clock.sdc.j2", interface=interface),
+        **build_files(interface, device),
         f"{prefix}.core": render("core.j2", interface=interface, version=__version__),
-        "README.md": readme(interface, report),
+        "README.md": readme(interface, report, device),
         "report.json": json.dumps({**report, "interface": interface.to_json()}, indent=2) + "\n",
     }
+
+
+def build_files(interface: Interface, device: Device) -> dict[str, str]:
+    """Return what synthesis, place and route for ``device`` need beside the Verilog."""
+    files = {
+        f"synth/{device.name}.ys": synthesis_script(interface.sources, interface.top, device),
+        f"synth/{interface.top}_pins.sv": pins_verilog(interface),
+        f"synth/{interface.prefix}.xdc": render("clock.xdc.j2", interface=interface, device=device),
+    }
+    if device.pnr:
+        files["synth/Makefile"] = render(
+            "Makefile.j2",
+            interface=interface,
+            device=device,
+            unconstrained=UNCONSTRAINED[device.family],
+        )
+    else:
+        files["synth/vivado.tcl"] = render("vivado.tcl.j2", interface=interface, device=device)
+    return files
 
 
 def netlist(component: wiring.Component, interface: Interface) -> str:
@@ -88,7 +109,7 @@ def plain_module_names(text: str, core: str) -> str:
     return escaped.sub(lambda match: f"{plain[match[1]]} ", text)
 
 
-def readme(interface: Interface, report: Mapping[str, Any]) -> str:
+def readme(interface: Interface, report: Mapping[str, Any], device: Device) -> str:
     """Return the folder's README."""
     used = {name for row in report["layers"] for name in row}
     columns = [name for name in LAYER_COLUMNS if name in used]
@@ -96,4 +117,11 @@ def readme(interface: Interface, report: Mapping[str, Any]) -> str:
     def cells(row: Mapping[str, Any]) -> list[str]:
         return ["" if row.get(name) is None else str(row[name]) for name in columns]
 
-    return render("README.md.j2", interface=interface, report=report, columns=columns, cells=cells)
+    return render(
+        "README.md.j2",
+        interface=interface,
+        report=report,
+        device=device,
+        columns=columns,
+        cells=cells,
+    )

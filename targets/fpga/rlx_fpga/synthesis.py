@@ -18,32 +18,56 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import SimulationError, ToolMissingError
 from rlx.process import run
+from rlx_fpga.render import render
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-FAMILIES: Final = ("ecp5", "xc7")
+    from rlx_fpga.devices import Device
+
 OLDEST: Final = (0, 40)
 TIMEOUT_S: Final = 3600.0
 HINT: Final = "pip install 'rlx[synth]' brings Yosys"
 
-# What each resource is called in each family's cell library. Lookup tables that serve as memory
-# are counted apart; carry chains and multiplexers are in `cells` only.
-_RESOURCES: Final = {
+RESOURCES: Final = ("lut", "ff", "dsp", "bram", "lut_ram")
+"""What cells are summed to: lookup tables, flip-flops, multipliers, block memories, and memories
+made of lookup tables. Carry chains and multiplexers are in no sum."""
+
+UNCONSTRAINED: Final = {
+    "ecp5": "--lpf-allow-unconstrained",
+    "ice40": "--pcf-allow-unconstrained",
+}
+"""nextpnr's option, by family, for ports that no constraint puts on a pin."""
+
+# Cells of each resource in each family's library, and how many of the resource one of them is.
+_CELLS: Final[Mapping[str, Mapping[str, tuple[tuple[str, float], ...]]]] = {
     "ecp5": {
-        "lut": r"LUT4",
-        "ff": r"TRELLIS_FF",
-        "multiplier": r"MULT18X18D",
-        "block_ram": r"DP16KD|PDPW16KD",
-        "lut_ram": r"TRELLIS_DPR16X4",
+        "lut": ((r"LUT4", 1),),
+        "ff": ((r"TRELLIS_FF", 1),),
+        "dsp": ((r"MULT18X18D", 1),),
+        "bram": ((r"DP16KD|PDPW16KD", 1),),
+        "lut_ram": ((r"TRELLIS_DPR16X4", 1),),
+    },
+    "ice40": {
+        "lut": ((r"SB_LUT4", 1),),
+        "ff": ((r"SB_DFF\w*", 1),),
+        "dsp": ((r"SB_MAC16", 1),),
+        "bram": ((r"SB_RAM40_4K\w*", 1),),
+        "lut_ram": (),
     },
     "xc7": {
-        "lut": r"LUT[1-6]",
-        "ff": r"FD[RSCP]E(_1)?",
-        "multiplier": r"DSP48E1",
-        "block_ram_18": r"RAMB18E1",
-        "block_ram_36": r"RAMB36E1",
-        "lut_ram": r"RAM\d+(M|X\d+[SD])(16)?(_1)?",
+        "lut": ((r"LUT[1-6]", 1),),
+        "ff": ((r"FD[RSCP]E(_1)?", 1),),
+        "dsp": ((r"DSP48E1", 1),),
+        "bram": ((r"RAMB36E1", 1), (r"RAMB18E1", 0.5)),
+        "lut_ram": ((r"RAM\d+(M|X\d+[SD])(16)?(_1)?", 1),),
+    },
+    "xcup": {
+        "lut": ((r"LUT[1-6]", 1),),
+        "ff": ((r"FD[RSCP]E(_1)?", 1),),
+        "dsp": ((r"DSP48E2", 1),),
+        "bram": ((r"RAMB36E2", 1), (r"RAMB18E2", 0.5)),
+        "lut_ram": ((r"RAM\d+(M|X\d+[SD])(16)?(_1)?", 1),),
     },
 }
 
@@ -84,59 +108,86 @@ def find_yosys() -> Yosys:
 
 
 def synthesize(
-    files: Mapping[str, str | bytes], family: str, *, timeout_s: float = TIMEOUT_S
+    files: Mapping[str, str | bytes],
+    sources: Sequence[str],
+    top: str,
+    device: Device,
+    *,
+    keep: Path | None = None,
+    timeout_s: float = TIMEOUT_S,
 ) -> dict[str, Any]:
-    """Run ``synth/<family>.ys`` of an emitted design and return its cells.
+    """Map an emitted design to a device and return its cells.
 
     Args:
-        files: The design: content by relative path; ``rtl/`` and ``synth/`` are used.
-        family: One of :data:`FAMILIES`.
+        files: The design: content by relative path; ``rtl/``, ``mem/`` and ``synth/`` are used.
+        sources: Paths of its Verilog files, each after those that it needs.
+        top: Module whose cells are counted.
+        device: What to map to.
+        keep: Folder to leave ``<device>.json`` (or ``.edif``) and ``<device>_stat.json`` in.
         timeout_s: Wall-clock limit.
 
     Returns:
-        ``tool``, ``cells`` (count by type) and a count for each resource of the family.
+        ``tool``, ``device``, a number for each of :data:`RESOURCES` (block memories may be halves),
+        and ``cells`` (count by type).
 
     Raises:
-        ValueError: The family is unknown.
         SimulationError: Yosys failed; carries its last lines.
     """
-    if family not in FAMILIES:
-        msg = f"family must be one of {FAMILIES}, not {family!r}"
-        raise ValueError(msg)
     tool = find_yosys()
     with tempfile.TemporaryDirectory(prefix="rlx-synth-") as name:
         folder = Path(name)
-        for path, content in files.items():
-            if path.startswith(("rtl/", "synth/")):
-                target = folder / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content.encode() if isinstance(content, str) else content)
+        _lay_out(folder, {**files, "run.ys": synthesis_script(sources, top, device)})
         # Relative paths only: YoWASP's tools see another temporary folder than we do.
-        argv = (*tool.command, "-q", "-s", f"synth/{family}.ys")
+        argv = (*tool.command, "-q", "-s", "run.ys")
         run(argv, cwd=folder, timeout_s=timeout_s, hint=HINT)
-        cells = read_cells(folder / f"{family}_stat.json")
-    return {"tool": f"yosys {tool.version}", **resources(cells, family), "cells": cells}
+        cells = read_cells(folder / f"{device.name}_stat.json", top)
+        if keep is not None:
+            for path in sorted(folder.glob(f"{device.name}*")):
+                shutil.copy(path, keep)
+    sums = resources(cells, device.family)
+    return {"tool": f"yosys {tool.version}", "device": device.name, **sums, "cells": cells}
 
 
-def read_cells(path: Path) -> dict[str, int]:
-    """Return the number of cells by type from a file that ``stat -json`` wrote.
+def synthesis_script(sources: Sequence[str], top: str, device: Device) -> str:
+    """Return the script for Yosys that maps ``top`` to ``device``, to be run in the folder."""
+    return render("synth.ys.j2", sources=sources, top=top, device=device)
+
+
+def read_cells(path: Path, top: str) -> dict[str, int]:
+    """Return the number of cells of module ``top`` by type from a file of ``stat -json``.
 
     Raises:
         SimulationError: The file is missing or is something else.
     """
     try:
-        counts = json.loads(path.read_text())["design"]["num_cells_by_type"]
+        counts = json.loads(path.read_text())["modules"]["\\" + top]["num_cells_by_type"]
     except (OSError, ValueError, KeyError, TypeError):
         raise SimulationError(f"left no cell counts in {path.name}", where="yosys") from None
     return {name: counts[name] for name in sorted(counts) if not name.startswith("$")}
 
 
-def resources(cells: Mapping[str, int], family: str) -> dict[str, int]:
-    """Return the sums of ``cells`` for each resource of ``family``."""
-    return {
-        resource: sum(count for name, count in cells.items() if re.fullmatch(pattern, name))
-        for resource, pattern in _RESOURCES[family].items()
-    }
+def resources(cells: Mapping[str, int], family: str) -> dict[str, float]:
+    """Return the sums of ``cells`` for each of :data:`RESOURCES` in a device of ``family``."""
+    return {name: _sum(cells, patterns) for name, patterns in _CELLS[family].items()}
+
+
+def _sum(cells: Mapping[str, int], patterns: Sequence[tuple[str, float]]) -> float:
+    total = sum(
+        count * weight
+        for name, count in cells.items()
+        for pattern, weight in patterns
+        if re.fullmatch(pattern, name)
+    )
+    return int(total) if total == int(total) else total
+
+
+def _lay_out(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write what synthesis reads."""
+    for path, content in files.items():
+        if path.startswith(("rtl/", "mem/", "synth/")) or "/" not in path:
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def _version(command: tuple[str, ...]) -> str:

@@ -13,7 +13,7 @@ from rlx_fpga.lower import RULES
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.pipeline import Pipeline, program_of
 from rlx_fpga.report import report_of
-from rlx_fpga.synthesis import FAMILIES, synthesize
+from rlx_fpga.synthesis import synthesize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,10 +72,11 @@ class Fpga:
         prefix = options.prefix_for(module.graph.name)
         interface = interface_of(design, prefix)
         report = report_of(design)
-        files = design_files(design, interface, report)
+        device = options.chosen_device
+        files = design_files(design, interface, report, device)
         if options.synth:
-            report |= {"synthesis": {name: synthesize(files, name) for name in FAMILIES}}
-            files = design_files(design, interface, report)
+            report |= {"synthesis": synthesize(files, interface.sources, interface.top, device)}
+            files = design_files(design, interface, report, device)
         return Emission(files, report, {"prefix": prefix})
 
     def estimate(self, module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:

@@ -4,9 +4,11 @@ import re
 
 import pytest
 
-from rlx_fpga.axi import Interface, StreamPort, harness_cpp, port_names, render, top_verilog
+from rlx_fpga.axi import Interface, StreamPort, harness_cpp, port_names, top_verilog
 from rlx_fpga.cells.concat import Concat
+from rlx_fpga.devices import device
 from rlx_fpga.emit import design_files, netlist, plain_module_names
+from rlx_fpga.render import render
 
 
 def port(name, member, direction, **changes):
@@ -52,7 +54,7 @@ def test_port_names_have_numbers_only_where_there_are_several():
 
 
 def test_rendered_files_are_golden(golden):
-    files = design_files(Concat(3, (2, 2)), interface(), REPORT)
+    files = design_files(Concat(3, (2, 2)), interface(), REPORT, device("ecp5-85k"))
     del files["rtl/net_core.v"]
     golden("fpga/two_inputs", files)
 

@@ -1,0 +1,74 @@
+"""The door by which builders come in: what runs synthesis or a compiler on an emitted folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rlx import plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+
+class Build(Protocol):
+    """What a builder made and measured."""
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """What exceeds the device or a limit that was given; empty if all is well."""
+        ...
+
+    def as_json(self) -> Mapping[str, Any]:
+        """Return everything as one JSON object.
+
+        At least ``target``, ``device``, ``resources`` (a list of rows with the same keys: what was
+        estimated, what was measured, what there is), ``problems``, ``notes`` (lists of texts) and
+        ``tools`` (versions by name).
+        """
+        ...
+
+
+class Builder(Protocol):
+    """What a package must offer under the entry-point group ``rlx.builders``."""
+
+    def build(
+        self,
+        folder: Path,
+        *,
+        device: str | None,
+        seeds: int,
+        clock_mhz: float | None,
+        timeout_s: float,
+        keep: Path | None,
+        progress: Callable[[str], None] | None,
+    ) -> Build:
+        """Build what lies in ``folder`` and measure it.
+
+        Args:
+            folder: An output folder of ``rlx emit``.
+            device: Device to build for; None for the one that the folder was emitted for.
+            seeds: Runs of steps that begin at random; figures are medians over them.
+            clock_mhz: Clock to aim at and to hold; None to aim at the builder's choice.
+            timeout_s: Wall-clock limit of each step, in seconds.
+            keep: Folder for netlists, reports and logs; None to keep nothing.
+            progress: Told what is being done.
+        """
+        ...
+
+
+def load(target: str) -> Builder:
+    """Return the builder for what ``target`` emits.
+
+    Raises:
+        TargetNotFoundError: None is installed, or its library is missing.
+    """
+    builder: Builder = plugins.load(
+        "rlx.builders",
+        target,
+        missing=f"nothing installed builds what target {target!r} emits",
+        purpose=f"building {target!r}",
+        hint=f"builders: {', '.join(plugins.names('rlx.builders'))}",
+        extra="synth",
+    )
+    return builder

@@ -1,0 +1,283 @@
+"""Builds an emitted hardware folder for its device and measures it (``rlx build``).
+
+:data:`FPGA` is found through the entry-point group ``rlx.builders``.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.errors import DoesNotFitError, OutputError
+from rlx.outputs import read_manifest, write_folder
+from rlx_fpga.devices import DEFAULT_DEVICE
+from rlx_fpga.devices import device as find_device
+from rlx_fpga.synthesis import RESOURCES, synthesize
+from rlx_sim.fpga import read_report
+from rlx_sim.nextpnr import find_nextpnr, place_and_route, placed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rlx.outputs import Manifest
+    from rlx_fpga.devices import Device
+    from rlx_sim.nextpnr import Placement
+
+    Progress = Callable[[str], None]
+
+TIMEOUT_S: Final = 3600.0
+SEEDS: Final = 3
+AIM_MHZ: Final = 100.0
+"""Clock that place and route aims at, unless told otherwise."""
+
+_READ: Final = ("rtl", "mem", "synth")
+"""Folders that synthesis reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class HardwareBuild:
+    """What synthesis, and place and route, made of a design.
+
+    Attributes:
+        device: What it was built for.
+        top: Module whose cells were counted.
+        cells: Cells by type, as Yosys counts them.
+        resources: For each resource ``resource``, ``estimate`` (of the report), ``synthesis``,
+            ``placed`` (nextpnr; with the four-pin wrapper) and ``available`` in the device.
+        placements: What each seed gave; empty where there is no open place and route.
+        interval: Cycles for each frame, from the report.
+        problems: What exceeds the device or the limits given.
+        notes: What was not done, and how to do it.
+        tools: Name and version of each tool used.
+    """
+
+    device: Device
+    top: str
+    cells: Mapping[str, int]
+    resources: Sequence[Mapping[str, Any]]
+    placements: Sequence[Placement]
+    interval: int | None
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def fmax_mhz(self) -> float | None:
+        """Median over the seeds of the highest clock; None if nothing was placed."""
+        return _fmax(self.placements)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as one JSON object."""
+        fmax = self.fmax_mhz
+        frames = None if fmax is None or not self.interval else 1e6 * fmax / self.interval
+        return {
+            "target": FPGA.target,
+            "device": self.device.name,
+            "part": self.device.part,
+            "top": self.top,
+            "fmax_mhz": None if fmax is None else round(fmax, 2),
+            "interval": self.interval,
+            "frames_per_second": None if frames is None else round(frames, 1),
+            "resources": [dict(row) for row in self.resources],
+            "seeds": [
+                {
+                    "seed": one.seed,
+                    "fmax_mhz": round(one.fmax_mhz, 2),
+                    "longest": None if one.longest is None else one.longest.to_json(),
+                }
+                for one in self.placements
+            ],
+            "cells": dict(self.cells),
+            "problems": list(self.problems),
+            "notes": list(self.notes),
+            "tools": dict(sorted(self.tools.items())),
+        }
+
+
+class FpgaBuilder:
+    """Synthesizes with Yosys, places and routes with nextpnr where the device has one."""
+
+    target: Final = "fpga"
+
+    def build(
+        self,
+        folder: Path,
+        *,
+        device: str | None = None,
+        seeds: int = SEEDS,
+        clock_mhz: float | None = None,
+        timeout_s: float = TIMEOUT_S,
+        keep: Path | None = None,
+        progress: Progress | None = None,
+    ) -> HardwareBuild:
+        """Build the design in ``folder``; nothing is written into it.
+
+        Args:
+            folder: An output folder of ``rlx emit --target fpga``.
+            device: Name of a device; None for the one that the folder was emitted for.
+            seeds: Runs of place and route, from seed 1 on; 0 for synthesis alone.
+            clock_mhz: Clock to aim at; a median below it is a problem. None to aim at
+                :data:`AIM_MHZ` and take what comes.
+            timeout_s: Wall-clock limit of each run of a tool.
+            keep: Folder for netlist, reports, logs and ``build.json``, written at the end; one that
+                rlx made before is replaced. None to keep nothing.
+            progress: Told what is being done.
+
+        Raises:
+            OutputError: The folder is not complete or of another target.
+            UsageError: The device is unknown.
+            ToolMissingError: Yosys or nextpnr is not installed.
+            SimulationError: A tool failed.
+            TimeLimitError: A run took too long.
+        """
+        tell = progress or (lambda _: None)
+        manifest = _manifest(folder, self.target)
+        chosen = find_device(device or str(manifest.producer.options.get("device", DEFAULT_DEVICE)))
+        report = read_report(folder)
+        design = report["interface"]
+        if chosen.pnr and seeds:
+            find_nextpnr(chosen.pnr[0])  # before the synthesis that would be for nothing
+        with tempfile.TemporaryDirectory(prefix="rlx-build-") as name:
+            work = Path(name)
+            tell(f"yosys: {chosen.name}")
+            found = synthesize(
+                _files(folder), design["sources"], design["top"], chosen,
+                keep=work, timeout_s=timeout_s,
+            )  # fmt: skip
+            aim = AIM_MHZ if clock_mhz is None else clock_mhz
+            problems = _overflows(found, chosen)
+            placements, short = (
+                _place(work, chosen, seeds, aim, timeout_s, tell)
+                if chosen.pnr and not problems
+                else ((), ())
+            )
+            problems += [*short, *_too_slow(placements, clock_mhz)]
+            build = _summary(chosen, report, found, placements, problems)
+            if keep is not None:
+                write_folder(keep, _kept(work, build), producer=manifest.producer, force=True)
+        return build
+
+
+FPGA: Final = FpgaBuilder()
+"""Builder of ``fpga`` folders."""
+
+
+def _manifest(folder: Path, target: str) -> Manifest:
+    manifest = read_manifest(folder)
+    if manifest.producer.target != target:
+        raise OutputError(
+            f"was emitted for {manifest.producer.target}, not for {target}", where=str(folder)
+        )
+    return manifest
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    """Return what synthesis reads, by relative path."""
+    found = (path for part in _READ for path in sorted((folder / part).glob("*")))
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in found if path.is_file()
+    }
+
+
+def _available(device: Device) -> dict[str, int]:
+    return {"lut": device.lut, "ff": device.ff, "dsp": device.dsp, "bram": device.bram}
+
+
+def _overflows(found: Mapping[str, Any], device: Device) -> list[str]:
+    """Return what synthesis needs more of than the device has."""
+    return [
+        f"{found[name]} {name.upper()} needed, {device.name} has {there}"
+        for name, there in _available(device).items()
+        if found[name] > there
+    ]
+
+
+def _place(
+    work: Path, device: Device, seeds: int, aim_mhz: float, timeout_s: float, tell: Progress
+) -> tuple[list[Placement], list[str]]:
+    """Place and route once for each seed; return what they gave, and why there was no room."""
+    found = []
+    for seed in range(1, seeds + 1):
+        tell(f"{device.pnr[0]}: seed {seed} of {seeds}")
+        try:
+            found.append(
+                place_and_route(work, device, seed=seed, target_mhz=aim_mhz, timeout_s=timeout_s)
+            )
+        except DoesNotFitError as e:
+            return [], [e.message]
+    return found, []
+
+
+def _fmax(placements: Sequence[Placement]) -> float | None:
+    return median(one.fmax_mhz for one in placements) if placements else None
+
+
+def _too_slow(placements: Sequence[Placement], clock_mhz: float | None) -> list[str]:
+    fmax = _fmax(placements)
+    if fmax is None or clock_mhz is None or fmax >= clock_mhz:
+        return []
+    return [f"{clock_mhz:g} MHz wanted, {fmax:.2f} MHz reached (median of the seeds)"]
+
+
+def _kept(work: Path, build: HardwareBuild) -> dict[str, bytes | str]:
+    """Return what the tools left, and the result."""
+    files: dict[str, bytes | str] = {path.name: path.read_bytes() for path in work.iterdir()}
+    return files | {"build.json": json.dumps(build.as_json(), indent=2, sort_keys=True) + "\n"}
+
+
+def _summary(
+    device: Device,
+    report: Mapping[str, Any],
+    found: Mapping[str, Any],
+    placements: Sequence[Placement],
+    problems: Sequence[str],
+) -> HardwareBuild:
+    tool, _, version = str(found["tool"]).partition(" ")
+    tools = {tool: version}
+    if placements:
+        tools[device.pnr[0]] = find_nextpnr(device.pnr[0]).version
+    return HardwareBuild(
+        device=device,
+        top=report["interface"]["top"],
+        cells=found["cells"],
+        resources=_rows(device, report, found, placements),
+        placements=placements,
+        interval=report.get("interval"),
+        problems=tuple(problems),
+        notes=() if device.pnr else (_vendor_note(device),),
+        tools=tools,
+    )
+
+
+def _vendor_note(device: Device) -> str:
+    """Return how to go on where there is no open place and route."""
+    return (
+        f"place and route for {device.name} needs the maker's tool: emit for the device"
+        f" (--device {device.name}), then vivado -mode batch -source synth/vivado.tcl"
+    )
+
+
+def _rows(
+    device: Device,
+    report: Mapping[str, Any],
+    found: Mapping[str, Any],
+    placements: Sequence[Placement],
+) -> list[dict[str, Any]]:
+    """Return a row for each resource."""
+    after = placed(placements[0].used, device.family) if placements else {}
+    estimates = {"dsp": report.get("multipliers"), **report}
+    available = _available(device)
+    return [
+        {
+            "resource": name,
+            "estimate": estimates.get(name),
+            "synthesis": found[name],
+            "placed": after.get(name),
+            "available": available.get(name),
+        }
+        for name in RESOURCES
+    ]

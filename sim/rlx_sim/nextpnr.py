@@ -1,0 +1,238 @@
+"""nextpnr: where it is, and what it makes of a netlist: a placed design, its clock, its cells."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.errors import DoesNotFitError, SimulationError, ToolMissingError
+from rlx.process import failure, run
+from rlx_fpga.synthesis import UNCONSTRAINED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from rlx.process import Completed
+    from rlx_fpga.devices import Device
+
+OLDEST: Final = (0, 6)
+"""Oldest system nextpnr that writes the reports read here."""
+
+HINT: Final = "pip install 'rlx[synth]' brings nextpnr for ECP5 and iCE40"
+TIMEOUT_S: Final = 3600.0
+
+# What nextpnr calls the cells of each resource once they are placed.
+_PLACED: Final = {
+    "ecp5": {
+        "lut": "TRELLIS_COMB",
+        "ff": "TRELLIS_FF",
+        "dsp": "MULT18X18D",
+        "bram": "DP16KD",
+    },
+    "ice40": {"lut": "ICESTORM_LC", "dsp": "ICESTORM_DSP", "bram": "ICESTORM_RAM"},
+}
+
+_USED: Final = re.compile(r"^Info:\s+(\w+):\s*(\d+)/\s*(\d+)\s+\d+%", re.MULTILINE)
+_NO_ROOM: Final = re.compile(
+    r"ERROR: (.*(?:no BELs remaining|Unable to find (?:legal )?placement|unable to place"
+    r"|failed to place|No Bels? (?:of type|available)|no more).*)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Nextpnr:
+    """An installed nextpnr.
+
+    Attributes:
+        name: ``nextpnr-ecp5``, ``nextpnr-ice40``.
+        command: Program and its first arguments.
+        version: As ``0.11.1``.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimingPath:
+    """The longest path between two registers of a clock.
+
+    Attributes:
+        start: Cell and port that it leaves.
+        end: Cell and port that it arrives at.
+        logic_ns: Time in cells.
+        routing_ns: Time on wires.
+    """
+
+    start: str
+    end: str
+    logic_ns: float
+    routing_ns: float
+
+    def to_json(self) -> dict[str, object]:
+        """Return the path as one JSON object."""
+        return {
+            "from": self.start,
+            "to": self.end,
+            "logic_ns": round(self.logic_ns, 3),
+            "routing_ns": round(self.routing_ns, 3),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A design that was placed and routed.
+
+    Attributes:
+        seed: Where the search began.
+        fmax_mhz: Highest clock that every path between registers allows.
+        used: Number of placed cells by nextpnr's types.
+        longest: The path that limits the clock; None if no path between registers was reported.
+    """
+
+    seed: int
+    fmax_mhz: float
+    used: Mapping[str, int]
+    longest: TimingPath | None
+
+
+@cache
+def find_nextpnr(name: str) -> Nextpnr:
+    """Return the system's nextpnr if it is new enough, else that of the YoWASP wheel.
+
+    Args:
+        name: ``nextpnr-ecp5`` or ``nextpnr-ice40``.
+
+    Raises:
+        ToolMissingError: There is neither.
+    """
+    system = shutil.which(name)
+    if system is not None:
+        version = _version((system,))
+        if tuple(int(part) for part in version.split(".")[:2]) >= OLDEST:
+            return Nextpnr(name, (system,), version)
+    module = name.replace("-", "_")
+    if importlib.util.find_spec(f"yowasp_{module}") is None:
+        raise ToolMissingError(
+            f"there is no {name} {OLDEST[0]}.{OLDEST[1]} or later on PATH, and no YoWASP wheel",
+            hint=HINT,
+        )
+    start = f"from yowasp_{module} import _run_{module}_argv as run; run()"
+    command = (sys.executable, "-c", start)
+    return Nextpnr(name, command, _version(command))
+
+
+def place_and_route(
+    folder: Path,
+    device: Device,
+    *,
+    seed: int,
+    target_mhz: float,
+    timeout_s: float = TIMEOUT_S,
+) -> Placement:
+    """Place and route ``<device>.json`` of ``folder``.
+
+    Args:
+        folder: Holds the netlist; a report and a log are left beside it.
+        device: What to place it in; its ``pnr`` must not be empty.
+        seed: Where the search begins.
+        target_mhz: Clock that the search aims at; missing it is no error.
+        timeout_s: Wall-clock limit.
+
+    Raises:
+        DoesNotFitError: The device has too few cells of a kind.
+        ToolMissingError: nextpnr is not installed.
+        SimulationError: nextpnr failed for another reason.
+        TimeLimitError: It took too long.
+    """
+    program, *arguments = device.pnr
+    tool = find_nextpnr(program)
+    stem = f"{device.name}_seed{seed}"
+    # Relative paths only: YoWASP's tools see another temporary folder than we do.
+    argv = [
+        *tool.command,
+        *arguments,
+        *("--json", f"{device.name}.json", "--report", f"{stem}.json", "--log", f"{stem}.log"),
+        *("--seed", str(seed), "--freq", f"{target_mhz:g}"),
+        *("--timing-allow-fail", UNCONSTRAINED[device.family], "-q"),
+    ]
+    done = run(argv, cwd=folder, timeout_s=timeout_s, hint=HINT, check=False)
+    if done.returncode != 0:
+        raise _refusal(done, device, folder / f"{stem}.log")
+    return read_placement(folder / f"{stem}.json", seed)
+
+
+def placed(used: Mapping[str, int], family: str) -> dict[str, int]:
+    """Return the number of placed cells of each resource that nextpnr tells for ``family``."""
+    return {name: used[cell] for name, cell in _PLACED[family].items() if cell in used}
+
+
+def read_placement(path: Path, seed: int) -> Placement:
+    """Return what nextpnr's report says.
+
+    Raises:
+        SimulationError: The report is missing or is something else.
+    """
+    try:
+        report = json.loads(path.read_text())
+        clocks = {name: float(found["achieved"]) for name, found in report["fmax"].items()}
+        used = {name: int(row["used"]) for name, row in report["utilization"].items()}
+        slowest = min(clocks, key=lambda name: clocks[name])
+        longest = _longest(report.get("critical_paths", []), slowest)
+    except (OSError, ValueError, KeyError, TypeError):
+        raise SimulationError(f"left no report in {path.name}", where="nextpnr") from None
+    return Placement(seed, clocks[slowest], used, longest)
+
+
+def _longest(paths: Sequence[Mapping[str, Any]], clock: str) -> TimingPath | None:
+    """Return the path that begins and ends at ``clock``."""
+    for path in paths:
+        if path["from"] == path["to"] == f"posedge {clock}":
+            steps = path["path"]
+            wires = [step["delay"] for step in steps if step["type"] == "routing"]
+            return TimingPath(
+                _end(steps[0]["from"]),
+                _end(steps[-1]["to"]),
+                sum(step["delay"] for step in steps) - sum(wires),
+                sum(wires),
+            )
+    return None
+
+
+def _end(place: Mapping[str, Any]) -> str:
+    return f"{place['cell']}.{place['port']}" if "port" in place else str(place["cell"])
+
+
+def _refusal(done: Completed, device: Device, log: Path) -> SimulationError | DoesNotFitError:
+    """Return the error for a run that failed: too few cells, or something else."""
+    text = done.stderr + done.stdout
+    if log.is_file():
+        text += log.read_text(errors="replace")
+    short = [(cell, int(used), int(there)) for cell, used, there in _USED.findall(text)]
+    over = [f"{used} {cell} of {there}" for cell, used, there in short if used > there]
+    no_room = _NO_ROOM.search(text)
+    if over or no_room:
+        found = ", ".join(over) if over else no_room[1] if no_room else ""
+        return DoesNotFitError(
+            f"the design does not fit {device.name}: {found}",
+            hint="emit it with a smaller budget (--dsp), or for a larger device (--device)",
+        )
+    return failure(done, hint=HINT)
+
+
+def _version(command: tuple[str, ...]) -> str:
+    # The first start of the YoWASP wheel translates its WebAssembly, which takes a minute.
+    done = run((*command, "--version"), timeout_s=600, hint=HINT)
+    match = re.search(r"nextpnr-(\d+\.\d+(?:\.\d+)?)", done.stdout + done.stderr)
+    if match is None:
+        raise SimulationError(f"gave no version: {done.stdout[:100]!r}", where="nextpnr")
+    return match[1]

@@ -1,0 +1,52 @@
+// net_top_pins: net_top behind shift registers, so that it has four pins.
+//
+// Place and route of the core alone needs it: a core's streams are for its neighbours on the chip
+// and may be wider than the device has pins. Every port of the core starts or ends in a register
+// here, so that the clock measured is that of the core. It computes nothing useful.
+
+`default_nettype none
+
+module net_top_pins (
+  input  wire logic clk_i,
+  input  wire logic rst_ni,
+  input  wire logic serial_i,
+  input  wire logic load_i,
+  output wire logic serial_o
+);
+
+  localparam int unsigned InBits = 53;
+  localparam int unsigned OutBits = 28;
+
+  logic rst_nq;
+  logic [InBits-1:0] in_q;
+  logic [OutBits-1:0] out_q;
+  wire logic [OutBits-1:0] out;
+
+  assign serial_o = out_q[0];
+
+  always_ff @(posedge clk_i) begin
+    rst_nq <= rst_ni;
+    in_q <= {serial_i, in_q[InBits-1:1]};
+    out_q <= load_i ? out : {1'b0, out_q[OutBits-1:1]};
+  end
+
+  net_top u_top (
+    .clk_i(clk_i),
+    .rst_ni(rst_nq),
+    .s0_axis_tdata(in_q[23:0]),
+    .s0_axis_tvalid(in_q[24:24]),
+    .s0_axis_tlast(in_q[25:25]),
+    .s1_axis_tdata(in_q[49:26]),
+    .s1_axis_tvalid(in_q[50:50]),
+    .s1_axis_tlast(in_q[51:51]),
+    .m_axis_tready(in_q[52:52]),
+    .s0_axis_tready(out[0:0]),
+    .s1_axis_tready(out[1:1]),
+    .m_axis_tdata(out[25:2]),
+    .m_axis_tvalid(out[26:26]),
+    .m_axis_tlast(out[27:27])
+  );
+
+endmodule
+
+`default_nettype wire

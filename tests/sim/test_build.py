@@ -1,0 +1,222 @@
+"""``rlx build`` on a small cell in its AXI4-Stream wrapper: cells, clock, what does not fit."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+
+import pytest
+
+from rlx import builder
+from rlx.cli import main
+from rlx.errors import (
+    DoesNotFitError,
+    OutputError,
+    SimulationError,
+    TargetNotFoundError,
+    TimeLimitError,
+    ToolMissingError,
+    UsageError,
+)
+from rlx.outputs import Producer, read_manifest, write_folder
+from rlx_fpga.axi import Interface, StreamPort
+from rlx_fpga.cells.divide import Divide
+from rlx_fpga.devices import device
+from rlx_fpga.emit import design_files
+from rlx_fpga.synthesis import find_yosys
+from rlx_sim import nextpnr
+from rlx_sim.build import FPGA
+from rlx_sim.nextpnr import find_nextpnr, place_and_route, placed, read_placement
+
+CELL_MULTIPLIERS = 2
+REPORT = {"interval": 8, "multipliers": CELL_MULTIPLIERS, "layers": []}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    one = StreamPort(name="s_axis", member="i", direction="in", shape=(4, 2), bits=16, lanes=2)
+    two = StreamPort(name="m_axis", member="o", direction="out", shape=(4, 2), bits=8, lanes=2)
+    chosen = device("ecp5-25k")
+    files = design_files(Divide(2, 16, (125,)), Interface("t", (one,), (two,)), REPORT, chosen)
+    root = tmp_path_factory.mktemp("build") / "t"
+    producer = Producer(rlx_version="0", target="fpga", options={"device": chosen.name})
+    write_folder(root, files, producer=producer)
+    return root
+
+
+@pytest.mark.synth
+def test_build_reports_clock_and_cells(folder, tmp_path, capsys):
+    before = sorted(folder.rglob("*"))
+    kept = tmp_path / "kept"
+    assert main(["build", str(folder), "--seeds", "2", "--json", "-o", str(kept)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert sorted(folder.rglob("*")) == before
+    assert (found["device"], found["top"], found["problems"]) == ("ecp5-25k", "t_top", [])
+    clocks = [row["fmax_mhz"] for row in found["seeds"]]
+    assert found["fmax_mhz"] == pytest.approx(sum(clocks) / 2, abs=0.01)
+    assert 20 < min(clocks) <= max(clocks) < 500
+    assert found["frames_per_second"] == pytest.approx(1e6 * found["fmax_mhz"] / 8, rel=1e-3)
+    rows = {row["resource"]: row for row in found["resources"]}
+    assert rows["dsp"] == {
+        "resource": "dsp", "estimate": CELL_MULTIPLIERS, "synthesis": CELL_MULTIPLIERS,
+        "placed": CELL_MULTIPLIERS, "available": 28,
+    }  # fmt: skip
+    assert rows["lut"]["synthesis"] == found["cells"]["LUT4"]
+    # The wrapper's registers: one for each bit of the core's ports, and one for the reset.
+    wrapper = (32 + 1 + 1 + 1) + (16 + 1 + 1 + 1) + 1
+    assert rows["ff"]["placed"] == rows["ff"]["synthesis"] + wrapper
+    path = found["seeds"][0]["longest"]
+    assert path["from"].startswith("u_top.")
+    assert path["logic_ns"] + path["routing_ns"] == pytest.approx(1000 / clocks[0], abs=0.01)
+    assert found["tools"] == {
+        "nextpnr-ecp5": find_nextpnr("nextpnr-ecp5").version, "yosys": find_yosys().version,
+    }  # fmt: skip
+    assert sorted(read_manifest(kept).files) == [
+        "build.json", "ecp5-25k.json", "ecp5-25k_seed1.json", "ecp5-25k_seed1.log",
+        "ecp5-25k_seed2.json", "ecp5-25k_seed2.log", "ecp5-25k_stat.json",
+    ]  # fmt: skip
+    assert json.loads((kept / "build.json").read_text()) == found
+
+
+@pytest.mark.synth
+def test_build_for_a_device_without_open_place_and_route(folder, capsys):
+    assert main(["build", str(folder), "--device", "artix7-35t"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "fmax" not in out
+    assert "note: place and route for artix7-35t needs the maker's tool" in out
+    assert "vivado -mode batch -source synth/vivado.tcl" in out
+
+
+@pytest.mark.synth
+def test_a_clock_that_is_missed_is_a_problem(folder):
+    found = FPGA.build(folder, device="ice40-up5k", seeds=1, clock_mhz=400)
+    (problem,) = found.problems
+    assert problem.startswith("400 MHz wanted, ")
+    assert found.fmax_mhz < 400
+    assert {row["resource"]: row["placed"] for row in found.resources}["dsp"] == CELL_MULTIPLIERS
+
+
+@pytest.mark.synth
+def test_status_is_3_where_the_device_is_too_small(folder, capsys, monkeypatch):
+    small = dataclasses.replace(device("ice40-up5k"), lut=20, dsp=1)
+    monkeypatch.setattr("rlx_sim.build.find_device", lambda name: small)
+    assert main(["build", str(folder)]) == 3
+    out = capsys.readouterr().out
+    assert "problem: 2 DSP needed, ice40-up5k has 1" in out
+
+
+@pytest.mark.synth
+def test_nextpnr_tells_what_there_is_no_room_for(folder, tmp_path):
+    FPGA.build(folder, device="ice40-up5k", seeds=0, keep=tmp_path / "kept")
+    # The same netlist in the smallest device of the family, which has no multiplier.
+    small = dataclasses.replace(
+        device("ice40-up5k"), pnr=("nextpnr-ice40", "--hx1k", "--package", "tq144")
+    )
+    with pytest.raises(
+        DoesNotFitError, match=r"^the design does not fit ice40-up5k: Unable to place cell .*_DSP"
+    ):
+        place_and_route(tmp_path / "kept", small, seed=1, target_mhz=50)
+
+
+@pytest.mark.synth
+def test_time_limit(folder):
+    with pytest.raises(TimeLimitError, match=r"still running after 0.2 s"):
+        FPGA.build(folder, timeout_s=0.2)
+
+
+def test_unknown_device_is_refused(folder):
+    with pytest.raises(UsageError, match=r"^no device is called 'ecp6'; devices: ecp5-25k, "):
+        FPGA.build(folder, device="ecp6")
+
+
+def test_folder_of_another_target_is_refused(tmp_path, capsys):
+    write_folder(tmp_path / "c", {}, producer=Producer(rlx_version="0", target="cortexm"))
+    with pytest.raises(OutputError, match=r"was emitted for cortexm, not for fpga$"):
+        FPGA.build(tmp_path / "c")
+    assert main(["build", str(tmp_path / "c")]) == 6
+    assert capsys.readouterr().err == (
+        "error[RLX-E060]: nothing installed builds what target 'cortexm' emits\n"
+        "  try: builders: fpga\n"
+    )
+
+
+def test_builder_comes_in_by_its_entry_point():
+    assert builder.load("fpga") is FPGA
+    with pytest.raises(TargetNotFoundError, match=r"^nothing installed builds what target 'x' em"):
+        builder.load("x")
+
+
+def test_missing_nextpnr_is_told(folder, monkeypatch):
+    find_nextpnr.cache_clear()
+    monkeypatch.setattr(nextpnr.shutil, "which", lambda name: None)
+    monkeypatch.setattr(nextpnr.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ToolMissingError, match=r"^there is no nextpnr-ecp5 0.6 or later on PATH"):
+        FPGA.build(folder)
+
+
+def fake_tool(folder, monkeypatch, program):
+    """Put a Python ``program`` on PATH as ``nextpnr-ecp5``."""
+    path = folder / "nextpnr-ecp5"
+    path.write_text(f"#!{sys.executable}\n{program}\n")
+    path.chmod(0o755)
+    monkeypatch.setattr(nextpnr.shutil, "which", lambda name: str(path))
+    find_nextpnr.cache_clear()
+
+
+@pytest.mark.parametrize(("version", "is_system"), [("0.7-57-g1", True), ("0.4", False)])
+def test_system_tool_is_used_if_it_is_new_enough(tmp_path, monkeypatch, version, is_system):
+    fake_tool(tmp_path, monkeypatch, f"print('nextpnr-ecp5 (Version nextpnr-{version})')")
+    if not is_system:
+        monkeypatch.setattr(nextpnr.importlib.util, "find_spec", lambda name: None)
+        with pytest.raises(ToolMissingError):
+            find_nextpnr("nextpnr-ecp5")
+    else:
+        assert find_nextpnr("nextpnr-ecp5").command == (str(tmp_path / "nextpnr-ecp5"),)
+    find_nextpnr.cache_clear()
+
+
+def test_tool_without_version_is_refused(tmp_path, monkeypatch):
+    fake_tool(tmp_path, monkeypatch, "print('hello')")
+    with pytest.raises(SimulationError, match=r"^nextpnr: gave no version: 'hello"):
+        find_nextpnr("nextpnr-ecp5")
+    find_nextpnr.cache_clear()
+
+
+def test_other_failures_are_told_as_they_are(tmp_path, monkeypatch):
+    program = (
+        "import sys\n"
+        "if '--version' in sys.argv: print('Version nextpnr-0.11.1'); sys.exit()\n"
+        "print('ERROR: cell type FOO is unsupported', file=sys.stderr); sys.exit(255)"
+    )
+    fake_tool(tmp_path, monkeypatch, program)
+    with pytest.raises(SimulationError, match=r"(?s)failed with status 255.*FOO is unsupported"):
+        place_and_route(tmp_path, device("ecp5-25k"), seed=1, target_mhz=100)
+    find_nextpnr.cache_clear()
+
+
+def test_report_is_read(tmp_path):
+    path = tmp_path / "r.json"
+    step = {"delay": 1.0, "from": {"cell": "a", "port": "Q"}, "to": {"cell": "b", "port": "D"}}
+    report = {
+        "fmax": {"clk": {"achieved": 90.5}, "slow": {"achieved": 40.25}},
+        "utilization": {"TRELLIS_COMB": {"used": 5, "available": 9}},
+        "critical_paths": [
+            {"from": "posedge clk", "to": "posedge clk", "path": []},
+            {"from": "posedge slow", "to": "posedge slow", "path": [
+                {**step, "type": "clk-to-q"}, {**step, "type": "routing", "delay": 2.5},
+                {**step, "type": "setup", "delay": 0.0}]},
+        ],
+    }  # fmt: skip
+    path.write_text(json.dumps(report))
+    found = read_placement(path, 3)
+    assert (found.seed, found.fmax_mhz) == (3, 40.25)
+    assert placed(found.used, "ecp5") == {"lut": 5}
+    assert found.longest.to_json() == {
+        "from": "a.Q", "to": "b.D", "logic_ns": 1.0, "routing_ns": 2.5,
+    }  # fmt: skip
+    path.write_text(json.dumps({**report, "critical_paths": []}))
+    assert read_placement(path, 1).longest is None
+    path.write_text('{"fmax": {}, "utilization": {}}')
+    with pytest.raises(SimulationError, match=r"^nextpnr: left no report in r.json$"):
+        read_placement(path, 1)
