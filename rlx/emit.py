@@ -19,7 +19,6 @@ from rlx.ir.evaluate import evaluate
 from rlx.ir.hash import structural_hash
 from rlx.outputs import Producer, write_folder
 from rlx.passes import dispatch_report, for_target
-from rlx.plan import to_lir
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,12 +67,7 @@ def lower(
     pipeline = for_target(target.name, target.refusal, target.pipeline)
     report = dispatch_report(module.graph, target.name, target.refusal)
     rewritten = pipeline.run(module, observe=observe)
-    planned = to_lir(
-        rewritten,
-        in_place=target.in_place,
-        scratch=lambda node: target.scratch_bytes(node, options),
-    )
-    return Lowered(planned, report)
+    return Lowered(target.plan(rewritten, options), report)
 
 
 def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:

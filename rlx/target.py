@@ -64,12 +64,11 @@ class Target(Protocol):
         """Return why this node cannot be lowered as it stands, or None if it can."""
         ...
 
-    def in_place(self, node: Node) -> tuple[int, ...]:
-        """Return the operands whose bytes the node's result may overwrite."""
-        ...
+    def plan(self, module: GraphModule, options: Any) -> GraphModule:  # noqa: ANN401 - own class
+        """Return ``module``, in ops that are not refused, at stage LIR.
 
-    def scratch_bytes(self, node: Node, options: Any) -> int:  # noqa: ANN401 - own class
-        """Return the bytes of the arena that ``node`` needs while it runs."""
+        Most targets call :func:`rlx.plan.to_lir`. What is computed must stay the same bits.
+        """
         ...
 
     def emit(self, module: GraphModule, options: Any) -> Emission:  # noqa: ANN401 - own class

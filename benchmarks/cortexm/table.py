@@ -41,10 +41,9 @@ def page() -> str:
     peers = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(PEERS.glob("*.json"))]
     own = {"name": "**rlx**", "networks": rows}
     with_ports = {
-        "name": "**rlx**, inputs and outputs too",
+        "name": "**rlx**, inputs and outputs too (`--io arena`)",
         "networks": {
-            name: {"arena_bytes": row["arena_bytes"] + row["io_bytes"]}
-            for name, row in rows.items()
+            name: {"arena_bytes": row["arena_with_io_bytes"]} for name, row in rows.items()
         },
     }
     systems = [own, *peers]
@@ -57,7 +56,8 @@ def page() -> str:
         "## RAM: arena and scratch memory, bytes\n\n"
         + _table([own, with_ports, *peers], known, ("arena_bytes",))
         + "\nThe others keep inputs and outputs in the arena, where they share bytes with what is"
-        "\ncomputed; for rlx they are the caller's, and the second line counts them in full.\n",
+        "\ncomputed; those of rlx are the caller's in the first line, in the arena in the second"
+        " one.\n",
         "## Where the others' figures come from\n\n"
         + "\n".join(f"- **{peer['name']}**: {peer['source']}." for peer in peers)
         + "\n",

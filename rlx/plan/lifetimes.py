@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from rlx.ir import Constant, Input
+from rlx.ir import Constant
 from rlx.ir.module import Region
 from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QReshape, QSub, QTable
 
@@ -65,7 +65,11 @@ class Lifetime:
 
 
 def lifetimes(
-    graph: Graph, order: Sequence[Node], in_place: InPlace = elementwise_in_place
+    graph: Graph,
+    order: Sequence[Node],
+    in_place: InPlace = elementwise_in_place,
+    *,
+    ports_inside: bool = False,
 ) -> list[Lifetime]:
     """Return the buffers that an execution in ``order`` needs, in order of first use.
 
@@ -77,14 +81,15 @@ def lifetimes(
         graph: The graph, with static shapes.
         order: Every node that computes, operands first.
         in_place: Which operands a node may overwrite.
+        ports_inside: Inputs and outputs lie in the arena: an input may be overwritten after its
+            last use, and an output lie where something else was.
     """
     last_use = _last_uses(graph, order)
     buffers: dict[Value, Lifetime] = {}
     for value in graph.inputs:
-        buffers[value] = Lifetime(
-            [value], Region.INPUT, value.type.nbytes, -1, max(last_use[value], -1)
-        )
-    outputs = set(graph.outputs)
+        region = Region.ARENA if ports_inside else Region.INPUT
+        buffers[value] = Lifetime([value], region, value.type.nbytes, -1, last_use[value])
+    outputs = frozenset(() if ports_inside else graph.outputs)
     for step, node in enumerate(order):
         shared = _shared_buffer(node, step, buffers, outputs, in_place)
         for value in node.results:
@@ -122,7 +127,7 @@ def _shared_buffer(
     node: Node,
     step: int,
     buffers: dict[Value, Lifetime],
-    outputs: set[Value],
+    outputs: frozenset[Value],
     in_place: InPlace,
 ) -> Lifetime | None:
     """Return the buffer of an operand that the node's result can share, or None."""
@@ -142,7 +147,6 @@ def _shared_buffer(
             continue
         if isinstance(node.op, QReshape):
             return buffer
-        writable = not isinstance(buffer.values[0].node.op, Input)
-        if writable and buffer.last <= step and buffer.region is Region.ARENA:
+        if buffer.last <= step and buffer.region is Region.ARENA:
             return buffer
     return None

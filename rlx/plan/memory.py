@@ -49,6 +49,7 @@ def plan_memory(
     alignment: int = 4,
     in_place: InPlace = elementwise_in_place,
     scratch: Scratch = no_scratch,
+    ports_inside: bool = False,
     limit_bytes: int | None = None,
 ) -> MemoryPlan:
     """Choose an order of execution and a place for every value.
@@ -63,12 +64,13 @@ def plan_memory(
         alignment: Every arena offset becomes a multiple of this, in bytes.
         in_place: Which operands a node may overwrite.
         scratch: Bytes that a node needs while it runs; the plan leaves a gap of that size for it.
+        ports_inside: Inputs and outputs lie in the arena, not in buffers of the caller.
         limit_bytes: Greatest arena allowed, or None.
 
     Raises:
         DoesNotFitError: The arena exceeds ``limit_bytes``.
     """
-    best = _best(graph, alignment, in_place, scratch)
+    best = _best(graph, alignment, in_place, scratch, ports_inside)
     if limit_bytes is not None and best.size > limit_bytes:
         raise DoesNotFitError(
             f"the arena needs {best.size} bytes, {limit_bytes} are given",
@@ -89,6 +91,7 @@ def to_lir(
     alignment: int = 4,
     in_place: InPlace = elementwise_in_place,
     scratch: Scratch = no_scratch,
+    ports_inside: bool = False,
     limit_bytes: int | None = None,
 ) -> GraphModule:
     """Return ``module`` at stage LIR, with a verified plan. Arguments as ``plan_memory``."""
@@ -97,6 +100,7 @@ def to_lir(
         alignment=alignment,
         in_place=in_place,
         scratch=scratch,
+        ports_inside=ports_inside,
         limit_bytes=limit_bytes,
     )
     planned = GraphModule(module.graph, Stage.LIR, plan)
@@ -104,18 +108,20 @@ def to_lir(
     return planned
 
 
-def _best(graph: Graph, alignment: int, in_place: InPlace, scratch: Scratch) -> _Packed:
+def _best(
+    graph: Graph, alignment: int, in_place: InPlace, scratch: Scratch, ports_inside: bool
+) -> _Packed:
     """Return the smallest arena found."""
 
     def packed(order: tuple[Node, ...], limit: int = SEARCH_LIMIT) -> _Packed:
-        buffers = lifetimes(graph, order, in_place)
+        buffers = lifetimes(graph, order, in_place, ports_inside=ports_inside)
         arena = [b for b in buffers if b.region is Region.ARENA]
         arena += scratch_lifetimes(order, scratch)
         offsets, size = pack(arena, alignment, limit=limit)
         by_buffer = {id(b): o for b, o in zip(arena, offsets, strict=True)}
         return _Packed(order, buffers, by_buffer, size)
 
-    orders = Orders(graph, in_place, scratch, alignment)
+    orders = Orders(graph, in_place, scratch, alignment, ports_inside=ports_inside)
     lowest = orders.lowest_peak()
     best = min(map(packed, candidates(graph, lowest)), key=lambda p: p.size)
     if lowest is None or best.size <= lowest[0]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from rlx.ops.q import QReshape
@@ -30,10 +31,17 @@ class Orders:
         in_place: Which operands a node may overwrite.
         scratch: Bytes that a node needs while it runs.
         alignment: Sizes are rounded up to a multiple of this, in bytes.
+        ports_inside: Inputs and outputs lie in the arena.
     """
 
     def __init__(
-        self, graph: Graph, in_place: InPlace, scratch: Scratch, alignment: int = 1
+        self,
+        graph: Graph,
+        in_place: InPlace,
+        scratch: Scratch,
+        alignment: int = 1,
+        *,
+        ports_inside: bool = False,
     ) -> None:
         self._nodes = list(graph.op_nodes)
         self._alignment = alignment
@@ -46,7 +54,13 @@ class Orders:
             for operand in node.operands:
                 buffer = self._buffer_of[operand]
                 self._users[buffer] = self._users.get(buffer, 0) | 1 << i
-        self._outside = self._outside_the_arena(graph, in_place)
+        self._given = list(graph.inputs) if ports_inside else []
+        if ports_inside:
+            # Outputs are kept for a reader who never runs.
+            for value in graph.outputs:
+                buffer = self._buffer_of[value]
+                self._users[buffer] = self._users.get(buffer, 0) | 1 << len(self._nodes)
+        self._outside = set() if ports_inside else self._outside_the_arena(graph, in_place)
         self._takes = [self._takers(node, in_place) for node in self._nodes]
         self._made = [
             [v for v in n.results if self._counts(v) and self._buffer_of[v] == v]
@@ -127,11 +141,10 @@ class Orders:
     def _bytes_at(self, i: int, done: int) -> int:
         """Return the bytes alive while node ``i`` runs after the nodes ``done``."""
         after = done | 1 << i
+        made = (b for j, made in enumerate(self._made) if done >> j & 1 for b in made)
         alive = sum(
             self._round(buffer.type.nbytes)
-            for j, made in enumerate(self._made)
-            if done >> j & 1
-            for buffer in made
+            for buffer in chain(self._given, made)
             if self._users.get(buffer, 0) & ~done
         )
         taken = any(not self._users[buffer] & ~after for buffer in self._takes[i])

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 
 def schedule(
-    graph: Graph, in_place: InPlace = elementwise_in_place, scratch: Scratch = no_scratch
+    graph: Graph,
+    in_place: InPlace = elementwise_in_place,
+    scratch: Scratch = no_scratch,
+    *,
+    ports_inside: bool = False,
 ) -> tuple[Node, ...]:
     """Return the nodes that compute, in the order of the lowest peak found.
 
@@ -29,8 +33,12 @@ def schedule(
     bytes alive, and the best one if the graph is small enough to search them all. Of equal peaks
     the first in this list is kept.
     """
-    orders = candidates(graph, Orders(graph, in_place, scratch).lowest_peak())
-    return min(orders, key=lambda order: peak_bytes(graph, order, in_place, scratch))
+    search = Orders(graph, in_place, scratch, ports_inside=ports_inside)
+    orders = candidates(graph, search.lowest_peak())
+    return min(
+        orders,
+        key=lambda order: peak_bytes(graph, order, in_place, scratch, ports_inside=ports_inside),
+    )
 
 
 def candidates(graph: Graph, lowest: tuple[int, tuple[Node, ...]] | None) -> list[tuple[Node, ...]]:
@@ -44,10 +52,13 @@ def peak_bytes(
     order: Sequence[Node],
     in_place: InPlace = elementwise_in_place,
     scratch: Scratch = no_scratch,
+    *,
+    ports_inside: bool = False,
 ) -> int:
     """Return the largest sum of arena bytes alive at one step: a lower bound of any arena."""
     alive = [0] * (len(order) + 1)
-    for buffer in (*lifetimes(graph, order, in_place), *scratch_lifetimes(order, scratch)):
+    buffers = lifetimes(graph, order, in_place, ports_inside=ports_inside)
+    for buffer in (*buffers, *scratch_lifetimes(order, scratch)):
         if buffer.region is Region.ARENA:
             for step in range(max(buffer.first, 0), buffer.last + 1):
                 alive[step] += buffer.nbytes

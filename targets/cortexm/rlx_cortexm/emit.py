@@ -14,7 +14,7 @@ from rlx_cortexm import firmware
 from rlx_cortexm.code_size import kernel_bytes
 from rlx_cortexm.estimate import scratch_places
 from rlx_cortexm.packages import package_files, usage
-from rlx_cortexm.ports import Place, Places, Port, ports
+from rlx_cortexm.ports import Place, Places, Port, inside, ports
 from rlx_cortexm.program import Program, Step, constant_table
 from rlx_cortexm.render import ENV, breaks
 
@@ -79,6 +79,10 @@ class Emitter:
         self.names = Names(prefix, program)
         self.inputs = ports("input", program.graph.inputs)
         self.outputs = ports("output", program.graph.outputs)
+        self._inside = options.io == "arena"
+        if self._inside:
+            self.inputs = inside(self.inputs, program.graph.inputs, program.plan)
+            self.outputs = inside(self.outputs, program.graph.outputs, program.plan)
         self._places = Places(program.graph, program.plan, self.inputs, self.outputs)
         self._hash = structural_hash(program.graph)
         self._common: dict[str, Any] = {
@@ -90,11 +94,8 @@ class Emitter:
             "id": self._hash[:8],
             "inputs": self.inputs,
             "outputs": self.outputs,
-            "entry_parameters": [
-                *(port.constant_pointer for port in self.inputs),
-                *(port.pointer for port in self.outputs),
-                "void *arena",
-            ],
+            "inside": self._inside,
+            "entry_parameters": [*self._port_parameters(), "void *arena"],
             "arena_bytes": program.arena_bytes,
             "alignment": program.alignment,
             "static_arena": options.static_arena,
@@ -103,6 +104,13 @@ class Emitter:
             "stack_bytes": STACK_BYTES,
             "constant_bytes": program.constant_bytes,
         }
+
+    def _port_parameters(self) -> list[str]:
+        """Return the declarations of the entry point's pointers to inputs and outputs."""
+        if self._inside:
+            return []
+        inputs = [port.constant_pointer for port in self.inputs]
+        return [*inputs, *(port.pointer for port in self.outputs)]
 
     def files(self) -> Mapping[str, str]:
         """Return every file by relative path, the golden vectors left out."""
@@ -193,6 +201,7 @@ class Emitter:
         calls = [self._call(step) for step in self.program.steps]
         copies = self._copies()
         statements = [*(c.statement for c in calls), *copies]
+        parameters = [port.parameter for port in (*self.inputs, *self.outputs)]
         return self._render(
             "model.c",
             support=self._render("support.c", support=support)
@@ -201,7 +210,7 @@ class Emitter:
             calls=calls,
             copies=copies,
             uses_arena=any("memory" in s for s in statements),
-            checked=[*(port.parameter for port in (*self.inputs, *self.outputs)), "arena"],
+            checked=[*(() if self._inside else parameters), "arena"],
             has_tables=bool(self.program.tables or self.program.constants),
         )
 
@@ -278,6 +287,8 @@ class Emitter:
 
     def _copies(self) -> list[str]:
         """Return statements for outputs that no layer writes: inputs, constants, repeated ones."""
+        if self._inside:
+            return []
         statements = [
             self._copy(Place(port.parameter, 0), value, port.bytes)
             for value, port in zip(self.program.graph.outputs, self.outputs, strict=True)
@@ -295,7 +306,13 @@ class Emitter:
         prefix, macro = self._common["prefix"], self._common["macro"]
 
         def tested(of: tuple[Port, ...]) -> list[firmware.Port]:
-            return [firmware.Port(f"{macro}_{p.macro}_BYTES", p.type) for p in of]
+            return [
+                firmware.Port(
+                    f"{macro}_{p.macro}_BYTES", p.type,
+                    f"{prefix}_{p.parameter}" if self._inside else None,
+                )
+                for p in of
+            ]  # fmt: skip
 
         return firmware.firmware_files(
             prefix,

@@ -37,10 +37,12 @@ class Port:
     Attributes:
         bytes: C expression for the bytes of one frame, for example ``KWS_INPUT_BYTES``.
         type: C element type of the pointer.
+        inside: C function that returns its place in an arena; None if it is a parameter.
     """
 
     bytes: str
     type: str = "int8_t"
+    inside: str | None = None
 
 
 def firmware_files(
@@ -54,7 +56,8 @@ def firmware_files(
     """Return the files of the test program by relative path.
 
     It calls ``<prefix>_run(input pointers..., output pointers..., arena)`` of ``<prefix>.h`` for
-    every frame of ``golden/input_<k>.npy`` and compares with ``golden/output_<k>.npy``.
+    every frame of ``golden/input_<k>.npy`` and compares with ``golden/output_<k>.npy``. Ports that
+    lie in the arena have no pointers there; frames are copied to and from it.
 
     Args:
         prefix: Prefix of the model's C identifiers.
@@ -74,6 +77,7 @@ def firmware_files(
         keep_trailing_newline=True,
     )
     main = environment.get_template("main.c.j2").render(
-        prefix=prefix, inputs=inputs, outputs=outputs, arena_bytes=arena_bytes, self_test=self_test
-    )
+        prefix=prefix, inputs=inputs, outputs=outputs, arena_bytes=arena_bytes, self_test=self_test,
+        inside=any(port.inside for port in (*inputs, *outputs)),
+    )  # fmt: skip
     return {**files, f"{FOLDER}/main.c": main}

@@ -24,6 +24,9 @@ stdbool stddef stdint stdio stdlib string tgmath time wchar wctype
 STANDARD_HEADERS: Final = frozenset(_C99_HEADERS.split())
 """Headers of C99: a model's header of that name would hide them."""
 
+PORTS: Final = ("caller", "arena")
+"""Where inputs and outputs may lie."""
+
 _PREFIX_LENGTH = 32
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 
@@ -57,6 +60,12 @@ class CortexMOptions:
                   " balanced: a byte of flash must save 10 instructions, one of RAM 8.",
                   "choices": tuple(OBJECTIVES)},
     )  # fmt: skip
+    io: str = field(
+        default="caller",
+        metadata={"help": "Where inputs and outputs lie: in arrays of the caller, or in the arena,"
+                  " where they share bytes with what is computed.",
+                  "choices": PORTS},
+    )  # fmt: skip
     static_arena: bool = field(
         default=False, metadata={"help": "Define an arena too, as a global array."}
     )
@@ -82,6 +91,8 @@ class CortexMOptions:
             raise UsageError(
                 f"optimize must be one of {', '.join(OBJECTIVES)}, not {self.optimize!r}"
             )
+        if self.io not in PORTS:
+            raise UsageError(f"io must be one of {', '.join(PORTS)}, not {self.io!r}")
         if self.prefix is not None and check_prefix(self.prefix).lower() in STANDARD_HEADERS:
             raise UsageError(
                 f"prefix {self.prefix!r} would hide the C library's header {self.prefix}.h",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rlx.errors import EmitError
@@ -36,6 +36,7 @@ class Port:
         bytes: Size.
         quant: What codes stand for, if there is one scale.
         text: Type in the notation of the IR, for comments.
+        offset: Bytes from the start of the arena, or None if it is an array of the caller.
     """
 
     parameter: str
@@ -45,6 +46,7 @@ class Port:
     bytes: int
     quant: PortQuant | None
     text: str
+    offset: int | None = None
 
     @property
     def pointer(self) -> str:
@@ -67,6 +69,26 @@ def ports(kind: str, values: Sequence[Value]) -> tuple[Port, ...]:
     return tuple(
         _port(kind, number, value.type) for number, value in zip(numbers, values, strict=True)
     )
+
+
+def inside(ports: Sequence[Port], values: Sequence[Value], plan: MemoryPlan) -> tuple[Port, ...]:
+    """Return ports that lie in the arena.
+
+    Raises:
+        EmitError: One has no place there.
+    """
+    return tuple(
+        replace(port, offset=_offset(port, value, plan))
+        for port, value in zip(ports, values, strict=True)
+    )
+
+
+def _offset(port: Port, value: Value, plan: MemoryPlan) -> int:
+    if value.constant is not None:
+        raise EmitError(
+            f"{port.parameter} is a constant and has no place in the arena", hint="use --io caller"
+        )
+    return plan.of(value).offset
 
 
 def _port(kind: str, number: str, type_: TensorType) -> Port:

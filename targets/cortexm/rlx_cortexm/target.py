@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rlx.errors import UnsupportedOpError
-from rlx.ops.q import QSoftmax
-from rlx.plan import elementwise_in_place
 from rlx.target import Emission
 from rlx_cortexm.budget import check_budget
 from rlx_cortexm.emit import Emitter
 from rlx_cortexm.estimate import estimate
 from rlx_cortexm.lower import RULES, candidates
 from rlx_cortexm.options import CortexMOptions
-from rlx_cortexm.program import Settings, least_scratch, program
+from rlx_cortexm.planning import plan
+from rlx_cortexm.program import Settings, program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,19 +47,12 @@ class CortexM:
             return e.message
         return None
 
-    def in_place(self, node: Node) -> tuple[int, ...]:
-        """Return the operands whose bytes the node's result may overwrite."""
-        if isinstance(node.op, QSoftmax):
-            return (0,)
-        return elementwise_in_place(node)
+    def plan(self, module: GraphModule, options: CortexMOptions) -> GraphModule:
+        """Return ``module`` with a place for every value and for the least scratch memory.
 
-    def scratch_bytes(self, node: Node, options: CortexMOptions) -> int:
-        """Return the bytes of the arena that the node's function works in, at least.
-
-        When the arena is planned, faster functions may take what it has left.
+        When kernels are chosen, faster ones may take what the arena has left.
         """
-        del options
-        return least_scratch(node)
+        return plan(module, options)
 
     def emit(self, module: GraphModule, options: CortexMOptions) -> Emission:
         """Return the C files for ``module`` (stage LIR).

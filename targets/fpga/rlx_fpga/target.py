@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rlx.errors import UnsupportedOpError
+from rlx.plan import to_lir
 from rlx.target import Emission
 from rlx_fpga.axi import Interface, StreamPort, port_names
 from rlx_fpga.emit import design_files
@@ -49,15 +50,10 @@ class Fpga:
             return e.message
         return None
 
-    def in_place(self, node: Node) -> tuple[int, ...]:
-        """Return the operands whose bytes the result may overwrite: streams keep no bytes."""
-        del node
-        return ()
-
-    def scratch_bytes(self, node: Node, options: FpgaOptions) -> int:
-        """Return 0: memory inside a layer is the layer's own."""
-        del node, options
-        return 0
+    def plan(self, module: GraphModule, options: FpgaOptions) -> GraphModule:
+        """Return ``module`` with an order of execution; its streams keep no bytes to share."""
+        del options
+        return to_lir(module, in_place=lambda _: ())
 
     def emit(self, module: GraphModule, options: FpgaOptions) -> Emission:
         """Return the files of the design for ``module`` (stage LIR).

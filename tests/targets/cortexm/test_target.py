@@ -28,6 +28,7 @@ from rlx.ops.q import (
 )
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.options import CPUS
+from rlx_cortexm.planning import in_place
 from rlx_sim.host_c import HostC
 from rlx_sim.protocol import compare
 
@@ -99,14 +100,14 @@ def test_ports_of_other_types_are_refused():
 def test_elementwise_ops_and_softmax_may_run_in_place():
     zoo = Zoo()
     x, row = zoo.input(2, 3), zoo.input(3)
-    assert TARGET.in_place(zoo.node(QClamp(), x).node) == (0,)
+    assert in_place(zoo.node(QClamp(), x).node) == (0,)
     softmax = QSoftmax(multiplier=2**30, left_shift=20, diff_min=-100)
-    assert TARGET.in_place(zoo.node(softmax, x).node) == (0,)
+    assert in_place(zoo.node(softmax, x).node) == (0,)
     half = Rescale.of(0.5)
     add = QAdd(x_zero_point=0, y_zero_point=0, x_rescale=half, y_rescale=half, rescale=half,
                zero_point=0)  # fmt: skip
-    assert TARGET.in_place(zoo.node(add, row, x).node) == (1,)
-    assert TARGET.in_place(zoo.node(QReshape(shape=(6,)), x).node) == ()
+    assert in_place(zoo.node(add, row, x).node) == (1,)
+    assert in_place(zoo.node(QReshape(shape=(6,)), x).node) == ()
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,6 @@ from rlx.ops.q import (
     QTranspose,
     Window,
 )
-from rlx.plan import to_lir
 from rlx_cortexm import TARGET, CortexMOptions
 
 if TYPE_CHECKING:
@@ -48,14 +47,14 @@ if TYPE_CHECKING:
 SAME = "same"
 
 
-def planned(graph: Graph) -> GraphModule:
+def planned(graph: Graph, **options: object) -> GraphModule:
     """Return ``graph`` with a memory plan, as it is: no pass runs."""
-    return to_lir(GraphModule(graph, Stage.MIR), in_place=TARGET.in_place)
+    return TARGET.plan(GraphModule(graph, Stage.MIR), CortexMOptions(**options))
 
 
 def emit_graph(graph: Graph, prefix: str = "net", **options: object) -> Emission:
     """Return what the target makes of ``graph`` as it is."""
-    return TARGET.emit(planned(graph), CortexMOptions(prefix=prefix, **options))
+    return TARGET.emit(planned(graph, **options), CortexMOptions(prefix=prefix, **options))
 
 
 def write(folder: Path, emission: Emission) -> Path:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from rlx.errors import DoesNotFitError
 from rlx.ir import Graph, GraphModule, Region, Stage, i8
@@ -65,18 +66,18 @@ def occupancy_check(graph, plan):
     memory.check(graph.outputs)
 
 
-@given(case=random_graphs(size=4))
-def test_plan_is_valid_for_any_network(case):
-    module = to_lir(GraphModule(case.graph, Stage.MIR))
+@given(case=random_graphs(size=4), inside=st.booleans())
+def test_plan_is_valid_for_any_network(case, inside):
+    module = to_lir(GraphModule(case.graph, Stage.MIR), ports_inside=inside)
     verify(module)
     occupancy_check(case.graph, module.plan)
     assert all(p.offset % 4 == 0 for p in module.plan.placements)
 
 
-@given(case=random_graphs(size=4))
-def test_plan_reaches_at_least_the_peak(case):
-    plan = plan_memory(case.graph, alignment=1)
-    assert plan.arena_bytes >= peak_bytes(case.graph, plan.schedule)
+@given(case=random_graphs(size=4), inside=st.booleans())
+def test_plan_reaches_at_least_the_peak(case, inside):
+    plan = plan_memory(case.graph, alignment=1, ports_inside=inside)
+    assert plan.arena_bytes >= peak_bytes(case.graph, plan.schedule, ports_inside=inside)
 
 
 def diamond():
@@ -146,3 +147,15 @@ def test_plan_refuses_an_arena_over_the_limit():
         match=r"^graph 'diamond': the arena needs 20 bytes, 19 are given$",
     ):
         plan_memory(diamond(), limit_bytes=19)
+
+
+def test_ports_inside_share_bytes_with_what_is_computed():
+    graph = diamond()
+    (x,), (y,) = graph.inputs, graph.outputs
+    outside, inside = plan_memory(graph), plan_memory(graph, ports_inside=True)
+    assert {outside.of(x).region, outside.of(y).region} == {Region.INPUT, Region.OUTPUT}
+    assert {p.region for p in inside.placements} == {Region.ARENA}
+    # The negation works in the input, which nobody reads afterwards.
+    assert inside.of(graph.nodes[1].result).offset == inside.of(x).offset
+    assert (outside.arena_bytes, inside.arena_bytes) == (16 + 4, 16 + 4 + 4)
+    assert (inside.of(x).first, inside.of(y).last) == (-1, len(inside.schedule))
