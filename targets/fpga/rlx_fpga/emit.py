@@ -30,7 +30,10 @@ BENCH_FRAMES: Final = (3, 16)
 IDLE_CYCLES: Final = 100_000
 """Least number of cycles without a transfer after which a bench calls the core stuck."""
 
-LAYER_COLUMNS: Final = ("name", "op", "pe", "simd", "lanes", "cycles", "multipliers", "memory_bits")
+LAYER_COLUMNS: Final = (
+    "name", "op", "pe", "simd", "lanes", "cycles", "latency", "adders", "multipliers",
+    "memory_bits",
+)  # fmt: skip
 """Entries of the report's layers that the README shows."""
 
 

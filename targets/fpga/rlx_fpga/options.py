@@ -10,6 +10,12 @@ from rlx.errors import UsageError
 from rlx.names import check_prefix, mangle
 from rlx_fpga.devices import DEFAULT_DEVICE, Device, device, devices
 
+STYLES: Final = {
+    "stream": "a unit for each layer, folded, all at work at once",
+    "unrolled": "a whole frame in every cycle, no multipliers; for tiny networks",
+}
+"""Styles of hardware, with what they are."""
+
 _PREFIX_LENGTH: Final = 32
 _FOLD: Final = re.compile(r"(\w+)=(\d+)x(\d+)")
 
@@ -46,6 +52,11 @@ class FpgaOptions:
                   "metavar": "NAME",
                   "values": {name: found.summary for name, found in devices().items()}},
     )  # fmt: skip
+    style: str = field(
+        default="stream",
+        metadata={"help": f"Style of hardware: {', '.join(STYLES)} [stream].", "metavar": "NAME",
+                  "values": STYLES},
+    )  # fmt: skip
     dsp: int | None = field(
         default=None,
         metadata={"help": "Budget of multipliers [those of the device].", "metavar": "N"},
@@ -63,6 +74,10 @@ class FpgaOptions:
         if self.prefix is not None:
             check_prefix(self.prefix)
         device(self.device)
+        if self.style not in STYLES:
+            raise UsageError(
+                f"no style is called {self.style!r}", hint=f"styles: {', '.join(STYLES)}"
+            )
         if self.dsp is not None and self.dsp < 0:
             raise UsageError(f"the budget must be at least 0 multipliers, not {self.dsp}")
 

@@ -9,11 +9,9 @@ from rlx.plan import to_lir
 from rlx.target import Emission
 from rlx_fpga.axi import Interface, StreamPort, port_names
 from rlx_fpga.emit import design_files
-from rlx_fpga.folding import fold_layers
 from rlx_fpga.lower import RULES
 from rlx_fpga.options import FpgaOptions
-from rlx_fpga.pipeline import Pipeline, program_of
-from rlx_fpga.report import report_of
+from rlx_fpga.styles import build
 from rlx_fpga.synthesis import synthesize
 
 if TYPE_CHECKING:
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import GraphModule, Node, Op, Value
     from rlx_fpga.axi import Direction
+    from rlx_fpga.styles import Design
 
 
 class Fpga:
@@ -61,13 +60,13 @@ class Fpga:
         Raises:
             UnsupportedOpError: A node cannot be built exactly.
             EmitError: Inputs, outputs or parameters cannot become streams.
-            DoesNotFitError: The budget of multipliers is too small.
+            DoesNotFitError: The budget of multipliers is too small, or the network too large for
+                the style.
             UsageError: A folding does not fit its layer.
         """
-        design = _build(module, options)
+        design, report = build(module, options)
         prefix = options.prefix_for(module.graph.name)
         interface = interface_of(design, prefix)
-        report = report_of(design)
         device = options.chosen_device
         files = design_files(design, interface, report, device)
         if options.synth:
@@ -77,10 +76,11 @@ class Fpga:
 
     def estimate(self, module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
         """Return layers with folding, cycles, multipliers and memory, and totals."""
-        return report_of(_build(module, options))
+        _, report = build(module, options)
+        return report
 
 
-def interface_of(design: Pipeline, prefix: str) -> Interface:
+def interface_of(design: Design, prefix: str) -> Interface:
     """Return the ports of ``design`` for modules that begin with ``prefix``."""
     graph = design.program.graph
     return Interface(
@@ -103,7 +103,7 @@ def interface_of(design: Pipeline, prefix: str) -> Interface:
 
 
 def _port(
-    design: Pipeline, direction: Direction, name: str, member: str, stream: Value, value: Value
+    design: Design, direction: Direction, name: str, member: str, stream: Value, value: Value
 ) -> StreamPort:
     """Return a port for ``value``, whose elements come as the stream of ``stream``."""
     return StreamPort(
@@ -122,13 +122,6 @@ def _quant(value: Value) -> tuple[float, int] | None:
     if quant is None or len(quant.scale) != 1:
         return None
     return float(quant.scale[0]), int(quant.zero_point[0])
-
-
-def _build(module: GraphModule, options: FpgaOptions) -> Pipeline:
-    program = program_of(module.graph)
-    given = {name: (pe, simd) for name, pe, simd in options.fold}
-    folds = fold_layers(program.choices(), multipliers=options.dsp_budget, given=given)
-    return Pipeline(program, folds)
 
 
 TARGET = Fpga()

@@ -1,0 +1,174 @@
+"""Netlists of all layers between stream ports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib.wiring import Component, In, Out, connect, flipped
+
+from rlx_fpga.cells.fifo import Fifo
+from rlx_fpga.cells.streams import raw, stream_of
+from rlx_fpga.unrolled.pipeline import NetlistPipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from amaranth.hdl import Value as Wire
+
+    from rlx.ir import Graph, Value
+    from rlx_fpga.unrolled.lower import UnrolledLayer
+
+ROOM = 3
+"""Beats of the output queue beyond those that are under way: what its own latency takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFrames:
+    """Streams of an unrolled design.
+
+    Attributes:
+        graph: The graph.
+        outputs: Its outputs: every value has a stream of its own.
+    """
+
+    graph: Graph
+    outputs: tuple[Value, ...]
+
+
+class Unrolled(Component):
+    """A frame in every cycle: all inputs are taken at once, all outputs are given at once.
+
+    The pipeline never stands still. A frame is let in when the queues behind it have room for
+    everything that is under way, so that none is ever lost.
+
+    Members:
+        i (or i0, i1, ...): In: the graph's inputs, int8, a whole tensor a beat.
+        o (or o0, o1, ...): Out: its outputs, likewise.
+
+    Attributes:
+        program: What was built.
+        layers: Its ops.
+        pipelines: For each layer, its hardware.
+        arrivals: Cycles from the inputs to each value.
+        latency: Cycles to the last output, before the queues.
+    """
+
+    _MustUse__silence = True
+
+    def __init__(self, graph: Graph, layers: Sequence[UnrolledLayer]) -> None:
+        self.program, self.layers = WholeFrames(graph, graph.outputs), tuple(layers)
+        self.pipelines = [
+            NetlistPipeline(one.netlist, sum(v.type.size for v in one.operands), one.outputs)
+            for one in layers
+        ]
+        self.arrivals: dict[Value, int] = dict.fromkeys(graph.inputs, 0)
+        self.starts: list[int] = []
+        for layer, pipeline in zip(self.layers, self.pipelines, strict=True):
+            start = max((self.arrivals[v] for v in layer.operands), default=0)
+            self.starts.append(start)
+            self.arrivals[layer.node.result] = start + pipeline.latency
+        self.latency = max(self.arrivals[v] for v in graph.outputs)
+        self.input_names = _numbered("i", len(graph.inputs))
+        self.output_names = _numbered("o", len(graph.outputs))
+        members = {
+            **{n: In(stream_of(v.type.size))
+               for n, v in zip(self.input_names, graph.inputs, strict=True)},
+            **{n: Out(stream_of(v.type.size))
+               for n, v in zip(self.output_names, graph.outputs, strict=True)},
+        }  # fmt: skip
+        super().__init__(members)
+
+    def lanes(self, value: Value) -> int:
+        """Return the elements of ``value``: they come at once."""
+        return value.type.size
+
+    @property
+    def depth(self) -> int:
+        """Beats that an output queue holds."""
+        return self.latency + ROOM
+
+    @property
+    def memory_bits(self) -> int:
+        """Bits of the output queues."""
+        return sum(8 * v.type.size * self.depth for v in self.program.graph.outputs)
+
+    def elaborate(self, platform: object) -> Module:
+        """Connect layers, delays, queues and the count of what is under way."""
+        m = Module()
+        take = self._admission(m)
+        values = self._values(m)
+        flag: Wire = take
+        for cycle in range(self.latency):
+            late = Signal(name=f"valid_{cycle + 1}")
+            m.d.sync += late.eq(flag)
+            flag = late
+        for name, value in zip(self.output_names, self.program.graph.outputs, strict=True):
+            queue = m.submodules[f"{name}_queue"] = Fifo(value.type.size, self.depth)
+            m.d.comb += [
+                raw(queue.i).eq(values.at(value, self.latency)),
+                queue.i.valid.eq(flag),
+            ]
+            connect(m, queue.o, flipped(getattr(self, name)))
+        return m
+
+    def _admission(self, m: Module) -> Signal:
+        """Return whether a frame is taken: there is one, and room for it in every queue."""
+        take, valid = Signal(name="take"), Signal(name="valid")
+        inputs = [getattr(self, name) for name in self.input_names]
+        m.d.comb += valid.eq(Cat(*(port.valid for port in inputs)).all())
+        free = []
+        for name in self.output_names:
+            port = getattr(self, name)
+            # A frame holds its place from the input until it has left.
+            held = Signal(range(self.depth + 1), name=f"{name}_held")
+            gone = port.valid & port.ready
+            m.d.sync += held.eq(held + Mux(take, 1, 0) - Mux(gone, 1, 0))
+            free.append(held != self.depth)
+        m.d.comb += take.eq(valid & Cat(*free).all())
+        for port in inputs:
+            m.d.comb += port.ready.eq(take)
+        return take
+
+    def _values(self, m: Module) -> _Delays:
+        """Build all layers; return their results, to be read at any later cycle."""
+        values = _Delays(m)
+        for index, (name, value) in enumerate(zip(self.input_names, self.program.graph.inputs,
+                                                  strict=True)):  # fmt: skip
+            values.put(value, raw(getattr(self, name)), 0, f"input{index}")
+        for layer, pipeline, start in zip(self.layers, self.pipelines, self.starts, strict=True):
+            m.submodules[layer.name] = pipeline
+            operands = [values.at(value, start) for value in layer.operands]
+            m.d.comb += pipeline.i.eq(Cat(*operands))
+            done = start + pipeline.latency
+            values.put(layer.node.result, pipeline.o.as_value(), done, layer.name)
+        return values
+
+
+class _Delays:
+    """Values of the graph, and registers that hold them for later."""
+
+    def __init__(self, m: Module) -> None:
+        self.m = m
+        self.found: dict[Value, tuple[Wire, int, str]] = {}
+        self.late: dict[tuple[Value, int], Wire] = {}
+
+    def put(self, value: Value, wire: Wire, cycle: int, name: str) -> None:
+        """Tell the wire of a value, and in which cycle of a frame it is right."""
+        self.found[value] = wire, cycle, name
+
+    def at(self, value: Value, cycle: int) -> Wire:
+        """Return the value as it is right in ``cycle``."""
+        wire, first, name = self.found[value]
+        for place in range(first + 1, cycle + 1):
+            if (value, place) not in self.late:
+                late = Signal(len(wire), name=f"{name}_r{place}", reset_less=True)
+                self.m.d.sync += late.eq(wire)
+                self.late[value, place] = late
+            wire = self.late[value, place]
+        return wire
+
+
+def _numbered(letter: str, count: int) -> list[str]:
+    return [letter] if count == 1 else [f"{letter}{index}" for index in range(count)]

@@ -1,0 +1,341 @@
+"""A rule for each op: the steps that compute its results from its operands, all at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+import numpy as np
+
+from rlx.errors import DoesNotFitError
+from rlx.ir import RuleTable
+from rlx.ops.q import (
+    QAdd,
+    QArgmax,
+    QAveragePool2d,
+    QClamp,
+    QConcat,
+    QConv2d,
+    QDense,
+    QMaxPool2d,
+    QMean,
+    QMul,
+    QPad,
+    QRequantize,
+    QReshape,
+    QSlice,
+    QSoftmax,
+    QSub,
+    QTable,
+    QTranspose,
+)
+from rlx_fpga.lower.rules import constant_operand, unsupported
+from rlx_fpga.unrolled.affine import requantizer_line
+from rlx_fpga.unrolled.netlist import Netlist
+from rlx_fpga.unrolled.sums import ShiftAdd, shift_add, signed_digits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from rlx.ir import Graph, Node, Value
+    from rlx_fpga.cells.rom import Integers
+    from rlx_fpga.unrolled.affine import Line
+    from rlx_fpga.unrolled.sums import Term
+
+    Wires: TypeAlias = npt.NDArray[np.int64]
+
+Rule: TypeAlias = "Callable[[Netlist, Node, list[Wires]], Wires]"
+"""Appends a node to a netlist: from the steps of its operands to those of its result, by shape."""
+
+RULES: RuleTable[Rule] = RuleTable("fpga, unrolled")
+
+RULES.refuse("a product of two codes needs a multiplier", QMul)
+RULES.refuse("a division needs a multiplier; use a dense layer or a pool of maxima", QMean,
+             QAveragePool2d)  # fmt: skip
+RULES.refuse("it takes many cycles; let the host do it with the logits", QArgmax, QSoftmax)
+
+MOST_DIGITS: Final = 40_000
+"""Signed digits of all weights, each used as often as it is multiplied: an upper estimate of the
+additions. Beyond, a network is refused: it would fill a large device and take hours to place."""
+
+PADDING: Final = -1
+"""Stands for the wire of a place outside of an image."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnrolledLayer:
+    """A node as a netlist.
+
+    Attributes:
+        name: Identifier, unique in the design.
+        node: The op.
+        netlist: Its steps; inputs are the elements of all operands, one operand after another.
+        operands: Operands that are computed.
+        outputs: Steps that are the elements of the result, in row-major order.
+    """
+
+    name: str
+    node: Node
+    netlist: Netlist
+    operands: tuple[Value, ...]
+    outputs: tuple[int, ...]
+
+
+def unroll(graph: Graph) -> list[UnrolledLayer]:
+    """Return a netlist for each op of ``graph``.
+
+    Raises:
+        UnsupportedOpError: An op cannot be unrolled.
+        DoesNotFitError: The network is too large for this style.
+    """
+    for node in graph.op_nodes:
+        if (reason := refusal(node)) is not None:
+            raise unsupported(node, reason)
+    digits = sum(product_digits(node) for node in graph.op_nodes)
+    if digits > MOST_DIGITS:
+        raise DoesNotFitError(
+            f"unrolled it would take about {digits:,} additions, {MOST_DIGITS:,} are the limit",
+            where=f"graph {graph.name!r}",
+            hint="use --style stream, which shares multipliers",
+        )
+    return [_layer(node, index) for index, node in enumerate(graph.op_nodes)]
+
+
+def refusal(node: Node) -> str | None:
+    """Return why this style lacks the op of ``node``, or None if it has it."""
+    reason = RULES.reason(type(node.op))
+    return None if reason is None else f"style unrolled lacks it: {reason}"
+
+
+def product_digits(node: Node) -> int:
+    """Return the signed digits of a node's weights, each counted as often as it is multiplied."""
+    if not isinstance(node.op, QConv2d | QDense):
+        return 0
+    weights = constant_operand(node, 1, "weights").astype(np.int64)
+    digits = int(_digit_counts()[weights + 128].sum())
+    return digits * (node.types[0].size // len(weights))
+
+
+@lru_cache
+def _digit_counts() -> Integers:
+    return np.array([len(signed_digits(weight)) for weight in range(-128, 128)])
+
+
+def _layer(node: Node, index: int) -> UnrolledLayer:
+    netlist = Netlist()
+    computed: list[Value] = []
+    wires = []
+    count = 0
+    for operand in node.operands:
+        shape = operand.type.static_shape
+        if operand.constant is not None:
+            if operand.type.dtype.bits > 8 or isinstance(node.op, QConv2d | QDense):
+                continue
+            steps = [netlist.constant(int(value)) for value in operand.constant.reshape(-1)]
+        else:
+            computed.append(operand)
+            steps = [netlist.input(count + place) for place in range(operand.type.size)]
+            count += operand.type.size
+        wires.append(np.array(steps, np.int64).reshape(shape))
+    result = RULES[type(node.op)](netlist, node, wires)
+    name = f"n{index}_{node.op.name.rpartition('.')[2]}"
+    outputs = tuple(result.reshape(-1).tolist())
+    return UnrolledLayer(name, node, netlist, tuple(computed), outputs)
+
+
+@RULES.rule(QDense)
+def unroll_dense(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Multiply every row by the matrix."""
+    (x,) = operands
+    product = _Product(netlist, node)
+    rows: Wires = x.reshape(-1, x.shape[-1])
+    found = [product.results(row, range(product.outputs)) for row in rows]
+    return np.array(found, np.int64).reshape(node.types[0].static_shape)
+
+
+@RULES.rule(QConv2d)
+def unroll_conv2d(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Multiply every window by the matrix of its group."""
+    (x,) = operands
+    op = cast("QConv2d", node.op)
+    product = _Product(netlist, node)
+    patches = op.window.patches(x, PADDING)
+    inner, outputs = x.shape[-1] // op.groups, product.outputs // op.groups
+    result = np.empty(node.types[0].static_shape, np.int64)
+    for place in np.ndindex(*patches.shape[:3]):
+        for group in range(op.groups):
+            window = patches[place][..., group * inner : (group + 1) * inner].reshape(-1)
+            own = range(group * outputs, (group + 1) * outputs)
+            result[place][own.start : own.stop] = product.results(window, own)
+    return result
+
+
+@RULES.rule(QMaxPool2d)
+def unroll_max_pool2d(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Take the greatest of each window as a tree."""
+    (x,) = operands
+    op = cast("QMaxPool2d", node.op)
+    patches = op.window.patches(x, PADDING)
+    result = np.empty(node.types[0].static_shape, np.int64)
+    for place in np.ndindex(*result.shape):
+        window = patches[place[:3]][..., place[3]].reshape(-1)
+        wires = [int(wire) for wire in window if wire != PADDING]
+        result[place] = netlist.clamp(_greatest(netlist, wires), op.low, op.high)
+    return result
+
+
+def _greatest(netlist: Netlist, wires: list[int]) -> int:
+    while len(wires) > 1:
+        pairs = zip(wires[::2], wires[1::2], strict=False)
+        odd = wires[-1:] if len(wires) % 2 else []
+        wires = [*(netlist.greatest(a, b) for a, b in pairs), *odd]
+    return wires[0]
+
+
+@RULES.rule(QClamp)
+def unroll_clamp(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Compare each code with both bounds."""
+    op = cast("QClamp", node.op)
+    return _each(operands[0], lambda wire: netlist.clamp(wire, op.low, op.high))
+
+
+@RULES.rule(QRequantize, QTable)
+def unroll_table(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Look each code up."""
+    (values,) = node.op.evaluate(np.arange(-128, 128).astype(np.int8))
+    table = tuple(int(value) for value in values)
+    return _each(operands[0], lambda wire: netlist.table(wire, table))
+
+
+@RULES.rule(QAdd, QSub)
+def unroll_sum(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Scale both operands by tables, add, requantize."""
+    op = cast("QAdd", node.op)
+    codes = np.arange(-128, 128).astype(np.int8)
+    x_table, y_table = (tuple(t.tolist()) for t in op.scaled_operands((codes, codes)))
+    x, y = np.broadcast_arrays(*operands)
+    result = np.empty(x.shape, np.int64)
+    for place in np.ndindex(*x.shape):
+        a = netlist.table(int(x[place]), x_table)
+        b = netlist.table(int(y[place]), y_table)
+        total = netlist.sum(a, b, (0, 0), negative=isinstance(op, QSub))
+        step = netlist.steps[total]
+        line = _line(node, 0, (step.low, step.high))
+        result[place] = _scaled(netlist, line, (total, 0, 1), 0)
+    return result
+
+
+@RULES.rule(QReshape)
+def unroll_reshape(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Change nothing: the order in memory stays."""
+    del netlist
+    return operands[0].reshape(node.types[0].static_shape)
+
+
+@RULES.rule(QTranspose)
+def unroll_transpose(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Order the wires."""
+    del netlist
+    return operands[0].transpose(cast("QTranspose", node.op).axes)
+
+
+@RULES.rule(QConcat)
+def unroll_concat(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Join the wires."""
+    del netlist
+    return np.concatenate(operands, axis=cast("QConcat", node.op).axis)
+
+
+@RULES.rule(QSlice)
+def unroll_slice(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Take some of the wires."""
+    del netlist
+    op = cast("QSlice", node.op)
+    parts = zip(op.start, op.stop, op.step, strict=True)
+    return operands[0][tuple(slice(*part) for part in parts)]
+
+
+@RULES.rule(QPad)
+def unroll_pad(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Put a constant around the wires."""
+    op = cast("QPad", node.op)
+    sides = list(zip(op.before, op.after, strict=True))
+    return np.pad(operands[0], sides, constant_values=netlist.constant(op.value))
+
+
+def _each(wires: Wires, step: Callable[[int], int]) -> Wires:
+    flat = [step(int(wire)) for wire in wires.reshape(-1)]
+    return np.array(flat, np.int64).reshape(wires.shape)
+
+
+class _Product:
+    """Weights of a layer, ready to be multiplied with any number of windows."""
+
+    def __init__(self, netlist: Netlist, node: Node) -> None:
+        self.netlist, self.node = netlist, node
+        self.op: Any = node.op
+        weights = constant_operand(node, 1, "weights").astype(np.int64)
+        self.outputs = len(weights)
+        self.matrix = weights.reshape(self.outputs, -1)
+        self.bias = constant_operand(node, 2, "biases").astype(np.int64)
+        self.programs: dict[tuple[bytes, range], ShiftAdd] = {}
+        self.lines: dict[tuple[int, int, int, int], Line] = {}
+
+    def results(self, window: npt.NDArray[Any], outputs: range) -> list[int]:
+        """Return the codes of ``outputs`` for operands some of which may be padding."""
+        wires = np.asarray(window, np.int64)
+        inside = wires != PADDING
+        matrix = self.matrix[outputs.start : outputs.stop, inside]
+        key = (inside.tobytes(), outputs)
+        if key not in self.programs:
+            self.programs[key] = shift_add(matrix)
+        totals = self.programs[key].build(self.netlist, wires[inside].tolist())
+        bases = self.bias[outputs.start : outputs.stop] - self.op.x_zero_point * matrix.sum(axis=1)
+        return [
+            self._code(channel, total, int(base))
+            for channel, total, base in zip(outputs, totals, bases, strict=True)
+        ]
+
+    def _code(self, channel: int, total: Term | None, base: int) -> int:
+        """Return the code of ``total + base``."""
+        if total is None:
+            low = high = 0
+        else:
+            wire, shift, sign = total
+            step = self.netlist.steps[wire]
+            low, high = sorted((sign * (step.low << shift), sign * (step.high << shift)))
+        key = (channel, low + base, high + base, base)
+        if key not in self.lines:
+            self.lines[key] = _line(self.node, channel, (low + base, high + base))
+        return _scaled(self.netlist, self.lines[key], total, base)
+
+
+def _line(node: Node, channel: int, ends: tuple[int, int]) -> Line:
+    found = requantizer_line(node.op, channel, ends)
+    if found is None:
+        raise unsupported(node, "its scaling cannot be spelled as one multiplication")
+    return found
+
+
+def _scaled(netlist: Netlist, line: Line, total: Term | None, base: int) -> int:
+    """Return ``clamp(((total + base) * factor + addend) >> shift)``."""
+    if total is None or not line.factor:
+        return netlist.constant(line.low)
+    program = ShiftAdd(1)
+    _, own, sign = total
+    terms = [(0, shift + own, sign * digit) for shift, digit in signed_digits(line.factor)]
+    program.outputs = [program.total(terms)]
+    (term,) = program.build(netlist, [total[0]])
+    assert term is not None
+    wire, left, sign = term
+    scaled = base * line.factor
+    if line.below == line.addend:
+        moved = netlist.offset(wire, left, line.addend + scaled, negative=sign < 0)
+    else:
+        accumulator = netlist.offset(total[0], own, base, negative=total[2] < 0)
+        product = netlist.offset(wire, left, scaled, negative=sign < 0)
+        moved = netlist.choice(product, accumulator, (line.addend, line.below))
+    return netlist.clamp(netlist.right(moved, line.shift), line.low, line.high)

@@ -1,0 +1,188 @@
+"""Integer steps with exact ranges: what an unrolled layer consists of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from rlx_fpga.cells.rom import signed_bits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx_fpga.cells.rom import Integers
+
+Kind = Literal[
+    "input", "constant", "sum", "offset", "choice", "right", "clamp", "greatest", "table"
+]
+
+FREE = frozenset({"input", "constant", "right"})
+"""Kinds that are wires only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One number of a netlist.
+
+    What ``numbers`` mean depends on the kind; ``a``, ``b`` are the operands:
+
+    - ``input``: place in the layer's operands;
+    - ``constant``: the value;
+    - ``sum``: shifts of a and b, and 1 to subtract: ``(a << p) + (b << q)`` or ``- (b << q)``;
+    - ``offset``: shift, 1 to negate, constant: ``c + (a << p)`` or ``c - (a << p)``;
+    - ``choice``: two constants: ``a + c``, with the second one if b is negative;
+    - ``right``: ``a >> n``, rounding down;
+    - ``clamp``: least and greatest result;
+    - ``greatest``: the greater of a and b;
+    - ``table``: 256 entries, that of code -128 first.
+
+    Attributes:
+        kind: What is done.
+        operands: Places of the operands in the netlist, all before this one.
+        numbers: Constants.
+        low: Least value that it can have.
+        high: Greatest value.
+    """
+
+    kind: Kind
+    operands: tuple[int, ...]
+    numbers: tuple[int, ...]
+    low: int
+    high: int
+
+    @property
+    def width(self) -> int:
+        """Bits of the number in two's complement."""
+        return signed_bits(self.low, self.high)
+
+
+class Netlist:
+    """Steps in an order in which operands come first; equal steps are one."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self._known: dict[tuple[Kind, tuple[int, ...], tuple[int, ...]], int] = {}
+
+    @property
+    def adders(self) -> int:
+        """Steps that add."""
+        return sum(step.kind in ("sum", "offset", "choice") for step in self.steps)
+
+    @property
+    def adder_bits(self) -> int:
+        """Bits of all additions that need a carry: about as many lookup tables."""
+        return sum(self._carry_bits(step) for step in self.steps)
+
+    def input(self, place: int) -> int:
+        """Append an int8 operand."""
+        return self._append("input", (), (place,), -128, 127)
+
+    def constant(self, value: int) -> int:
+        """Append a constant."""
+        return self._append("constant", (), (value,), value, value)
+
+    def sum(self, a: int, b: int, shifts: tuple[int, int], *, negative: bool) -> int:
+        """Append ``(a << p) + (b << q)``, or the difference."""
+        p, q = shifts
+        x, y = self.steps[a], self.steps[b]
+        least, most = (-y.high, -y.low) if negative else (y.low, y.high)
+        low, high = (x.low << p) + (least << q), (x.high << p) + (most << q)
+        return self._append("sum", (a, b), (p, q, int(negative)), low, high)
+
+    def offset(self, a: int, shift: int, constant: int, *, negative: bool) -> int:
+        """Append ``c + (a << p)``, or ``c - (a << p)``."""
+        x = self.steps[a]
+        ends = (-(x.high << shift), -(x.low << shift)) if negative else (x.low << shift,
+                                                                       x.high << shift)  # fmt: skip
+        low, high = constant + ends[0], constant + ends[1]
+        return self._append("offset", (a,), (shift, int(negative), constant), low, high)
+
+    def choice(self, a: int, b: int, constants: tuple[int, int]) -> int:
+        """Append ``a + c``, with the first constant if b is not negative, else the second."""
+        x = self.steps[a]
+        low, high = x.low + min(constants), x.high + max(constants)
+        return self._append("choice", (a, b), constants, low, high)
+
+    def right(self, a: int, shift: int) -> int:
+        """Append ``a >> n``."""
+        x = self.steps[a]
+        return self._append("right", (a,), (shift,), x.low >> shift, x.high >> shift)
+
+    def clamp(self, a: int, low: int, high: int) -> int:
+        """Append the number of ``low`` .. ``high`` nearest to a; a itself if it lies within."""
+        x = self.steps[a]
+        if low <= x.low and x.high <= high:
+            return a
+        least, most = (min(max(end, low), high) for end in (x.low, x.high))
+        return self._append("clamp", (a,), (low, high), least, most)
+
+    def greatest(self, a: int, b: int) -> int:
+        """Append the greater of two numbers."""
+        x, y = self.steps[a], self.steps[b]
+        return self._append("greatest", (a, b), (), max(x.low, y.low), max(x.high, y.high))
+
+    def table(self, a: int, entries: Sequence[int]) -> int:
+        """Append ``entries[a + 128]``."""
+        x = self.steps[a]
+        used = entries[x.low + 128 : x.high + 129]
+        return self._append("table", (a,), tuple(entries), min(used), max(used))
+
+    def evaluate(self, inputs: Integers) -> list[Integers]:
+        """Return the values of all steps for ``inputs`` [operands, ...]: what hardware must do."""
+        values: list[Integers] = []
+        for step in self.steps:
+            values.append(_value(step, [values[o] for o in step.operands], inputs))
+        return values
+
+    def _append(
+        self, kind: Kind, operands: tuple[int, ...], numbers: tuple[int, ...], low: int, high: int
+    ) -> int:
+        key = (kind, operands, numbers)
+        if key not in self._known:
+            self._known[key] = len(self.steps)
+            self.steps.append(Step(kind, operands, numbers, low, high))
+        return self._known[key]
+
+    def _carry_bits(self, step: Step) -> int:
+        """Return the bits of a result above those of an operand that pass through as they are."""
+        if step.kind == "offset":
+            shift, negative, constant = step.numbers
+            zeros = (constant & -constant).bit_length() - 1 if constant else step.width
+            return step.width - min(step.width, zeros if not negative else shift)
+        if step.kind == "choice":
+            return step.width
+        if step.kind != "sum":
+            return 0
+        p, q, negative = step.numbers
+        return step.width - (max(p, q) if not negative else q)
+
+
+def _value(step: Step, operands: list[Integers], inputs: Integers) -> Integers:
+    """Return the value of one step."""
+    numbers = step.numbers
+    if step.kind == "input":
+        taken: Integers = inputs[numbers[0]].astype(np.int64)
+        return taken
+    if step.kind == "constant":
+        return np.full(inputs.shape[1:], numbers[0], np.int64)
+    if step.kind == "sum":
+        return (operands[0] << numbers[0]) + (1 - 2 * numbers[2]) * (operands[1] << numbers[1])
+    if step.kind == "offset":
+        return numbers[2] + (1 - 2 * numbers[1]) * (operands[0] << numbers[0])
+    return _selected(step, operands)
+
+
+def _selected(step: Step, operands: list[Integers]) -> Integers:
+    """Return the value of a step that chooses or drops."""
+    if step.kind == "choice":
+        return operands[0] + np.where(operands[1] < 0, step.numbers[1], step.numbers[0])
+    if step.kind == "right":
+        return operands[0] >> step.numbers[0]
+    if step.kind == "clamp":
+        return np.clip(operands[0], step.numbers[0], step.numbers[1])
+    if step.kind == "greatest":
+        largest: Integers = np.maximum(operands[0], operands[1])
+        return largest
+    return np.array(step.numbers, np.int64)[operands[0] + 128]

@@ -1,0 +1,75 @@
+"""Unrolled designs: a frame in every cycle, none lost, whatever pauses."""
+
+import numpy as np
+import pytest
+from targets.fpga.harness import drive
+
+from rlx import emit, target
+from rlx.errors import UsageError
+from rlx.ir import Graph, i8
+from rlx.ir.evaluate import evaluate
+from rlx.ir.module import GraphModule, Stage
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QAdd, QDense, QMaxPool2d, QReshape, Window
+from rlx_fpga import FpgaOptions
+from rlx_fpga.unrolled import Unrolled, report_of, unroll
+from rlx_sim.verify import FPGA
+
+
+def network():
+    """Return a pool and two dense layers, one around the other, with two outputs."""
+    rng = np.random.default_rng(0)
+    graph = Graph("tiny")
+    x = graph.input("x", i8(1, 4, 4, 1))
+    y = graph.apply(QMaxPool2d(window=Window((2, 2), (2, 2))), x)
+    y = graph.apply(QReshape(shape=(1, 4)), y)
+    w = graph.constant(rng.integers(-127, 128, (4, 4)).astype(np.int8))
+    b = graph.constant(rng.integers(-500, 500, 4).astype(np.int32))
+    op = QDense(x_zero_point=-3, rescale=Rescale.of(0.004, 0.003, 0.005, 0.006), zero_point=7)
+    z = graph.apply(op, y, w, b)
+    half = Rescale.of(0.5)
+    add = QAdd(x_zero_point=-3, y_zero_point=7, x_rescale=half, y_rescale=half,
+               rescale=Rescale.of(0.9 * 2.0**-19), zero_point=0)  # fmt: skip
+    graph.output(z, graph.apply(add, y, z), names=["dense", "sum"])
+    return graph
+
+
+@pytest.mark.parametrize("stalls", [(0.0, 0.0), (0.4, 0.5)])
+@pytest.mark.sim
+def test_frames_keep_their_order_and_none_is_lost(stalls):
+    graph = network()
+    frames = np.random.default_rng(1).integers(-128, 128, (60, 16)).astype(np.int8)
+    expected = [evaluate(graph, {"x": x.reshape(1, 4, 4, 1)}) for x in frames]
+    design = Unrolled(graph, unroll(graph))
+    run = drive(design, {"i": frames}, {"o0": 60, "o1": 60}, stall_in=stalls[0],
+                stall_out=stalls[1])  # fmt: skip
+    for place, port in enumerate(("o0", "o1")):
+        assert np.array_equal(run.outputs[port], [e[place].reshape(-1) for e in expected])
+    if stalls == (0.0, 0.0):
+        assert run.interval(1, "o0") == run.interval(1, "o1") == 1
+        assert run.given["o0"][-1] - run.given["o0"][0] == 59
+
+
+def test_report_tells_the_style_and_what_it_takes():
+    graph = network()
+    report = report_of(Unrolled(graph, unroll(graph)))
+    assert (report["style"], report["interval"], report["multipliers"]) == ("unrolled", 1, 0)
+    assert report["adders"] == sum(row["adders"] for row in report["layers"])
+    assert {row["op"] for row in report["layers"]} == {
+        "q.max_pool2d", "q.reshape", "q.dense", "q.add",
+    }  # fmt: skip
+
+
+@pytest.mark.sim
+def test_emitted_folder_is_verified(tmp_path):
+    module = GraphModule(network(), Stage.MIR)
+    options = FpgaOptions(style="unrolled")
+    emit.emit(module, target.load("fpga"), tmp_path / "out", options=options)
+    found = FPGA.verify(tmp_path / "out", tools=["verilator"]).as_json()
+    assert (found["inputs"], found["equal"], found["mismatches"]) == (16, 16, [])
+    assert found["interval"] == found["predicted_interval"] == 1
+
+
+def test_unknown_style_is_told():
+    with pytest.raises(UsageError, match="no style is called 'rolled'"):
+        FpgaOptions(style="rolled")

@@ -1,0 +1,105 @@
+"""Every op that this style has computes the reference's codes; others are refused."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rlx.errors import DoesNotFitError, UnsupportedOpError
+from rlx.ir import Graph, i8
+from rlx.ir.evaluate import evaluate
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import Q_OPS, QConv2d, QDense, QMean, Window
+from rlx_fpga.unrolled.lower import RULES, unroll
+from rlx_fpga.unrolled.pipeline import LEVELS, schedule
+from strategies import STRATEGIES
+
+
+def run(graph, inputs):
+    """Return the outputs that the netlists of all layers give."""
+    values = {v: inputs[v.name].reshape(-1).astype(np.int64) for v in graph.inputs}
+    for layer in unroll(graph):
+        operands = np.concatenate([values[v] for v in layer.operands])
+        steps = layer.netlist.evaluate(operands)
+        values[layer.node.result] = np.array([steps[o] for o in layer.outputs])
+    return [values[v].reshape(v.type.static_shape) for v in graph.outputs]
+
+
+@pytest.mark.parametrize("op", [op for op in Q_OPS if op in RULES], ids=lambda op: op.name)
+def test_op_gives_the_codes_of_the_reference(op):
+    taken = []
+
+    @settings(max_examples=12, suppress_health_check=list(HealthCheck))
+    @given(STRATEGIES[op](size=2, batch=1))
+    def check(case):
+        try:
+            found = run(case.graph, case.inputs)
+        except UnsupportedOpError:
+            return
+        taken.append(case)
+        for one, expected in zip(found, evaluate(case.graph, case.inputs), strict=True):
+            assert np.array_equal(one, expected)
+
+    check()
+    assert len(taken) >= 6
+
+
+def test_every_op_has_a_rule_or_a_reason():
+    assert all(RULES.knows(op) for op in Q_OPS)
+
+
+def dense(count, outputs=1):
+    rng = np.random.default_rng(0)
+    graph = Graph("net")
+    x = graph.input("x", i8(1, count))
+    w = graph.constant(rng.integers(-127, 128, (outputs, count)).astype(np.int8))
+    b = graph.constant(np.zeros(outputs, np.int32))
+    op = QDense(x_zero_point=3, rescale=Rescale.of(0.01), zero_point=0)
+    graph.output(graph.apply(op, x, w, b))
+    return graph
+
+
+def test_too_large_a_network_is_refused():
+    with pytest.raises(DoesNotFitError) as caught:
+        unroll(dense(1000, 20))
+    assert str(caught.value).splitlines() == [
+        "graph 'net': unrolled it would take about 55,813 additions, 40,000 are the limit",
+        "  hint: use --style stream, which shares multipliers",
+    ]
+
+
+def test_another_op_is_refused():
+    graph = Graph("net")
+    x = graph.input("x", i8(1, 4))
+    op = QMean(axes=(1,), x_zero_point=0, rescale=Rescale.of(0.25), zero_point=0)
+    graph.output(graph.apply(op, x, name="m"))
+    with pytest.raises(
+        UnsupportedOpError, match=r"^q.mean %1 'm': style unrolled lacks it: a division"
+    ):
+        unroll(graph)
+
+
+def test_pixels_share_their_operands_and_padding_costs_nothing():
+    graph = Graph("net")
+    x = graph.input("x", i8(1, 4, 4, 1))
+    w = graph.constant(np.arange(1, 10, dtype=np.int8).reshape(1, 3, 3, 1))
+    b = graph.constant(np.zeros(1, np.int32))
+    op = QConv2d(window=Window.same((4, 4), (3, 3)), x_zero_point=5, rescale=Rescale.of(0.02),
+                 zero_point=1)  # fmt: skip
+    graph.output(graph.apply(op, x, w, b))
+    (layer,) = unroll(graph)
+    assert layer.netlist.adders < 16 * 20
+    codes = np.random.default_rng(0).integers(-128, 128, (1, 4, 4, 1)).astype(np.int8)
+    assert np.array_equal(run(graph, {"x": codes})[0], evaluate(graph, {"x": codes})[0])
+
+
+@given(st.integers(1, 20))
+@settings(max_examples=5)
+def test_no_more_levels_between_registers_than_said(count):
+    (layer,) = unroll(dense(count))
+    places = schedule(layer.netlist)
+    for step, (stage, level) in zip(layer.netlist.steps, places, strict=True):
+        assert level <= LEVELS
+        for operand in step.operands:
+            before, above = places[operand]
+            assert (before, above) <= (stage, level)
