@@ -85,7 +85,7 @@ def verify_fpga(
     report = read_report(folder)
     design = report["interface"]
     tell("lint")
-    lint(["lint.vlt", *_sources(design)], design["top"], cwd=folder, timeout_s=timeout_s)
+    lint(["lint.vlt", *design["sources"]], design["top"], cwd=folder, timeout_s=timeout_s)
     few = vectors.first(STALLED_FRAMES)
     tell("verilator: build")
     with _built(folder, timeout_s) as bench:
@@ -130,6 +130,8 @@ def _runs(result: dict[str, Any]) -> list[dict[str, Any]]:
         "cocotb": bench,
         "cocotb, pauses": part("stalled_"),
         "cocotb, a reset": part("reset_"),
+        "cocotb, registers": part("registers_"),
+        "cocotb, counters": part("counters_"),
     }
     columns = ("inputs", "equal", "latency", "interval")
     return [
@@ -161,15 +163,11 @@ def read_report(folder: Path) -> dict[str, Any]:
 def _built(folder: Path, timeout_s: float) -> Iterator[StreamBench]:
     """Build the harness outside of the folder; it lives as long as the context."""
     interface = read_report(folder)["interface"]
-    files = ["lint.vlt", *_sources(interface), "tb/harness.cpp"]
+    files = ["lint.vlt", *interface["sources"], "tb/harness.cpp"]
     with tempfile.TemporaryDirectory(prefix="rlx-verilator-") as name:
         yield StreamBench.build(
             interface, files, folder=folder, output=Path(name), timeout_s=timeout_s
         )
-
-
-def _sources(interface: dict[str, Any]) -> list[str]:
-    return [f"rtl/{interface['core']}.v", f"rtl/{interface['top']}.sv"]
 
 
 def _simulation(run: StreamRun) -> Simulation:

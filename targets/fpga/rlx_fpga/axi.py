@@ -5,11 +5,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal
+from typing import TYPE_CHECKING, Final, Literal
 
+from rlx_fpga.registers import ADDRESS_BITS
 from rlx_fpga.render import render
 
+if TYPE_CHECKING:
+    from rlx_fpga.registers import Control
+
 Direction = Literal["in", "out"]
+
+_AXI_LITE: Final[tuple[tuple[str, int, Direction], ...]] = (
+    ("awaddr", ADDRESS_BITS, "in"), ("awprot", 3, "in"), ("awvalid", 1, "in"),
+    ("awready", 1, "out"),
+    ("wdata", 32, "in"), ("wstrb", 4, "in"), ("wvalid", 1, "in"), ("wready", 1, "out"),
+    ("bresp", 2, "out"), ("bvalid", 1, "out"), ("bready", 1, "in"),
+    ("araddr", ADDRESS_BITS, "in"), ("arprot", 3, "in"), ("arvalid", 1, "in"),
+    ("arready", 1, "out"),
+    ("rdata", 32, "out"), ("rresp", 2, "out"), ("rvalid", 1, "out"), ("rready", 1, "in"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +139,13 @@ class Interface:
         prefix: Name of the design: modules are ``<prefix>_core`` and ``<prefix>_top``.
         inputs: Streams in, in the order of the graph's inputs.
         outputs: Streams out, in the order of the graph's outputs.
+        control: Registers behind an AXI4-Lite port; None for a core without.
     """
 
     prefix: str
     inputs: tuple[StreamPort, ...]
     outputs: tuple[StreamPort, ...]
+    control: Control | None = None
 
     @property
     def core(self) -> str:
@@ -149,12 +165,22 @@ class Interface:
     @property
     def signals(self) -> tuple[Signal, ...]:
         """Every port of the wrapper but clock and reset."""
-        return tuple(signal for port in self.ports for signal in port.signals)
+        streams = tuple(signal for port in self.ports for signal in port.signals)
+        return self.control_signals + streams
+
+    @property
+    def control_signals(self) -> tuple[Signal, ...]:
+        """The AXI4-Lite port and the interrupt, if there are any."""
+        if self.control is None:
+            return ()
+        port = tuple(Signal(f"s_axil_{name}", bits, way) for name, bits, way in _AXI_LITE)
+        return (*port, Signal("irq_o", 1, "out"))
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Paths of the Verilog files, each after those that it needs."""
-        return (f"rtl/{self.core}.v", f"rtl/{self.top}.sv")
+        control = () if self.control is None else (f"rtl/{self.prefix}_control.sv",)
+        return (f"rtl/{self.core}.v", *control, f"rtl/{self.top}.sv")
 
     def to_json(self) -> dict[str, object]:
         """Return the ports as they stand in ``report.json``."""
@@ -164,6 +190,11 @@ class Interface:
             "sources": list(self.sources),
             "inputs": [port.to_json() for port in self.inputs],
             "outputs": [port.to_json() for port in self.outputs],
+            **(
+                {}
+                if self.control is None
+                else {"registers": [one.to_json() for one in self.control.registers]}
+            ),
         }
 
 
@@ -177,6 +208,18 @@ def port_names(letter: Literal["s", "m"], count: int) -> tuple[str, ...]:
 def top_verilog(interface: Interface) -> str:
     """Return the SystemVerilog wrapper that gives the netlist its AXI4-Stream ports."""
     return render("top.sv.j2", interface=interface)
+
+
+def control_files(interface: Interface) -> dict[str, str]:
+    """Return the registers in SystemVerilog and their driver in C, if there are registers."""
+    if interface.control is None:
+        return {}
+    return {
+        f"rtl/{interface.prefix}_control.sv": render(
+            "control.sv.j2", interface=interface, address_bits=ADDRESS_BITS
+        ),
+        f"driver/{interface.prefix}_regs.h": render("regs.h.j2", interface=interface),
+    }
 
 
 def harness_cpp(interface: Interface) -> str:

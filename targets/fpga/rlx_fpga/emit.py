@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from amaranth.back import verilog
 
 from rlx import __version__
-from rlx_fpga.axi import harness_cpp, pins_verilog, top_verilog
+from rlx_fpga.axi import control_files, harness_cpp, pins_verilog, top_verilog
 from rlx_fpga.render import render
 from rlx_fpga.synthesis import UNCONSTRAINED, synthesis_script
 
@@ -57,6 +57,7 @@ def design_files(
     return {
         f"rtl/{interface.core}.v": netlist(component, interface),
         f"rtl/{interface.top}.sv": top_verilog(interface),
+        **control_files(interface),
         "lint.vlt": render("lint.vlt.j2", interface=interface),
         "tb/harness.cpp": harness_cpp(interface),
         f"tb/test_{prefix}.py": render(

@@ -16,6 +16,9 @@ STYLES: Final = {
 }
 """Styles of hardware, with what they are."""
 
+CONTROLS: Final = ("none", "axi-lite")
+"""Buses by which software can reach registers of the core."""
+
 _PREFIX_LENGTH: Final = 32
 _FOLD: Final = re.compile(r"(\w+)=(\d+)x(\d+)")
 
@@ -66,6 +69,11 @@ class FpgaOptions:
         metadata={"help": "Foldings that are not to be chosen: LAYER=PExSIMD,...",
                   "metavar": "TEXT", "parse": parse_folds},
     )  # fmt: skip
+    control: str = field(
+        default="none",
+        metadata={"help": "Registers to control and watch the core, and their bus [none].",
+                  "choices": CONTROLS},
+    )  # fmt: skip
     synth: bool = field(
         default=False, metadata={"help": "Run Yosys and put the cells into report.json."}
     )
@@ -78,6 +86,8 @@ class FpgaOptions:
             raise UsageError(
                 f"no style is called {self.style!r}", hint=f"styles: {', '.join(STYLES)}"
             )
+        if self.control not in CONTROLS:
+            raise UsageError(f"control must be one of {', '.join(CONTROLS)}, not {self.control!r}")
         if self.dsp is not None and self.dsp < 0:
             raise UsageError(f"the budget must be at least 0 multipliers, not {self.dsp}")
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rlx import __version__
 from rlx.errors import UnsupportedOpError
+from rlx.ir.hash import structural_hash
 from rlx.plan import to_lir
 from rlx.target import Emission
 from rlx_fpga.axi import Interface, StreamPort, port_names
 from rlx_fpga.emit import design_files
 from rlx_fpga.lower import RULES
 from rlx_fpga.options import FpgaOptions
+from rlx_fpga.registers import Control, packed_version
 from rlx_fpga.styles import build
 from rlx_fpga.synthesis import synthesize
 
@@ -66,7 +70,7 @@ class Fpga:
         """
         design, report = build(module, options)
         prefix = options.prefix_for(module.graph.name)
-        interface = interface_of(design, prefix)
+        interface = replace(interface_of(design, prefix), control=_control(module, options))
         device = options.chosen_device
         files = design_files(design, interface, report, device)
         if options.synth:
@@ -115,6 +119,13 @@ def _port(
         lanes=design.lanes(stream),
         quant=_quant(value),
     )
+
+
+def _control(module: GraphModule, options: FpgaOptions) -> Control | None:
+    if options.control == "none":
+        return None
+    model = int(structural_hash(module.graph)[:16], 16)
+    return Control(model, packed_version(__version__))
 
 
 def _quant(value: Value) -> tuple[float, int] | None:

@@ -56,8 +56,8 @@ def main():
     runner.build(
         sources=[
             ROOT / "lint.vlt",
-            ROOT / "rtl" / "net_core.v",
-            ROOT / "rtl" / "net_top.sv",
+            ROOT / "rtl/net_core.v",
+            ROOT / "rtl/net_top.sv",
         ],
         hdl_toplevel="net_top",
         build_dir=options.build,

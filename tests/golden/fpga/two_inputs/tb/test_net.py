@@ -70,6 +70,11 @@ class Source:
             self.valid.value = 1
             self.last.value = (self.next + 1) % self.per_frame == 0
 
+    @property
+    def waits(self):
+        """Whether the beat offered in this cycle was not taken."""
+        return self.offered
+
     def sample(self, cycle):
         if not self.offered or not self.ready.value:
             return False
@@ -102,6 +107,11 @@ class Sink:
         self.is_ready = not self.stall or self.rng.random() >= self.stall
         self.ready.value = self.is_ready
 
+    @property
+    def waits(self):
+        """Whether the beat given in this cycle was not taken."""
+        return self.held is not None
+
     def sample(self, cycle):
         if not self.valid.value:
             assert self.held is None, f"{self.name} withdrew a beat in cycle {cycle}"
@@ -125,6 +135,7 @@ class Bench:
     def __init__(self, dut, frames, stall_in=0.0, stall_out=0.0):
         rng = random.Random(cocotb.RANDOM_SEED)
         self.dut, self.frames = dut, frames
+        self.stalled_in = self.stalled_out = 0  # cycles in which a beat had to wait
         self.sources, self.sinks, self.wanted = [], [], []
         for n, port in enumerate(INPUTS):
             stored = read_npy(GOLDEN / f"input_{n}.npy")
@@ -160,6 +171,8 @@ class Bench:
             await ReadOnly()
             if any([port.sample(cycle) for port in ports]):
                 moved = cycle
+            self.stalled_in += any(source.waits for source in self.sources)
+            self.stalled_out += any(sink.waits for sink in self.sinks)
             assert cycle - moved < IDLE_LIMIT, f"nothing moved since cycle {moved}"
             await FallingEdge(self.dut.clk_i)
             cycle += 1

@@ -1,0 +1,129 @@
+"""The register map of ``--control axi-lite``: one table for hardware, driver, bench and README."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+ADDRESS_BITS: Final = 7
+"""Width of the byte addresses."""
+
+MAGIC: Final = 0x524C5801
+"""What register ``ID`` reads: "RLX" and the version of this map."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One bit of a register.
+
+    Attributes:
+        name: In capitals.
+        bit: Its number.
+        text: What it means.
+    """
+
+    name: str
+    bit: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """One register of 32 bits.
+
+    Attributes:
+        name: In capitals.
+        offset: Byte offset.
+        access: ``RO`` read only, ``RW`` read and write, ``W1C`` written ones clear.
+        text: What it holds.
+        fields: Its bits; none if it is one number.
+    """
+
+    name: str
+    offset: int
+    access: str
+    text: str
+    fields: tuple[Field, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """Return the register as it stands in ``report.json``."""
+        return {
+            "name": self.name,
+            "offset": self.offset,
+            "access": self.access,
+            "text": self.text,
+            "fields": [{"name": one.name, "bit": one.bit, "text": one.text} for one in self.fields],
+        }
+
+
+REGISTERS: Final = (
+    Register("ID", 0x00, "RO", f"0x{MAGIC:08X}: what this is, and the version of this map"),
+    Register("VERSION", 0x04, "RO", "version of rlx: major << 16, minor << 8, patch"),
+    Register("MODEL_LO", 0x08, "RO", "hash of the network, lowest 32 bits"),
+    Register("MODEL_HI", 0x0C, "RO", "hash of the network, next 32 bits"),
+    Register(
+        "CONTROL", 0x10, "RW", "what the core does",
+        (
+            Field("ENABLE", 0, "inputs are taken; while 0 they pause, and what is inside goes on"),
+            Field("RESET", 1, "write 1: drop all frames and zero all counters; 0 when done"),
+        ),
+    ),
+    Register(
+        "STATUS", 0x14, "RO", "what the core is doing",
+        (Field("BUSY", 0, "a frame has begun and is not out"),),
+    ),
+    Register(
+        "IRQ_ENABLE", 0x18, "RW", "what raises irq_o", (Field("FRAME_DONE", 0, "see IRQ_STATUS"),)
+    ),
+    Register(
+        "IRQ_STATUS", 0x1C, "W1C", "what happened",
+        (Field("FRAME_DONE", 0, "the last beat of a frame went out"),),
+    ),
+    Register("FRAMES_IN", 0x20, "RO", "frames taken whole, modulo 2^32"),
+    Register("FRAMES_OUT", 0x24, "RO", "frames given whole, modulo 2^32"),
+    Register("CYCLES_LO", 0x28, "RO", "clock cycles; reading it keeps CYCLES_HI for the next read"),
+    Register("CYCLES_HI", 0x2C, "RO", "clock cycles, upper 32 bits at the last read of CYCLES_LO"),
+    Register(
+        "LATENCY", 0x30, "RO",
+        "cycles from the first beat in to the last beat out of the last frame that was timed"
+        " (a frame that begins while none is timed)",
+    ),
+    Register("INTERVAL", 0x34, "RO", "cycles between the ends of the last two frames"),
+    Register("STALL_IN", 0x38, "RO", "cycles in which an input's beat had to wait"),
+    Register("STALL_OUT", 0x3C, "RO", "cycles in which an output's beat had to wait"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """An AXI4-Lite port with :data:`REGISTERS`.
+
+    Attributes:
+        model: Hash of the network, 64 bits.
+        version: What register ``VERSION`` reads.
+    """
+
+    model: int
+    version: int
+
+    @property
+    def registers(self) -> tuple[Register, ...]:
+        """All registers, by offset."""
+        return REGISTERS
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """What the registers that never change read."""
+        return {
+            "ID": MAGIC,
+            "VERSION": self.version,
+            "MODEL_LO": self.model & 0xFFFFFFFF,
+            "MODEL_HI": self.model >> 32,
+        }
+
+
+def packed_version(text: str) -> int:
+    """Return ``major.minor.patch`` (anything may follow) as register ``VERSION`` holds it."""
+    parts = [int("".join(filter(str.isdigit, part)) or 0) for part in text.split(".")[:3]]
+    major, minor, patch = (*parts, 0, 0, 0)[:3]
+    return (major & 0xFF) << 16 | (minor & 0xFF) << 8 | (patch & 0xFF)

@@ -1,0 +1,101 @@
+/* net_regs.h: registers of net_top behind its AXI4-Lite port. C99, no library.
+ *
+ * `base` is the address at which the port is mapped. Streams are the business of a DMA or of other
+ * hardware; a driver typically checks net_is_there(), enables, and counts frames or takes the
+ * interrupt. Nothing here locks: let one thread (or the interrupt handler) write a register. */
+#ifndef NET_REGS_H
+#define NET_REGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Byte offsets. */
+#define NET_ID UINT32_C(0x00) /* RO: 0x524C5801: what this is, and the version of this map */
+#define NET_VERSION UINT32_C(0x04) /* RO: version of rlx: major << 16, minor << 8, patch */
+#define NET_MODEL_LO UINT32_C(0x08) /* RO: hash of the network, lowest 32 bits */
+#define NET_MODEL_HI UINT32_C(0x0C) /* RO: hash of the network, next 32 bits */
+#define NET_CONTROL UINT32_C(0x10) /* RW: what the core does */
+#define NET_STATUS UINT32_C(0x14) /* RO: what the core is doing */
+#define NET_IRQ_ENABLE UINT32_C(0x18) /* RW: what raises irq_o */
+#define NET_IRQ_STATUS UINT32_C(0x1C) /* W1C: what happened */
+#define NET_FRAMES_IN UINT32_C(0x20) /* RO: frames taken whole, modulo 2^32 */
+#define NET_FRAMES_OUT UINT32_C(0x24) /* RO: frames given whole, modulo 2^32 */
+#define NET_CYCLES_LO UINT32_C(0x28) /* RO: clock cycles; reading it keeps CYCLES_HI for the next read */
+#define NET_CYCLES_HI UINT32_C(0x2C) /* RO: clock cycles, upper 32 bits at the last read of CYCLES_LO */
+#define NET_LATENCY UINT32_C(0x30) /* RO: cycles from the first beat in to the last beat out of the last frame that was timed (a frame that begins while none is timed) */
+#define NET_INTERVAL UINT32_C(0x34) /* RO: cycles between the ends of the last two frames */
+#define NET_STALL_IN UINT32_C(0x38) /* RO: cycles in which an input's beat had to wait */
+#define NET_STALL_OUT UINT32_C(0x3C) /* RO: cycles in which an output's beat had to wait */
+
+/* Bits. */
+#define NET_CONTROL_ENABLE (UINT32_C(1) << 0) /* inputs are taken; while 0 they pause, and what is inside goes on */
+#define NET_CONTROL_RESET (UINT32_C(1) << 1) /* write 1: drop all frames and zero all counters; 0 when done */
+#define NET_STATUS_BUSY (UINT32_C(1) << 0) /* a frame has begun and is not out */
+#define NET_IRQ_ENABLE_FRAME_DONE (UINT32_C(1) << 0) /* see IRQ_STATUS */
+#define NET_IRQ_STATUS_FRAME_DONE (UINT32_C(1) << 0) /* the last beat of a frame went out */
+
+/* What the registers that never change read. */
+#define NET_ID_VALUE UINT32_C(0x524C5801)
+#define NET_VERSION_VALUE UINT32_C(0x00011622)
+#define NET_MODEL_LO_VALUE UINT32_C(0x89ABCDEF)
+#define NET_MODEL_HI_VALUE UINT32_C(0x01234567)
+
+static inline uint32_t net_read(uintptr_t base, uint32_t offset) {
+  return *(const volatile uint32_t *)(base + offset);
+}
+
+static inline void net_write(uintptr_t base, uint32_t offset, uint32_t value) {
+  *(volatile uint32_t *)(base + offset) = value;
+}
+
+/* Whether this core, with this network, is at `base`. */
+static inline bool net_is_there(uintptr_t base) {
+  return net_read(base, NET_ID) == NET_ID_VALUE &&
+         net_read(base, NET_MODEL_LO) == NET_MODEL_LO_VALUE &&
+         net_read(base, NET_MODEL_HI) == NET_MODEL_HI_VALUE;
+}
+
+/* Let frames in, or pause the inputs; frames inside go on. */
+static inline void net_enable(uintptr_t base, bool on) {
+  net_write(base, NET_CONTROL, on ? NET_CONTROL_ENABLE : UINT32_C(0));
+}
+
+/* Drop all frames, zero all counters, and leave the inputs paused; takes some 16 cycles. */
+static inline void net_reset(uintptr_t base) {
+  net_write(base, NET_CONTROL, NET_CONTROL_RESET);
+  while ((net_read(base, NET_CONTROL) & NET_CONTROL_RESET) != 0U) {
+  }
+}
+
+/* Whether a frame has begun and is not out. */
+static inline bool net_busy(uintptr_t base) {
+  return (net_read(base, NET_STATUS) & NET_STATUS_BUSY) != 0U;
+}
+
+/* Clock cycles since the last reset. */
+static inline uint64_t net_cycles(uintptr_t base) {
+  const uint64_t low = net_read(base, NET_CYCLES_LO);
+  return ((uint64_t)net_read(base, NET_CYCLES_HI) << 32) | low;
+}
+
+/* Raise irq_o when a frame is out, or do not. */
+static inline void net_irq_enable(uintptr_t base, bool on) {
+  net_write(base, NET_IRQ_ENABLE, on ? NET_IRQ_ENABLE_FRAME_DONE : UINT32_C(0));
+}
+
+/* Take a pending interrupt back; return whether there was one. */
+static inline bool net_irq_acknowledge(uintptr_t base) {
+  const bool pending = (net_read(base, NET_IRQ_STATUS) & NET_IRQ_STATUS_FRAME_DONE) != 0U;
+  if (pending) net_write(base, NET_IRQ_STATUS, NET_IRQ_STATUS_FRAME_DONE);
+  return pending;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
