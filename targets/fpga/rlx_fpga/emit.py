@@ -10,6 +10,7 @@ from amaranth.back import verilog
 
 from rlx import __version__
 from rlx_fpga.axi import control_files, harness_cpp, pins_verilog, top_verilog
+from rlx_fpga.cells.multiply import Netlist
 from rlx_fpga.render import render
 from rlx_fpga.synthesis import UNCONSTRAINED, synthesis_script
 
@@ -92,8 +93,13 @@ def build_files(interface: Interface, device: Device) -> dict[str, str]:
 
 def netlist(component: wiring.Component, interface: Interface) -> str:
     """Return the component as Verilog-2005, hierarchy and names kept."""
+    platform = Netlist(interface.core)
     text = verilog.convert(
-        component, name=interface.core, emit_src=False, strip_internal_attrs=True
+        component,
+        name=interface.core,
+        platform=platform,
+        emit_src=False,
+        strip_internal_attrs=True,
     )
     # The first line names a version of Yosys.
     body = text.split("\n", 1)[1]
@@ -101,7 +107,8 @@ def netlist(component: wiring.Component, interface: Interface) -> str:
         f"// {interface.core}: netlist of a streaming neural network, made by rlx.\n"
         f"// Instantiate {interface.top}, which gives it AXI4-Stream ports.\n"
     )
-    return banner + plain_module_names(body, interface.core)
+    products = render("multiply.v.j2", name=platform.module(logic=False))
+    return banner + plain_module_names(body, interface.core) + products
 
 
 def plain_module_names(text: str, core: str) -> str:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from amaranth import Const, Module, Mux, Signal, Value
-from amaranth.lib.wiring import In, Out
+from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.lib.wiring import In, Out, connect, flipped
 
-from rlx_fpga.cells.pipe import register
+from rlx_fpga.cells.credit import LATENCY, ResultQueue, counter, queue_depth
+from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
 from rlx_fpga.cells.streams import Lanes, Part, stream_of
 
@@ -81,16 +82,17 @@ class Accumulator(Part):
     If ``pe`` does not divide ``outputs``, the last results of every pixel's last group are idle
     ones: they are not given.
 
-    The pipeline that feeds it moves with ``enable``: it stands still when a group is complete while
-    the one before has not been drained.
+    The pipeline between ``enter`` and ``terms`` belongs to the user and never stands still: the
+    last beat of a group may enter only if there is room for the results.
 
     Members:
-        enable: Out, 1 bit: the pipeline moves at the end of this cycle.
-        valid: In, 1 bit: there are terms in this cycle.
+        offered: In, 1 bit: a beat wants to enter the pipeline.
+        open: Out, 1 bit: it may, and does if it is offered.
+        valid: In, 1 bit: there are terms in this cycle: a beat that entered ``delay`` cycles ago.
         terms: In, ``pe`` times int ``term_bits``.
         o: Out, ``lanes`` times int ``out_bits``: results with bias, in order.
 
-    Latency 2 from the last terms of a group if ``lanes == pe``, else 3.
+    Latency 4 from the last terms of a group if ``lanes == pe``, else 5.
 
     Args:
         kind: ``sum`` or ``max``.
@@ -98,6 +100,7 @@ class Accumulator(Part):
         group: Beats of a group.
         term_bits: Bits of a term.
         ranges: Widths.
+        delay: Cycles from entering to ``valid``.
         bias: int32, added to the results in turn, or None.
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat; decides on ``lanes``.
         outputs: Results of a pixel, if ``pe`` does not divide them.
@@ -114,6 +117,7 @@ class Accumulator(Part):
         group: int,
         term_bits: int,
         ranges: Ranges,
+        delay: int = 0,
         bias: Integers | None = None,
         beat_cycles: int = 1,
         outputs: int = 0,
@@ -130,7 +134,11 @@ class Accumulator(Part):
         self.lanes = lanes or pe
         self.rounds = pe // self.lanes
         self.groups = -(-outputs // pe)
-        self.latency = 2 if self.rounds == 1 else 3
+        steps = 2 if self.rounds == 1 else 3
+        self.latency = steps + LATENCY
+        self.depth = queue_depth(
+            delay + steps, burst=self.rounds, group=group, beat_cycles=beat_cycles
+        )
         self.bias = None
         if bias is not None and ranges.bias_bits:
             words = pack(bias.reshape(-1, self.lanes), ranges.bias_bits)
@@ -138,7 +146,8 @@ class Accumulator(Part):
         self.memory_bits = self.bias.memory_bits if self.bias else 0
         super().__init__(
             {
-                "enable": Out(1),
+                "offered": In(1),
+                "open": Out(1),
                 "valid": In(1),
                 "terms": In(Lanes(pe, term_bits)),
                 "o": Out(stream_of(self.lanes, ranges.out_bits)),
@@ -146,78 +155,93 @@ class Accumulator(Part):
         )
 
     def elaborate(self, platform: object) -> Module:
-        """Build accumulators, the register they are drained from, and the bias adders."""
+        """Build the gate, accumulators, the register they are drained from, bias and queue."""
         m = Module()
+        queue = ResultQueue(self.lanes, self.ranges.out_bits, self.depth, self.rounds)
+        m.submodules.queue = queue
+        self._gate(m, queue)
         ending, results = self._accumulate(m)
-        done = register(m, self.enable, ending, "done", reset=True)
-        free = Signal()
-        m.d.comb += free.eq(~self.o.valid | self.o.ready)
         if self.rounds == 1:
-            m.d.comb += self.enable.eq(~done | free)
-            self._output(m, free, done, self.enable & ending, results)
-            return m
+            self._output(m, queue, follow(m, ending, "done", reset=True), ending, results)
+        else:
+            self._drain(m, queue, follow(m, ending, "done", reset=True), results)
+        connect(m, queue.o, flipped(self.o))
+        return m
+
+    def _gate(self, m: Module, queue: ResultQueue) -> None:
+        """Let the last beat of a group in if there is room for what the group gives."""
+        enters, ends = Signal(), Signal()
+        _, last = counter(m, enters, self.group, "beat_entering")
+        m.d.comb += [
+            self.open.eq(~last | queue.open),
+            enters.eq(self.offered & self.open),
+            ends.eq(enters & last),
+            queue.reserve.eq(Mux(ends, self._rounds(m, ends, "entering"), 0)),
+        ]
+
+    def _drain(self, m: Module, queue: ResultQueue, load: Value, results: Value) -> None:
+        """Take the results over, and give them a part at a time."""
         bits = self.ranges.sum_bits
         held = Signal(self.pe * bits, reset_less=True)
         left = Signal(range(self.rounds + 1))
-        load, empties = Signal(), Signal()
-        m.d.comb += [
-            empties.eq((left == 0) | ((left == 1) & free)),
-            load.eq(done & empties),
-            self.enable.eq(~done | empties),
-        ]
-        rounds = self._rounds(m, load)
+        rounds = self._rounds(m, load, "drained")
+        any_left, more = Signal(), Signal()
         with m.If(load):
-            m.d.sync += [held.eq(results), left.eq(rounds)]
-        with m.Elif(free & (left != 0)):
-            m.d.sync += [held.eq(held[self.lanes * bits :]), left.eq(left - 1)]
-        self._output(m, free, left != 0, load | (free & (left > 1)), held[: self.lanes * bits])
-        return m
+            m.d.sync += [
+                held.eq(results),
+                left.eq(rounds),
+                any_left.eq(1),
+                more.eq(rounds > 1),
+            ]
+        with m.Else():
+            m.d.sync += [
+                held.eq(held[self.lanes * bits :]),
+                left.eq(left - any_left),
+                any_left.eq(more),
+                more.eq(left > 2),
+            ]
+        self._output(m, queue, any_left, load | more, held[: self.lanes * bits])
 
-    def _rounds(self, m: Module, load: Value) -> Value:
-        """Return in how many beats the group that is loaded goes out."""
+    def _rounds(self, m: Module, step: Value, name: str) -> Value:
+        """Return in how many beats the group that ``step`` ends goes out."""
         if not self.idle:
             return Const(self.rounds)
-        place = Signal(range(self.groups))
-        is_last = place == self.groups - 1
-        with m.If(load):
-            m.d.sync += place.eq(Mux(is_last, 0, place + 1))
-        return Mux(is_last, self.rounds - self.idle // self.lanes, self.rounds)
+        _, last = counter(m, step, self.groups, f"group_{name}")
+        return Mux(last, self.rounds - self.idle // self.lanes, self.rounds)
 
     def _accumulate(self, m: Module) -> tuple[Value, Value]:
         """Return whether the terms of this cycle end a group, and the accumulators."""
-        step = self.enable & self.valid
-        first, last = Signal(init=1), Signal(init=1)
-        if self.group > 1:
-            beat = Signal(range(self.group))
-            m.d.comb += [first.eq(beat == 0), last.eq(beat == self.group - 1)]
-            with m.If(step):
-                m.d.sync += beat.eq(Mux(last, 0, beat + 1))
-        sums = Signal(Lanes(self.pe, self.ranges.sum_bits), reset_less=True)
-        for index in range(self.pe):
-            term, held = self.terms[index], sums[index]
+        first, last = counter(m, self.valid, self.group, "beat")
+        sums = [
+            Signal(signed(self.ranges.sum_bits), name=f"sum_{index}", reset_less=True)
+            for index in range(self.pe)
+        ]
+        for index, held in enumerate(sums):
+            term = self.terms[index]
             if self.kind == "max":
                 value = Mux(first | (term > held), term, held)
             elif self.group == 1:
                 value = term
             else:
                 value = Mux(first, 0, held) + term
-            with m.If(step):
-                m.d.sync += sums[index].eq(value)
-        return self.valid & last, sums.as_value()
+            with m.If(self.valid):
+                m.d.sync += held.eq(value)
+        return self.valid & last, Cat(*sums)
 
-    def _output(self, m: Module, free: Value, valid: Value, read_bias: Value, sums: Value) -> None:
-        """Add the bias and register the output whenever that is free."""
-        bits = self.ranges.sum_bits
+    def _output(
+        self, m: Module, queue: ResultQueue, valid: Value, read_bias: Value, sums: Value
+    ) -> None:
+        """Add the bias, and put the results into the queue."""
+        bits, wide = self.ranges.sum_bits, self.ranges.bias_bits
+        sums = follow(m, sums, "drained")
         terms = [sums[i * bits : (i + 1) * bits].as_signed() for i in range(self.lanes)]
         if self.bias:
             m.submodules.bias = self.bias
             m.d.comb += self.bias.step.eq(read_bias)
-            wide = self.ranges.bias_bits
+            biases = follow(m, self.bias.data, "biases")
             terms = [
-                term + self.bias.data[i * wide : (i + 1) * wide].as_signed()
-                for i, term in enumerate(terms)
+                term + biases[i * wide : (i + 1) * wide].as_signed() for i, term in enumerate(terms)
             ]
-        with m.If(free):
-            m.d.sync += self.o.valid.eq(valid)
-            for index, term in enumerate(terms):
-                m.d.sync += self.o.payload[index].eq(term)
+        m.d.comb += queue.push.eq(follow(m, valid, "push", reset=True))
+        for index, term in enumerate(terms):
+            m.d.comb += queue.payload[index].eq(term)

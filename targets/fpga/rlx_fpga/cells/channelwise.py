@@ -9,8 +9,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.accumulate import Accumulator, Ranges, ranges_of
-from rlx_fpga.cells.mvu import step_through
-from rlx_fpga.cells.pipe import delayed, register
+from rlx_fpga.cells.multiply import LATENCY, multiply
+from rlx_fpga.cells.mvu import OPERAND_STAGES, enter
+from rlx_fpga.cells.pipe import follow, register
 from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
 from rlx_fpga.cells.streams import Cell, Lanes, raw, require_divisor, stream_of
 
@@ -60,6 +61,7 @@ class Depthwise(Cell):
             group=self.taps,
             term_bits=min(16, ranges.sum_bits),
             ranges=ranges,
+            delay=OPERAND_STAGES + LATENCY,
             bias=bias,
             beat_cycles=beat_cycles,
         )
@@ -69,7 +71,7 @@ class Depthwise(Cell):
         folded = weights.reshape(channels // pe, self.multipliers, self.taps).transpose(0, 2, 1)
         words = pack(folded.reshape(-1, self.multipliers), 8)
         self.rom = CyclicRom(words, 8 * self.multipliers)
-        self.latency = 3 + self.accumulator.latency
+        self.latency = OPERAND_STAGES + LATENCY + self.accumulator.latency
         self.memory_bits = self.accumulator.memory_bits + self.rom.memory_bits
         super().__init__({"i": In(stream_of(pe)), "o": Out(stream_of(self.lanes, self.acc_bits))})
 
@@ -77,17 +79,12 @@ class Depthwise(Cell):
         """Memory, operand registers, products, accumulators."""
         m = Module()
         m.submodules.accumulator = accumulator = self.accumulator
-        enable = accumulator.enable
-        m.d.comb += self.i.ready.eq(enable)
-        (weights,) = step_through(m, [self.rom], enable & self.i.valid)
-        codes = register(m, enable, raw(self.i), "codes")
-        operands = register(m, enable, codes, "operands")
-        factors = register(m, enable, weights, "factors")
+        codes, (weights,), valid = enter(m, self.i, accumulator, [self.rom])
         for index in range(self.multipliers):
-            code, weight = _byte(operands, index // self.multiplier), _byte(factors, index)
-            product = register(m, enable, code * weight, f"product_{index}")
+            code, weight = _byte(codes, index // self.multiplier), _byte(weights, index)
+            product = multiply(m, platform, code, weight, f"product_{index}")
             m.d.comb += accumulator.terms[index].eq(product)
-        m.d.comb += accumulator.valid.eq(delayed(m, enable, self.i.valid, "valid", 3))
+        m.d.comb += accumulator.valid.eq(follow(m, valid, "valid", LATENCY, reset=True))
         connect(m, accumulator.o, flipped(self.o))
         return m
 
@@ -110,11 +107,11 @@ class Pool(Cell):
         self.taps = taps
         self.pe = pe
         self.accumulator = Accumulator(
-            kind, pe=pe, group=taps, term_bits=8, ranges=Ranges(bits, 0, bits)
+            kind, pe=pe, group=taps, term_bits=8, ranges=Ranges(bits, 0, bits), delay=1
         )
         self.lanes = self.accumulator.lanes
         self.out_bits = bits
-        self.latency = self.accumulator.latency
+        self.latency = 1 + self.accumulator.latency
         super().__init__({"i": In(stream_of(pe)), "o": Out(stream_of(self.lanes, bits))})
 
     def elaborate(self, platform: object) -> Module:
@@ -122,9 +119,12 @@ class Pool(Cell):
         m = Module()
         m.submodules.accumulator = accumulator = self.accumulator
         m.d.comb += [
-            self.i.ready.eq(accumulator.enable),
-            accumulator.valid.eq(self.i.valid),
-            Cat(*(accumulator.terms[index] for index in range(self.pe))).eq(raw(self.i)),
+            self.i.ready.eq(accumulator.open),
+            accumulator.offered.eq(self.i.valid),
+            accumulator.valid.eq(follow(m, self.i.valid & self.i.ready, "valid", reset=True)),
+            Cat(*(accumulator.terms[i] for i in range(self.pe))).eq(
+                follow(m, raw(self.i), "codes")
+            ),
         ]
         connect(m, accumulator.o, flipped(self.o))
         return m

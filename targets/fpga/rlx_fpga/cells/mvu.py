@@ -5,21 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from amaranth import Cat, Module, Signal, Value
+from amaranth import Cat, Module, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.accumulate import Accumulator, ranges_of
-from rlx_fpga.cells.pipe import delayed, register
+from rlx_fpga.cells.multiply import LATENCY, multiply
+from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.rom import CyclicRom, pack
 from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
 
 if TYPE_CHECKING:
+    from amaranth.lib import stream
+
     from rlx_fpga.cells.rom import Integers
 
 # Words of a weight memory are split into several memories above this width.
 MAX_WORD_BITS = 1024
 # Operands of one adder; the tree has a register behind each level.
 ADDER_OPERANDS = 3
+# Registers in front of the multipliers: the beat, it again while the memories are read, both.
+OPERAND_STAGES = 3
 
 
 class MatrixVector(Cell):
@@ -66,12 +71,14 @@ class MatrixVector(Cell):
         self.repeat = -(-outputs // pe)
         levels, term_bits = _tree_of(simd)
         ranges = ranges_of(weights, bias)
+        delay = OPERAND_STAGES + LATENCY + levels
         self.accumulator = Accumulator(
             "sum",
             pe=pe,
             group=self.group,
             term_bits=min(term_bits, ranges.sum_bits),
             ranges=ranges,
+            delay=delay,
             bias=bias,
             beat_cycles=beat_cycles,
             outputs=outputs,
@@ -79,7 +86,7 @@ class MatrixVector(Cell):
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
         self.roms = weight_roms(weights, pe, simd)
-        self.latency = 3 + levels + self.accumulator.latency
+        self.latency = delay + self.accumulator.latency
         self.multipliers = pe * simd
         self.memory_bits = self.accumulator.memory_bits + sum(r.memory_bits for r in self.roms)
         super().__init__({"i": In(stream_of(simd)), "o": Out(stream_of(self.lanes, self.acc_bits))})
@@ -93,31 +100,23 @@ class MatrixVector(Cell):
         """Memory, operand registers, products, adder tree, accumulators."""
         m = Module()
         m.submodules.accumulator = accumulator = self.accumulator
-        enable = accumulator.enable
-        m.d.comb += self.i.ready.eq(enable)
-        weights = step_through(m, self.roms, enable & self.i.valid)
-        codes = register(m, enable, raw(self.i), "codes")
-        operands = register(m, enable, codes, "operands")
-        factors = [
-            register(m, enable, part, f"factors_{index}") for index, part in enumerate(weights)
-        ]
+        codes, factors, valid = enter(m, self.i, accumulator, self.roms)
         matrix = Cat(*factors)
-        sums = []
+        levels, _ = _tree_of(self.simd)
         for row in range(self.pe):
             products = [
-                register(
+                multiply(
                     m,
-                    enable,
-                    _byte(operands, column) * _byte(matrix, row * self.simd + column),
+                    platform,
+                    _byte(codes, column),
+                    _byte(matrix, row * self.simd + column),
                     f"product_{row}_{column}",
                 )
                 for column in range(self.simd)
             ]
-            sums.append(_tree(m, enable, products, f"sum_{row}"))
-        for row, total in enumerate(sums):
-            m.d.comb += accumulator.terms[row].eq(total)
-        levels, _ = _tree_of(self.simd)
-        m.d.comb += accumulator.valid.eq(delayed(m, enable, self.i.valid, "valid", 3 + levels))
+            m.d.comb += accumulator.terms[row].eq(_tree(m, products, f"sum_{row}"))
+        stages = LATENCY + levels
+        m.d.comb += accumulator.valid.eq(follow(m, valid, "valid", stages, reset=True))
         connect(m, accumulator.o, flipped(self.o))
         return m
 
@@ -138,19 +137,29 @@ def weight_roms(weights: Integers, pe: int, simd: int) -> list[CyclicRom]:
     ]
 
 
-def step_through(m: Module, roms: list[CyclicRom], step: Value) -> list[Value]:
-    """Add the memories to the module, let all of them go on with ``step``; return their words."""
+def enter(
+    m: Module, i: stream.Interface, accumulator: Accumulator, roms: list[CyclicRom]
+) -> tuple[Value, list[Value], Value]:
+    """Return codes, the words of the memories that go with them, and whether there are any.
+
+    All of them come from registers next to the multipliers, ``OPERAND_STAGES`` after a beat has
+    been taken. The memories go on by a word with every beat.
+    """
+    m.d.comb += [i.ready.eq(accumulator.open), accumulator.offered.eq(i.valid)]
+    taken = follow(m, i.valid & i.ready, "taken", reset=True)
     for index, rom in enumerate(roms):
         m.submodules[f"weights_{index}"] = rom
-        m.d.comb += rom.step.eq(step)
-    return [rom.data for rom in roms]
+        m.d.comb += rom.step.eq(taken)
+    codes = follow(m, raw(i), "codes", OPERAND_STAGES)
+    factors = [follow(m, rom.data, f"factors_{index}") for index, rom in enumerate(roms)]
+    return codes, factors, follow(m, taken, "entered", OPERAND_STAGES - 1, reset=True)
 
 
 def _byte(value: Value, index: int) -> Value:
     return value[8 * index : 8 * index + 8].as_signed()
 
 
-def _tree(m: Module, enable: Value, terms: list[Signal], name: str) -> Value:
+def _tree(m: Module, terms: list[Value], name: str) -> Value:
     """Add ``terms`` with a register behind each level of adders."""
     level = 0
     while len(terms) > 1:
@@ -158,14 +167,13 @@ def _tree(m: Module, enable: Value, terms: list[Signal], name: str) -> Value:
             terms[start : start + ADDER_OPERANDS] for start in range(0, len(terms), ADDER_OPERANDS)
         ]
         terms = [
-            register(m, enable, _sum(group), f"{name}_{level}_{index}")
-            for index, group in enumerate(groups)
+            follow(m, _sum(group), f"{name}_{level}_{index}") for index, group in enumerate(groups)
         ]
         level += 1
     return terms[0]
 
 
-def _sum(terms: list[Signal]) -> Value:
+def _sum(terms: list[Value]) -> Value:
     """Return the sum of up to three numbers of the same width, in the least sufficient width."""
     total = sum(terms[1:], terms[0])
     growth = (len(terms) - 1).bit_length()

@@ -1,8 +1,8 @@
-"""Registers of a pipeline that moves as a whole."""
+"""Registers of pipelines."""
 
 from __future__ import annotations
 
-from amaranth import Module, Signal, Value
+from amaranth import Const, Module, Signal, Value
 
 
 def register(m: Module, enable: Value, value: Value, name: str, *, reset: bool = False) -> Value:
@@ -20,8 +20,15 @@ def register(m: Module, enable: Value, value: Value, name: str, *, reset: bool =
     return result
 
 
-def delayed(m: Module, enable: Value, value: Value, name: str, stages: int) -> Value:
-    """Return ``value`` as it was ``stages`` steps of the pipeline ago; a flag, so with reset."""
+def follow(m: Module, value: Value, name: str, stages: int = 1, *, reset: bool = False) -> Value:
+    """Return ``value`` as it was ``stages`` cycles ago, in a pipeline that never stands still.
+
+    Data need no reset, flags do. Constants need no registers.
+    """
+    value = Value.cast(value)
+    if isinstance(value, Const):
+        return value
     for stage in range(stages):
-        value = register(m, enable, value, f"{name}_{stage + 1}", reset=True)
+        label = name if stages == 1 else f"{name}_{stage + 1}"
+        value = register(m, Const(1), value, label, reset=reset)
     return value

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
-from amaranth.lib.wiring import In, Out
+from amaranth import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib.wiring import In, Out, connect, flipped
 
-from rlx_fpga.cells.pipe import delayed, register
-from rlx_fpga.cells.scaling import PART_BITS, Codes, Scaling, saturated_width
-from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
+from rlx_fpga.cells.credit import LATENCY, ResultQueue, queue_depth
+from rlx_fpga.cells.pipe import follow
+from rlx_fpga.cells.scale import SERIAL_BITS, Lane, lane_latency
+from rlx_fpga.cells.scaling import Codes, Scaling, saturated_width
+from rlx_fpga.cells.streams import Cell, require_divisor, stream_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-SERIAL_BITS: Final = {8: 4, 16: 2, 31: 1}
-"""Bits of the factor in each cycle, by cycles of a beat, where nothing is multiplied."""
+CODE_STAGES: Final = 2
+"""Registers between a rounded number and its code."""
 
 
 def lane_multipliers(parts: int) -> dict[int, int]:
@@ -97,190 +98,59 @@ class Requantize(Cell):
             raise ValueError(msg)
         self.beat_cycles = beat_cycles
         self.multipliers = lanes * forms[beat_cycles]
-        pipelined = 7 + parts // 2 + self.scaling.has_left
-        self.latency = 6 + beat_cycles if beat_cycles > 1 else pipelined
+        delay = 1 + lane_latency(parts, beat_cycles, forms[beat_cycles]) + CODE_STAGES
+        self.latency = delay + LATENCY
+        self.depth = queue_depth(delay, group=beat_cycles)
         super().__init__({"i": In(stream_of(lanes, acc_width)), "o": Out(stream_of(lanes))})
 
     def elaborate(self, platform: object) -> Module:
-        """Build one pipeline for each lane; all move together."""
+        """Build the gate, one pipeline for each lane, and the queue behind them."""
         m = Module()
-        enable, valid, accept = Signal(), Signal(), Signal()
-        m.d.comb += [
-            enable.eq(~valid | self.o.ready),
-            accept.eq(self.i.valid & self.i.ready),
-            self.o.valid.eq(valid),
-        ]
-        phase = self._phase(m, enable, accept) if self.beat_cycles > 1 else None
-        if phase is None:
-            m.d.comb += self.i.ready.eq(enable)
-            stages, started = self.latency, accept
-        else:
-            stages, started = 6, phase.last
+        m.submodules.queue = queue = ResultQueue(self.lanes, 8, self.depth)
+        accept = self._gate(m, queue)
         m.submodules.constants = self.rom
         m.d.comb += self.rom.step.eq(accept)
+        taken = follow(m, accept, "taken", reset=True)
         values = [_saturated(self.i.payload[lane], self.width) for lane in range(self.lanes)]
-        accumulators = register(m, accept, Cat(*values), "accumulators")
+        accumulators = follow(m, Cat(*values), "accumulators")
         size = len(self.rom.data) // self.lanes
-        codes = []
-        for lane in range(self.lanes):
-            value = accumulators[lane * self.width : (lane + 1) * self.width].as_signed()
-            constants = self.rom.data[lane * size : (lane + 1) * size]
-            codes.append(_Lane(m, enable, lane, self).result(value, constants, phase))
-        m.d.comb += raw(self.o).eq(Cat(*codes))
-        m.d.comb += valid.eq(delayed(m, enable, started, "valid", stages))
+        stages = 0
+        for index in range(self.lanes):
+            value = accumulators[index * self.width : (index + 1) * self.width].as_signed()
+            constants = self.rom.data[index * size : (index + 1) * size]
+            lane = Lane(m, platform, index, self.scaling, self.beat_cycles, self.multipliers)
+            rounded = lane.scaled(value, constants, taken)
+            m.d.comb += queue.payload[index].eq(self._code(m, rounded, index))
+            stages = lane.stages + CODE_STAGES
+        assert stages + 1 + LATENCY == self.latency, "a pipeline as long as promised"
+        m.d.comb += queue.push.eq(follow(m, taken, "valid", stages, reset=True))
+        connect(m, queue.o, flipped(self.o))
         return m
 
-    def _phase(self, m: Module, enable: Value, accept: Value) -> _Phase:
-        """Count the parts of the product that a beat takes."""
-        busy, last = Signal(), Signal()
-        number = Signal(range(self.beat_cycles))
+    def _gate(self, m: Module, queue: ResultQueue) -> Value:
+        """Return whether a beat is taken: if there is room, and the one before has been read."""
+        accept, pause = Signal(), Signal()
         m.d.comb += [
-            last.eq(busy & (number == self.beat_cycles - 1)),
-            self.i.ready.eq(enable & (~busy | last)),
+            self.i.ready.eq(queue.open & ~pause),
+            accept.eq(self.i.valid & self.i.ready),
+            queue.reserve.eq(accept),
         ]
-        with m.If(accept):
-            m.d.sync += [busy.eq(1), number.eq(0)]
-        with m.Elif(enable):
-            m.d.sync += [busy.eq(busy & ~last), number.eq(number + 1)]
-        return _Phase(number, last)
+        if self.beat_cycles > 1:
+            left = Signal(range(self.beat_cycles))
+            with m.If(accept):
+                m.d.sync += [left.eq(self.beat_cycles - 1), pause.eq(1)]
+            with m.Elif(pause):
+                m.d.sync += [left.eq(left - 1), pause.eq(left != 1)]
+        return accept
 
-
-@dataclass(frozen=True)
-class _Phase:
-    """Which part of the product is at work in a cycle, and whether it is the last one."""
-
-    number: Signal
-    last: Signal
-
-
-class _Lane:
-    """Builder of one lane's pipeline."""
-
-    def __init__(self, m: Module, enable: Value, index: int, cell: Requantize) -> None:
-        self.m, self.enable, self.index, self.cell = m, enable, index, cell
-        self.scaling = cell.scaling
-        # ``double`` drops 31 bits of the product and rounds half up, ``single`` drops all but the
-        # one behind the point of the least shift. PART_BITS of them go first: they never carry.
-        double = self.scaling.rounding == "double"
-        self.half = 1 << (30 - PART_BITS) if double else 0
-        self.drop = 31 - PART_BITS if double else self.scaling.base - 1 - PART_BITS
-
-    def result(self, value: Value, constants: Value, phase: _Phase | None) -> Value:
-        """Return the code, ``cell.latency`` steps after the accumulator came in."""
-        s, cell = self.scaling, self.cell
-        factor = constants[:31]
-        left = constants[31 : 31 + s.left_bits]
-        right = constants[31 + s.left_bits :]
-        if s.has_left:
-            value = (value << left)[: s.width].as_signed()
-        if phase is not None:
-            multiply = self._serial if cell.multipliers == 0 else self._sequential
-            high = multiply(value, factor, phase)
-            # The next beat may bring its constants before this one is done with its own.
-            right = register(self.m, self.enable & phase.last, right, f"right_held_{self.index}")
-        else:
-            if s.has_left:
-                value, factor = self._stage(value, "shifted"), self._stage(factor, "factor")
-                right = self._stage(right, "right_0")
-            high, right = self._parallel(value, factor, right)
-        nudged = self._stage(high + self._nudge(high, right), "nudged")
-        right = self._stage(right, "right_nudged")
-        rounded = self._stage((nudged >> self._fixed_shift) >> right, "rounded")
-        low, top = cell.low - cell.zero_point, cell.high - cell.zero_point
+    def _code(self, m: Module, rounded: Value, lane: int) -> Value:
+        """Clamp and add the zero point, in ``CODE_STAGES``."""
+        low, top = self.low - self.zero_point, self.high - self.zero_point
         clamped = Mux(rounded < low, low, Mux(rounded > top, top, rounded))
-        bounded = self._stage(clamped, "clamped")
-        code = Signal(signed(8), name=f"code_sum_{self.index}")
-        self.m.d.comb += code.eq(bounded + cell.zero_point)
-        return self._stage(code, "code")
-
-    def _stage(self, value: Value, name: str) -> Signal:
-        return register(self.m, self.enable, value, f"{name}_{self.index}")
-
-    def _operands(self, value: Value, factor: Value) -> tuple[list[Value], list[Value]]:
-        """Return the parts of both operands, low ones first; ``value`` may need no splitting."""
-        factors = [_unsigned(factor[:PART_BITS]), factor[PART_BITS:]]
-        if self.scaling.parts == 2:
-            return [value], factors
-        return [_unsigned(value[:PART_BITS]), value[PART_BITS:].as_signed()], factors
-
-    def _parallel(self, value: Value, factor: Value, right: Value) -> tuple[Value, Value]:
-        """Return the high part of the product, and ``right`` of the same stage."""
-        values, factors = self._operands(value, factor)
-        low_low = self._stage(values[0] * factors[0], "low_low") >> PART_BITS
-        low_high = self._stage(values[0] * factors[1], "low_high")
-        right = self._stage(right, "right_1")
-        if len(values) == 1:
-            upper = self._stage(low_high + self.half, "upper")
-            lower = self._stage(low_low, "lower")
-            right = self._stage(right, "right_2")
-            total = self._stage((upper + lower) >> self.drop, "high")
-            return total, self._stage(right, "right_3")
-        high_low = self._stage(values[1] * factors[0], "high_low")
-        high_high = self._stage(values[1] * factors[1], "high_high")
-        middle = self._stage(low_high + high_low, "middle")
-        lower = self._stage(low_low + self.half, "lower")
-        upper = self._stage(high_high, "upper")
-        sum_ = self._stage(middle + lower, "sum")
-        upper = self._stage(upper, "upper_2")
-        total = self._stage(((upper << PART_BITS) + sum_) >> self.drop, "high")
-        for stage in (2, 3, 4):
-            right = self._stage(right, f"right_{stage}")
-        return total, right
-
-    def _sequential(self, value: Value, factor: Value, phase: _Phase) -> Value:
-        """Return the same from one multiplier, a cycle after the last part has been multiplied.
-
-        Parts in order: low by low, low by high, high by low, high by high.
-        """
-        values, factors = self._operands(value, factor)
-        number = phase.number
-        chosen = Mux(number[1], values[1], values[0]) if len(values) == 2 else values[0]
-        product = self._stage(chosen * Mux(number[0], factors[1], factors[0]), "product")
-        part = self._stage(number, "part")
-        bits = len(value) + 31 - PART_BITS + 1
-        total = Signal(signed(bits), name=f"total_{self.index}", reset_less=True)
-        with self.m.If(self.enable):
-            with self.m.If(part == 0):
-                self.m.d.sync += total.eq((product >> PART_BITS) + self.half)
-            with self.m.Elif(part == 3):
-                self.m.d.sync += total.eq(total + (product << PART_BITS))
-            with self.m.Else():
-                self.m.d.sync += total.eq(total + product)
-        return total >> self.drop
-
-    def _serial(self, value: Value, factor: Value, phase: _Phase) -> Value:
-        """Return the same without a multiplier: bits of the factor in turn, low ones first.
-
-        Low bits of the product take the places that bits of the factor leave.
-        """
-        step = SERIAL_BITS[self.cell.beat_cycles]
-        first = phase.number == 0
-        upper = Signal(signed(len(value) + 1), name=f"upper_{self.index}", reset_less=True)
-        lower = Signal(step * self.cell.beat_cycles, name=f"lower_{self.index}", reset_less=True)
-        rest = Mux(first, factor, lower)
-        total = Mux(first, 0, upper)
-        for bit in range(step):
-            total = total + Mux(rest[bit], value << bit, 0)
-        with self.m.If(self.enable):
-            self.m.d.sync += [
-                upper.eq(total >> step),
-                lower.eq(Cat(rest[step : len(lower)], total[:step])),
-            ]
-        product = Cat(lower, upper)[: len(value) + 31].as_signed()
-        return self._stage((product >> PART_BITS) + self.half, "product") >> self.drop
-
-    def _nudge(self, high: Value, right: Value) -> Value:
-        """Return what makes the shift to the right round."""
-        base = self.scaling.base
-        if self.scaling.rounding == "single":
-            return Const(1) << right
-        # Half away from zero: half of the divisor, less one for negative numbers.
-        half = ((Const(1) << base) << right) >> 1
-        return half - (high[-1] & (half != 0))
-
-    @property
-    def _fixed_shift(self) -> int:
-        return self.scaling.base if self.scaling.rounding == "double" else 1
+        bounded = follow(m, clamped, f"clamped_{lane}")
+        code = Signal(signed(8), name=f"code_sum_{lane}")
+        m.d.comb += code.eq(bounded + self.zero_point)
+        return follow(m, code, f"code_{lane}")
 
 
 def _saturated(value: Value, width: int) -> Value:
@@ -288,8 +158,3 @@ def _saturated(value: Value, width: int) -> Value:
     top, sign = value[width - 1 :], value[-1]
     fits = top.all() | ~top.any()
     return Mux(fits, value[:width], Cat((~sign).replicate(width - 1), sign))
-
-
-def _unsigned(value: Value) -> Value:
-    """Return a number that is not negative as a signed one."""
-    return Cat(value, Const(0, 1)).as_signed()

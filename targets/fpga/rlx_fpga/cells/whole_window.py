@@ -171,14 +171,24 @@ class Replay(Cell):
         m = Module()
         part = raw(self.o)
         word = Signal(len(raw(self.i)))
+        # Beats that are left: their number, and from registers whether there are any, or just one.
         left = Signal(range(self.beats + 1))
+        single = Signal()
         m.d.comb += [
-            self.o.valid.eq(left != 0),
-            self.i.ready.eq((left == 0) | ((left == 1) & self.o.ready)),
+            self.i.ready.eq(~self.o.valid | (single & self.o.ready)),
             part.eq(word[: len(part)]),
         ]
         with m.If(self.i.ready):
-            m.d.sync += [word.eq(raw(self.i)), left.eq(Mux(self.i.valid, self.beats, 0))]
+            m.d.sync += [
+                word.eq(raw(self.i)),
+                left.eq(self.beats),
+                self.o.valid.eq(self.i.valid),
+                single.eq(int(self.beats == 1)),
+            ]
         with m.Elif(self.o.ready):
-            m.d.sync += [word.eq(word.rotate_right(len(part))), left.eq(left - 1)]
+            m.d.sync += [
+                word.eq(word.rotate_right(len(part))),
+                left.eq(left - 1),
+                single.eq(left == 2),
+            ]
         return m

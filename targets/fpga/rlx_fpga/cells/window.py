@@ -8,23 +8,25 @@ from itertools import pairwise
 from operator import and_
 from typing import TYPE_CHECKING, Literal
 
-from amaranth import Const, Module, Mux, Signal, signed, unsigned
+from amaranth import Const, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import Component, In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
+from rlx_fpga.cells.credit import LATENCY, ResultQueue, counter, queue_depth
 from rlx_fpga.cells.geometry import Geometry
-from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
+from rlx_fpga.cells.pipe import follow
+from rlx_fpga.cells.streams import Cell, Part, raw, require_divisor, stream_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from amaranth import Value
-    from amaranth.lib.memory import ReadPort
-
     from rlx_fpga.cells.geometry import Pair
 
 Order = Literal["dense", "channelwise"]
+
+# Registers from a step of the address to a word of the queue: address, memory, word.
+READ_STAGES = 3
 
 
 class WindowGenerator(Cell):
@@ -42,9 +44,9 @@ class WindowGenerator(Cell):
         i: In, ``lanes`` times int8: the image.
         o: Out, ``lanes`` times int8: the windows.
 
-    Latency 3, from the last word that a pixel needs to the first word of its window; a frame takes
-    ``cycles_per_frame``. One memory of ``geometry.depth`` words with one write port and one
-    synchronous read port; no multipliers.
+    Latency 6, from the last word that a pixel needs to the first word of its window; a frame takes
+    ``cycles_per_frame``. One memory of ``depth`` words with one write port and one synchronous read
+    port; no multipliers.
 
     Args:
         height: Rows of the image.
@@ -60,7 +62,7 @@ class WindowGenerator(Cell):
         order: ``dense`` or ``channelwise``.
     """
 
-    latency = 3
+    latency = 1 + READ_STAGES + LATENCY
 
     def __init__(
         self,
@@ -88,7 +90,9 @@ class WindowGenerator(Cell):
         self.pad_value = pad_value
         self.repeat = repeat
         self.order = order
-        self.memory_bits = self.geometry.depth * lanes * 8
+        # A word becomes free a cycle after it has been given up, when it has been read.
+        self.depth = self.geometry.depth + 1
+        self.memory_bits = self.depth * lanes * 8
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
 
     @property
@@ -106,14 +110,15 @@ class WindowGenerator(Cell):
         m = Module()
         g = self.geometry
         m.submodules.buffer = buffer = Memory(
-            shape=unsigned(8 * self.lanes), depth=g.depth, init=[]
+            shape=unsigned(8 * self.lanes), depth=self.depth, init=[]
         )
-        m.submodules.addresses = address = AddressGenerator(g, self.repeat, self.order)
+        m.submodules.addresses = address = AddressGenerator(g, self.depth, self.repeat, self.order)
+        m.submodules.queue = queue = ResultQueue(self.lanes, 8, queue_depth(READ_STAGES))
         write, read = buffer.write_port(), buffer.read_port()
-        wrote = Signal()
+        wrote, go = Signal(), Signal()
 
         # Words that may still be written: more than the depth after rows that no window needs.
-        free = Signal(range(g.depth + g.words + 1), init=g.depth)
+        free = Signal(range(self.depth + g.words + 1), init=self.depth)
         free_next = Signal.like(free)
         has_room = Signal(init=1)
         m.d.comb += [
@@ -121,44 +126,33 @@ class WindowGenerator(Cell):
             wrote.eq(self.i.valid & has_room),
             write.en.eq(wrote),
             write.data.eq(raw(self.i)),
-            free_next.eq(free - wrote + Mux(address.pixel_done, address.release, 0)),
+            free_next.eq(free + address.release - wrote),
         ]
         m.d.sync += [free.eq(free_next), has_room.eq(free_next != 0)]
         with m.If(wrote):
-            m.d.sync += write.addr.eq(Mux(write.addr == g.depth - 1, 0, write.addr + 1))
+            m.d.sync += write.addr.eq(Mux(write.addr == self.depth - 1, 0, write.addr + 1))
 
         # Words written beyond those that the current pixel needs.
-        surplus = Signal(_signed(max(g.depth, g.words)), init=-g.needed[0])
-        inside, go, enable = Signal(), Signal(), Signal()
+        surplus = Signal(_signed(max(self.depth, g.words)), init=-g.needed[0])
+        inside = Signal()
         m.d.comb += [
-            go.eq(enable & (inside | (surplus >= 0))),
+            go.eq(queue.open & (inside | (surplus >= 0))),
+            queue.reserve.eq(go),
             address.go.eq(go),
             read.addr.eq(address.address),
-            read.en.eq(go),
+            read.en.eq(address.valid),
         ]
         m.d.sync += surplus.eq(surplus + wrote - Mux(address.pixel_done, address.advance, 0))
         with m.If(go):
             m.d.sync += inside.eq(~address.pixel_done)
-        self._output(m, read, go, enable, address.padded)
-        return m
 
-    def _output(self, m: Module, read: ReadPort, go: Value, enable: Signal, padded: Value) -> None:
-        """Add the two registers behind the address: the memory's own, and the output's."""
-        filled, is_padding, valid = Signal(), Signal(), Signal()
-        payload = Signal(8 * self.lanes)
+        filled = follow(m, address.valid, "filled", 2, reset=True)
+        is_padding = follow(m, address.padded, "is_padding")
         padding = sum((self.pad_value & 0xFF) << (8 * lane) for lane in range(self.lanes))
-        m.d.comb += [
-            enable.eq(~valid | self.o.ready),
-            self.o.valid.eq(valid),
-            raw(self.o).eq(payload),
-        ]
-        with m.If(enable):
-            m.d.sync += [
-                filled.eq(go),
-                is_padding.eq(padded),
-                valid.eq(filled),
-                payload.eq(Mux(is_padding, padding, read.data)),
-            ]
+        word = follow(m, Mux(is_padding, padding, read.data), "word")
+        m.d.comb += [queue.push.eq(filled), Value.cast(queue.payload).eq(word)]
+        connect(m, queue.o, flipped(self.o))
+        return m
 
 
 @dataclass(frozen=True)
@@ -180,32 +174,39 @@ class Loop:
     column: int = 0
 
 
-class AddressGenerator(Component):
+class AddressGenerator(Part):
     """Walk over the words of all windows, frame after frame.
 
     Members:
         go: In, 1 bit: take a step at the end of this cycle.
-        address: Out: where the current word lies in the circular buffer.
-        padded: Out, 1 bit: the current word lies outside of the image.
         pixel_done: Out, 1 bit: this step leaves the current output pixel.
-        release: Out: words that are free after this output pixel.
         advance: Out, signed: by how much the next output pixel needs more words than this one.
+        valid: Out, 1 bit: a step was taken in the cycle before.
+        address: Out: where its word lies in the circular buffer.
+        padded: Out, 1 bit: its word lies outside of the image.
+        release: Out: words that are free from the next cycle on.
+
+    Args:
+        geometry: Of the window.
+        depth: Words of the buffer.
+        repeat: How often each window (each block of a window) is given.
+        order: ``dense`` or ``channelwise``.
     """
 
-    _MustUse__silence = True
-
-    def __init__(self, geometry: Geometry, repeat: int, order: Order) -> None:
+    def __init__(self, geometry: Geometry, depth: int, repeat: int, order: Order) -> None:
         self.geometry = geometry
+        self.depth = depth
         self.repeat = repeat
         self.order = order
         super().__init__(
             {
                 "go": In(1),
-                "address": Out(range(geometry.depth)),
-                "padded": Out(1),
                 "pixel_done": Out(1),
-                "release": Out(range(geometry.words + 1)),
                 "advance": Out(_signed(geometry.words + geometry.needed[0])),
+                "valid": Out(1),
+                "address": Out(range(depth)),
+                "padded": Out(1),
+                "release": Out(range(geometry.words + 1)),
             }
         )
 
@@ -227,12 +228,17 @@ class AddressGenerator(Component):
         ]
 
     def elaborate(self, platform: object) -> Module:
-        """Count the loops; every step adds the difference that its outermost moving loop makes."""
+        """Count the loops; a cycle later, add what the outermost moving one changes."""
         m = Module()
         loops = self.loops()
-        counters, last = self._counters(m, loops)
+        step = self.go
+        last: list[Value] = []
+        for loop in loops[:-1]:
+            last.append(counter(m, step, loop.count, loop.name)[1])
+            step = step & last[-1]
         steps = [_step(loops, index) for index in range(len(loops))]
         m.d.comb += self.pixel_done.eq(self.go & reduce(and_, last[:4]))
+        m.d.sync += self.valid.eq(self.go)
         self._move(m, last, [step.word for step in steps])
         g = self.geometry
         rows_padded, columns_padded = g.padding
@@ -241,42 +247,26 @@ class AddressGenerator(Component):
             self._outside(m, "column", last, [s.column for s in steps], columns_padded[0], g.width),
         ]
         m.d.comb += self.padded.eq(outside[0] | outside[1])
-        self._needs(m, *counters[4:6], *last[4:6])
+        self._needs(m)
         return m
-
-    def _counters(self, m: Module, loops: list[Loop]) -> tuple[list[Value], list[Value]]:
-        """Return each loop's counter and whether it is in its last round."""
-        counters: list[Value] = []
-        last: list[Value] = []
-        for loop in loops[:-1]:
-            if loop.count == 1:
-                counters.append(Const(0))
-                last.append(Const(1))
-                continue
-            counter = Signal(range(loop.count), name=loop.name)
-            at_end = Signal(name=f"{loop.name}_last")
-            m.d.comb += at_end.eq(counter == loop.count - 1)
-            with m.If(reduce(and_, last, self.go)):
-                m.d.sync += counter.eq(Mux(at_end, 0, counter + 1))
-            counters.append(counter)
-            last.append(at_end)
-        return counters, last
 
     def _move(self, m: Module, last: list[Value], words: list[int]) -> None:
         """Move the address around the circular buffer."""
         g = self.geometry
-        depth = g.depth
+        depth = self.depth
         # The first word lies in the padding: before the first word of the frame.
         start = -(g.padding[0][0] * g.width + g.padding[1][0]) * g.blocks
-        address, step = Signal(range(depth), init=start % depth), Signal(range(depth))
+        address = Signal(range(depth), init=start % depth)
+        on = [word % depth for word in words]
+        step = follow(m, _chosen(last, on, _signed(depth)), "step")
+        back = follow(m, _chosen(last, [word - depth for word in on], _signed(depth)), "step_back")
         total, wrapped = Signal(range(2 * depth)), Signal(_signed(2 * depth))
         m.d.comb += [
             self.address.eq(address),
-            step.eq(_outermost(last, [word % depth for word in words])),
             total.eq(address + step),
-            wrapped.eq(address + step - depth),
+            wrapped.eq(address + back),
         ]
-        with m.If(self.go):
+        with m.If(self.valid):
             m.d.sync += address.eq(Mux(wrapped < 0, total, wrapped))
 
     def _outside(
@@ -288,9 +278,8 @@ class AddressGenerator(Component):
         if reach == size:
             return Const(0)
         position = Signal(range(reach), name=f"padded_{name}")
-        step = Signal(_signed(reach), name=f"{name}_step")
-        m.d.comb += step.eq(_outermost(last, steps))
-        with m.If(self.go):
+        step = follow(m, _chosen(last, steps, _signed(reach)), f"{name}_step")
+        with m.If(self.valid):
             m.d.sync += position.eq(position + step)
         result = Const(0)
         if before:
@@ -299,18 +288,22 @@ class AddressGenerator(Component):
             result |= position >= before + size
         return result
 
-    def _needs(
-        self, m: Module, column: Value, row: Value, last_column: Value, last_row: Value
-    ) -> None:
-        """Tell what the step to the next output pixel frees and what it needs."""
+    def _needs(self, m: Module) -> None:
+        """Tell what the step to the next output pixel frees and what it needs.
+
+        Both are found while the pixel before is at work: the counters here are a pixel ahead.
+        """
         g = self.geometry
         first, final = g.first_column, g.last_column
+        next_row = g.out_width == 1
+        column, last_column = _ahead(m, self.pixel_done, g.out_width, "next_column", True)
+        row, last_row = _ahead(m, self.pixel_done & last_column, g.out_height, "next_row", next_row)
         frees = [
             _piecewise(column, [b - a for a, b in pairwise(first)], g.blocks),
             _piecewise(row, [max(r * g.width - first[-1], 0) for r in g.row_release], g.blocks),
         ]
         holds = _piecewise(row, [int(rows == 0) for rows in g.row_release])
-        m.d.comb += self.release.eq(Mux(holds, 0, Mux(last_column, frees[1], frees[0])))
+        release = Signal.like(self.release, name="next_release", init=g.released[0])
         back = final[-1] - final[0]
         downs = [(b - a) * g.width - back for a, b in pairwise(g.last_row)]
         needs = [
@@ -318,7 +311,36 @@ class AddressGenerator(Component):
             _piecewise(row, downs, g.blocks),
             Const(g.words + g.needed[0] - g.needed[-1], _signed(2 * g.words)),
         ]
-        m.d.comb += self.advance.eq(_outermost([last_column, last_row], needs))
+        following = [*g.needed[1:], g.words + g.needed[0]]
+        advance = Signal.like(self.advance, name="next_advance", init=following[0] - g.needed[0])
+        with m.If(self.pixel_done):
+            m.d.sync += [
+                release.eq(Mux(holds, 0, Mux(last_column, frees[1], frees[0]))),
+                advance.eq(_outermost([last_column, last_row], needs)),
+            ]
+        m.d.comb += self.advance.eq(advance)
+        m.d.sync += self.release.eq(Mux(self.pixel_done, release, 0))
+
+
+def _ahead(m: Module, step: Value, rounds: int, name: str, started: bool) -> tuple[Value, Value]:
+    """Return a counter that goes round with ``step``, and whether it is in its last round.
+
+    It begins a step ahead if ``started``.
+    """
+    if rounds == 1:
+        return Const(0), Const(1)
+    place = Signal(range(rounds), name=name, init=int(started))
+    last = Signal(name=f"{name}_last", init=int(started) == rounds - 1)
+    with m.If(step):
+        m.d.sync += [place.eq(Mux(last, 0, place + 1)), last.eq(place == rounds - 2)]
+    return place, last
+
+
+def _chosen(last: list[Value], values: Sequence[int], shape: object) -> Value:
+    """Return ``_outermost`` of numbers in a common shape; a constant if they are all the same."""
+    if len(set(values)) == 1:
+        return Const(values[0], shape)
+    return _outermost(last, [Const(value, shape) for value in values])
 
 
 def _signed(magnitude: int) -> object:

@@ -70,7 +70,12 @@ def test_window_gives_what_the_model_gives(options, stall_in, stall_out):
     x = images(cell, 3)
     expected = windows(x, cell)
     run = run_cell(
-        cell, to_beats(x, cell.lanes), len(expected), stall_in=stall_in, stall_out=stall_out, idle=8
+        cell,
+        to_beats(x, cell.lanes),
+        len(expected),
+        stall_in=stall_in,
+        stall_out=stall_out,
+        idle=16,
     )
     assert np.array_equal(run.output, expected)
 
@@ -121,7 +126,7 @@ def test_window_reset_in_mid_frame():
 def test_window_buffer_is_two_lines_and_a_bit():
     cell = WindowGenerator(height=32, width=32, channels=16, lanes=4, kernel=(3, 3), padding=SAME)
     assert cell.geometry.depth <= (3 * 32 + 3) * 4
-    assert cell.memory_bits == cell.geometry.depth * 32
+    assert cell.memory_bits == (cell.geometry.depth + 1) * 32
 
 
 def test_window_refuses_a_kernel_larger_than_the_image():

@@ -1,0 +1,199 @@
+"""The arithmetic of one lane of a requantizer: product with a Q0.31 factor, rounding shift."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from amaranth import Array, Cat, Const, Module, Mux, Signal, Value, signed
+
+from rlx_fpga.cells.multiply import LATENCY, multiply
+from rlx_fpga.cells.pipe import follow, register
+from rlx_fpga.cells.scaling import PART_BITS
+
+if TYPE_CHECKING:
+    from rlx_fpga.cells.scaling import Scaling
+
+SERIAL_BITS: Final = {8: 4, 16: 2, 31: 1}
+"""Bits of the factor in each cycle, by cycles of a beat, where nothing is multiplied."""
+
+ROUNDING_STAGES: Final = 2
+"""Registers behind the high part of the product: it with what makes the shift round, shifted."""
+
+
+def lane_latency(parts: int, beat_cycles: int, multipliers: int) -> int:
+    """Return the cycles from an accumulator and its constants to the rounded number.
+
+    Args:
+        parts: Products of 18 by 18 bits that one multiplication takes.
+        beat_cycles: Cycles of a beat.
+        multipliers: Multipliers of the lane.
+    """
+    if not multipliers:
+        product = 1 + beat_cycles + 1
+    elif beat_cycles > 1:
+        product = 1 + (beat_cycles - 1) + LATENCY + 1
+    else:
+        product = 1 + LATENCY + (2 if parts == 2 else 3)
+    return product + ROUNDING_STAGES
+
+
+class Lane:
+    """Builder of one lane's pipeline, which never stands still.
+
+    A beat brings accumulator and constants in the cycle in which ``taken`` is high; the next one
+    does so ``beat_cycles`` later at the earliest.
+
+    Attributes:
+        stages: Cycles from that one to the rounded number.
+    """
+
+    def __init__(
+        self,
+        m: Module,
+        platform: object,
+        index: int,
+        scaling: Scaling,
+        beat_cycles: int,
+        multipliers: int,
+    ) -> None:
+        self.m, self.platform, self.index = m, platform, index
+        self.scaling, self.beat_cycles, self.serial = scaling, beat_cycles, not multipliers
+        # ``double`` drops 31 bits of the product and rounds half up, ``single`` drops all but the
+        # one behind the point of the least shift. PART_BITS of them go first: they never carry.
+        double = scaling.rounding == "double"
+        self.half = 1 << (30 - PART_BITS) if double else 0
+        self.drop = 31 - PART_BITS if double else scaling.base - 1 - PART_BITS
+        self.stages = lane_latency(scaling.parts, beat_cycles, multipliers)
+
+    def scaled(self, value: Value, constants: Value, taken: Value) -> Value:
+        """Return the scaled and rounded accumulator, ``stages`` later."""
+        s = self.scaling
+        if s.has_left:
+            value = (value << constants[31 : 31 + s.left_bits])[: s.width].as_signed()
+        held = taken if self.beat_cycles > 1 else Const(1)
+        factor = register(self.m, held, constants[:31], self._name("factor"))
+        right = register(self.m, held, constants[31 + s.left_bits :], self._name("right"))
+        if self.serial:
+            triple = register(self.m, held, value + (value << 1), self._name("triple"))
+        value = register(self.m, held, value, self._name("value"))
+        phase = self._phase(taken)
+        if self.serial:
+            high = self._serial(value, triple, factor, phase)
+        elif self.beat_cycles > 1:
+            high = self._sequential(value, factor, phase)
+        else:
+            high = self._parallel(value, factor)
+        # The constants stay until the last phase; from there on they go with the product.
+        since = self.stages - ROUNDING_STAGES - self.beat_cycles
+        return self._rounded(high, self._follow(right, "right", since - 1))
+
+    def _rounded(self, high: Value, right: Value) -> Value:
+        """Return the rounding shift of ``high``; ``right`` is a cycle ahead of it."""
+        up, down = self._nudges(right)
+        right = self._follow(right, "right_high")
+        nudge = Mux(high[-1], self._follow(down, "nudge_down"), self._follow(up, "nudge_up"))
+        nudged = self._follow(high + nudge.as_signed(), "nudged")
+        right = self._follow(right, "right_nudged")
+        base = self.scaling.base if self.scaling.rounding == "double" else 1
+        return self._follow((nudged >> base) >> right, "rounded")
+
+    def _nudges(self, right: Value) -> tuple[Value, Value]:
+        """Return what makes a shift to the right round, for positive and for negative numbers."""
+        if self.scaling.rounding == "single":
+            up = Const(1) << right
+            return Cat(up, Const(0, 1)), Cat(up, Const(0, 1))
+        # Half away from zero: half of the divisor, less one for negative numbers.
+        half = ((Const(1) << self.scaling.base) << right) >> 1
+        below = (((Const(1) << self.scaling.base) << right) - 1)[: len(half) + 1] >> 1
+        return Cat(half, Const(0, 1)), Cat(below[: len(half)], Const(0, 1))
+
+    def _phase(self, taken: Value) -> Value:
+        """Return which part of the product is at work, from the cycle after ``taken`` on."""
+        number = Signal(range(self.beat_cycles), name=self._name("phase"))
+        if self.beat_cycles > 1:
+            with self.m.If(taken):
+                self.m.d.sync += number.eq(0)
+            with self.m.Else():
+                self.m.d.sync += number.eq(number + 1)
+        return number
+
+    def _operands(self, value: Value, factor: Value) -> tuple[list[Value], list[Value]]:
+        """Return the parts of both operands, low ones first; ``value`` may need no splitting."""
+        factors = [_unsigned(factor[:PART_BITS]), _unsigned(factor[PART_BITS:])]
+        if self.scaling.parts == 2:
+            return [value], factors
+        return [_unsigned(value[:PART_BITS]), value[PART_BITS:].as_signed()], factors
+
+    def _parallel(self, value: Value, factor: Value) -> Value:
+        """Return the high part of the product."""
+        values, factors = self._operands(value, factor)
+        low_low = self._multiply(values[0], factors[0], "low_low") >> PART_BITS
+        low_high = self._multiply(values[0], factors[1], "low_high")
+        if len(values) == 1:
+            upper = self._follow(low_high + self.half, "upper")
+            lower = self._follow(low_low, "lower")
+            return self._follow((upper + lower) >> self.drop, "high")
+        high_low = self._multiply(values[1], factors[0], "high_low")
+        high_high = self._multiply(values[1], factors[1], "high_high")
+        middle = self._follow(low_high + high_low, "middle")
+        lower = self._follow(low_low + self.half, "lower")
+        sum_ = self._follow(middle + lower, "sum")
+        upper = self._follow(high_high, "upper", 2)
+        return self._follow(((upper << PART_BITS) + sum_) >> self.drop, "high")
+
+    def _sequential(self, value: Value, factor: Value, phase: Value) -> Value:
+        """Return the same from one multiplier.
+
+        Parts in order: low by low, low by high, high by low, high by high.
+        """
+        values, factors = self._operands(value, factor)
+        chosen = Mux(phase[1], values[1], values[0]) if len(values) == 2 else values[0]
+        product = self._multiply(
+            chosen.as_signed(), Mux(phase[0], factors[1], factors[0]).as_signed(), "product"
+        )
+        part = self._follow(phase, "part", LATENCY)
+        bits = len(value) + 31 - PART_BITS + 1
+        total = Signal(signed(bits), name=self._name("total"), reset_less=True)
+        with self.m.If(part == 0):
+            self.m.d.sync += total.eq((product >> PART_BITS) + self.half)
+        with self.m.Elif(part == 3):
+            self.m.d.sync += total.eq(total + (product << PART_BITS))
+        with self.m.Else():
+            self.m.d.sync += total.eq(total + product)
+        return total >> self.drop
+
+    def _serial(self, value: Value, triple: Value, factor: Value, phase: Value) -> Value:
+        """Return the same without a multiplier: bits of the factor in turn, low ones first.
+
+        Low bits of the product take the places that bits of the factor leave.
+        """
+        step = SERIAL_BITS[self.beat_cycles]
+        first = phase == 0
+        upper = Signal(signed(len(value) + 1), name=self._name("upper_part"), reset_less=True)
+        lower = Signal(step * self.beat_cycles, name=self._name("lower_part"), reset_less=True)
+        rest = Mux(first, factor, lower)
+        total = Mux(first, 0, upper)
+        multiples = Array([Const(0), value, value << 1, triple])
+        for bit in range(0, step, 2):
+            multiple = multiples[rest[bit : bit + 2]] if step > 1 else Mux(rest[0], value, 0)
+            total = total + (multiple << bit)
+        self.m.d.sync += [
+            upper.eq(total >> step),
+            lower.eq(Cat(rest[step : len(lower)], total[:step])),
+        ]
+        product = Cat(lower, upper)[: len(value) + 31].as_signed()
+        return self._follow((product >> PART_BITS) + self.half, "product") >> self.drop
+
+    def _multiply(self, x: Value, y: Value, name: str) -> Value:
+        return multiply(self.m, self.platform, x, y, self._name(name))
+
+    def _follow(self, value: Value, name: str, stages: int = 1) -> Value:
+        return follow(self.m, value, self._name(name), stages)
+
+    def _name(self, name: str) -> str:
+        return f"{name}_{self.index}"
+
+
+def _unsigned(value: Value) -> Value:
+    """Return a number that is not negative as a signed one."""
+    return Cat(value, Const(0, 1)).as_signed()
