@@ -63,9 +63,17 @@ class Program:
     stages: tuple[Stage, ...]
     outputs: tuple[Value, ...]
 
-    def choices(self) -> dict[str, list[Fold]]:
-        """Return the foldings to choose from, by name of the stage."""
-        return {stage.name: stage.plan.folds() for stage in self.stages}
+    def choices(self, *, logic: bool = False) -> dict[str, list[Fold]]:
+        """Return the foldings to choose from, by name of the stage.
+
+        Args:
+            logic: Offer them with products made of lookup tables too.
+        """
+        found = {stage.name: stage.plan.folds() for stage in self.stages}
+        if logic:
+            for folds in found.values():
+                folds += [fold.in_logic() for fold in folds if fold.products]
+        return found
 
 
 def program_of(graph: Graph) -> Program:

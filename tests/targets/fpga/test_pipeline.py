@@ -63,8 +63,12 @@ def test_pipeline_of_one_op_equals_its_definition(op, data):
         program = program_of(case.graph)
     except UnsupportedOpError:
         return
-    folds = {name: data.draw(st.sampled_from(all_)) for name, all_ in program.choices().items()}
+    choices = program.choices(logic=True)
+    folds = {name: data.draw(st.sampled_from(all_)) for name, all_ in choices.items()}
     pipeline = Pipeline(program, folds)
+    assert [layer.cell.multipliers for layer in pipeline.layers] == [
+        fold.multipliers for fold in folds.values()
+    ]
     stall = data.draw(st.sampled_from([0.0, 0.3]))
     simulate(pipeline, case.inputs, stall_in=stall, stall_out=stall, limit=60_000, idle=20)
 

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.accumulate import Accumulator, Ranges, ranges_of
 from rlx_fpga.cells.multiply import LATENCY, multiply
-from rlx_fpga.cells.mvu import OPERAND_STAGES, enter
+from rlx_fpga.cells.mvu import OPERAND_STAGES, enter, field, needs_multiplier, weight_bits
 from rlx_fpga.cells.pipe import follow, register
 from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
 from rlx_fpga.cells.streams import Cell, Lanes, raw, require_divisor, stream_of
@@ -29,8 +29,9 @@ class Depthwise(Cell):
         i: In, ``pe`` times int8: one tap of ``pe`` channels.
         o: Out, ``lanes`` times int ``acc_bits``: ``bias + sum(weight * x)``.
 
-    Takes a beat in every cycle. Cost: ``pe * multiplier`` multipliers, a byte of memory for each
-    weight, and the biases.
+    Takes a beat in every cycle. Cost: ``pe * multiplier`` products, ``weight_bits`` of memory for
+    each weight, and the biases. Products are multipliers, but for weights of two bits, and
+    ``logic`` of the others.
 
     Args:
         weights: int8 [channels * multiplier, taps].
@@ -38,6 +39,7 @@ class Depthwise(Cell):
         channels: Input channels.
         pe: Input channels of a beat; divides ``channels``.
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
+        logic: Products made of lookup tables.
     """
 
     def __init__(
@@ -48,18 +50,21 @@ class Depthwise(Cell):
         channels: int,
         pe: int,
         beat_cycles: int = 1,
+        logic: int = 0,
     ) -> None:
         outputs, self.taps = weights.shape
         require_divisor(pe, channels)
         require_divisor(channels, outputs)
         self.multiplier = outputs // channels
         self.pe = pe
+        self.products = pe * self.multiplier
+        self.weight_bits = weight_bits(weights)
         ranges = ranges_of(weights, bias)
         self.accumulator = Accumulator(
             "sum",
             pe=pe * self.multiplier,
             group=self.taps,
-            term_bits=min(16, ranges.sum_bits),
+            term_bits=min(8 + self.weight_bits, ranges.sum_bits),
             ranges=ranges,
             delay=OPERAND_STAGES + LATENCY,
             bias=bias,
@@ -67,10 +72,11 @@ class Depthwise(Cell):
         )
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
-        self.multipliers = pe * self.multiplier
-        folded = weights.reshape(channels // pe, self.multipliers, self.taps).transpose(0, 2, 1)
-        words = pack(folded.reshape(-1, self.multipliers), 8)
-        self.rom = CyclicRom(words, 8 * self.multipliers)
+        self.logic = logic if needs_multiplier(self.weight_bits) else self.products
+        self.multipliers = self.products - self.logic
+        folded = weights.reshape(channels // pe, self.products, self.taps).transpose(0, 2, 1)
+        words = pack(folded.reshape(-1, self.products), self.weight_bits)
+        self.rom = CyclicRom(words, self.weight_bits * self.products)
         self.latency = OPERAND_STAGES + LATENCY + self.accumulator.latency
         self.memory_bits = self.accumulator.memory_bits + self.rom.memory_bits
         super().__init__({"i": In(stream_of(pe)), "o": Out(stream_of(self.lanes, self.acc_bits))})
@@ -80,9 +86,15 @@ class Depthwise(Cell):
         m = Module()
         m.submodules.accumulator = accumulator = self.accumulator
         codes, (weights,), valid = enter(m, self.i, accumulator, [self.rom])
-        for index in range(self.multipliers):
-            code, weight = _byte(codes, index // self.multiplier), _byte(weights, index)
-            product = multiply(m, platform, code, weight, f"product_{index}")
+        for index in range(self.products):
+            product = multiply(
+                m,
+                platform,
+                field(codes, index // self.multiplier, 8),
+                field(weights, index, self.weight_bits),
+                f"product_{index}",
+                logic=index < self.logic,
+            )
             m.d.comb += accumulator.terms[index].eq(product)
         m.d.comb += accumulator.valid.eq(follow(m, valid, "valid", LATENCY, reset=True))
         connect(m, accumulator.o, flipped(self.o))
@@ -194,7 +206,3 @@ def _count(m: Module, step: Value, rounds: int, name: str) -> tuple[Value, Value
     with m.If(step):
         m.d.sync += counter.eq(Mux(last, 0, counter + 1))
     return counter, last
-
-
-def _byte(value: Value, index: int) -> Value:
-    return value[8 * index : 8 * index + 8].as_signed()

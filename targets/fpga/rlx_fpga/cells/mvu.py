@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from rlx_fpga.cells.accumulate import Accumulator, ranges_of
 from rlx_fpga.cells.multiply import LATENCY, multiply
 from rlx_fpga.cells.pipe import follow
-from rlx_fpga.cells.rom import CyclicRom, pack
+from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
 from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
 
 if TYPE_CHECKING:
@@ -38,8 +38,9 @@ class MatrixVector(Cell):
         i: In, ``simd`` times int8.
         o: Out, ``lanes`` times int ``acc_bits``; ``acc_bits`` follows from the weights.
 
-    Takes a beat in every cycle, if the consumer keeps up. Cost: ``pe * simd`` multipliers,
-    ``outputs * terms`` bytes of weight memory (``outputs`` as a multiple of ``pe``), the biases.
+    Takes a beat in every cycle, if the consumer keeps up. Cost: ``pe * simd`` products;
+    ``outputs * terms`` weights of ``weight_bits`` in memory (``outputs`` as a multiple of ``pe``);
+    the biases. Products are multipliers, but for weights of two bits, and ``logic`` of the others.
 
     Args:
         weights: int8 [outputs, terms].
@@ -48,6 +49,7 @@ class MatrixVector(Cell):
             are idle in the last group.
         simd: Terms of a beat; divides ``terms``.
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
+        logic: Products made of lookup tables.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class MatrixVector(Cell):
         pe: int,
         simd: int,
         beat_cycles: int = 1,
+        logic: int = 0,
     ) -> None:
         outputs: int = weights.shape[0]
         terms: int = weights.shape[1]
@@ -69,7 +72,8 @@ class MatrixVector(Cell):
         self.pe, self.simd = pe, simd
         self.group = terms // simd
         self.repeat = -(-outputs // pe)
-        levels, term_bits = _tree_of(simd)
+        self.weight_bits = weight_bits(weights)
+        levels, term_bits = _tree_of(simd, 8 + self.weight_bits)
         ranges = ranges_of(weights, bias)
         delay = OPERAND_STAGES + LATENCY + levels
         self.accumulator = Accumulator(
@@ -85,9 +89,10 @@ class MatrixVector(Cell):
         )
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
-        self.roms = weight_roms(weights, pe, simd)
+        self.roms = weight_roms(weights, pe, simd, self.weight_bits)
         self.latency = delay + self.accumulator.latency
-        self.multipliers = pe * simd
+        self.logic = logic if needs_multiplier(self.weight_bits) else pe * simd
+        self.multipliers = pe * simd - self.logic
         self.memory_bits = self.accumulator.memory_bits + sum(r.memory_bits for r in self.roms)
         super().__init__({"i": In(stream_of(simd)), "o": Out(stream_of(self.lanes, self.acc_bits))})
 
@@ -102,15 +107,16 @@ class MatrixVector(Cell):
         m.submodules.accumulator = accumulator = self.accumulator
         codes, factors, valid = enter(m, self.i, accumulator, self.roms)
         matrix = Cat(*factors)
-        levels, _ = _tree_of(self.simd)
+        levels, _ = _tree_of(self.simd, 8 + self.weight_bits)
         for row in range(self.pe):
             products = [
                 multiply(
                     m,
                     platform,
-                    _byte(codes, column),
-                    _byte(matrix, row * self.simd + column),
+                    field(codes, column, 8),
+                    field(matrix, row * self.simd + column, self.weight_bits),
                     f"product_{row}_{column}",
+                    logic=row * self.simd + column < self.logic,
                 )
                 for column in range(self.simd)
             ]
@@ -121,18 +127,31 @@ class MatrixVector(Cell):
         return m
 
 
-def weight_roms(weights: Integers, pe: int, simd: int) -> list[CyclicRom]:
+def weight_bits(weights: Integers) -> int:
+    """Return the least width that holds all weights: that of the memory and the products."""
+    return signed_bits(int(weights.min()), int(weights.max()))
+
+
+def needs_multiplier(bits: int) -> bool:
+    """Return whether products with weights of ``bits`` bits are worth a multiplier at all.
+
+    With two bits (ternary weights) a product is a number, its double, or their difference.
+    """
+    return bits > 2
+
+
+def weight_roms(weights: Integers, pe: int, simd: int, bits: int) -> list[CyclicRom]:
     """Return the weights as memories in the order in which a folded unit wants them.
 
-    Each word holds ``pe * simd`` bytes; wide words are split between processing elements.
+    Each word holds ``pe * simd`` weights; wide words are split between processing elements.
     """
     outputs, terms = weights.shape
     filled = np.pad(weights, ((0, -outputs % pe), (0, 0)))
     blocks = filled.reshape(-1, pe, terms // simd, simd).transpose(0, 2, 1, 3)
     folded = blocks.reshape(-1, pe, simd)
-    together = max(1, MAX_WORD_BITS // (8 * simd))
+    together = max(1, MAX_WORD_BITS // (bits * simd))
     return [
-        CyclicRom(pack(part.reshape(len(part), -1), 8), 8 * part.shape[1] * simd)
+        CyclicRom(pack(part.reshape(len(part), -1), bits), bits * part.shape[1] * simd)
         for part in np.split(folded, range(together, pe, together), axis=1)
     ]
 
@@ -155,8 +174,9 @@ def enter(
     return codes, factors, follow(m, taken, "entered", OPERAND_STAGES - 1, reset=True)
 
 
-def _byte(value: Value, index: int) -> Value:
-    return value[8 * index : 8 * index + 8].as_signed()
+def field(value: Value, index: int, bits: int) -> Value:
+    """Return the signed number of ``bits`` bits at place ``index`` of ``value``."""
+    return value[bits * index : bits * (index + 1)].as_signed()
 
 
 def _tree(m: Module, terms: list[Value], name: str) -> Value:
@@ -180,9 +200,9 @@ def _sum(terms: list[Value]) -> Value:
     return total[: max(len(term) for term in terms) + growth].as_signed()
 
 
-def _tree_of(terms: int) -> tuple[int, int]:
-    """Return the levels of an adder tree over int8 products, and the width of its result."""
-    levels, bits = 0, 16
+def _tree_of(terms: int, bits: int) -> tuple[int, int]:
+    """Return the levels of an adder tree over products of ``bits``, and the width of its result."""
+    levels = 0
     while terms > 1:
         bits += (min(terms, ADDER_OPERANDS) - 1).bit_length()
         terms = -(-terms // ADDER_OPERANDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -33,6 +33,9 @@ class Fold:
         cycles: Cycles for a frame, as a first estimate; never too many.
         multipliers: Multiplications in one cycle.
         beat_cycles: Cycles for each beat, in a layer without products of its own.
+        products: Multiplications that could be made of lookup tables instead.
+        logic: Those that are; they do not count as multipliers.
+        weight_bits: Bits of their second operand.
     """
 
     pe: int
@@ -40,6 +43,14 @@ class Fold:
     cycles: int
     multipliers: int = 0
     beat_cycles: int = 1
+    products: int = 0
+    logic: int = 0
+    weight_bits: int = 8
+
+    def in_logic(self) -> Fold:
+        """Return the folding with all of its products made of lookup tables."""
+        multipliers = self.multipliers - self.products
+        return replace(self, multipliers=multipliers, products=0, logic=self.products)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 from rlx_fpga.cells.accumulate import drain_lanes, ranges_of
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.channelwise import Depthwise
-from rlx_fpga.cells.mvu import MatrixVector
+from rlx_fpga.cells.mvu import MatrixVector, needs_multiplier, weight_bits
 from rlx_fpga.cells.requantize import Requantize, lane_multipliers
 from rlx_fpga.lower.rules import (
     Fold,
@@ -66,6 +66,24 @@ class Weighted(Plan):
         """Parts of the requantizer's product."""
         bits = self.ranges.out_bits
         return requantizer(self.attributes, len(self.weights), 1, bits).scaling.parts
+
+    def folded(self, pe: int, simd: int, products: int, cycles: int, drain: Drain) -> Fold:
+        """Return a folding with so many products in a cycle, and the requantizer behind them."""
+        bits = self.weight_bits
+        products = products if needs_multiplier(bits) else 0
+        return Fold(
+            pe,
+            simd,
+            cycles,
+            products + drain.multipliers,
+            products=products,
+            weight_bits=bits,
+        )
+
+    @cached_property
+    def weight_bits(self) -> int:
+        """Width of the weights."""
+        return weight_bits(self.weights)
 
     def drain(self, results: int, group: int) -> Drain | None:
         """Return the cheapest requantizer for ``results`` results in every ``group`` cycles.
@@ -150,7 +168,7 @@ class Matrix(Weighted):
             frame = geometry.words * self.image.channels // simd
             for pe, groups, drain in self._drained(outputs, group):
                 cycles = self.image.count * max(pixels * group * groups, frame)
-                found.append(Fold(pe, simd, cycles, pe * simd + drain.multipliers))
+                found.append(self.folded(pe, simd, pe * simd, cycles, drain))
         return found + self._whole_folds()
 
     def _drained(self, outputs: int, group: int) -> Iterator[tuple[int, int, Drain]]:
@@ -169,11 +187,12 @@ class Matrix(Weighted):
             return []
         outputs, terms = self.weights.shape
         return [
-            Fold(
+            self.folded(
                 pe,
                 simd,
+                pe * simd,
                 self.image.count * whole.cycles_per_frame(terms // simd * groups),
-                pe * simd + drain.multipliers,
+                drain,
             )
             for simd in divisors(terms)
             if self.image.channels % simd
@@ -186,7 +205,12 @@ class Matrix(Weighted):
         drain = self.drain(fold.pe, self.weights.shape[1] // fold.simd)
         assert drain is not None, "a folding that was not offered"
         matrix = MatrixVector(
-            self.weights, self.bias, pe=fold.pe, simd=fold.simd, beat_cycles=drain.beat_cycles
+            self.weights,
+            self.bias,
+            pe=fold.pe,
+            simd=fold.simd,
+            beat_cycles=drain.beat_cycles,
+            logic=fold.logic,
         )
         cells: dict[str, Cell] = {"matrix": matrix, "requantize": self.requantize(drain)}
         if self.pixelwise and matrix.repeat == 1:
@@ -234,8 +258,7 @@ class DepthwiseConvolution(Weighted):
             cycles = self.image.count * blocks * max(pixels * geometry.taps, geometry.words)
             drain = self.drain(pe * multiplier, geometry.taps)
             assert drain is not None
-            products = pe * multiplier + drain.multipliers
-            found.append(Fold(pe, 1, cycles, products))
+            found.append(self.folded(pe, 1, pe * multiplier, cycles, drain))
         return found
 
     def build(self, fold: Fold) -> Layer:
@@ -250,6 +273,7 @@ class DepthwiseConvolution(Weighted):
             channels=self.image.channels,
             pe=fold.pe,
             beat_cycles=drain.beat_cycles,
+            logic=fold.logic,
         )
         window = window_cell(
             self.image,

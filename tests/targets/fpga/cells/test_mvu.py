@@ -2,11 +2,13 @@ import time
 
 import numpy as np
 import pytest
+from amaranth.back import verilog
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats, to_verilog
 
 from rlx_fpga.cells.accumulate import drain_lanes
+from rlx_fpga.cells.multiply import Netlist
 from rlx_fpga.cells.mvu import MatrixVector
 
 
@@ -137,12 +139,31 @@ def test_drain_lanes():
     assert drain_lanes(5, 5, 1, outputs=8) == 1
 
 
-def test_matrix_vector_figures():
-    cell = MatrixVector(*parameters(8, 12, scale=1), pe=4, simd=2)
-    assert cell.multipliers == 8
+@pytest.mark.parametrize(
+    ("scale", "bits", "multipliers"), [(1, 2, 0), (3, 3, 8), (7, 4, 8), (127, 8, 8)]
+)
+def test_matrix_vector_figures(scale, bits, multipliers):
+    cell = MatrixVector(*parameters(8, 12, scale=scale), pe=4, simd=2)
+    assert cell.multipliers == multipliers
     assert cell.lanes == 1
-    assert cell.memory_bits == 8 * 12 * 8 + 8 * 14
-    assert cell.acc_bits == 14
+    assert cell.memory_bits == 8 * 12 * bits + 8 * 14
+
+
+def test_matrix_vector_with_products_in_logic():
+    cell = MatrixVector(*parameters(8, 12), pe=4, simd=2, logic=3)
+    assert cell.multipliers == 8 - 3
+    text = verilog.convert(cell, platform=Netlist("net"), emit_src=False)
+    assert text.count("  net_multiply_logic #(") == 3
+    assert text.count("  net_multiply #(") == 5
+
+
+@pytest.mark.parametrize("scale", [0, 1, 3, 7])
+def test_matrix_vector_keeps_narrow_weights_narrow(scale):
+    weights, bias = parameters(4, 6, scale=scale)
+    cell = MatrixVector(weights, bias, pe=2, simd=3)
+    x = np.random.default_rng(1).integers(-128, 128, (3, 6))
+    run = run_cell(cell, feed(x, cell), 12 // cell.lanes)
+    assert np.array_equal(run.output.reshape(-1, 4), x @ weights.T.astype(int) + bias)
 
 
 def test_matrix_vector_refuses_more_than_32_bits():
