@@ -23,6 +23,7 @@ FACTORS: Final[dict[str, float]] = {
     "avg_pool2d_s8": 0.45,
     "clamp_s8": 0.5,
     "conv2d_winograd_s8": 0.5,
+    "depthwise_planes_s8": 0.65,
     "depthwise_s8": 1.25,
     "max_pool2d_s8": 0.6,
     "pointwise_blocks_s8": 0.85,

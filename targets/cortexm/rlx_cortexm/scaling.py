@@ -28,8 +28,8 @@ class Scaling:
     """How accumulators become codes.
 
     Attributes:
-        function: ``requantize_narrow``, ``requantize_folded``, ``requantize_wide`` or
-            ``requantize_single`` (see ``support.c.j2`` and ``blocks.c.j2``).
+        function: ``requantize_narrow``, ``requantize_folded``, ``requantize_level_<places>``,
+            ``requantize_wide`` or ``requantize_single`` (see ``support.c.j2``, ``blocks.c.j2``).
         multiplier: Q0.31 multipliers, one or one for each channel.
         shift: As many shifts, as ``function`` counts them.
     """
@@ -42,6 +42,11 @@ class Scaling:
     def per_channel(self) -> bool:
         """Whether each channel has factors of its own."""
         return len(self.multiplier) > 1
+
+    @property
+    def is_level(self) -> bool:
+        """Whether all channels are shifted right by the same number of places."""
+        return self.function.startswith("requantize_level")
 
 
 def scaling(rescale: Rescale, bound: int) -> Scaling:
@@ -84,6 +89,38 @@ def folded(chosen: Scaling, bounds: Int64, zero_point: int) -> Scaling:
     if (high + 1 + offset).max() >= INT32_BOUND:
         return chosen
     return Scaling("requantize_folded", _integers(multiplier), _integers(shift))
+
+
+def level(
+    chosen: Scaling, bounds: Int64, zero_point: int, most_larger: int | Int64 = 16
+) -> Scaling:
+    """Return a scaling that shifts all channels by the same number of places, if int32 holds it.
+
+    A channel that ``requantize_folded`` shifts by ``s`` places is kept ``2^(places - s)`` times as
+    large and shifted by ``places``, a number in the instruction that also clamps. Nothing is
+    rounded in between, so that every bit stays. ``shift`` counts the places by which accumulators
+    come larger, one more than that: a product's high word is half of what is wanted.
+
+    Args:
+        chosen: What :func:`folded` returned; other functions than ``requantize_folded`` stay.
+        bounds: Bound on the accumulators of each channel.
+        zero_point: Of the result.
+        most_larger: Places by which each channel's accumulators may come larger.
+    """
+    if chosen.function != "requantize_folded":
+        return chosen
+    multiplier, shift = (np.array(v, np.int64) for v in (chosen.multiplier, chosen.shift))
+    most = bounds if chosen.per_channel else bounds.max(keepdims=True)
+    least = int(shift.max(initial=1, where=multiplier != 0)) + 1
+    # Layers of about the same shifts shall share functions: round numbers first.
+    for places in (-(-least // 4) * 4, -(-least // 2) * 2, least):
+        larger = np.where(multiplier != 0, places - shift, 1) + 1
+        high = (most * multiplier >> (32 - np.minimum(larger, 32))) + (1 << larger)
+        offset = abs(2 * zero_point + 1) << (places - 1)
+        fits = (larger <= most_larger).all() and (most << larger).max() < INT32_BOUND
+        if fits and (high + offset).max() < INT32_BOUND:
+            return Scaling(f"requantize_level_{places}", _integers(multiplier), _integers(larger))
+    return chosen
 
 
 def _integers(values: Int64) -> tuple[int, ...]:

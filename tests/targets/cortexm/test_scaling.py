@@ -3,7 +3,7 @@
 import numpy as np
 
 from rlx.numerics.fixed_point import Rescale, Rounding
-from rlx_cortexm.scaling import Scaling, accumulator_bound, folded, folded_bias, scaling
+from rlx_cortexm.scaling import Scaling, accumulator_bound, folded, folded_bias, level, scaling
 
 
 def test_usual_factors_take_the_short_way():
@@ -75,3 +75,39 @@ def test_constants_beyond_int32_are_not_added():
 def test_other_functions_stay():
     wide = Scaling("requantize_wide", (2**30,), (1,))
     assert folded(wide, bounds(5), 0) == wide
+
+
+def test_channels_shift_alike_and_come_larger_before():
+    chosen = Scaling("requantize_folded", (2**30, 2**31 - 1, 0), (5, 8, 1))
+    assert level(chosen, bounds(5000, 5000, 5000), -128) == Scaling(
+        "requantize_level_12", chosen.multiplier, (8, 5, 2)
+    )
+    assert level(chosen, bounds(5000, 5000, 5000), -128).is_level
+    assert not chosen.is_level
+
+
+def test_places_are_round_numbers_if_there_is_room():
+    chosen = Scaling("requantize_folded", (2**30, 2**30), (5, 8))
+    functions = [level(chosen, bounds(50, 50), 3, most).function for most in (8, 6, 5, 4)]
+    assert functions == [
+        "requantize_level_12", "requantize_level_10", "requantize_level_9", "requantize_folded",
+    ]  # fmt: skip
+    own = level(chosen, bounds(50, 50), 3, np.array([8, 3]))
+    assert own.function == "requantize_level_10"
+
+
+def test_accumulators_that_come_too_large_stay():
+    chosen = Scaling("requantize_folded", (2**30,), (7,))
+    assert level(chosen, bounds(2**29 - 1), 0).shift == (2,)
+    assert level(chosen, bounds(2**29), 0) == chosen
+    # The zero point is too large in the higher place.
+    high = Scaling("requantize_folded", (2**30,), (24,))
+    assert level(high, bounds(5), -128) == high
+    assert level(high, bounds(5), 0).function == "requantize_level_28"
+
+
+def test_only_folded_scalings_become_level():
+    narrow = Scaling("requantize_narrow", (2**30,), (7,))
+    assert level(narrow, bounds(5), 0) == narrow
+    nothing = Scaling("requantize_folded", (0,), (1,))
+    assert level(nothing, bounds(5), 0).function == "requantize_level_4"

@@ -141,3 +141,20 @@ def test_requantize_folded(simulator, low, high, zero_point, tmp_path):
     offset_in_c = f"{2 * zero_point + 1} * (INT32_C(1) << (x[2] - 1))"
     call = f"t_requantize_folded(2 * x[0], x[1], x[2], {offset_in_c}, {low}, {high}, {zero_point})"
     check(simulator, tmp_path, "requantize_folded", call, x[inside], expected[inside])
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
+@pytest.mark.parametrize(("low", "high", "zero_point"), [(-128, 127, -128), (-20, 90, 17),
+                                                         (3, 127, 3)])  # fmt: skip
+@pytest.mark.parametrize("places", [2, 12])
+def test_requantize_level(simulator, places, low, high, zero_point, tmp_path):
+    larger = range(2, places + 1)
+    x = triples(-(2**30) + 1, 2**30 - 1, larger)
+    x[:, 0] >>= x[:, 2]
+    value, multiplier, more = x.T
+    scaled = multiply_by_quantized_multiplier(value, multiplier, more - 1 - places)
+    expected = np.clip(scaled + zero_point, low, high)
+    function = f"requantize_level_{places}"
+    value_in_c = "x[0] * (INT32_C(1) << x[2])"
+    call = f"t_{function}({value_in_c}, x[1], x[2], {low}, {high}, {zero_point})"
+    check(simulator, tmp_path, function, call, x, expected)

@@ -136,13 +136,16 @@ class Zoo:
         reals = self._random.uniform(0.5, 2.0, channels) / (40 * math.sqrt(taps))
         return Rescale.of(*reals, rounding=rounding)
 
-    def dense(self, shape: tuple[int, ...], outputs: int, factors: Rescale | None = None) -> Value:
+    def dense(
+        self,
+        shape: tuple[int, ...],
+        outputs: int,
+        factors: Rescale | None = None,
+        **attributes: int,
+    ) -> Value:
         """Append a dense layer on an input of its own."""
-        op = QDense(
-            x_zero_point=11,
-            rescale=factors or Rescale.of(0.001),
-            zero_point=-3,
-        )
+        usual = {"x_zero_point": 11, "zero_point": -3}
+        op = QDense(rescale=factors or Rescale.of(0.001), **{**usual, **attributes})
         weights = self.constant(outputs, shape[-1])
         return self.node(op, self.input(*shape), weights, self.bias(outputs))
 

@@ -86,6 +86,11 @@ class Blocks:
         return 2 * self.unrolled * self.passes
 
     @property
+    def channel(self) -> int:
+        """Weights of a channel where they are unpacked: filled up, and whole octets."""
+        return max(self.row, self.depth)
+
+    @property
     def groups(self) -> int:
         """Groups of three windows; the last one may overlap the one before."""
         return -(-self.image.windows // WINDOWS)
@@ -119,7 +124,8 @@ class Blocks:
     def scratch_bytes(self) -> int:
         """Scratch memory for a panel, a pair of channels and a patch."""
         mark = 0 if self.passes == 1 else 4
-        return 2 * (WINDOWS * self.panel + CHANNELS) * self.depth + mark + self.patch_bytes
+        weights = CHANNELS * self.channel
+        return 2 * (WINDOWS * self.panel * self.depth + weights) + mark + self.patch_bytes
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
@@ -127,18 +133,22 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     op, image = cast("QConv2d", node.op), Image.of(node)
     if op.groups != 1 or image.windows < WINDOWS or image.out_c < CHANNELS:
         return ()
-    weighted = Weighted.of(node, op).folded()
+    weighted = Weighted.of(node, op)
     if weighted.bits != WHOLE:
         return ()
-    return tuple(_candidate(node, weighted, blocks) for blocks in _cuts(image))
+    # Where negative sums are turned, shifting all channels alike saves nothing.
+    own = weighted.level() if weighted.turns_positive else weighted.folded()
+    return tuple(_candidate(node, own, blocks) for blocks in _cuts(image))
 
 
 def _cuts(image: Image) -> Iterator[Blocks]:
     """Yield every way to cut a convolution that may pay."""
     codes = image.window.taps * image.in_c
-    for unrolled in UNROLLED:
+    steps = -(-codes // QUAD) * 2
+    exact = (steps,) if steps <= max(UNROLLED) and steps not in UNROLLED else ()
+    for unrolled in (*UNROLLED, *exact):
         # More steps than there are would multiply zeros.
-        if unrolled > min(UNROLLED) and -(-codes // QUAD) * 2 <= unrolled // 2:
+        if unrolled > min(UNROLLED) and steps <= unrolled // 2:
             continue
         groups = Blocks(image, codes, unrolled, 1).groups
         for panel in sorted({min(panel, groups) for panel in PANELS}):
@@ -215,10 +225,11 @@ def _windows(node: Node, weighted: Weighted, blocks: Blocks) -> Kernel:
         "codes": blocks.codes,
         "depth": blocks.depth,
         "panel": blocks.panel,
+        "channel": blocks.channel,
         "patch_bytes": blocks.patch_bytes,
         "x_zero_point": cast("QConv2d", node.op).x_zero_point,
     }
-    support = ("unpack1", "unpack2", "step", blocks.multiply, *weighted.support)
+    support = ("unpack1_6", "unpack2", "step", blocks.multiply, *weighted.support)
     return Kernel.of("conv2d", "conv2d_blocks_s8", constants, support)
 
 
@@ -226,13 +237,16 @@ STEP: Final = 8
 PASS: Final = 3
 """Behind the steps that are written out, if they run more than once."""
 
+LEVEL: Final = 44
+"""Begin, scale and store the sums of a block where all channels shift alike."""
+
 BLOCK: Final = {
     "requantize_folded": 50,
     "requantize_narrow": 70,
     "requantize_wide": 190,
     "requantize_single": 130,
 }
-"""Begin, scale and store the sums of a block, by the function that scales."""
+"""The same by other functions that scale."""
 
 NEGATIVE: Final = 12
 """Of a block more, where halves of negative numbers are turned."""
@@ -274,7 +288,7 @@ def instructions(blocks: Blocks, weighted: Weighted) -> int:
     block = (
         STEP * blocks.unrolled * blocks.passes
         + PASS * blocks.passes * (blocks.passes > 1)
-        + BLOCK[function]
+        + BLOCK.get(function, LEVEL)
         + NEGATIVE * negative
         + OVER * (image.windows % WINDOWS != 0)
     )

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, cast
 
 from rlx.ops.q import QDense
 from rlx_cortexm import costs
+from rlx_cortexm.candidate import Candidate
 from rlx_cortexm.layer import Kernel, Layer
+from rlx_cortexm.lower import quads
 from rlx_cortexm.lower.rules import RULES
 from rlx_cortexm.lower.weighted import Weighted
 from rlx_cortexm.narrow import run_bytes
@@ -19,11 +21,13 @@ if TYPE_CHECKING:
 
 
 @RULES.rule(QDense)
-def lower_dense(node: Node) -> Layer:
-    """Multiply rows of codes by weights: ``dense_s8.c.j2``."""
+def lower_dense(node: Node) -> tuple[Candidate, ...]:
+    """Multiply rows of codes by weights: ``dense_quads_s8.c.j2``, ``dense_s8.c.j2``."""
     op = cast("QDense", node.op)
     rows = math.prod(node.operands[0].type.static_shape[:-1])
-    return dense_layer(node, Weighted.of(node, op), rows)
+    weighted = Weighted.of(node, op)
+    plain = Candidate.of(dense_layer(node, weighted, rows))
+    return (*quads.candidates(node, weighted, rows), plain)
 
 
 def dot_products(outputs: int, narrow: str = "") -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from rlx_cortexm.scaling import (
     accumulator_bounds,
     folded,
     folded_bias,
+    level,
     output_constants,
     scaling,
 )
@@ -88,6 +89,19 @@ class Weighted:
         bounds = accumulator_bounds(self.weights, self.bias)
         zero_point = int(cast("int", self.output["zero_point"]))
         return replace(self, scaling=folded(self.scaling, bounds, zero_point))
+
+    def level(self, most_larger: int | Int64 = 16) -> Weighted:
+        """Return the same with a scaling that shifts all channels alike, or what folded() gives.
+
+        Not for ``centred`` ones.
+
+        Args:
+            most_larger: Places by which each channel's accumulators may come larger.
+        """
+        own = self.folded()
+        bounds = accumulator_bounds(self.weights, self.bias)
+        zero_point = int(cast("int", self.output["zero_point"]))
+        return replace(own, scaling=level(own.scaling, bounds, zero_point, most_larger))
 
     @property
     def turns_positive(self) -> bool:

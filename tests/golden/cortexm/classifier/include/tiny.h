@@ -52,7 +52,7 @@
 #define TINY_OUTPUT_ZERO_POINT (-128)
 
 /* Memory that a run needs; its content does not matter before or after. */
-#define TINY_ARENA_BYTES 864
+#define TINY_ARENA_BYTES 896
 #define TINY_ARENA_ALIGN 4
 
 /* Stack for a run, enough for GCC at every level of optimization; "rlx verify" tells the use. */

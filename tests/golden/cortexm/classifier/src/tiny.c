@@ -11,14 +11,18 @@
 #endif
 
 /*
- * Small functions are parts of the kernels; a kernel stays a function of its own, so that the
- * compiler finds registers for one at a time.
+ * Small functions are parts of the kernels, unless there is no optimization, when they would only
+ * take stack. A kernel stays a function of its own, so that the compiler finds registers for one at
+ * a time.
  */
-#if defined(__GNUC__)
+#if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define TINY_INLINE static inline __attribute__((always_inline))
-#define TINY_KERNEL TINY_CODE_SECTION static __attribute__((noinline))
 #else
 #define TINY_INLINE static inline
+#endif
+#if defined(__GNUC__)
+#define TINY_KERNEL TINY_CODE_SECTION static __attribute__((noinline))
+#else
 #define TINY_KERNEL TINY_CODE_SECTION static
 #endif
 
@@ -193,45 +197,6 @@ TINY_INLINE int32_t tiny_dot1(
   return sum;
 }
 
-/* Add the products of four codes with four weights to four sums. */
-TINY_INLINE void tiny_lanes4(const int8_t *x, const int8_t *w, int32_t sum[4])
-{
-#if TINY_DSP
-  typedef struct {
-    int8_t lane[4];
-  } lanes;
-  int32_t sum0 = sum[0];
-  int32_t sum1 = sum[1];
-  int32_t sum2 = sum[2];
-  int32_t sum3 = sum[3];
-  uint32_t x_even, x_odd, w_even, w_odd;
-  /* Lanes 0 and 2 come to one register, 1 and 3 to another. */
-  __asm__("ldr %[x_odd], %[x]\n\t"
-          "ldr %[w_odd], %[w]\n\t"
-          "sxtb16 %[x_even], %[x_odd]\n\t"
-          "sxtb16 %[w_even], %[w_odd]\n\t"
-          "sxtb16 %[x_odd], %[x_odd], ror #8\n\t"
-          "sxtb16 %[w_odd], %[w_odd], ror #8\n\t"
-          "smlabb %[sum0], %[x_even], %[w_even], %[sum0]\n\t"
-          "smlatt %[sum2], %[x_even], %[w_even], %[sum2]\n\t"
-          "smlabb %[sum1], %[x_odd], %[w_odd], %[sum1]\n\t"
-          "smlatt %[sum3], %[x_odd], %[w_odd], %[sum3]"
-          : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [sum2] "+r"(sum2), [sum3] "+r"(sum3),
-            [x_even] "=&r"(x_even), [x_odd] "=&r"(x_odd), [w_even] "=&r"(w_even),
-            [w_odd] "=&r"(w_odd)
-          : [x] "m"(*(const lanes *)x), [w] "m"(*(const lanes *)w));
-  sum[0] = sum0;
-  sum[1] = sum1;
-  sum[2] = sum2;
-  sum[3] = sum3;
-#else
-  sum[0] += x[0] * w[0];
-  sum[1] += x[1] * w[1];
-  sum[2] += x[2] * w[2];
-  sum[3] += x[3] * w[3];
-#endif
-}
-
 /* round(a * b / 2^31), halves up; not both -2^31. */
 TINY_INLINE int32_t tiny_multiply_q31(int32_t a, int32_t b)
 {
@@ -249,6 +214,165 @@ static int32_t tiny_reciprocal(int32_t a)
     x += tiny_multiply_q31(x, error) * 4;
   }
   return x >= (INT32_C(1) << 30) ? INT32_MAX : x * 2;
+}
+
+/*
+ * The code of an accumulator as by requantize_narrow, given 2^larger times of it, where larger is
+ * 9 minus the channel's shift: so all channels shift by 8 places, a number in an instruction.
+ * unit is what the high word of a product is too large by, 2^(larger - 1); half of it rounds as the
+ * high word of twice the accumulator would be.
+ */
+TINY_INLINE int8_t tiny_requantize_level_8(int32_t value, int32_t multiplier,
+    int32_t larger, int32_t low, int32_t high, int32_t zero_point)
+{
+  const int32_t unit = (int32_t)((UINT32_C(1) << larger) >> 1);
+  const int32_t offset = (2 * zero_point + 1) * 128;
+  /* Halves of negative numbers are turned away from zero only if that can be seen. */
+  const int32_t first = (unit >> 1) + (low >= zero_point ? offset : 0);
+  int32_t code;
+#if TINY_DSP
+  __asm__("smmla %0, %1, %2, %3" : "=r"(code) : "r"(value), "r"(multiplier), "r"(first));
+#else
+  code = (int32_t)(((int64_t)value * multiplier) >> 32) + first;
+#endif
+  if (low < zero_point) {
+    code += offset - ((code >> 31) & unit);
+  }
+#if TINY_DSP
+  __asm__("ssat %0, #8, %1, asr #8" : "=r"(code) : "r"(code));
+#else
+  code >>= 8;
+  code = code < -128 ? -128 : code;
+  code = code > 127 ? 127 : code;
+#endif
+  /* Where low or high is the end of the range, the compiler drops the line. */
+  code = low > -128 && code < low ? low : code;
+  code = high < 127 && code > high ? high : code;
+  return (int8_t)code;
+}
+
+/* A word of two numbers of 16 bits: the lower and the upper half. */
+TINY_INLINE uint32_t tiny_halves(int32_t lower, int32_t upper)
+{
+#if TINY_DSP
+  uint32_t both;
+  __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(both) : "r"(lower), "r"(upper));
+  return both;
+#else
+  return (uint32_t)(uint16_t)lower | (uint32_t)upper << 16;
+#endif
+}
+
+/* Load one or two words of two codes, `offset` elements behind the pointer. */
+#if TINY_DSP
+#define TINY_LOAD1(first, from, offset) \
+  __asm__("ldr %0, [%1, %2]" : "=r"(first) : "r"(from), "i"(2 * (offset)) : "memory")
+#define TINY_LOAD2(first, second, from, offset) \
+  __asm__("ldrd %0, %1, [%2, %3]" \
+          : "=r"(first), "=r"(second) \
+          : "r"(from), "i"(2 * (offset)) \
+          : "memory")
+#else
+#define TINY_LOAD1(first, from, offset) \
+  (first) = tiny_halves((from)[offset], (from)[(offset) + 1])
+#define TINY_LOAD2(first, second, from, offset) \
+  do { \
+    (first) = tiny_halves((from)[offset], (from)[(offset) + 1]); \
+    (second) = tiny_halves((from)[(offset) + 2], (from)[(offset) + 3]); \
+  } while (0)
+#endif
+
+/*
+ * result = sum plus the product of one half of the codes and one of the weights, or of both halves:
+ * b is the lower half, t the upper one.
+ */
+#if TINY_DSP
+#define TINY_SMLAD(result, codes, weights, sum) \
+  __asm__("smlad %0, %1, %2, %3" : "=r"(result) : "r"(codes), "r"(weights), "r"(sum))
+#define TINY_SMLABT(result, codes, weights, sum) \
+  __asm__("smlabt %0, %1, %2, %3" : "=r"(result) : "r"(codes), "r"(weights), "r"(sum))
+#define TINY_SMLATB(result, codes, weights, sum) \
+  __asm__("smlatb %0, %1, %2, %3" : "=r"(result) : "r"(codes), "r"(weights), "r"(sum))
+#else
+#define TINY_SMLAD(result, codes, weights, sum) \
+  (result) = (sum) + (int16_t)(codes) * (int16_t)(weights) \
+      + (int16_t)((codes) >> 16) * (int16_t)((weights) >> 16)
+#define TINY_SMLABT(result, codes, weights, sum) \
+  (result) = (sum) + (int16_t)(codes) * (int16_t)((weights) >> 16)
+#define TINY_SMLATB(result, codes, weights, sum) \
+  (result) = (sum) + (int16_t)((codes) >> 16) * (int16_t)(weights)
+#endif
+
+/* Fill words of two elements. */
+TINY_KERNEL void tiny_fill(int16_t *to, int32_t value, int32_t words)
+{
+  for (int32_t k = 0; k < 2 * words; k++) {
+    to[k] = (int16_t)value;
+  }
+}
+
+/*
+ * Unpack a line of four channels' codes, `step` codes apart, to four planes. If `lead` is 1, an
+ * element stands in front of the first code; that, and one that fills the last word, is `outside`.
+ */
+TINY_KERNEL void tiny_planes4(const int8_t *x, int32_t step, int32_t pixels, int32_t lead,
+    int32_t outside, int16_t *to, int32_t plane)
+{
+  if (lead != 0) {
+    for (int32_t k = 0; k < 4; k++) {
+      to[k * plane] = (int16_t)outside;
+      to[k * plane + 1] = x[k];
+    }
+    x += step;
+    to += 2;
+    pixels--;
+  }
+#if TINY_DSP
+  int32_t pairs = pixels / 2;
+  if (pairs > 0) {
+    int16_t *to1 = to + plane;
+    int16_t *to2 = to1 + plane;
+    int16_t *to3 = to2 + plane;
+    uint32_t even, odd, both;
+    /* Codes 0 and 1 of both pixels come to one register, 2 and 3 to another. */
+    __asm__ volatile("1:\n\t"
+                     "ldr %[even], [%[x]]\n\t"
+                     "ldr %[odd], [%[x], %[step]]\n\t"
+                     "add %[x], %[x], %[step], lsl #1\n\t"
+                     "pkhbt %[both], %[even], %[odd], lsl #16\n\t"
+                     "pkhtb %[odd], %[odd], %[even], asr #16\n\t"
+                     "sxtb16 %[even], %[both]\n\t"
+                     "sxtb16 %[both], %[both], ror #8\n\t"
+                     "str %[even], [%[to]], #4\n\t"
+                     "str %[both], [%[to1]], #4\n\t"
+                     "sxtb16 %[even], %[odd]\n\t"
+                     "sxtb16 %[odd], %[odd], ror #8\n\t"
+                     "str %[even], [%[to2]], #4\n\t"
+                     "str %[odd], [%[to3]], #4\n\t"
+                     "subs %[pairs], %[pairs], #1\n\t"
+                     "bne 1b"
+                     : [x] "+r"(x), [to] "+r"(to), [to1] "+r"(to1), [to2] "+r"(to2),
+                       [to3] "+r"(to3), [pairs] "+r"(pairs), [even] "=&r"(even),
+                       [odd] "=&r"(odd), [both] "=&r"(both)
+                     : [step] "r"(step)
+                     : "cc", "memory");
+  }
+#else
+  for (int32_t pairs = pixels / 2; pairs > 0; pairs--) {
+    for (int32_t k = 0; k < 4; k++) {
+      to[k * plane] = x[k];
+      to[k * plane + 1] = x[step + k];
+    }
+    x += 2 * step;
+    to += 2;
+  }
+#endif
+  if (pixels % 2 != 0) {
+    for (int32_t k = 0; k < 4; k++) {
+      to[k * plane] = x[k];
+      to[k * plane + 1] = (int16_t)outside;
+    }
+  }
 }
 
 /*
@@ -314,71 +438,101 @@ TINY_KERNEL void tiny_conv2d_0(const int8_t *x, const int8_t *weights,
 }
 
 /*
+ * Layer 1: one channel of 3 rows.
+ *
+ * x: int16[5, 8], the channel's codes, row by row
+ * w: int8[3, 3]
+ * y: its place in the first output
+ */
+TINY_KERNEL void tiny_depthwise_1_channel(const int16_t *x, const int8_t *w, int32_t bias,
+    int32_t multiplier, int32_t shift, int32_t lines, int8_t *y)
+{
+  /* Sums come so much larger that all channels shift alike. */
+  const int32_t scale = (int32_t)(UINT32_C(1) << shift);
+  const int32_t first = bias * scale;
+  const uint32_t w0 = tiny_halves(w[0] * scale, w[1] * scale);
+  const uint32_t w1 = tiny_halves(w[1] * scale, w[2] * scale);
+  const uint32_t w2 = tiny_halves(w[3] * scale, w[4] * scale);
+  const uint32_t w3 = tiny_halves(w[4] * scale, w[5] * scale);
+  const uint32_t w4 = tiny_halves(w[6] * scale, w[7] * scale);
+  const uint32_t w5 = tiny_halves(w[7] * scale, w[8] * scale);
+  for (; lines > 0; lines--) {
+    uint32_t lower, upper;
+    int8_t *to = y;
+    for (int32_t left = 3; left > 0; left--) {
+      {
+        int32_t sum0;
+        int32_t sum1;
+        TINY_LOAD2(lower, upper, x, 0);
+        TINY_SMLAD(sum0, lower, w0, first);
+        TINY_SMLATB(sum1, lower, w0, first);
+        TINY_SMLABT(sum0, upper, w1, sum0);
+        TINY_SMLAD(sum1, upper, w1, sum1);
+        TINY_LOAD2(lower, upper, x, 8);
+        TINY_SMLAD(sum0, lower, w2, sum0);
+        TINY_SMLATB(sum1, lower, w2, sum1);
+        TINY_SMLABT(sum0, upper, w3, sum0);
+        TINY_SMLAD(sum1, upper, w3, sum1);
+        TINY_LOAD2(lower, upper, x, 16);
+        TINY_SMLAD(sum0, lower, w4, sum0);
+        TINY_SMLATB(sum1, lower, w4, sum1);
+        TINY_SMLABT(sum0, upper, w5, sum0);
+        TINY_SMLAD(sum1, upper, w5, sum1);
+        to[0] = tiny_requantize_level_8(
+            sum0, multiplier, shift, -128, 127, -4);
+        to[8] = tiny_requantize_level_8(
+            sum1, multiplier, shift, -128, 127, -4);
+      }
+      x += 2;
+      to += 16;
+    }
+    x += 2;
+    y += 48;
+  }
+}
+
+/*
  * Layer 1.
  *
- * y[oy, ox, o] = requantize(bias[o] + sum over ky, kx of x[iy, ix, o] * w[ky, kx, o]) with
+ * y[oy, ox, c] = requantize(bias[c] + sum over ky, kx of x[iy, ix, c] * w[c, ky, kx]) with
  * iy = oy - 1 + ky, ix = ox - 1 + kx
  *
+ * The codes of four channels at a time are unpacked into four planes, row by row, so that a
+ * word holds two neighbours.
+ *
  * x: int8[1, 6, 6, 8]
- * weights: int8[3, 3, 8]
+ * weights: int8[8, 3, 3]
  * channels: for each of 8 the bias, with the zero point of x folded in, multiplier, shift
- * outside: int8[8], scratch for the codes of a tap outside the image
+ * scratch: int16[4, 5, 8], planes
  * y: int8[1, 6, 6, 8]
  */
 TINY_KERNEL void tiny_depthwise_1(const int8_t *x, const int8_t *weights,
-    const tiny_channel *channels, int8_t *outside, int8_t *y)
+    const tiny_channel *channels, int8_t *scratch, int8_t *y)
 {
-  memset(outside, -4, 8);
-  for (int32_t oy = 0; oy < 6; oy++) {
-    for (int32_t ox = 0; ox < 6; ox++) {
-      const int32_t iy = oy - 1;
-      const int32_t ix = ox - 1;
-      int8_t *const to = y + (oy * 6 + ox) * 8;
-      const int within = oy >= 1 && oy < 5 && ox >= 1 && ox < 5;
-      const int8_t *window = x;
-      const int8_t *taps[9];
-      if (within) {
-        window += (iy * 6 + ix) * 8;
-      } else {
-        for (int32_t ky = 0; ky < 3; ky++) {
-          for (int32_t kx = 0; kx < 3; kx++) {
-            const int32_t row = iy + ky;
-            const int32_t column = ix + kx;
-            const int seen = row >= 0 && row < 6 && column >= 0 && column < 6;
-            taps[ky * 3 + kx] = seen ? x + (row * 6 + column) * 8 : outside;
-          }
-        }
+  int16_t *const planes = (int16_t *)(void *)scratch;
+  for (int32_t done = 0; done < 6; done += 3) {
+    const int32_t count = 3;
+    const int32_t begin = done - 1;
+    const int32_t end = begin + count + 2;
+    for (int32_t line = begin; line < end; line++) {
+      for (int32_t k = 0; k < 4 && (line < 0 || line >= 6); k++) {
+        tiny_fill(planes + k * 40 + (line - begin) * 8, -4, 4);
       }
-      for (int32_t o = 0; o < 8; o += 4) {
-        int32_t sum[4] = {
-          channels[o].bias,
-          channels[o + 1].bias,
-          channels[o + 2].bias,
-          channels[o + 3].bias,
-        };
-        if (within) {
-          tiny_lanes4(window + o, weights + o, sum);
-          tiny_lanes4(window + o + 8, weights + o + 8, sum);
-          tiny_lanes4(window + o + 16, weights + o + 16, sum);
-          tiny_lanes4(window + o + 48, weights + o + 24, sum);
-          tiny_lanes4(window + o + 56, weights + o + 32, sum);
-          tiny_lanes4(window + o + 64, weights + o + 40, sum);
-          tiny_lanes4(window + o + 96, weights + o + 48, sum);
-          tiny_lanes4(window + o + 104, weights + o + 56, sum);
-          tiny_lanes4(window + o + 112, weights + o + 64, sum);
-        } else {
-          for (int32_t k = 0; k < 9; k++) {
-            tiny_lanes4(taps[k] + o, weights + k * 8 + o, sum);
-          }
+    }
+    for (int32_t c = 0; c < 8; c += 4) {
+      const int32_t first = c;
+      const int32_t last = c + 4;
+      for (int32_t line = begin; line < end; line++) {
+        if (line < 0 || line >= 6) {
+          continue;
         }
-        to[o] = tiny_requantize_narrow(
-            sum[0], channels[o].multiplier, channels[o].shift, -128, 127, -4);
-        to[o + 1] = tiny_requantize_narrow(
-            sum[1], channels[o + 1].multiplier, channels[o + 1].shift, -128, 127, -4);
-        to[o + 2] = tiny_requantize_narrow(
-            sum[2], channels[o + 2].multiplier, channels[o + 2].shift, -128, 127, -4);
-        to[o + 3] = tiny_requantize_narrow(
-            sum[3], channels[o + 3].multiplier, channels[o + 3].shift, -128, 127, -4);
+        tiny_planes4(x + line * 48 + first, 8, 6, 1, -4,
+            planes + (line - begin) * 8, 40);
+      }
+      for (int32_t o = c; o < last; o++) {
+        tiny_depthwise_1_channel(planes + (o - first) * 40, weights + o * 9,
+            channels[o].bias, channels[o].multiplier, channels[o].shift, count,
+            y + done * 48 + o);
       }
     }
   }
