@@ -85,9 +85,9 @@ class Lane:
             high = self._parallel(value, factor)
         # The constants stay until the last phase; from there on they go with the product.
         since = self.stages - ROUNDING_STAGES - self.beat_cycles
-        return self._rounded(high, self._follow(right, "right", since - 1))
+        return self.rounded(high, self._follow(right, "right", since - 1))
 
-    def _rounded(self, high: Value, right: Value) -> Value:
+    def rounded(self, high: Value, right: Value) -> Value:
         """Return the rounding shift of ``high``; ``right`` is a cycle ahead of it."""
         up, down = self._nudges(right)
         right = self._follow(right, "right_high")
