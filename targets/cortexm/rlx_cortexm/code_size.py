@@ -19,12 +19,18 @@ _PREFIX: Final = "p"
 _SIZED: Final = re.compile(r"(multiply|positions)_(\d+)")
 
 FACTORS: Final[dict[str, float]] = {
+    "add_mve_s8": 0.5,
     "argmax_s8": 0.6,
+    "avg_pool2d_mve_s8": 0.4,
     "avg_pool2d_s8": 0.45,
     "clamp_s8": 0.5,
+    "conv2d_mve_s8": 0.6,
     "conv2d_winograd_s8": 0.5,
     "depthwise_planes_s8": 0.65,
+    "dense_mve_s8": 0.5,
+    "depthwise_mve_s8": 0.5,
     "depthwise_s8": 1.25,
+    "max_pool2d_mve_s8": 0.4,
     "max_pool2d_s8": 0.6,
     "pointwise_blocks_s8": 0.85,
     "softmax_s8": 1.15,
@@ -33,7 +39,7 @@ FACTORS: Final[dict[str, float]] = {
 
 FACTOR: Final = 0.95
 
-INLINED: Final = {"dot4": 150, "dot1": 50, "multiply": 28, "positions": 70}
+INLINED: Final = {"mve_dot": 300, "dot4": 150, "dot1": 50, "multiply": 28, "positions": 70}
 """Bytes of shared functions that are written out in a kernel; for each step of the last two."""
 
 ENTRY: Final = 64

@@ -205,7 +205,8 @@ class Emitter:
         return self._render(
             "model.c",
             support=self._render("support.c", support=support)
-            + self._render("narrow.c", support=support),
+            + self._render("narrow.c", support=support)
+            + self._render("mve.c", support=support),
             kernels=[self._kernel(k, named) for k, named in self.program.kernels.items()],
             calls=calls,
             copies=copies,

@@ -10,11 +10,10 @@ from rlx.errors import UsageError
 from rlx.names import check_prefix, mangle
 from rlx_cortexm.budget import parse_bytes
 from rlx_cortexm.choice import DEFAULT, OBJECTIVES
+from rlx_cortexm.core import CORES, DEFAULT_CORE, Core
 from rlx_cortexm.packages import PACKAGES, check_packages, parse_packages
 
-CPUS: Final = (
-    "cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55",
-)  # fmt: skip
+CPUS: Final = tuple(CORES)
 """Cores that emitted C is tested on."""
 
 _C99_HEADERS = """
@@ -41,8 +40,11 @@ class CortexMOptions:
                   "metavar": "NAME"},
     )  # fmt: skip
     cpu: str = field(
-        default="cortex-m4",
-        metadata={"help": "Core that the network is meant for.", "choices": CPUS},
+        default=DEFAULT_CORE.name,
+        metadata={
+            "help": "Core that the network is meant for: kernels are chosen for it.",
+            "choices": CPUS,
+        },
     )
     ram: int | None = field(
         default=None,
@@ -106,6 +108,11 @@ class CortexMOptions:
                 f"package version {self.package_version!r} is not three numbers with dots between",
                 hint="write for example 1.0.0",
             )
+
+    @property
+    def core(self) -> Core:
+        """The core that the network is meant for."""
+        return CORES[self.cpu]
 
     def prefix_for(self, name: str) -> str:
         """Return the prefix given, or one made from a model's name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from rlx.ops.q import QSoftmax
@@ -26,6 +26,6 @@ def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
     return to_lir(
         module,
         in_place=in_place,
-        scratch=cache(least_scratch),
+        scratch=cache(partial(least_scratch, core=options.core)),
         ports_inside=options.io == "arena",
     )

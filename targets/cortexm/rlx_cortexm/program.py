@@ -10,6 +10,7 @@ import numpy as np
 
 from rlx.ir import DType, Region, Stage
 from rlx_cortexm.choice import DEFAULT, OBJECTIVES, Limits, Need, choose
+from rlx_cortexm.core import DEFAULT_CORE, Core
 from rlx_cortexm.code_size import entry_bytes, kernel_bytes
 from rlx_cortexm.layer import Kernel, Layer, Table
 from rlx_cortexm.lower import candidates
@@ -32,11 +33,13 @@ class Settings:
         optimize: Name of the objective.
         ram: Most bytes of the arena, or None.
         flash: Most bytes of constants and code, or None.
+        core: What they run on.
     """
 
     optimize: str = DEFAULT
     ram: int | None = None
     flash: int | None = None
+    core: Core = DEFAULT_CORE
 
     def kernel_flash(self, plan: MemoryPlan) -> int | None:
         """Return the flash that there is for kernels and their tables."""
@@ -161,7 +164,8 @@ def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
     of RAM first, then of flash.
     """
     needs = [
-        Need(candidates(node), partial(_end, plan, step)) for step, node in enumerate(plan.schedule)
+        Need(candidates(node, settings.core), partial(_end, plan, step))
+        for step, node in enumerate(plan.schedule)
     ]
     arena, objective = plan.arena_bytes, OBJECTIVES[settings.optimize]
     tries = (
@@ -173,9 +177,9 @@ def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
     return next(chosen for chosen in found if chosen is not None)
 
 
-def least_scratch(node: Node) -> int:
+def least_scratch(node: Node, core: Core = DEFAULT_CORE) -> int:
     """Return the scratch memory of the kernel with least of it, or raise UnsupportedOpError."""
-    return min(candidate.scratch_bytes for candidate in candidates(node))
+    return min(candidate.scratch_bytes for candidate in candidates(node, core))
 
 
 def _end(plan: MemoryPlan, step: int, nbytes: int) -> int:

@@ -80,7 +80,7 @@ class CortexM:
 
 
 def _settings(options: CortexMOptions) -> Settings:
-    return Settings(options.optimize, options.ram, options.flash)
+    return Settings(options.optimize, options.ram, options.flash, options.core)
 
 
 def _fitting_estimate(emitter: Emitter, options: CortexMOptions) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from rlx_cortexm.lower import candidates
 
 if TYPE_CHECKING:
     from rlx.ir import MemoryPlan
+    from rlx_cortexm.program import Settings
 
 Chooser = Callable[[Sequence[Candidate]], Candidate]
 
@@ -21,9 +22,8 @@ def chosen_by(chooser: Chooser) -> Iterator[list[Candidate]]:
     """Let ``chooser`` choose while code is emitted; give the candidates chosen, in order."""
     chosen: list[Candidate] = []
 
-    def kernels_for(plan: MemoryPlan, settings: object) -> tuple[Candidate, ...]:
-        del settings
-        chosen[:] = [chooser(candidates(node)) for node in plan.schedule]
+    def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
+        chosen[:] = [chooser(candidates(node, settings.core)) for node in plan.schedule]
         return tuple(chosen)
 
     usual = program.kernels_for

@@ -1,8 +1,9 @@
 """Rules: one module for each module of ``rlx.ops.q``, of the same name."""
 
-from rlx_cortexm.lower import arith, conv, linear, pool, reduce, shape, softmax, table
+from rlx_cortexm.lower import arith, conv, linear, mve, pool, reduce, shape, softmax, table
 from rlx_cortexm.lower.rules import RULES, candidates
 
 __all__ = [
-    "RULES", "arith", "candidates", "conv", "linear", "pool", "reduce", "shape", "softmax", "table",
+    "RULES", "arith", "candidates", "conv", "linear", "mve", "pool", "reduce", "shape", "softmax",
+    "table",
 ]  # fmt: skip

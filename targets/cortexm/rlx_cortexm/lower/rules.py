@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from rlx.errors import UnsupportedOpError
 from rlx.ir import RuleTable
 from rlx_cortexm.candidate import Candidate
+from rlx_cortexm.core import DEFAULT_CORE, Core
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from rlx.ir import Array, Node
+    from rlx.ir import Array, Node, Op
     from rlx_cortexm.layer import Layer
 
 Rule: TypeAlias = "Callable[[Node], Layer | tuple[Candidate, ...]]"
@@ -22,14 +23,23 @@ done exactly."""
 RULES: RuleTable[Rule] = RuleTable("cortexm")
 
 
-def candidates(node: Node) -> tuple[Candidate, ...]:
-    """Return every way to compute a node, the plain one last.
+Extension: TypeAlias = "Callable[[Node], tuple[Candidate, ...]]"
+"""Names more ways to compute a node, on cores with an extension; none if no kernel fits it."""
+
+VECTOR_RULES: dict[type[Op], Extension] = {}
+"""Kernels for the vector extension MVE, by op."""
+
+
+def candidates(node: Node, core: Core = DEFAULT_CORE) -> tuple[Candidate, ...]:
+    """Return every way to compute a node on a core, the plain one last.
 
     Raises:
         UnsupportedOpError: There is none.
     """
     found = RULES[type(node.op)](node)
     ways = found if isinstance(found, tuple) else (Candidate.of(found),)
+    if core.vectors and type(node.op) in VECTOR_RULES:
+        ways = (*VECTOR_RULES[type(node.op)](node), *ways)
     content = _content(node)
     return tuple(
         replace(way, tables=(way.kernel.template, way.table_bytes, content))

@@ -136,7 +136,12 @@ class Weighted:
 
     def tables(self, packed: Array, note: str) -> tuple[Table, ...]:
         """Return the tables: ``packed`` weights, then channels or biases."""
-        return (Table("weights", "int8_t", packed, note), self._channels())
+        return (self.table(packed, note), self._channels())
+
+    @staticmethod
+    def table(packed: Array, note: str) -> Table:
+        """Return the table of ``packed`` weights."""
+        return Table("weights", "int8_t", packed, note)
 
     def _channels(self) -> Table:
         if not self.scaling.per_channel:

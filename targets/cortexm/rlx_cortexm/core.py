@@ -1,0 +1,36 @@
+"""The cores that C can be emitted for, and what the choice of kernels has to know of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """A processor.
+
+    Attributes:
+        name: As compilers call it.
+        vectors: Whether it has the vector extension MVE (Helium): kernels for it are candidates.
+    """
+
+    name: str
+    vectors: bool = False
+
+
+CORES: Final = {
+    core.name: core
+    for core in (
+        Core("cortex-m0"),
+        Core("cortex-m3"),
+        Core("cortex-m4"),
+        Core("cortex-m7"),
+        Core("cortex-m33"),
+        Core("cortex-m55", vectors=True),
+    )
+}
+"""Cores that emitted C is tested on, by name."""
+
+DEFAULT_CORE: Final = CORES["cortex-m4"]
+"""The core whose instructions the costs were fitted to."""

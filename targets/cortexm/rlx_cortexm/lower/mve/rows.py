@@ -1,0 +1,93 @@
+"""Order of weights for MVE: for every 16 codes, those of four output channels side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from rlx.ir import Array
+
+VECTOR: Final = 16
+"""Codes in a vector."""
+
+CHANNELS: Final = 4
+"""Output channels computed together."""
+
+STRAIGHT: Final = 6
+"""Most steps that are written out without a loop."""
+
+UNROLLED: Final = 4
+"""Steps in a loop's body."""
+
+
+LOOP: Final = 2
+REST: Final = 8
+"""Instructions for a pass of the loop, and for the mask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A run of codes, cut into vectors.
+
+    Attributes:
+        codes: Its length.
+        tail: Whether codes behind the last whole vector are read with a mask; if not, the run is
+            filled up.
+    """
+
+    codes: int
+    tail: bool
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of weights of a channel."""
+        return -(-self.codes // VECTOR)
+
+    @property
+    def rest(self) -> int:
+        """Codes that are read with a mask."""
+        return self.codes % VECTOR if self.tail else 0
+
+    @property
+    def steps(self) -> int:
+        """Whole vectors."""
+        return self.vectors - (self.rest > 0)
+
+    @property
+    def loops(self) -> int:
+        """How often the loop over steps runs."""
+        return (self.steps - 1) // UNROLLED if self.steps > STRAIGHT else 0
+
+    @property
+    def straight(self) -> int:
+        """Steps in front of the loop."""
+        return self.steps - self.loops * UNROLLED
+
+    @property
+    def constants(self) -> dict[str, Hashable]:
+        """What the templates see."""
+        return {
+            "codes": self.codes,
+            "vectors": self.vectors,
+            "straight": self.straight,
+            "loops": self.loops,
+            "rest": self.rest,
+        }
+
+    def instructions(self, windows: int) -> int:
+        """Return what it takes to multiply ``windows`` (one or two) runs with four channels."""
+        step = windows + CHANNELS + windows * CHANNELS
+        return step * self.vectors + LOOP * self.loops + REST * (self.rest > 0)
+
+
+def pack(weights: Array) -> Array:
+    """Return weights [O, K] as one stream, zeros where channels or codes are filled up."""
+    outputs, codes = weights.shape
+    filled = np.pad(weights, ((0, -outputs % CHANNELS), (0, -codes % VECTOR)))
+    blocks = filled.reshape(-1, CHANNELS, filled.shape[1] // VECTOR, VECTOR)
+    return blocks.transpose(0, 2, 1, 3).reshape(-1)
