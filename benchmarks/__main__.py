@@ -69,10 +69,11 @@ def _check(module: ModuleType, rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _render() -> None:
+    from benchmarks.cortexm import cores
     from benchmarks.cortexm import table as cortexm
     from benchmarks.fpga import table as fpga
 
-    for path, text in {**cortexm.files(), **fpga.files()}.items():
+    for path, text in {**cortexm.files(), **cores.files(), **fpga.files()}.items():
         path.write_text(text, encoding="utf-8")
 
 

@@ -50,12 +50,16 @@ PREFIX = "net"
 
 def measure() -> Iterator[dict[str, Any]]:
     """Yield a row for each network that is there."""
+    for name, file in files().items():
+        yield row(name, file)
+
+
+def files() -> dict[str, Path]:
+    """Return the networks that are there, by name."""
     shared = Path(os.environ.get("RLX_SHARED") or ROOT.parent / "shared")
-    files = {name: shared / "models" / "mlperf-tiny" / file for name, file in NETWORKS.items()}
-    files["digits"] = ROOT / "examples" / "digits" / "digits.rlx"
-    for name, file in sorted(files.items()):
-        if file.is_file():
-            yield row(name, file)
+    paths = {name: shared / "models" / "mlperf-tiny" / file for name, file in NETWORKS.items()}
+    paths["digits"] = ROOT / "examples" / "digits" / "digits.rlx"
+    return {name: path for name, path in sorted(paths.items()) if path.is_file()}
 
 
 def row(name: str, file: Path, build: FirmwareBuild | None = None) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from rlx.ir import DType, Region, Stage
 from rlx_cortexm.choice import DEFAULT, OBJECTIVES, Limits, Need, choose
-from rlx_cortexm.core import DEFAULT_CORE, Core
 from rlx_cortexm.code_size import entry_bytes, kernel_bytes
+from rlx_cortexm.core import DEFAULT_CORE, Core
 from rlx_cortexm.layer import Kernel, Layer, Table
 from rlx_cortexm.lower import candidates
 
