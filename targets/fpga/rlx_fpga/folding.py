@@ -1,75 +1,155 @@
-"""Choose how far each layer is folded, so that the slowest one is as fast as the budget allows."""
+"""Choose how far each layer is folded: exactly, under a budget, for a goal.
+
+A choice is the answer of ``solver.choose`` for the foldings that are fast enough. What can be asked:
+
+- ``fastest``: the slowest layer takes as few cycles as the budget allows (a search by halves over all
+  cycles that occur: what fits for some, fits for more), and then the cost is least;
+- ``cheapest``: least cost with no layer slower than asked;
+- ``quickest``: as fastest, but then every layer's share of the latency is small instead of its cost;
+- ``thriftiest``: least product of cost and cycles, that is of cells and the time they are clocked.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rlx.errors import DoesNotFitError, UsageError
+from rlx.errors import UsageError
+from rlx_fpga.solver import Amount, Option, choose, least_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rlx_fpga.lower import Fold
 
+    Price = Callable[[str, Fold], Amount]
+    Value = Callable[[str, Fold], int]
 
-def fold_layers(
-    choices: Mapping[str, Sequence[Fold]],
-    *,
-    multipliers: int,
-    given: Mapping[str, tuple[int, int]] | None = None,
-) -> dict[str, Fold]:
-    """Return a folding for each layer.
 
-    The cycles of the slowest layer are minimized exactly: multipliers needed do not grow with the
-    cycles allowed, so a search by halves over all cycles that occur finds the least number that
-    fits. Every layer then takes the fewest multipliers that reach it.
+def multipliers_only(name: str, fold: Fold) -> Amount:
+    """Return what a folding takes if only multipliers count."""
+    del name
+    return Amount(dsp=fold.multipliers)
+
+
+@dataclass
+class Folding:
+    """The foldings of all layers, and what each takes.
 
     Args:
         choices: Foldings to choose from, by name of the layer.
-        multipliers: Budget for all layers together.
         given: ``(pe, simd)`` of layers that are not to be chosen.
+        price: What a folding of a layer takes.
+        weights: Cost of a multiplier, of a part of a block memory and of a lookup table.
 
     Raises:
         UsageError: A layer in ``given`` does not exist or cannot be folded like that.
-        DoesNotFitError: Even the slowest choice needs more multipliers.
     """
-    allowed = {name: list(folds) for name, folds in choices.items()}
-    for name, (pe, simd) in (given or {}).items():
-        allowed[name] = [_given(choices, name, pe, simd)]
-    targets = sorted({fold.cycles for folds in allowed.values() for fold in folds})
-    slowest = _cheapest(allowed, targets[-1]) if targets else {}
-    assert slowest is not None
-    least = sum(fold.multipliers for fold in slowest.values())
-    if least > multipliers:
-        raise DoesNotFitError(
-            f"the layers need at least {least} multipliers, the budget is {multipliers}",
-            hint="raise the budget",
-        )
-    low, high, best = 0, len(targets) - 1, slowest
-    while low <= high:
-        middle = (low + high) // 2
-        found = _cheapest(allowed, targets[middle])
-        if found is not None and sum(f.multipliers for f in found.values()) <= multipliers:
-            best, high = found, middle - 1
-        else:
-            low = middle + 1
-    return best
 
+    choices: Mapping[str, Sequence[Fold]]
+    given: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    price: Price = multipliers_only
+    weights: Amount = Amount(1 << 20, 1, 1)
 
-def _cheapest(choices: Mapping[str, Sequence[Fold]], cycles: int) -> dict[str, Fold] | None:
-    """Return for each layer the cheapest folding within ``cycles``, or None if one has none."""
-    found = {}
-    for name, folds in choices.items():
-        enough = [fold for fold in folds if fold.cycles <= cycles]
-        if not enough:
+    def __post_init__(self) -> None:
+        allowed = {name: list(folds) for name, folds in self.choices.items()}
+        for name, (pe, simd) in self.given.items():
+            allowed[name] = [_given(self.choices, name, pe, simd)]
+        self.allowed = allowed
+        self._prices: dict[tuple[str, Fold], Amount] = {}
+
+    @property
+    def steps(self) -> list[int]:
+        """All cycles that a layer can take, ascending."""
+        return sorted({fold.cycles for folds in self.allowed.values() for fold in folds})
+
+    def fastest(self, limit: Amount) -> dict[str, Fold] | None:
+        """Return the foldings with the least cycles of the slowest layer, then the least cost."""
+        cycles = self.least_cycles(limit)
+        return None if cycles is None else self.cheapest(limit, cycles)
+
+    def cheapest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
+        """Return the foldings of least cost with no layer slower than ``cycles``, if given."""
+        return self._chosen(limit, cycles, self.cost)
+
+    def quickest(self, limit: Amount, delay: Value) -> dict[str, Fold] | None:
+        """Return the fastest foldings, and of those the ones with the least sum of ``delay``.
+
+        Where lookup tables are short too, the sum is the least that was seen.
+        """
+        cycles = self.least_cycles(limit)
+        if cycles is None:
             return None
-        found[name] = min(enough, key=_cost)
-    return found
+        return self._chosen(limit, cycles, delay) or self.cheapest(limit, cycles)
 
+    def thriftiest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
+        """Return the foldings with the least product of cost and cycles of the slowest layer."""
+        least = self.least_cycles(limit)
+        steps = [n for n in self.steps if least and least <= n <= (cycles or n)]
+        best, found = None, None
+        for step in steps:
+            chosen = self.cheapest(limit, step)
+            assert chosen is not None
+            product = step * sum(self.cost(name, fold) for name, fold in chosen.items())
+            if best is None or product < best:
+                best, found = product, chosen
+        return found
 
-def _cost(fold: Fold) -> tuple[int, int, int]:
-    """Order foldings: multipliers; then lanes, that is registers; then speed."""
-    return fold.multipliers, fold.pe * fold.simd, fold.cycles
+    def least_cycles(self, limit: Amount) -> int | None:
+        """Return the least cycles of the slowest layer within ``limit``; None if nothing fits."""
+        steps = self.steps
+        if not steps:
+            return 0
+        low, high, best = 0, len(steps) - 1, None
+        while low <= high:
+            middle = (low + high) // 2
+            if self.cheapest(limit, steps[middle]) is None:
+                low = middle + 1
+            else:
+                best, high = steps[middle], middle - 1
+        return best
+
+    def least_amount(self) -> Amount:
+        """Return the least of each resource, each on its own, however slow."""
+        layers = [self._options(name, None, self.cost)[1] for name in self.allowed]
+        return least_amount(layers)
+
+    def amount(self, folds: Mapping[str, Fold]) -> Amount:
+        """Return what a choice takes."""
+        return sum((self._price(name, fold) for name, fold in folds.items()), Amount())
+
+    def cost(self, name: str, fold: Fold) -> int:
+        """Return the cost of a folding; of equal ones the one with fewer lanes costs less."""
+        amount, weights = self._price(name, fold), self.weights
+        parts = amount.dsp * weights.dsp + amount.bram * weights.bram + amount.lut * weights.lut
+        return (parts << 12) + fold.pe * fold.simd
+
+    def _chosen(self, limit: Amount, cycles: int | None, value: Value) -> dict[str, Fold] | None:
+        folds, options = [], []
+        for name in self.allowed:
+            mine, priced = self._options(name, cycles, value)
+            folds.append(mine)
+            options.append(priced)
+        places = choose(options, limit)
+        if places is None:
+            return None
+        return {
+            name: mine[place] for name, mine, place in zip(self.allowed, folds, places, strict=True)
+        }
+
+    def _options(
+        self, name: str, cycles: int | None, value: Value
+    ) -> tuple[list[Fold], list[Option]]:
+        """Return the foldings that are fast enough, as they are and as options."""
+        folds = [f for f in self.allowed[name] if cycles is None or f.cycles <= cycles]
+        folds.sort(key=lambda fold: (fold.multipliers, fold.pe * fold.simd, fold.cycles))
+        return folds, [Option(self._price(name, fold), value(name, fold)) for fold in folds]
+
+    def _price(self, name: str, fold: Fold) -> Amount:
+        found = self._prices.get((name, fold))
+        if found is None:
+            found = self._prices[name, fold] = self.price(name, fold)
+        return found
 
 
 def _given(choices: Mapping[str, Sequence[Fold]], name: str, pe: int, simd: int) -> Fold:

@@ -1,0 +1,92 @@
+"""Cells that a design takes on a device, estimated from its structure.
+
+Block memories follow from Yosys's own arithmetic (``memories``), multipliers from what the cells
+say. Lookup tables and flip-flops are sums over the kinds of logic that ``structure`` counts, each
+times a factor of the family. The factors in ``costs.json`` were fitted to what Yosys made of whole
+networks, by ``tools/fit_fpga_costs.py``; the file tells the version.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from rlx_fpga.memories import LIBRARIES, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx_fpga.structure import Structure
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Cells of a device.
+
+    Attributes:
+        lut: Lookup tables, those that serve as memory, shift registers or carry chains included.
+        ff: Flip-flops.
+        dsp: Multiplier blocks.
+        bram: Block memories; halves where a device has half blocks.
+    """
+
+    lut: int = 0
+    ff: int = 0
+    dsp: int = 0
+    bram: float = 0
+
+    def __add__(self, other: Resources) -> Resources:
+        return Resources(
+            self.lut + other.lut, self.ff + other.ff, self.dsp + other.dsp, self.bram + other.bram
+        )
+
+
+def resources_of(structure: Structure, family: str, dsp: int) -> Resources:
+    """Return what ``structure``, which has ``dsp`` multiplier blocks, takes on ``family``."""
+    terms = terms_of(structure, family)
+    factors = _factors(family)
+    parts = sum(place_of(ram, family).parts for ram in structure.rams)
+    return Resources(
+        lut=_weighted(factors["lut"], terms),
+        ff=_weighted(factors["ff"], terms),
+        dsp=dsp,
+        bram=parts / LIBRARIES[family].parts,
+    )
+
+
+def terms_of(structure: Structure, family: str) -> Counter[str]:
+    """Return the kinds of logic, and what memories add to them on ``family``.
+
+    ``memory_luts``: lookup tables that serve as memory. ``memory_logic``: bits of memories that
+    become logic. ``memory_choice``: bits chosen behind several blocks. ``memory_register``: bits of
+    synchronous memories without a register of their own. ``memory_shared``: bits of block
+    memories that are written too, ``memory_shares``: their number.
+    """
+    terms = Counter(structure.bits)
+    for ram in structure.rams:
+        place = place_of(ram, family)
+        terms["memory_luts"] += place.luts
+        terms["memory_choice"] += place.muxed
+        if place.kind == "block":
+            terms["memory_shared"] += 0 if ram.read_only else ram.width
+            terms["memory_shares"] += not ram.read_only
+        else:
+            terms["memory_register"] += ram.width if ram.synchronous else 0
+            terms["memory_logic"] += ram.width * ram.depth if place.kind == "logic" else 0
+    return terms
+
+
+def _weighted(factors: Mapping[str, float], terms: Mapping[str, int]) -> int:
+    return math.ceil(sum(factor * terms.get(kind, 0) for kind, factor in factors.items()))
+
+
+@cache
+def _factors(family: str) -> Mapping[str, Mapping[str, float]]:
+    data: Any = json.loads(files("rlx_fpga").joinpath("costs.json").read_text("utf-8"))
+    found: Mapping[str, Mapping[str, float]] = data["families"][family]
+    return found

@@ -1,0 +1,147 @@
+"""What a memory becomes: block memories, lookup tables as memory, or logic.
+
+Yosys takes what costs least by its own measure (``memory_libmap`` of version 0.70, with the
+libraries of each family): so many for each block, half for each bit that a multiplexer behind several
+blocks chooses, a sixteenth for each bit of a read-only memory that becomes logic. The same
+arithmetic here gives the same number of blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rlx_fpga.structure import Ram
+
+LOGIC_COST_READ_ONLY: Final = 1 / 16
+LOGIC_COST: Final = 1.0
+MUX_COST: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One way to use a block.
+
+    Attributes:
+        bits: Addresses of the narrowest words.
+        widths: Bits of a word; each is two times as many as the one before, parity apart.
+        cost: Of a block, by Yosys's measure.
+        parts: Parts of a block that it takes (a half block is one of two).
+        write_width: Least width of a port that writes.
+    """
+
+    bits: int
+    widths: tuple[int, ...]
+    cost: float
+    parts: int = 1
+    write_width: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The memories of a family.
+
+    Attributes:
+        blocks: Modes of its block memories.
+        byte: Bits that are written together, in wide modes.
+        parts: Parts that a block has.
+        lut_bits: Bits of a lookup table that serves as memory, as words and bits of a word.
+        lut_cost: Cost of as much of it as ``lut_bits`` tells.
+        lut_luts: Lookup tables that it takes.
+    """
+
+    blocks: tuple[Mode, ...]
+    byte: int
+    parts: int
+    lut_bits: tuple[tuple[int, int], ...]
+    lut_cost: float
+    lut_luts: int
+
+
+_XILINX = Library(
+    (
+        Mode(1 << 14, (1, 2, 4, 9, 18), 129),
+        Mode(1 << 15, (1, 2, 4, 9, 18, 36), 257, 2),
+        Mode(1 << 14, (1, 2, 4, 9, 18, 36), 129, 1, 36),
+        Mode(1 << 15, (1, 2, 4, 9, 18, 36, 72), 257, 2, 72),
+    ),
+    byte=9, parts=2, lut_bits=((32, 6), (64, 3)), lut_cost=8, lut_luts=4,
+)  # fmt: skip
+LIBRARIES: Final = {
+    "ecp5": Library(
+        (Mode(1 << 14, (1, 2, 4, 9, 18), 128), Mode(1 << 14, (1, 2, 4, 9, 18, 36), 128, 1, 36)),
+        byte=9, parts=1, lut_bits=((16, 4),), lut_cost=4, lut_luts=6,
+    ),
+    "ice40": Library(
+        (Mode(1 << 11, (2, 4, 8, 16), 64),),
+        byte=1, parts=1, lut_bits=(), lut_cost=0, lut_luts=0,
+    ),
+    "xc7": _XILINX,
+    "xcup": _XILINX,
+}  # fmt: skip
+"""Libraries by family."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a memory goes.
+
+    Attributes:
+        kind: ``block``, ``lut`` or ``logic``.
+        parts: Parts of blocks, if there are any.
+        luts: Lookup tables that serve as memory.
+        muxed: Bits of the multiplexers behind several blocks.
+    """
+
+    kind: str
+    parts: int = 0
+    luts: int = 0
+    muxed: int = 0
+
+
+def place_of(ram: Ram, family: str) -> Place:
+    """Return where Yosys puts ``ram`` for a device of ``family``."""
+    library = LIBRARIES[family]
+    if ram.width == 0:
+        return Place("logic")
+    logic = LOGIC_COST_READ_ONLY if ram.read_only else LOGIC_COST
+    if ram.style == "logic":
+        return Place("logic")
+    found: list[tuple[float, Place]] = []
+    if ram.style != "block":
+        found.append((int(ram.width * ram.depth * logic), Place("logic")))
+    if not ram.read_only and library.lut_bits:
+        found.append(_as_luts(ram, library))
+    if ram.synchronous:
+        found.append(min(_as_blocks(ram, library), key=lambda pair: pair[0]))
+    return min(found, key=lambda pair: pair[0])[1]
+
+
+def _as_luts(ram: Ram, library: Library) -> tuple[float, Place]:
+    """Return cost and place in lookup tables that serve as memory."""
+    options = []
+    for words, bits in library.lut_bits:
+        deep = -(-ram.depth // words)
+        units = deep * -(-ram.width // bits)
+        muxed = (deep - 1) * ram.width
+        cost = library.lut_cost * units + MUX_COST * muxed + (MUX_COST * deep if deep > 1 else 0)
+        options.append((cost, Place("lut", luts=units * library.lut_luts, muxed=muxed)))
+    return min(options, key=lambda pair: pair[0])
+
+
+def _as_blocks(ram: Ram, library: Library) -> Iterator[tuple[float, Place]]:
+    """Yield cost and place for every width of every mode."""
+    for mode in library.blocks:
+        for place, width in enumerate(mode.widths):
+            if not ram.read_only and width < mode.write_width and mode.write_width > 1:
+                continue
+            deep = -(-ram.depth // (mode.bits // mode.widths[0] >> place))
+            byte = min(library.byte, width) if not ram.read_only else 1
+            units = -(-deep * -(-ram.width // byte) * byte // width)
+            muxed = (deep - 1) * ram.width
+            demux = 0 if ram.read_only or deep == 1 else deep
+            cost = mode.cost * units + MUX_COST * (muxed + demux)
+            yield cost, Place("block", parts=units * mode.parts, muxed=muxed)

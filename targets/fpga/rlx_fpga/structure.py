@@ -1,0 +1,276 @@
+"""What a design consists of, counted bit by bit before any synthesis: adders, muxes, memories.
+
+The counts are taken from the netlist that Amaranth makes of a component, so that they follow every
+change of a cell. ``rlx_fpga.costs`` turns them into cells of a device.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from amaranth.hdl import Fragment, Value
+
+# Amaranth's netlist has no public door in 0.5; pyproject.toml keeps us on that version.
+from amaranth.hdl import _ir as ir
+from amaranth.hdl import _nir as nir
+
+from rlx_fpga.liveness import is_constant, live_nets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from amaranth.lib.wiring import Component
+
+KINDS: Final = {
+    "one": "one for each component",
+    "register": "flip-flops",
+    "chained": "of them, those in rows of at least three without a reset",
+    "add": "sums and differences of two numbers",
+    "count": "sums and differences of a number and a constant",
+    "compare": "orders of two numbers",
+    "reach": "orders of a number and a constant",
+    "equal": "bits that a comparison for equality, an and or an or makes one of",
+    "choose": "one of two",
+    "gate": "one or a constant",
+    "shift": "bits shifted by a variable number, times bits of that number",
+    "logic": "and, or, exclusive or",
+    "multiply": "bits of one factor times bits of the other",
+    "control": "conditions of registers that hold",
+}
+"""Kinds of logic that are counted, and what each counts in bits."""
+
+_LONG: Final = 3
+_SHIFTS: Final = ("<<", "u>>", "s>>")
+_ORDERS: Final = ("u<", "s<", "u>", "s>", "u<=", "s<=", "u>=", "s>=")
+
+
+@dataclass(frozen=True, slots=True)
+class Ram:
+    """A memory.
+
+    Attributes:
+        width: Bits of a word that differ from word to word, if it is read-only; else all.
+        depth: Words.
+        read_only: It has no write port.
+        synchronous: Its read ports have registers.
+        style: Where the netlist says that it goes (``block``, ``logic``), or an empty text.
+    """
+
+    width: int
+    depth: int
+    read_only: bool
+    synchronous: bool
+    style: str = ""
+
+
+@dataclass
+class Structure:
+    """Counts of a component with everything inside of it.
+
+    Attributes:
+        bits: Of each kind of logic; see ``KINDS``.
+        rams: Its memories.
+    """
+
+    bits: Counter[str] = field(default_factory=Counter)
+    rams: list[Ram] = field(default_factory=list)
+
+
+def structure_of(component: Component) -> dict[str, Structure]:
+    """Return the counts of each submodule of ``component``, by name; of its own under ``""``."""
+    ports = [Value.cast(member) for _, _, member in component.signature.flatten(component)]
+    with _collecting_nothing():
+        design = Fragment.get(component, None).prepare(ports=ports)
+        netlist = nir.Netlist()
+        # As ``build_netlist`` does it, without its checks, which take most of the time.
+        ir._emit_netlist(netlist, design)
+        netlist.resolve_all_nets()
+        return _Count(netlist).result()
+
+
+@contextmanager
+def _collecting_nothing() -> Iterator[None]:
+    """Keep the garbage collector from looking through the netlist again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Count:
+    """One walk over a netlist."""
+
+    def __init__(self, netlist: nir.Netlist) -> None:
+        self.cells: Sequence[nir.Cell] = netlist.cells
+        self.used = live_nets(self.cells)
+        self.before: dict[nir.Net, nir.Net] = {}
+        self.groups = [_outermost(netlist, index) for index in range(len(netlist.modules))]
+        self.found: dict[str, Structure] = {name: Structure() for name in self.groups}
+        self.bits: Counter[str] = Counter()
+
+    def result(self) -> dict[str, Structure]:
+        """Count every cell."""
+        for index, cell in enumerate(self.cells):
+            self.bits = self.found[self.groups[cell.module_idx]].bits
+            match cell:
+                case nir.Operator():
+                    self._operator(index, cell)
+                case nir.AssignmentList():
+                    self._assignments(index, cell)
+                case nir.FlipFlop():
+                    self._register(index, cell)
+                case nir.Matches():
+                    self.bits["equal"] += len(cell.value) * len(cell.patterns)
+                case nir.Part():
+                    self.bits["shift"] += cell.width * len(cell.offset)
+                case _:
+                    pass
+        for structure in self.found.values():
+            structure.bits["one"] = 1
+        self._chains()
+        self._rams()
+        return self.found
+
+    def _operator(self, index: int, cell: nir.Operator) -> None:
+        live = self._live(index, cell.width)
+        kind, inputs = cell.operator, cell.inputs
+        if live == 0:
+            return
+        known = any(is_constant(value) for value in inputs)
+        widest = max(map(_significant, inputs))
+        match kind:
+            case "+" | "-":
+                self.bits["count" if known else "add"] += min(live, widest + 1)
+            case "*":
+                first, second = map(_significant, inputs)
+                self.bits["multiply"] += first * second
+            case "m":
+                self._choice(live, inputs[1], inputs[2])
+            case "&" | "|" | "^":
+                self.bits["logic"] += live
+            case "==" | "!=" | "b" | "r|" | "r&" | "r^":
+                self.bits["equal"] += sum(_significant(v) for v in inputs if not is_constant(v))
+            case _ if kind in _SHIFTS:
+                self.bits["shift"] += 0 if known else live * _significant(inputs[1])
+            case _ if kind in _ORDERS:
+                self.bits["reach" if known else "compare"] += widest
+
+    def _live(self, index: int, width: int) -> int:
+        """Return up to which bit anything reads the result of a cell."""
+        base = index << 16
+        return next((bit + 1 for bit in reversed(range(width)) if base | bit in self.used), 0)
+
+    def _choice(self, live: int, first: nir.Value, second: nir.Value) -> None:
+        for one, other in set(zip(first[:live], second[:live], strict=True)):
+            if one != other:
+                self.bits["gate" if one.is_const or other.is_const else "choose"] += 1
+
+    def _assignments(self, index: int, cell: nir.AssignmentList) -> None:
+        """Count what stands in front of a signal that is assigned under conditions.
+
+        A register that holds has an input for that, and one for its reset: both are free.
+        """
+        holding = False
+        for bit, default in enumerate(cell.default):
+            own = index << 16 | bit
+            if own not in self.used:
+                continue
+            sources = [
+                assignment.value[bit - assignment.start]
+                for assignment in cell.assignments
+                if 0 <= bit - assignment.start < len(assignment.value)
+            ]
+            moving = sum(not net.is_const for net in sources)
+            held = self._holds(default, own)
+            holding |= held
+            if held:
+                self.bits["choose"] += max(moving - 1, 0)
+            else:
+                self.bits["gate" if default.is_const else "choose"] += moving
+                self.bits["gate"] += len(sources) - moving
+        self.bits["control"] += holding * max(len(cell.assignments), 1)
+
+    def _holds(self, default: nir.Net, own: int) -> bool:
+        """Return whether ``default`` is the register that the net ``own`` feeds."""
+        register = self.cells[default.cell] if default.is_cell else None
+        return isinstance(register, nir.FlipFlop) and register.data[default.bit] == own
+
+    def _register(self, index: int, cell: nir.FlipFlop) -> None:
+        sources = {
+            net: nir.Net.from_cell(index, bit)
+            for bit, net in enumerate(cell.data)
+            if not net.is_const and index << 16 | bit in self.used
+        }
+        self.bits["register"] += len(sources)
+        for net, own in sources.items():
+            before = self._taken_over(net)
+            if before is not None:
+                self.before[own] = before
+
+    def _taken_over(self, net: nir.Net) -> nir.Net | None:
+        """Return the register whose content comes to ``net`` as it is, without any reset."""
+        cell = self.cells[net.cell] if net.is_cell else None
+        if isinstance(cell, nir.AssignmentList):
+            if len(cell.assignments) != 1 or not self._holds(cell.default[net.bit], net):
+                return None
+            (assignment,) = cell.assignments
+            place = net.bit - assignment.start
+            if not 0 <= place < len(assignment.value):
+                return None
+            net = assignment.value[place]
+            cell = self.cells[net.cell] if net.is_cell else None
+        return net if isinstance(cell, nir.FlipFlop) else None
+
+    def _chains(self) -> None:
+        """Count the registers that stand in long rows."""
+        for last in self.before.keys() - set(self.before.values()):
+            length, place = 1, last
+            while place in self.before:
+                length, place = length + 1, self.before[place]
+            if length >= _LONG:
+                group = self.groups[self.cells[last.cell].module_idx]
+                self.found[group].bits["chained"] += length
+
+    def _rams(self) -> None:
+        written = {c.memory for c in self.cells if isinstance(c, nir.SyncWritePort)}
+        asynchronous = {c.memory for c in self.cells if isinstance(c, nir.AsyncReadPort)}
+        for index, cell in enumerate(self.cells):
+            if not isinstance(cell, nir.Memory):
+                continue
+            width = cell.width if index in written else _varying_bits(cell.init)
+            style = str(cell.attributes.get("rom_style", cell.attributes.get("ram_style", "")))
+            self.found[self.groups[cell.module_idx]].rams.append(
+                Ram(width, cell.depth, index not in written, index not in asynchronous, style)
+            )
+
+
+def _outermost(netlist: nir.Netlist, index: int) -> str:
+    """Return the name of the submodule of the top module that a module is, or lies in."""
+    name = ""
+    while netlist.modules[index].parent is not None:
+        name = netlist.modules[index].name[-1]
+        index = netlist.modules[index].parent
+    return name
+
+
+def _significant(value: nir.Value) -> int:
+    """Return the bits of a number without copies of its sign and without zeros above it."""
+    width = len(value)
+    while width > 1 and value[width - 1] == value[width - 2]:
+        width -= 1
+    return width
+
+
+def _varying_bits(words: Sequence[int]) -> int:
+    """Return how many bits are not the same in all words."""
+    some, every = 0, -1
+    for word in words:
+        some, every = some | word, every & word
+    return (some & ~every).bit_count()
