@@ -22,7 +22,8 @@ class Emission:
     Attributes:
         files: Content of each file by relative path with forward slashes.
         report: What is known without running it, ready for JSON: ``layers`` (a list of rows with
-            the same keys) and totals.
+            the same keys), ``columns`` (those of them that tables show, all if it is missing) and
+            totals.
         facts: Entries for the manifest, as JSON values: what the target's verifier must know, such
             as the prefix of its identifiers.
         vector_files: Makes more files from the golden vectors; None if there are none to make.

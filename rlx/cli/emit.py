@@ -89,7 +89,7 @@ def print_report(name: str, report: Mapping[str, Any]) -> None:
     """Print a target's report: its layers as a table, everything else as lines."""
     layers = report.get("layers", [])
     if layers:
-        columns = list(dict.fromkeys(key for layer in layers for key in layer))
+        columns = report.get("columns") or list(dict.fromkeys(k for layer in layers for k in layer))
         rows = [[layer.get(c) for c in columns] for layer in layers]
         print_table(f"{name}: layers", columns, rows)
     for key, value in report.items():

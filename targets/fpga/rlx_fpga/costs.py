@@ -14,14 +14,21 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rlx_fpga.memories import LIBRARIES, place_of
+from rlx_fpga.structure import structure_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from amaranth.lib.wiring import Component
+
     from rlx_fpga.structure import Structure
+
+
+PORTS: Final = "ports"
+"""Under which name the cells are that belong to no layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,24 @@ class Resources:
         return Resources(
             self.lut + other.lut, self.ff + other.ff, self.dsp + other.dsp, self.bram + other.bram
         )
+
+
+def resources_by_layer(
+    component: Component, multipliers: Mapping[str, int], family: str
+) -> dict[str, Resources]:
+    """Return the cells of each layer, and under :data:`PORTS` what belongs to none.
+
+    Args:
+        component: A design: its submodules have the names of layers, or names that begin with one
+            and an underscore (registers, forks and queues behind or in front of a layer).
+        multipliers: Multiplier blocks of each layer, by name.
+        family: Of the device.
+    """
+    found = dict.fromkeys([*multipliers, PORTS], Resources())
+    for module, structure in structure_of(component).items():
+        owner = next((n for n in multipliers if module == n or module.startswith(f"{n}_")), PORTS)
+        found[owner] += resources_of(structure, family, multipliers.get(module, 0))
+    return found
 
 
 def resources_of(structure: Structure, family: str, dsp: int) -> Resources:

@@ -31,12 +31,6 @@ BENCH_FRAMES: Final = (3, 16)
 IDLE_CYCLES: Final = 100_000
 """Least number of cycles without a transfer after which a bench calls the core stuck."""
 
-LAYER_COLUMNS: Final = (
-    "name", "op", "pe", "simd", "lanes", "cycles", "latency", "adders", "multipliers",
-    "memory_bits",
-)  # fmt: skip
-"""Entries of the report's layers that the README shows."""
-
 
 def design_files(
     component: wiring.Component, interface: Interface, report: Mapping[str, Any], device: Device
@@ -122,11 +116,10 @@ def plain_module_names(text: str, core: str) -> str:
 
 def readme(interface: Interface, report: Mapping[str, Any], device: Device) -> str:
     """Return the folder's README."""
-    used = {name for row in report["layers"] for name in row}
-    columns = [name for name in LAYER_COLUMNS if name in used]
+    columns = report["columns"]
 
     def cells(row: Mapping[str, Any]) -> list[str]:
-        return ["" if row.get(name) is None else str(row[name]) for name in columns]
+        return [str(row.get(name, "")) for name in columns]
 
     return render(
         "README.md.j2",

@@ -1,18 +1,18 @@
 """Choose how far each layer is folded: exactly, under a budget, for a goal.
 
-A choice is the answer of ``solver.choose`` for the foldings that are fast enough. What can be asked:
+A choice is the answer of ``solver.choose`` for the foldings that are fast enough. To be had:
 
-- ``fastest``: the slowest layer takes as few cycles as the budget allows (a search by halves over all
-  cycles that occur: what fits for some, fits for more), and then the cost is least;
+- ``fastest``: the slowest layer takes as few cycles as the budget allows (a search by halves over
+  all cycles that occur: what fits for some, fits for more), and then the cost is least;
 - ``cheapest``: least cost with no layer slower than asked;
-- ``quickest``: as fastest, but then every layer's share of the latency is small instead of its cost;
+- ``quickest``: as fastest, but then the sum of delays is least, not the cost;
 - ``thriftiest``: least product of cost and cycles, that is of cells and the time they are clocked.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rlx.errors import UsageError
 from rlx_fpga.solver import Amount, Option, choose, least_amount
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     Price = Callable[[str, Fold], Amount]
     Value = Callable[[str, Fold], int]
+
+
+_MULTIPLIERS_FIRST: Final = Amount(1 << 20, 1, 1)
 
 
 def multipliers_only(name: str, fold: Fold) -> Amount:
@@ -49,7 +52,7 @@ class Folding:
     choices: Mapping[str, Sequence[Fold]]
     given: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     price: Price = multipliers_only
-    weights: Amount = Amount(1 << 20, 1, 1)
+    weights: Amount = _MULTIPLIERS_FIRST
 
     def __post_init__(self) -> None:
         allowed = {name: list(folds) for name, folds in self.choices.items()}

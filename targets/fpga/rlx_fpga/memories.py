@@ -1,9 +1,9 @@
 """What a memory becomes: block memories, lookup tables as memory, or logic.
 
 Yosys takes what costs least by its own measure (``memory_libmap`` of version 0.70, with the
-libraries of each family): so many for each block, half for each bit that a multiplexer behind several
-blocks chooses, a sixteenth for each bit of a read-only memory that becomes logic. The same
-arithmetic here gives the same number of blocks.
+libraries of each family): so much for each block, half for each bit that a multiplexer behind
+several blocks chooses, and for each bit of a read-only memory that becomes logic one over the bits
+of a lookup table. The same arithmetic here gives the same number of blocks.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from rlx_fpga.structure import Ram
 
-LOGIC_COST_READ_ONLY: Final = 1 / 16
-LOGIC_COST: Final = 1.0
 MUX_COST: Final = 0.5
 
 
@@ -26,14 +24,14 @@ class Mode:
     """One way to use a block.
 
     Attributes:
-        bits: Addresses of the narrowest words.
+        words: Words of the least width.
         widths: Bits of a word; each is two times as many as the one before, parity apart.
         cost: Of a block, by Yosys's measure.
         parts: Parts of a block that it takes (a half block is one of two).
         write_width: Least width of a port that writes.
     """
 
-    bits: int
+    words: int
     widths: tuple[int, ...]
     cost: float
     parts: int = 1
@@ -51,6 +49,7 @@ class Library:
         lut_bits: Bits of a lookup table that serves as memory, as words and bits of a word.
         lut_cost: Cost of as much of it as ``lut_bits`` tells.
         lut_luts: Lookup tables that it takes.
+        table_bits: Bits of a read-only memory that cost as much as one bit of another.
     """
 
     blocks: tuple[Mode, ...]
@@ -59,6 +58,7 @@ class Library:
     lut_bits: tuple[tuple[int, int], ...]
     lut_cost: float
     lut_luts: int
+    table_bits: int
 
 
 _XILINX = Library(
@@ -69,15 +69,18 @@ _XILINX = Library(
         Mode(1 << 15, (1, 2, 4, 9, 18, 36, 72), 257, 2, 72),
     ),
     byte=9, parts=2, lut_bits=((32, 6), (64, 3)), lut_cost=8, lut_luts=4,
+    table_bits=64,
 )  # fmt: skip
 LIBRARIES: Final = {
     "ecp5": Library(
         (Mode(1 << 14, (1, 2, 4, 9, 18), 128), Mode(1 << 14, (1, 2, 4, 9, 18, 36), 128, 1, 36)),
         byte=9, parts=1, lut_bits=((16, 4),), lut_cost=4, lut_luts=6,
+        table_bits=16,
     ),
     "ice40": Library(
         (Mode(1 << 11, (2, 4, 8, 16), 64),),
         byte=1, parts=1, lut_bits=(), lut_cost=0, lut_luts=0,
+        table_bits=16,
     ),
     "xc7": _XILINX,
     "xcup": _XILINX,
@@ -107,12 +110,12 @@ def place_of(ram: Ram, family: str) -> Place:
     library = LIBRARIES[family]
     if ram.width == 0:
         return Place("logic")
-    logic = LOGIC_COST_READ_ONLY if ram.read_only else LOGIC_COST
     if ram.style == "logic":
         return Place("logic")
     found: list[tuple[float, Place]] = []
     if ram.style != "block":
-        found.append((int(ram.width * ram.depth * logic), Place("logic")))
+        bits = ram.width * ram.depth
+        found.append((bits // library.table_bits if ram.read_only else bits, Place("logic")))
     if not ram.read_only and library.lut_bits:
         found.append(_as_luts(ram, library))
     if ram.synchronous:
@@ -138,7 +141,7 @@ def _as_blocks(ram: Ram, library: Library) -> Iterator[tuple[float, Place]]:
         for place, width in enumerate(mode.widths):
             if not ram.read_only and width < mode.write_width and mode.write_width > 1:
                 continue
-            deep = -(-ram.depth // (mode.bits // mode.widths[0] >> place))
+            deep = -(-ram.depth // (mode.words >> place))
             byte = min(library.byte, width) if not ram.read_only else 1
             units = -(-deep * -(-ram.width // byte) * byte // width)
             muxed = (deep - 1) * ram.width

@@ -9,6 +9,8 @@ from typing import Final
 from rlx.errors import UsageError
 from rlx.names import check_prefix, mangle
 from rlx_fpga.devices import DEFAULT_DEVICE, Device, device, devices
+from rlx_fpga.memories import LIBRARIES
+from rlx_fpga.solver import Amount
 
 STYLES: Final = {
     "stream": "a unit for each layer, folded, all at work at once",
@@ -20,6 +22,23 @@ CONTROLS: Final = ("none", "axi-lite")
 """Buses by which software can reach registers of the core."""
 
 _PREFIX_LENGTH: Final = 32
+_CLOCK: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)(?:[Hh][Zz])?")
+_UNITS: Final = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
+BUDGETS: Final = {"dsp": "multipliers", "bram": "block memories", "lut": "lookup tables"}
+"""Options that limit what a design takes, and what they count."""
+
+AIMS: Final = ("throughput", "latency", "size", "energy")
+"""What ``--optimize`` takes.
+
+- ``throughput``: least cycles between frames within the budget, then least cost;
+- ``latency``: the same cycles between frames, then least time that the layers hold a frame back;
+- ``size``: least cost that keeps ``--fps``; without it, however slow;
+- ``energy``: least product of cost and cycles between frames (that keeps ``--fps``): every cell is
+  clocked in every cycle, so this is what a frame costs in clocked cells. It is no power estimate.
+
+Cost counts each multiplier, block memory and lookup table as its share of the device.
+"""
+
 _FOLD: Final = re.compile(r"(\w+)=(\d+)x(\d+)")
 
 
@@ -37,6 +56,35 @@ def parse_folds(text: str) -> tuple[tuple[str, int, int], ...]:
             raise ValueError(msg)
         found.append((match[1], int(match[2]), int(match[3])))
     return tuple(found)
+
+
+def parse_clock(text: str) -> float:
+    """Return the hertz in ``text``: a number with MHz, kHz, GHz or nothing behind it.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    match = _CLOCK.fullmatch(text.strip())
+    if match is None or float(match[1]) == 0:
+        msg = f"{text!r} is no clock: write for example 100MHz"
+        raise ValueError(msg)
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def parse_rate(text: str) -> float:
+    """Return a number above 0.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate < float("inf"):
+        msg = f"{text!r} is no number of frames a second: write for example 1000"
+        raise ValueError(msg)
+    return rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +112,30 @@ class FpgaOptions:
         default=None,
         metadata={"help": "Budget of multipliers [those of the device].", "metavar": "N"},
     )
+    bram: int | None = field(
+        default=None,
+        metadata={"help": "Budget of block memories [those of the device].", "metavar": "N"},
+    )
+    lut: int | None = field(
+        default=None,
+        metadata={"help": "Budget of lookup tables [those of the device].", "metavar": "N"},
+    )
+    clock: float | None = field(
+        default=None,
+        metadata={"help": "Clock that rates are computed for, as 100MHz [by device].",
+                  "metavar": "HERTZ", "parse": parse_clock},
+    )  # fmt: skip
+    fps: float | None = field(
+        default=None,
+        metadata={"help": "Frames a second to keep, at the least cost; else refuse.",
+                  "metavar": "RATE", "parse": parse_rate},
+    )  # fmt: skip
+    optimize: str | None = field(
+        default=None,
+        metadata={"help": "What is worth most: throughput, or size where --fps is given, unless"
+                  " told otherwise.",
+                  "choices": AIMS},
+    )  # fmt: skip
     fold: tuple[tuple[str, int, int], ...] = field(
         default=(),
         metadata={"help": "Foldings that are not to be chosen: LAYER=PExSIMD,...",
@@ -88,8 +160,19 @@ class FpgaOptions:
             )
         if self.control not in CONTROLS:
             raise UsageError(f"control must be one of {', '.join(CONTROLS)}, not {self.control!r}")
-        if self.dsp is not None and self.dsp < 0:
-            raise UsageError(f"the budget must be at least 0 multipliers, not {self.dsp}")
+        self._check_wishes()
+
+    def _check_wishes(self) -> None:
+        for name, words in BUDGETS.items():
+            count = getattr(self, name)
+            if count is not None and count < 0:
+                raise UsageError(f"the budget must be at least 0 {words}, not {count}")
+        if self.optimize not in (None, *AIMS):
+            raise UsageError(f"optimize must be one of {', '.join(AIMS)}, not {self.optimize!r}")
+        for name in ("clock", "fps"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise UsageError(f"{name} must be a number above 0, not {value}")
 
     @property
     def chosen_device(self) -> Device:
@@ -97,9 +180,28 @@ class FpgaOptions:
         return device(self.device)
 
     @property
-    def dsp_budget(self) -> int:
-        """Multipliers that the design may use."""
-        return self.chosen_device.dsp if self.dsp is None else self.dsp
+    def budget(self) -> Amount:
+        """What the design may use: what is given, and of the device what is not."""
+        device = self.chosen_device
+        dsp, bram, lut = (
+            getattr(device if getattr(self, name) is None else self, name) for name in BUDGETS
+        )
+        return Amount(dsp, bram * LIBRARIES[device.family].parts, lut)
+
+    @property
+    def aim(self) -> str:
+        """What is worth most; one of :data:`AIMS`."""
+        return self.optimize or ("throughput" if self.fps is None else "size")
+
+    @property
+    def clock_hz(self) -> float:
+        """Clock that rates are computed for."""
+        return self.clock or self.chosen_device.clock_mhz * 1e6
+
+    @property
+    def most_cycles(self) -> int | None:
+        """Most cycles between frames that keep the rate, if one is given."""
+        return None if self.fps is None else int(self.clock_hz / self.fps)
 
     def prefix_for(self, name: str) -> str:
         """Return the prefix given, or one made from a model's name."""

@@ -2,37 +2,68 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rlx.ir.inspect import node_macs
+from rlx_fpga.costs import PORTS
 
 if TYPE_CHECKING:
+    from rlx_fpga.costs import Resources
+    from rlx_fpga.design import Design
+    from rlx_fpga.devices import Device
     from rlx_fpga.lower import Layer
-    from rlx_fpga.pipeline import Pipeline, Queue, Stage
+    from rlx_fpga.options import FpgaOptions
+    from rlx_fpga.pipeline import Queue, Stage
 
 
-def report_of(design: Pipeline) -> dict[str, Any]:
-    """Return ``layers``, ``sources`` and totals, ready for JSON.
+COLUMNS: Final = ("name", "op", "pe", "simd", "cycles", "lut", "ff", "dsp", "bram")
+"""Entries of a layer that tables show."""
+
+
+def report_of(design: Design) -> dict[str, Any]:
+    """Return ``layers``, ``columns``, ``sources``, totals and parts of the device, for JSON.
 
     A layer has ``name`` (of its module), ``op``, ``macs`` of a frame, ``pe`` and ``simd``,
-    ``cycles`` for a frame, ``multipliers`` (products in one cycle), ``memory_bits`` (weights,
-    tables, line buffers) and ``queue_bits`` (in front of its operands). ``sources`` gives each
-    layer's name in the model.
+    ``cycles`` for a frame, ``lut``, ``ff``, ``dsp`` and ``bram`` of the device (estimates; see
+    ``rlx_fpga.costs``), ``multipliers`` (products in one cycle), ``memory_bits`` (weights, tables,
+    line buffers) and ``queue_bits`` (in front of its operands). ``sources`` gives each layer's name
+    in the model. The rest is that of ``device_report``.
     """
-    stages = design.program.stages
-    rows = [_row(*parts) for parts in zip(stages, design.layers, design.queues, strict=True)]
-    interval = design.interval
+    pipeline, options = design.pipeline, design.options
+    stages = pipeline.program.stages
+    rows = [
+        _row(stage, layer, queues, design.resources[stage.name])
+        for stage, layer, queues in zip(stages, pipeline.layers, pipeline.queues, strict=True)
+    ]
+    interval = pipeline.interval
     return {
         "layers": rows,
+        "columns": list(COLUMNS),
         "sources": {stage.name: stage.node.name for stage in stages},
         "interval": interval,
-        "slowest": next((r["name"] for r in rows if r["cycles"] == interval), "ports"),
+        "slowest": next((r["name"] for r in rows if r["cycles"] == interval), PORTS),
         "multipliers": sum(row["multipliers"] for row in rows),
         "memory_bits": sum(row["memory_bits"] + row["queue_bits"] for row in rows),
+        **device_report(design.total, interval, options),
     }
 
 
-def _row(stage: Stage, layer: Layer, queues: list[Queue]) -> dict[str, Any]:
+def device_report(total: Resources, interval: int, options: FpgaOptions) -> dict[str, Any]:
+    """Return what a design of any style is on its device: rate, cells, parts of the device.
+
+    ``device``, ``clock_mhz``, ``fps``; ``lut``, ``ff``, ``dsp`` and ``bram``; ``lut_percent`` and so
+    on.
+    """
+    return {
+        "device": options.device,
+        "clock_mhz": options.clock_hz / 1e6,
+        "fps": round(options.clock_hz / interval, 2),
+        **cells_of(total),
+        **_percent(total, options.chosen_device),
+    }
+
+
+def _row(stage: Stage, layer: Layer, queues: list[Queue], resources: Resources) -> dict[str, Any]:
     return {
         "name": stage.name,
         "op": stage.node.op.name,
@@ -40,7 +71,27 @@ def _row(stage: Stage, layer: Layer, queues: list[Queue]) -> dict[str, Any]:
         "pe": layer.fold.pe,
         "simd": layer.fold.simd,
         "cycles": layer.cycles,
+        **cells_of(resources),
         "multipliers": layer.cell.multipliers,
         "memory_bits": layer.cell.memory_bits,
         "queue_bits": sum(queue.memory_bits for queue in queues),
+    }
+
+
+def cells_of(resources: Resources) -> dict[str, float]:
+    """Return the cells by name; block memories as a whole number where they are one."""
+    bram = resources.bram
+    return {
+        "lut": resources.lut,
+        "ff": resources.ff,
+        "dsp": resources.dsp,
+        "bram": int(bram) if bram == int(bram) else bram,
+    }
+
+
+def _percent(resources: Resources, device: Device) -> dict[str, float]:
+    """Return what part of the device is taken; of nothing, nothing is."""
+    return {
+        f"{name}_percent": round(100 * count / (getattr(device, name) or 1), 1)
+        for name, count in cells_of(resources).items()
     }

@@ -44,6 +44,9 @@ KINDS: Final = {
 """Kinds of logic that are counted, and what each counts in bits."""
 
 _LONG: Final = 3
+_SUMS: Final = ("+", "-")
+_BITWISE: Final = ("&", "|", "^")
+_REDUCTIONS: Final = ("==", "!=", "b", "r|", "r&", "r^")
 _SHIFTS: Final = ("<<", "u>>", "s>>")
 _ORDERS: Final = ("u<", "s<", "u>", "s>", "u<=", "s<=", "u>=", "s>=")
 
@@ -110,6 +113,9 @@ class _Count:
     def __init__(self, netlist: nir.Netlist) -> None:
         self.cells: Sequence[nir.Cell] = netlist.cells
         self.used = live_nets(self.cells)
+        self.fed = {
+            net for cell in self.cells if isinstance(cell, nir.FlipFlop) for net in cell.data
+        }
         self.before: dict[nir.Net, nir.Net] = {}
         self.groups = [_outermost(netlist, index) for index in range(len(netlist.modules))]
         self.found: dict[str, Structure] = {name: Structure() for name in self.groups}
@@ -119,48 +125,49 @@ class _Count:
         """Count every cell."""
         for index, cell in enumerate(self.cells):
             self.bits = self.found[self.groups[cell.module_idx]].bits
-            match cell:
-                case nir.Operator():
-                    self._operator(index, cell)
-                case nir.AssignmentList():
-                    self._assignments(index, cell)
-                case nir.FlipFlop():
-                    self._register(index, cell)
-                case nir.Matches():
-                    self.bits["equal"] += len(cell.value) * len(cell.patterns)
-                case nir.Part():
-                    self.bits["shift"] += cell.width * len(cell.offset)
-                case _:
-                    pass
+            self._cell(index, cell)
         for structure in self.found.values():
             structure.bits["one"] = 1
         self._chains()
         self._rams()
         return self.found
 
-    def _operator(self, index: int, cell: nir.Operator) -> None:
-        live = self._live(index, cell.width)
+    def _cell(self, index: int, cell: nir.Cell) -> None:
+        match cell:
+            case nir.Operator():
+                live = self._live(index, cell.width)
+                if live:
+                    self._operator(live, cell)
+            case nir.AssignmentList():
+                self._assignments(index, cell)
+            case nir.FlipFlop():
+                self._register(index, cell)
+            case nir.Matches():
+                self.bits["equal"] += len(cell.value) * len(cell.patterns)
+            case nir.Part():
+                self.bits["shift"] += cell.width * len(cell.offset)
+            case _:
+                pass
+
+    def _operator(self, live: int, cell: nir.Operator) -> None:
+        """Count an operator of whose result ``live`` bits are read."""
         kind, inputs = cell.operator, cell.inputs
-        if live == 0:
-            return
         known = any(is_constant(value) for value in inputs)
         widest = max(map(_significant, inputs))
-        match kind:
-            case "+" | "-":
-                self.bits["count" if known else "add"] += min(live, widest + 1)
-            case "*":
-                first, second = map(_significant, inputs)
-                self.bits["multiply"] += first * second
-            case "m":
-                self._choice(live, inputs[1], inputs[2])
-            case "&" | "|" | "^":
-                self.bits["logic"] += live
-            case "==" | "!=" | "b" | "r|" | "r&" | "r^":
-                self.bits["equal"] += sum(_significant(v) for v in inputs if not is_constant(v))
-            case _ if kind in _SHIFTS:
-                self.bits["shift"] += 0 if known else live * _significant(inputs[1])
-            case _ if kind in _ORDERS:
-                self.bits["reach" if known else "compare"] += widest
+        if kind in _SUMS:
+            self.bits["count" if known else "add"] += min(live, widest + 1)
+        elif kind == "*":
+            self.bits["multiply"] += _significant(inputs[0]) * _significant(inputs[1])
+        elif kind == "m":
+            self._choice(live, inputs[1], inputs[2])
+        elif kind in _BITWISE:
+            self.bits["logic"] += live
+        elif kind in _REDUCTIONS:
+            self.bits["equal"] += sum(_significant(v) for v in inputs if not is_constant(v))
+        elif kind in _SHIFTS:
+            self.bits["shift"] += live * _significant(inputs[1]) * (not known)
+        elif kind in _ORDERS:
+            self.bits["reach" if known else "compare"] += widest
 
     def _live(self, index: int, width: int) -> int:
         """Return up to which bit anything reads the result of a cell."""
@@ -188,13 +195,13 @@ class _Count:
                 if 0 <= bit - assignment.start < len(assignment.value)
             ]
             moving = sum(not net.is_const for net in sources)
-            held = self._holds(default, own)
+            held, fed = self._holds(default, own), own in self.fed
             holding |= held
             if held:
                 self.bits["choose"] += max(moving - 1, 0)
             else:
                 self.bits["gate" if default.is_const else "choose"] += moving
-                self.bits["gate"] += len(sources) - moving
+                self.bits["gate"] += max(len(sources) - moving - fed, 0)
         self.bits["control"] += holding * max(len(cell.assignments), 1)
 
     def _holds(self, default: nir.Net, own: int) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rlx_fpga import unrolled
-from rlx_fpga.folding import fold_layers
-from rlx_fpga.pipeline import Pipeline, program_of
+from rlx_fpga.design import design_of
 from rlx_fpga.report import report_of
 
 if TYPE_CHECKING:
@@ -53,9 +52,6 @@ def build(module: GraphModule, options: FpgaOptions) -> tuple[Design, dict[str, 
     """Return the hardware of ``module`` in the style that is asked for, and its report."""
     if options.style == "unrolled":
         design = unrolled.Unrolled(module.graph, unrolled.unroll(module.graph))
-        return design, unrolled.report_of(design)
-    program = program_of(module.graph)
-    given = {name: (pe, simd) for name, pe, simd in options.fold}
-    folds = fold_layers(program.choices(), multipliers=options.dsp_budget, given=given)
-    pipeline = Pipeline(program, folds)
-    return pipeline, report_of(pipeline)
+        return design, unrolled.report_of(design, options)
+    stream = design_of(module.graph, options)
+    return stream.pipeline, report_of(stream)

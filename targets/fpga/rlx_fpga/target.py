@@ -64,8 +64,8 @@ class Fpga:
         Raises:
             UnsupportedOpError: A node cannot be built exactly.
             EmitError: Inputs, outputs or parameters cannot become streams.
-            DoesNotFitError: The budget of multipliers is too small, or the network too large for
-                the style.
+            DoesNotFitError: The budget is too small, or too small for the rate, or the network too
+                large for the style.
             UsageError: A folding does not fit its layer.
         """
         design, report = build(module, options)
@@ -79,7 +79,7 @@ class Fpga:
         return Emission(files, report, {"prefix": prefix})
 
     def estimate(self, module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
-        """Return layers with folding, cycles, multipliers and memory, and totals."""
+        """Return layers with folding, cycles and cells, totals, and parts of the device."""
         _, report = build(module, options)
         return report
 

@@ -26,8 +26,11 @@ def interface():
 
 REPORT = {
     "interval": 48,
+    "columns": ["name", "op", "cycles", "lut", "ff", "dsp", "bram"],
+    **{"lut": 900, "ff": 700, "dsp": 3, "bram": 1.5, "device": "ecp5-85k", "lut_percent": 1.1},
+    **{"ff_percent": 0.8, "dsp_percent": 1.9, "bram_percent": 0.7, "fps": 2.5, "clock_mhz": 75.0},
     "layers": [
-        {"name": "n3", "op": "q.concat", "cycles": 48, "multipliers": 0, "memory_bits": None}
+        {"name": "n3", "op": "q.concat", "cycles": 48, "lut": 900, "ff": 700, "dsp": 3, "bram": 1.5}
     ],
 }
 

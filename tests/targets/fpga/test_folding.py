@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx.errors import DoesNotFitError, UsageError
-from rlx_fpga.folding import fold_layers
+from rlx.errors import UsageError
+from rlx_fpga.folding import Folding
 from rlx_fpga.lower import Fold
+from rlx_fpga.solver import Amount
 
 CHOICES = {
     "a": [Fold(1, 1, 80, 1), Fold(2, 1, 40, 2), Fold(2, 4, 10, 8)],
@@ -14,51 +15,82 @@ CHOICES = {
 }
 
 folds = st.builds(Fold, st.integers(1, 4), st.integers(1, 4), st.integers(0, 20), st.integers(0, 9))
+layers_of = st.lists(st.lists(folds, min_size=1, max_size=4), min_size=1, max_size=3)
 
 
-@given(
-    st.lists(st.lists(folds, min_size=1, max_size=4), min_size=1, max_size=3), st.integers(0, 20)
-)
-def test_fold_layers_is_as_fast_as_the_best_of_all_combinations(layers, budget):
+def price(name, fold):
+    """More lanes take more memory, more results more logic."""
+    del name
+    return Amount(fold.multipliers, fold.pe * fold.simd % 5, 3 * fold.pe)
+
+
+def slowest(chosen):
+    return max(fold.cycles for fold in chosen)
+
+
+def amount(chosen):
+    return sum((price("", fold) for fold in chosen), Amount())
+
+
+@given(layers_of, st.builds(Amount, st.integers(0, 20), st.integers(0, 9), st.integers(3, 30)))
+def test_every_goal_is_reached_as_by_trying_all_combinations(layers, limit):
     choices = {f"n{index}": layer for index, layer in enumerate(layers)}
-    fitting = [
-        chosen
-        for chosen in itertools.product(*layers)
-        if sum(fold.multipliers for fold in chosen) <= budget
-    ]
+    folding = Folding(choices, price=price, weights=Amount(3, 2, 1))
+    fitting = [c for c in itertools.product(*layers) if amount(c).fits(limit)]
+    found = folding.fastest(limit)
     if not fitting:
-        with pytest.raises(DoesNotFitError):
-            fold_layers(choices, multipliers=budget)
+        assert found is None
+        assert folding.least_cycles(limit) is None
+        assert folding.thriftiest(limit) is None
         return
-    best = min(max(fold.cycles for fold in chosen) for chosen in fitting)
-    found = fold_layers(choices, multipliers=budget)
+
+    def cost(chosen):
+        return sum(folding.cost("", fold) for fold in chosen)
+
+    least = min(map(slowest, fitting))
     assert all(fold in choices[name] for name, fold in found.items())
-    assert max(fold.cycles for fold in found.values()) == best
-    assert sum(fold.multipliers for fold in found.values()) <= budget
+    assert folding.amount(found).fits(limit)
+    assert slowest(found.values()) == least == folding.least_cycles(limit)
+    assert cost(found.values()) == min(cost(c) for c in fitting if slowest(c) == least)
+    for cycles in {slowest(c) for c in fitting}:
+        cheap = folding.cheapest(limit, cycles)
+        assert cost(cheap.values()) == min(cost(c) for c in fitting if slowest(c) <= cycles)
+    if min(map(slowest, fitting)):
+        thrifty = folding.thriftiest(limit)
+        products = [cost(c) * slowest(c) for c in fitting]
+        assert cost(thrifty.values()) * slowest(thrifty.values()) == min(products)
 
 
-def test_fold_layers_makes_nobody_faster_than_needed():
-    found = fold_layers(CHOICES, multipliers=3)
+def test_the_fastest_makes_nobody_faster_than_needed():
+    found = Folding(CHOICES).fastest(Amount(dsp=3))
     assert (found["a"].cycles, found["b"].cycles) == (40, 30)
 
 
-def test_fold_layers_takes_what_is_given():
-    found = fold_layers(CHOICES, multipliers=20, given={"a": (1, 1)})
+def test_the_quickest_spends_what_is_left_on_delay():
+    folding = Folding(CHOICES)
+    found = folding.quickest(Amount(dsp=6), lambda name, fold: fold.cycles)
+    assert (found["a"].cycles, found["b"].cycles) == (40, 10)
+    assert folding.quickest(Amount(dsp=1), lambda name, fold: fold.cycles) is None
+
+
+def test_no_layer_is_slower_than_asked():
+    folding = Folding(CHOICES)
+    assert folding.cheapest(Amount(dsp=99), 30)["a"].cycles == 10
+    assert folding.cheapest(Amount(dsp=99), 9) is None
+
+
+def test_foldings_can_be_given():
+    found = Folding(CHOICES, {"a": (1, 1)}).fastest(Amount(dsp=20))
     assert found["a"].cycles == 80
     assert found["b"].multipliers == 1
 
 
-def test_fold_layers_of_nothing():
-    assert fold_layers({}, multipliers=1) == {}
+def test_folding_of_nothing():
+    assert Folding({}).fastest(Amount(dsp=1)) == {}
 
 
-def test_fold_layers_tells_how_many_multipliers_it_needs():
-    with pytest.raises(
-        DoesNotFitError,
-        match=r"^the layers need at least 2 multipliers, the budget is 1\n"
-        r"  hint: raise the budget$",
-    ):
-        fold_layers(CHOICES, multipliers=1)
+def test_the_least_of_each_resource_is_told():
+    assert Folding(CHOICES).least_amount() == Amount(dsp=2)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +100,6 @@ def test_fold_layers_tells_how_many_multipliers_it_needs():
         ({"a": (3, 1)}, r"^layer 'a' cannot have pe 3 and simd 1\n  hint: pe: 1, 2; simd: 1, 4$"),
     ],
 )
-def test_fold_layers_refuses_what_does_not_exist(given, message):
+def test_what_does_not_exist_is_refused(given, message):
     with pytest.raises(UsageError, match=message):
-        fold_layers(CHOICES, multipliers=9, given=given)
+        Folding(CHOICES, given)

@@ -2,13 +2,19 @@ import pytest
 
 from rlx.errors import UsageError
 from rlx_fpga import FpgaOptions
-from rlx_fpga.options import parse_folds
+from rlx_fpga.options import parse_clock, parse_folds, parse_rate
+from rlx_fpga.solver import Amount
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"dsp": -1}, r"^the budget must be at least 0 multipliers, not -1$"),
+        ({"bram": -1}, r"^the budget must be at least 0 block memories, not -1$"),
+        ({"lut": -1}, r"^the budget must be at least 0 lookup tables, not -1$"),
+        ({"optimize": "beauty"}, r"^optimize must be one of throughput, .*, not 'beauty'$"),
+        ({"fps": 0.0}, r"^fps must be a number above 0, not 0.0$"),
+        ({"clock": float("nan")}, r"^clock must be a number above 0, not nan$"),
         ({"prefix": "module"}, r"^prefix 'module' is a reserved word"),
         ({"device": "asic"}, r"^no device is called 'asic'; devices: ecp5-25k, .*zu7ev$"),
     ],
@@ -19,10 +25,33 @@ def test_options_refuse_bad_values(values, message):
 
 
 def test_budget_is_the_device_s_unless_given():
-    assert FpgaOptions().dsp_budget == 156
-    assert FpgaOptions(device="ecp5-25k").dsp_budget == 28
-    assert FpgaOptions(device="ecp5-25k", dsp=100).dsp_budget == 100
-    assert FpgaOptions(dsp=0).dsp_budget == 0
+    assert FpgaOptions().budget == Amount(156, 208, 83640)
+    assert FpgaOptions(device="ecp5-25k").budget == Amount(28, 56, 24288)
+    assert FpgaOptions(device="ecp5-25k", dsp=0, bram=7, lut=9).budget == Amount(0, 7, 9)
+    # Half block memories can be used on their own.
+    assert FpgaOptions(device="artix7-35t").budget.bram == 100
+
+
+def test_rate_asks_for_the_least_that_keeps_it():
+    assert FpgaOptions().aim == "throughput"
+    assert FpgaOptions().most_cycles is None
+    wanted = FpgaOptions(fps=1000.0, clock=75e6)
+    assert (wanted.aim, wanted.most_cycles) == ("size", 75000)
+    assert FpgaOptions(fps=1.0, optimize="energy").aim == "energy"
+    assert FpgaOptions(device="ice40-up5k").clock_hz == 24e6
+
+
+def test_clock_and_rate_are_read_from_text():
+    assert [parse_clock(t) for t in ("100MHz", "33.5 MHz", "12000000", "1GHz", "8k")] == [
+        100e6, 33.5e6, 12e6, 1e9, 8e3,
+    ]  # fmt: skip
+    for text in ("fast", "0MHz", "-3", "1e8"):
+        with pytest.raises(ValueError, match=r"is no clock: write for example 100MHz$"):
+            parse_clock(text)
+    assert parse_rate("12.5") == 12.5
+    for text in ("x", "0", "-1", "inf", "nan"):
+        with pytest.raises(ValueError, match=r"is no number of frames a second: write for exa"):
+            parse_rate(text)
 
 
 def test_foldings_are_read_from_text():

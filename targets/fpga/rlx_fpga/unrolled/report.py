@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rlx.ir.inspect import node_macs
+from rlx_fpga.costs import Resources, resources_by_layer
+from rlx_fpga.report import cells_of, device_report
 
 if TYPE_CHECKING:
+    from rlx_fpga.options import FpgaOptions
     from rlx_fpga.unrolled.design import Unrolled
 
 
-def report_of(design: Unrolled) -> dict[str, Any]:
-    """Return ``layers``, ``sources`` and totals, ready for JSON.
+COLUMNS: Final = ("name", "op", "latency", "adders", "lut", "ff")
+"""Entries of a layer that tables show."""
+
+
+def report_of(design: Unrolled, options: FpgaOptions) -> dict[str, Any]:
+    """Return ``layers``, ``columns``, ``sources`` and totals, ready for JSON.
 
     A layer has ``name`` (of its module), ``op``, ``macs`` of a frame, ``cycles`` (1), ``latency``,
     ``adders``, ``adder_bits`` (about as many lookup tables), ``multipliers`` and ``memory_bits``
-    (0). ``latency`` is that of the pipeline, without the output queue.
+    (0); and ``lut`` and ``ff`` of the device, estimates. ``latency`` is that of the pipeline,
+    without the output queue. The rest is that of ``rlx_fpga.report.device_report``.
     """
+    names = dict.fromkeys((layer.name for layer in design.layers), 0)
+    found = resources_by_layer(design, names, options.chosen_device.family)
     rows = [
         {
             "name": layer.name,
@@ -28,12 +38,14 @@ def report_of(design: Unrolled) -> dict[str, Any]:
             "adder_bits": layer.netlist.adder_bits,
             "multipliers": 0,
             "memory_bits": 0,
+            **cells_of(found[layer.name]),
         }
         for layer, pipeline in zip(design.layers, design.pipelines, strict=True)
     ]
     return {
         "style": "unrolled",
         "layers": rows,
+        "columns": list(COLUMNS),
         "sources": {layer.name: layer.node.name for layer in design.layers},
         "interval": 1,
         "latency": design.latency,
@@ -42,4 +54,5 @@ def report_of(design: Unrolled) -> dict[str, Any]:
         "adder_bits": sum(row["adder_bits"] for row in rows),
         "multipliers": 0,
         "memory_bits": design.memory_bits,
+        **device_report(sum(found.values(), Resources()), 1, options),
     }

@@ -12,6 +12,7 @@ from rlx.ir.module import GraphModule, Stage
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QDense, QMaxPool2d, QReshape, Window
 from rlx_fpga import FpgaOptions
+from rlx_fpga import FpgaOptions
 from rlx_fpga.unrolled import Unrolled, report_of, unroll
 from rlx_sim.verify import FPGA
 
@@ -52,7 +53,7 @@ def test_frames_keep_their_order_and_none_is_lost(stalls):
 
 def test_report_tells_the_style_and_what_it_takes():
     graph = network()
-    report = report_of(Unrolled(graph, unroll(graph)))
+    report = report_of(Unrolled(graph, unroll(graph)), FpgaOptions())
     assert (report["style"], report["interval"], report["multipliers"]) == ("unrolled", 1, 0)
     assert report["adders"] == sum(row["adders"] for row in report["layers"])
     assert {row["op"] for row in report["layers"]} == {

@@ -1,0 +1,228 @@
+"""From a graph and the user's wishes to a pipeline that fits the device and keeps the rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from rlx.errors import DoesNotFitError
+from rlx_fpga.costs import Resources, resources_by_layer
+from rlx_fpga.devices import devices
+from rlx_fpga.folding import Folding
+from rlx_fpga.memories import LIBRARIES
+from rlx_fpga.options import BUDGETS
+from rlx_fpga.pipeline import Pipeline, Program, program_of
+from rlx_fpga.prices import amount_of
+from rlx_fpga.solver import Amount
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx.ir import Graph
+    from rlx_fpga.devices import Device
+    from rlx_fpga.lower import Fold
+    from rlx_fpga.options import FpgaOptions
+
+ROUNDS: Final = 10
+"""How often limits are drawn in where a whole design takes more than its layers told."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """A pipeline, and what it takes.
+
+    Attributes:
+        pipeline: The hardware.
+        options: What the user wished.
+        resources: Cells by layer; those of no layer under :data:`rlx_fpga.costs.PORTS`.
+    """
+
+    pipeline: Pipeline
+    options: FpgaOptions
+    resources: Mapping[str, Resources]
+
+    @property
+    def total(self) -> Resources:
+        """Cells of the whole design."""
+        return sum(self.resources.values(), Resources())
+
+
+def design_of(graph: Graph, options: FpgaOptions) -> Design:
+    """Return the design for ``graph`` that the options ask for.
+
+    Raises:
+        UnsupportedOpError: An op cannot be built exactly.
+        EmitError: Inputs, outputs or parameters cannot become streams.
+        UsageError: A folding does not fit its layer.
+        DoesNotFitError: The budget is too small, or too small for the rate.
+    """
+    return _Search(program_of(graph), options).design()
+
+
+class _Search:
+    """The foldings of one program under the wishes of one user."""
+
+    def __init__(self, program: Program, options: FpgaOptions) -> None:
+        self.program, self.options = program, options
+        self.device = options.chosen_device
+        self.folding = folding_for(program, options, self.device)
+        self.budget = options.budget
+        self._holds: dict[str, Fraction] = {}
+        self._smallest: Resources | None = None
+
+    def design(self) -> Design:
+        """Choose, build and count; draw the limits in and choose again if it is too much."""
+        limit, cycles = self.budget, self.options.most_cycles
+        for _ in range(ROUNDS):
+            folds = self._chosen(limit, cycles)
+            if folds is None:
+                break
+            pipeline = Pipeline(self.program, folds)
+            wanted = self.options.most_cycles
+            if wanted is not None and pipeline.interval > wanted:
+                # A folding promises no more than it keeps, a whole layer may.
+                slowest = max(fold.cycles for fold in folds.values())
+                cycles = min(slowest, cycles or slowest) - 1
+                continue
+            design = Design(pipeline, self.options, self._resources(pipeline))
+            self._smallest = design.total
+            beyond = _beyond(design.total, self.budget, self.device.family)
+            if beyond == Amount():
+                return design
+            limit = _drawn_in(limit, self.folding.amount(folds), beyond)
+        raise self._refusal()
+
+    def _resources(self, pipeline: Pipeline) -> dict[str, Resources]:
+        stages = (stage.name for stage in self.program.stages)
+        cells = (layer.cell for layer in pipeline.layers)
+        multipliers = {name: cell.multipliers for name, cell in zip(stages, cells, strict=True)}
+        return resources_by_layer(pipeline, multipliers, self.device.family)
+
+    def _chosen(self, limit: Amount, cycles: int | None) -> dict[str, Fold] | None:
+        """Return the foldings for what the user wants most."""
+        match self.options.aim:
+            case "throughput":
+                found = self.folding.fastest(limit)
+            case "latency":
+                found = self.folding.quickest(limit, self._delay)
+            case "energy":
+                found = self.folding.thriftiest(limit, cycles)
+            case _:
+                found = self.folding.cheapest(limit, cycles)
+        if found is None or cycles is None:
+            return found
+        return found if all(fold.cycles <= cycles for fold in found.values()) else None
+
+    def _delay(self, name: str, fold: Fold) -> int:
+        """Return the cycles for which a layer holds a frame back, from its first to its last."""
+        if name not in self._holds:
+            stage = next(stage for stage in self.program.stages if stage.name == name)
+            layer = stage.plan.build(self.folding.allowed[name][0])
+            self._holds[name] = min(layer.hold, Fraction(1))
+        return int(self._holds[name] * fold.cycles)
+
+    def _refusal(self) -> DoesNotFitError:
+        least = self.folding.least_amount()
+        if self._smallest is not None:
+            # What was built last took more than its layers told, and there is nothing smaller.
+            least = _larger(least, _beyond(self._smallest, Amount(), self.device.family))
+        problems = [
+            f"{_count(getattr(least, name), name, self.device)} {words} at least,"
+            f" {_count(getattr(self.budget, name), name, self.device)} given (--{name})"
+            for name, words in BUDGETS.items()
+            if getattr(least, name) > getattr(self.budget, name)
+        ]
+        where = f"{self.device.name}"
+        if problems:
+            return DoesNotFitError(
+                "the layers need " + "; ".join(problems), where=where, hint=self._remedies()
+            )
+        fastest = self.folding.least_cycles(self.budget)
+        if fastest is None or self.options.fps is None:
+            return DoesNotFitError(
+                "no folding keeps all budgets at once", where=where, hint=self._remedies()
+            )
+        reached = self.options.clock_hz / fastest
+        return DoesNotFitError(
+            f"{self.options.fps:g} frames a second wanted at {self.options.clock_hz / 1e6:g} MHz,"
+            f" {reached:.4g} reached within the budget ({fastest} cycles a frame)",
+            where=where,
+            hint=self._remedies(fastest),
+        )
+
+    def _remedies(self, fastest: int | None = None) -> str:
+        """Return what would do, in words."""
+        found = []
+        if fastest is not None and self.options.fps is not None:
+            found += [
+                f"--fps {int(self.options.clock_hz / fastest)}",
+                f"--clock {-(-self.options.fps * fastest // 1e6):.0f}MHz",
+            ]
+        other = next((d.name for d in devices().values() if self._would_do(d)), None)
+        if other is not None:
+            found.append(f"--device {other}")
+        return "what would do: " + ", or ".join(found) if found else "make the model smaller"
+
+    def _would_do(self, other: Device) -> bool:
+        """Return whether the layers would fit another device with nothing else limited."""
+        folding = folding_for(self.program, self.options, other)
+        limit = _all_of(other)
+        fps = self.options.fps
+        hertz = self.options.clock or other.clock_mhz * 1e6
+        return folding.cheapest(limit, None if fps is None else int(hertz / fps)) is not None
+
+
+def folding_for(program: Program, options: FpgaOptions, device: Device) -> Folding:
+    """Return the foldings of ``program``, priced for ``device``."""
+    plans = {stage.name: stage.plan for stage in program.stages}
+    return Folding(
+        program.choices(),
+        {name: (pe, simd) for name, pe, simd in options.fold},
+        lambda name, fold: amount_of(plans[name], fold, device.family),
+        _weights(device),
+    )
+
+
+def _weights(device: Device) -> Amount:
+    """Return costs by scarcity: all multipliers cost as much as all memories, or all tables."""
+    whole = _all_of(device)
+    return Amount(*(10**7 // max(count, 1) for count in (whole.dsp, whole.bram, whole.lut)))
+
+
+def _all_of(device: Device) -> Amount:
+    return Amount(device.dsp, device.bram * LIBRARIES[device.family].parts, device.lut)
+
+
+def _count(number: int, name: str, device: Device) -> str:
+    """Return a number of parts as a number of what users count."""
+    parts = LIBRARIES[device.family].parts if name == "bram" else 1
+    return f"{number / parts:g}"
+
+
+def _larger(one: Amount, other: Amount) -> Amount:
+    """Return the greater of each."""
+    return Amount(max(one.dsp, other.dsp), max(one.bram, other.bram), max(one.lut, other.lut))
+
+
+def _drawn_in(limit: Amount, taken: Amount, beyond: Amount) -> Amount:
+    """Return limits that a choice which takes less by ``beyond`` keeps."""
+    dsp, bram, lut = (
+        taken_one - beyond_one if beyond_one else limit_one
+        for limit_one, taken_one, beyond_one in (
+            (limit.dsp, taken.dsp, beyond.dsp),
+            (limit.bram, taken.bram, beyond.bram),
+            (limit.lut, taken.lut, beyond.lut),
+        )
+    )
+    return Amount(dsp, bram, lut)
+
+
+def _beyond(total: Resources, budget: Amount, family: str) -> Amount:
+    """Return by how much a design exceeds the budget."""
+    parts = int(total.bram * LIBRARIES[family].parts)
+    return Amount(
+        max(total.dsp - budget.dsp, 0),
+        max(parts - budget.bram, 0),
+        max(total.lut - budget.lut, 0),
+    )

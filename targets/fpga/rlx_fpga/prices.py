@@ -1,0 +1,63 @@
+"""What a folding of a layer takes, told without building the layer.
+
+Multipliers are exact. Block memories are those of weights and line buffers, by the arithmetic of
+``memories``. Lookup tables follow the array of products alone; what a whole design takes is counted
+afterwards (``costs``), and ``design`` makes up for the difference.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from rlx_fpga.cells.mvu import MAX_WORD_BITS
+from rlx_fpga.lower.weighted import DepthwiseConvolution, Matrix
+from rlx_fpga.memories import place_of
+from rlx_fpga.solver import Amount
+from rlx_fpga.structure import Ram
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rlx.ops.q import Window
+    from rlx_fpga.lower import Fold, Plan
+    from rlx_fpga.lower.windows import Image
+
+LUT_OF_PRODUCT: Final = 24
+"""Lookup tables of an adder that takes in one more product."""
+
+LUT_OF_RESULT: Final = 90
+"""Lookup tables of an accumulator, and of what hands its results on."""
+
+
+def amount_of(plan: Plan, fold: Fold, family: str) -> Amount:
+    """Return what ``fold`` of the layer ``plan`` takes on ``family``; memories in parts."""
+    parts = sum(place_of(ram, family).parts for ram in _rams(plan, fold))
+    lut = LUT_OF_PRODUCT * fold.pe * fold.simd + LUT_OF_RESULT * fold.pe
+    return Amount(fold.multipliers, parts, lut)
+
+
+def _rams(plan: Plan, fold: Fold) -> Iterator[Ram]:
+    """Yield the memories of weights, and the line buffer."""
+    match plan:
+        case Matrix():
+            outputs, terms = plan.weights.shape
+            depth = -(-outputs // fold.pe) * terms // fold.simd
+            together = max(1, MAX_WORD_BITS // (8 * fold.simd))
+            for start in range(0, fold.pe, together):
+                rows = min(together, fold.pe - start)
+                yield Ram(8 * rows * fold.simd, depth, read_only=True, synchronous=True)
+            if not plan.pixelwise and plan.image.channels % fold.simd == 0:
+                yield _line_buffer(plan.image, plan.window, fold.simd)
+        case DepthwiseConvolution():
+            outputs = len(plan.weights)
+            products = fold.pe * outputs // plan.image.channels
+            depth = outputs // products * plan.window.taps
+            yield Ram(8 * products, depth, read_only=True, synchronous=True)
+            yield _line_buffer(plan.image, plan.window, fold.pe)
+
+
+@lru_cache(maxsize=1024)
+def _line_buffer(image: Image, window: Window, lanes: int) -> Ram:
+    depth = image.geometry(window, lanes).depth
+    return Ram(8 * lanes, depth, read_only=False, synchronous=True)

@@ -1,0 +1,93 @@
+"""Budgets, rates and goals: what is chosen, and what is refused with which words."""
+
+import re
+
+import pytest
+from targets.fpga.test_target import network
+
+from rlx.errors import DoesNotFitError
+from rlx_fpga import TARGET, FpgaOptions
+
+NETWORK = network()
+
+
+def estimate(**options):
+    return TARGET.estimate(NETWORK, FpgaOptions(**options))
+
+
+def test_estimate_tells_every_layer_and_the_part_of_the_device():
+    report = estimate(device="ecp5-25k")
+    for name in ("lut", "ff", "dsp", "bram"):
+        # The rest lies between the ports and the layers.
+        assert 0 < sum(row[name] for row in report["layers"]) <= report[name]
+    assert report["lut_percent"] == round(100 * report["lut"] / 24288, 1)
+    assert report["dsp"] == report["multipliers"] <= 28
+    assert report["fps"] == round(report["clock_mhz"] * 1e6 / report["interval"], 2)
+    assert report["device"] == "ecp5-25k"
+
+
+def test_rate_is_kept_at_the_least_cost():
+    fast = estimate()
+    rate = fast["clock_mhz"] * 1e6 / fast["interval"]
+    for part in (1, 2, 4, 20):
+        slow = estimate(fps=rate / part)
+        assert slow["interval"] <= part * fast["interval"] + 1
+        assert slow["dsp"] <= fast["dsp"]
+    assert slow["dsp"] < fast["dsp"]
+
+
+def test_a_faster_clock_needs_less():
+    assert estimate(fps=50000.0, clock=100e6)["dsp"] < estimate(fps=50000.0, clock=25e6)["dsp"]
+
+
+def test_goals_differ_as_they_say():
+    found = {aim: estimate(optimize=aim) for aim in ("throughput", "latency", "size", "energy")}
+    least = min(report["interval"] for report in found.values())
+    assert found["throughput"]["interval"] == found["latency"]["interval"] == least
+    assert sum(row["cycles"] for row in found["latency"]["layers"]) <= sum(
+        row["cycles"] for row in found["throughput"]["layers"]
+    )
+    assert found["size"]["dsp"] == min(report["dsp"] for report in found.values())
+    assert found["size"]["dsp"] <= found["energy"]["dsp"] <= found["throughput"]["dsp"]
+
+
+def test_design_keeps_every_budget():
+    wide = estimate()
+    for name, short in (("dsp", 12), ("lut", wide["lut"] * 3 // 4)):
+        report = estimate(**{name: short})
+        assert report[name] <= short
+        assert report["interval"] >= wide["interval"]
+
+
+def test_refusal_names_what_is_short_and_what_would_do():
+    with pytest.raises(
+        DoesNotFitError,
+        match=r"^ecp5-85k: the layers need \d+ multipliers at least, 1 given \(--dsp\)\n"
+        r"  hint: what would do: --device ecp5-25k$",
+    ):
+        estimate(dsp=1)
+
+
+def test_logic_that_is_short_is_told():
+    with pytest.raises(
+        DoesNotFitError,
+        match=r"^ecp5-25k: the layers need \d+ lookup tables at least, 500 given \(--lut\)\n"
+        r"  hint: what would do: --device ecp5-25k$",
+    ):
+        estimate(device="ecp5-25k", lut=500)
+
+
+def test_refused_rate_tells_which_one_is_reached():
+    with pytest.raises(DoesNotFitError) as caught:
+        estimate(device="ecp5-25k", fps=3e5, clock=50e6)
+    found = re.fullmatch(
+        r"ecp5-25k: 300000 frames a second wanted at 50 MHz, \S+ reached within the budget"
+        r" \((\d+) cycles a frame\)\n"
+        r"  hint: what would do: --fps (\d+), or --clock (\d+)MHz, or --device (\S+)",
+        str(caught.value),
+    )
+    assert found, str(caught.value)
+    cycles, rate, clock, device = found.groups()
+    assert estimate(device="ecp5-25k", fps=float(rate), clock=50e6)["interval"] <= int(cycles)
+    assert estimate(device="ecp5-25k", fps=3e5, clock=float(clock) * 1e6)["fps"] >= 3e5
+    assert estimate(device=device, fps=3e5, clock=50e6)["fps"] >= 3e5

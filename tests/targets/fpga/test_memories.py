@@ -1,0 +1,58 @@
+"""Where Yosys 0.70 puts memories: figures taken from what it made of whole networks."""
+
+import pytest
+
+from rlx_fpga.memories import LIBRARIES, place_of
+from rlx_fpga.structure import Ram
+
+
+def rom(width, depth):
+    return Ram(width, depth, read_only=True, synchronous=True)
+
+
+def buffer(width, depth, *, synchronous=True):
+    return Ram(width, depth, read_only=False, synchronous=synchronous)
+
+
+@pytest.mark.parametrize(
+    ("family", "ram", "kind", "parts"),
+    [
+        ("ecp5", rom(344, 1920), "block", 39),
+        ("ecp5", rom(72, 1920), "block", 8),
+        ("ecp5", rom(17, 128), "block", 1),
+        ("ecp5", rom(16, 128), "logic", 0),
+        ("ecp5", rom(1024, 64), "block", 29),
+        ("ecp5", buffer(8, 256), "block", 1),
+        ("ecp5", buffer(8, 1280), "block", 1),
+        ("ecp5", buffer(8, 16), "lut", 0),
+        ("ecp5", buffer(128, 6), "lut", 0),
+        ("xc7", rom(17, 128), "logic", 0),
+        ("xc7", rom(8, 1024), "logic", 0),
+        ("xc7", rom(344, 1920), "block", 39),
+        ("xc7", buffer(8, 256), "lut", 0),
+        ("ice40", rom(8, 1024), "block", 2),
+        ("ice40", rom(0, 1024), "logic", 0),
+    ],
+)
+def test_memory_goes_where_it_costs_least(family, ram, kind, parts):
+    place = place_of(ram, family)
+    assert (place.kind, place.parts) == (kind, parts)
+
+
+def test_lookup_tables_serve_as_memory_in_whole_words():
+    assert place_of(buffer(15, 64, synchronous=False), "ecp5").luts == 4 * 4 * 6
+    assert place_of(buffer(8, 16), "ecp5").luts == 2 * 6
+
+
+def test_a_style_in_the_netlist_decides():
+    assert place_of(Ram(8, 16, True, True, "block"), "ecp5").parts == 1
+    assert place_of(Ram(36, 4096, True, True, "logic"), "ecp5").kind == "logic"
+
+
+@pytest.mark.parametrize("family", sorted(LIBRARIES))
+def test_memory_never_shrinks_as_it_grows(family):
+    parts = [
+        place_of(Ram(36, depth, True, True, "block"), family).parts for depth in range(8, 9000, 500)
+    ]
+    assert parts == sorted(parts)
+    assert parts[-1] >= 36 * 8500 / 18432 / 2
