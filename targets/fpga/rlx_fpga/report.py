@@ -51,7 +51,7 @@ def report_of(design: Design) -> dict[str, Any]:
 def device_report(total: Resources, interval: int, options: FpgaOptions) -> dict[str, Any]:
     """Return what a design of any style is on its device: rate, cells, parts of the device.
 
-    ``device``, ``clock_mhz``, ``fps``; ``lut``, ``ff``, ``dsp`` and ``bram``; ``lut_percent`` and so
+    ``device``, ``clock_mhz``, ``fps``; ``lut``, ``ff``, ``dsp``, ``bram``; ``lut_percent`` and so
     on.
     """
     return {

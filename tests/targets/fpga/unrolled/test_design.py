@@ -12,7 +12,6 @@ from rlx.ir.module import GraphModule, Stage
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QDense, QMaxPool2d, QReshape, Window
 from rlx_fpga import FpgaOptions
-from rlx_fpga import FpgaOptions
 from rlx_fpga.unrolled import Unrolled, report_of, unroll
 from rlx_sim.verify import FPGA
 
