@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rlx_fpga.lower import Fold
     from rlx_fpga.options import FpgaOptions
 
-ROUNDS: Final = 10
+ROUNDS: Final = 8
 """How often limits are drawn in where a whole design takes more than its layers told."""
 
 
@@ -51,22 +51,37 @@ class Design:
 def design_of(graph: Graph, options: FpgaOptions) -> Design:
     """Return the design for ``graph`` that the options ask for.
 
+    Products are made of lookup tables if a budget of them is given, or where nothing else will do.
+
     Raises:
         UnsupportedOpError: An op cannot be built exactly.
         EmitError: Inputs, outputs or parameters cannot become streams.
         UsageError: A folding does not fit its layer.
         DoesNotFitError: The budget is too small, or too small for the rate.
     """
-    return _Search(program_of(graph), options).design()
+    program = program_of(graph)
+    if options.lut is None:
+        try:
+            return _Search(program, options, logic=False).design()
+        except DoesNotFitError:
+            # Only with products made of lookup tables, if at all.
+            pass
+    return _Search(program, options, logic=True).design()
 
 
 class _Search:
-    """The foldings of one program under the wishes of one user."""
+    """The foldings of one program under the wishes of one user.
 
-    def __init__(self, program: Program, options: FpgaOptions) -> None:
+    Args:
+        program: What to fold.
+        options: What the user wishes.
+        logic: Products may be made of lookup tables.
+    """
+
+    def __init__(self, program: Program, options: FpgaOptions, *, logic: bool) -> None:
         self.program, self.options = program, options
         self.device = options.chosen_device
-        self.folding = folding_for(program, options, self.device)
+        self.folding = folding_for(program, options, self.device, logic=logic)
         self.budget = options.budget
         self._holds: dict[str, Fraction] = {}
         self._smallest: Resources | None = None
@@ -90,7 +105,7 @@ class _Search:
             beyond = _beyond(design.total, self.budget, self.device.family)
             if beyond == Amount():
                 return design
-            limit = _drawn_in(limit, self.folding.amount(folds), beyond)
+            limit = _drawn_in(limit, self.folding.amount(folds), beyond, design.total.lut)
         raise self._refusal()
 
     def _resources(self, pipeline: Pipeline) -> dict[str, Resources]:
@@ -166,18 +181,18 @@ class _Search:
 
     def _would_do(self, other: Device) -> bool:
         """Return whether the layers would fit another device with nothing else limited."""
-        folding = folding_for(self.program, self.options, other)
+        folding = folding_for(self.program, self.options, other, logic=True)
         limit = _all_of(other)
         fps = self.options.fps
         hertz = self.options.clock or other.clock_mhz * 1e6
         return folding.cheapest(limit, None if fps is None else int(hertz / fps)) is not None
 
 
-def folding_for(program: Program, options: FpgaOptions, device: Device) -> Folding:
-    """Return the foldings of ``program``, priced for ``device``."""
+def folding_for(program: Program, options: FpgaOptions, device: Device, *, logic: bool) -> Folding:
+    """Return the foldings of ``program``, priced for ``device``; with products in logic or not."""
     plans = {stage.name: stage.plan for stage in program.stages}
     return Folding(
-        program.choices(),
+        program.choices(logic=logic),
         {name: (pe, simd) for name, pe, simd in options.fold},
         lambda name, fold: amount_of(plans[name], fold, device.family),
         _weights(device),
@@ -205,17 +220,18 @@ def _larger(one: Amount, other: Amount) -> Amount:
     return Amount(max(one.dsp, other.dsp), max(one.bram, other.bram), max(one.lut, other.lut))
 
 
-def _drawn_in(limit: Amount, taken: Amount, beyond: Amount) -> Amount:
-    """Return limits that a choice which takes less by ``beyond`` keeps."""
-    dsp, bram, lut = (
-        taken_one - beyond_one if beyond_one else limit_one
-        for limit_one, taken_one, beyond_one in (
-            (limit.dsp, taken.dsp, beyond.dsp),
-            (limit.bram, taken.bram, beyond.bram),
-            (limit.lut, taken.lut, beyond.lut),
-        )
+def _drawn_in(limit: Amount, taken: Amount, beyond: Amount, lut: int) -> Amount:
+    """Return limits for the next choice after one that took ``beyond`` too much.
+
+    Layers tell only a part of the ``lut`` lookup tables that were counted: so large a part of what
+    is too much must go.
+    """
+    part = -(-beyond.lut * taken.lut // max(lut, 1))
+    return Amount(
+        taken.dsp - beyond.dsp if beyond.dsp else limit.dsp,
+        taken.bram - beyond.bram if beyond.bram else limit.bram,
+        taken.lut - part if beyond.lut else limit.lut,
     )
-    return Amount(dsp, bram, lut)
 
 
 def _beyond(total: Resources, budget: Amount, family: str) -> Amount:

@@ -145,7 +145,9 @@ class Folding:
     ) -> tuple[list[Fold], list[Option]]:
         """Return the foldings that are fast enough, as they are and as options."""
         folds = [f for f in self.allowed[name] if cycles is None or f.cycles <= cycles]
-        folds.sort(key=lambda fold: (fold.multipliers, fold.pe * fold.simd, fold.cycles))
+        folds.sort(
+            key=lambda fold: (fold.multipliers, fold.logic, fold.pe * fold.simd, fold.cycles)
+        )
         return folds, [Option(self._price(name, fold), value(name, fold)) for fold in folds]
 
     def _price(self, name: str, fold: Fold) -> Amount:

@@ -118,7 +118,11 @@ class FpgaOptions:
     )
     lut: int | None = field(
         default=None,
-        metadata={"help": "Budget of lookup tables [those of the device].", "metavar": "N"},
+        metadata={
+            "help": "Budget of lookup tables; with it, products are made of them too [those of the"
+            " device].",
+            "metavar": "N",
+        },
     )
     clock: float | None = field(
         default=None,

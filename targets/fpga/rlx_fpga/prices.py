@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 LUT_OF_PRODUCT: Final = 24
 """Lookup tables of an adder that takes in one more product."""
 
+LUT_OF_LOGIC: Final = 100
+"""Lookup tables of a product of two bytes that is made of them."""
+
 LUT_OF_RESULT: Final = 90
 """Lookup tables of an accumulator, and of what hands its results on."""
 
@@ -33,7 +36,8 @@ LUT_OF_RESULT: Final = 90
 def amount_of(plan: Plan, fold: Fold, family: str) -> Amount:
     """Return what ``fold`` of the layer ``plan`` takes on ``family``; memories in parts."""
     parts = sum(place_of(ram, family).parts for ram in _rams(plan, fold))
-    lut = LUT_OF_PRODUCT * fold.pe * fold.simd + LUT_OF_RESULT * fold.pe
+    logic = LUT_OF_LOGIC * fold.logic * fold.weight_bits // 8
+    lut = LUT_OF_PRODUCT * fold.pe * fold.simd + LUT_OF_RESULT * fold.pe + logic
     return Amount(fold.multipliers, parts, lut)
 
 
@@ -43,17 +47,18 @@ def _rams(plan: Plan, fold: Fold) -> Iterator[Ram]:
         case Matrix():
             outputs, terms = plan.weights.shape
             depth = -(-outputs // fold.pe) * terms // fold.simd
-            together = max(1, MAX_WORD_BITS // (8 * fold.simd))
+            bits = plan.weight_bits
+            together = max(1, MAX_WORD_BITS // (bits * fold.simd))
             for start in range(0, fold.pe, together):
                 rows = min(together, fold.pe - start)
-                yield Ram(8 * rows * fold.simd, depth, read_only=True, synchronous=True)
+                yield Ram(bits * rows * fold.simd, depth, read_only=True, synchronous=True)
             if not plan.pixelwise and plan.image.channels % fold.simd == 0:
                 yield _line_buffer(plan.image, plan.window, fold.simd)
         case DepthwiseConvolution():
             outputs = len(plan.weights)
             products = fold.pe * outputs // plan.image.channels
             depth = outputs // products * plan.window.taps
-            yield Ram(8 * products, depth, read_only=True, synchronous=True)
+            yield Ram(plan.weight_bits * products, depth, read_only=True, synchronous=True)
             yield _line_buffer(plan.image, plan.window, fold.pe)
 
 

@@ -18,6 +18,7 @@ from amaranth.hdl import Fragment, Value
 from amaranth.hdl import _ir as ir
 from amaranth.hdl import _nir as nir
 
+from rlx_fpga.cells.multiply import Netlist
 from rlx_fpga.liveness import is_constant, live_nets
 
 if TYPE_CHECKING:
@@ -38,12 +39,15 @@ KINDS: Final = {
     "gate": "one or a constant",
     "shift": "bits shifted by a variable number, times bits of that number",
     "logic": "and, or, exclusive or",
-    "multiply": "bits of one factor times bits of the other",
+    "multiply": "bits of one factor times bits of the other, where synthesis finds a block",
+    "product": "the same, of products made of lookup tables",
     "control": "conditions of registers that hold",
 }
 """Kinds of logic that are counted, and what each counts in bits."""
 
 _LONG: Final = 3
+_PREFIX: Final = "rlx"
+_LOGIC_PRODUCT: Final = Netlist(_PREFIX).module(logic=True)
 _SUMS: Final = ("+", "-")
 _BITWISE: Final = ("&", "|", "^")
 _REDUCTIONS: Final = ("==", "!=", "b", "r|", "r&", "r^")
@@ -87,7 +91,7 @@ def structure_of(component: Component) -> dict[str, Structure]:
     """Return the counts of each submodule of ``component``, by name; of its own under ``""``."""
     ports = [Value.cast(member) for _, _, member in component.signature.flatten(component)]
     with _collecting_nothing():
-        design = Fragment.get(component, None).prepare(ports=ports)
+        design = Fragment.get(component, Netlist(_PREFIX)).prepare(ports=ports)
         netlist = nir.Netlist()
         # As ``build_netlist`` does it, without its checks, which take most of the time.
         ir._emit_netlist(netlist, design)
@@ -144,6 +148,8 @@ class _Count:
                 self._register(index, cell)
             case nir.Matches():
                 self.bits["equal"] += len(cell.value) * len(cell.patterns)
+            case nir.Instance(type=kind) if kind == _LOGIC_PRODUCT:
+                self.bits["product"] += len(cell.ports_i["x"]) * len(cell.ports_i["y"])
             case nir.Part():
                 self.bits["shift"] += cell.width * len(cell.offset)
             case _:
