@@ -197,7 +197,10 @@ class Emitter:
 
     def _model(self) -> str:
         """Return the C file with the code."""
-        support = frozenset().union(*(k.support for k in self.program.kernels))
+        support = frozenset().union(
+            *(k.support for k in self.program.kernels),
+            *({f"unpack_i{s.layer.weight_bits}"} for s in self.program.steps if s.layer.unpacked),
+        )
         calls = [self._call(step) for step in self.program.steps]
         copies = self._copies()
         statements = [*(c.statement for c in calls), *copies]
@@ -268,14 +271,22 @@ class Emitter:
         if layer.kernel is None:
             (operand,) = layer.operands
             return self._copy(self._places.of(result), operand, result.type.nbytes)
+        tables = [self.names.table(t) for t in layer.tables]
+        unpack = ""
+        if layer.unpacked:
+            packed, tables[0] = tables[0], Place("memory", step.scratch).expression
+            unpack = f"{self.names.prefix}_unpack_i{layer.weight_bits}({packed}, {layer.unpacked}, "
+            unpack += f"{tables[0]});\n  "
+        own = Place("memory", step.scratch + layer.own_scratch).expression
         arguments = [
             *(self._address(v) for v in layer.operands),
-            *(self.names.table(t) for t in layer.tables),
+            *tables,
             *map(str, layer.arguments),
-            *([Place("memory", step.scratch).expression] if layer.scratch_bytes else []),
+            *([own] if layer.scratch_bytes > layer.own_scratch else []),
             self._address(result),
         ]
-        return breaks(arguments, f"{self.names.kernel(layer.kernel)}(", ", ", ");", indent=2)
+        call = breaks(arguments, f"{self.names.kernel(layer.kernel)}(", ", ", ");", indent=2)
+        return unpack + call
 
     def _address(self, value: Value) -> str:
         """Return a value's address as a pointer of its element type."""

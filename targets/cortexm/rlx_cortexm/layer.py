@@ -93,6 +93,8 @@ class Layer:
         instructions: Estimate for a Cortex-M4 (see ``costs``).
         weight_bits: Of a weight as it is stored; None without weights.
         packed_bytes: What packing several weights to a byte saves.
+        unpacked: Weights of the first table that are unpacked to bytes at the start of the scratch
+            memory before the call; 0: the function reads the table as it is.
     """
 
     kernel: Kernel | None
@@ -104,3 +106,9 @@ class Layer:
     instructions: int = 0
     weight_bits: int | None = None
     packed_bytes: int = 0
+    unpacked: int = 0
+
+    @property
+    def own_scratch(self) -> int:
+        """Where the function's own scratch memory begins, in bytes behind the unpacked weights."""
+        return -(-self.unpacked // 4) * 4

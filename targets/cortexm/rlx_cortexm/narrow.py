@@ -40,6 +40,13 @@ def pack_narrow(weights: npt.NDArray[np.generic], bits: int) -> npt.NDArray[np.i
     return np.concatenate(parts).view(np.int8)
 
 
+def pack_codes(codes: npt.NDArray[np.generic], bits: int) -> npt.NDArray[np.int8]:
+    """Return codes [n] one after the other, the first in the lowest bits of the first byte."""
+    return _join(codes.astype(np.int8).view(np.uint8) & np.uint8((1 << bits) - 1), bits).view(
+        np.int8
+    )
+
+
 def _pack_rows(block: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:
     """Return the stream of four channels [4, S, K]."""
     whole = block.shape[2] - block.shape[2] % QUAD

@@ -11,7 +11,7 @@ from rlx.ops.q import QConv2d
 from rlx_cortexm import costs
 from rlx_cortexm.candidate import Candidate
 from rlx_cortexm.layer import Kernel, Layer
-from rlx_cortexm.lower import blocks, planes, winograd
+from rlx_cortexm.lower import blocks, planes, unpacked, winograd
 from rlx_cortexm.lower.image import Image
 from rlx_cortexm.lower.linear import dense_layer, dot_products
 from rlx_cortexm.lower.rules import RULES
@@ -37,12 +37,13 @@ UNROLLED_TAPS = 16
 @RULES.rule(QConv2d)
 def lower_conv2d(node: Node) -> tuple[Candidate, ...]:
     """Return every way to compute a convolution."""
-    plain = next(lower(node) for fits, lower in PLAIN if fits(node))
+    plain = Candidate.of(next(lower(node) for fits, lower in PLAIN if fits(node)))
     return (
         *winograd.candidates(node),
         *planes.candidates(node),
         *blocks.candidates(node),
-        Candidate.of(plain),
+        *(unpacked.candidates(node, plain) if is_large_depthwise(node) else ()),
+        plain,
     )
 
 

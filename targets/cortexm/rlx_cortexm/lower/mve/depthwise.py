@@ -14,6 +14,7 @@ import numpy as np
 
 from rlx_cortexm.candidate import Candidate
 from rlx_cortexm.layer import Kernel, Layer
+from rlx_cortexm.lower import unpacked
 from rlx_cortexm.lower.image import Image
 from rlx_cortexm.lower.mve import factors
 from rlx_cortexm.lower.mve.rows import VECTOR
@@ -152,13 +153,14 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     small = max(op.window.kernel) <= LINES and max(op.window.stride) <= LINES
     if not small or not factors.can_scale(weighted.scaling):
         return ()
-    return tuple(
+    ways = tuple(
         Candidate.of(
             _layer(node, weighted, columns),
             f"mve columns along {'height' if columns.transposed else 'width'}",
         )
         for columns in Columns.cuts(image)
     )
+    return (*unpacked.candidates(node, *ways), *ways)
 
 
 def _layer(node: Node, weighted: Weighted, columns: Columns) -> Layer:

@@ -1,0 +1,52 @@
+"""Weights of 4 and 2 bits for kernels that read bytes: unpacked in the arena before the call.
+
+For depthwise layers, whose weights are few: what a network keeps of them in flash is a half or a
+quarter, and any kernel for bytes computes the layer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from rlx_cortexm.candidate import Candidate
+from rlx_cortexm.narrow import WHOLE, pack_codes
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx_cortexm.layer import Layer
+
+CALL: Final = 20
+WEIGHT: Final = 4
+"""Instructions to unpack: once, and for each weight."""
+
+
+def candidates(node: Node, *ways: Candidate) -> tuple[Candidate, ...]:
+    """Return the ways that read weights as bytes, with weights as narrow as the node has them."""
+    bits = node.operands[1].type.dtype.bits
+    if bits >= WHOLE:
+        return ()
+    return tuple(
+        Candidate.of(_unpacking(way.lower(), bits), f"{way.name}, {bits}-bit weights unpacked")
+        for way in ways
+    )
+
+
+def _unpacking(layer: Layer, bits: int) -> Layer:
+    """Return a layer with the weights, its first table, packed."""
+    weights, *others = layer.tables
+    if weights.element != "int8_t":
+        raise AssertionError(f"weights of type {weights.element} do not come from narrow ones")
+    count = int(weights.data.size)
+    packed = replace(
+        weights, data=pack_codes(weights.data, bits), note=f"{bits}-bit {weights.note}"
+    )
+    layer = replace(
+        layer,
+        tables=(packed, *others),
+        instructions=layer.instructions + CALL + WEIGHT * count,
+        weight_bits=bits,
+        packed_bytes=count - packed.nbytes,
+        unpacked=count,
+    )
+    return replace(layer, scratch_bytes=layer.own_scratch + layer.scratch_bytes)

@@ -1,0 +1,95 @@
+"""Depthwise layers with weights of 4 and 2 bits: packed in flash, unpacked in the arena."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from targets.cortexm.forced import chosen_by
+from targets.cortexm.zoo import RELU, WHOLE, Zoo, emit_graph, golden_of, write
+
+from rlx.ir import DType
+from rlx.numerics.fixed_point import Rescale
+from rlx_cortexm.core import CORES
+from rlx_cortexm.lower import candidates
+from rlx_cortexm.narrow import pack_codes
+from rlx_sim.firmware import FirmwareBuild
+from rlx_sim.host_c import HostC
+from rlx_sim.protocol import compare
+from rlx_sim.qemu import Qemu
+
+BITS = {DType.I4: 4, DType.I2: 2}
+
+
+def layers(dtype):
+    """Return every kernel of depthwise layers that reads bytes: with and without own scratch."""
+    zoo = Zoo("depthwise")
+    zoo.conv((1, 6, 5, 8), 8, (3, 3), groups=8, dtype=dtype, **RELU)
+    zoo.conv((2, 6, 5, 6), 6, (3, 3), groups=6, dtype=dtype, stride=(2, 2))
+    zoo.conv((1, 7, 6, 5), 5, (3, 2), groups=5, dtype=dtype, padding=WHOLE)
+    zoo.conv((1, 4, 4, 3), 6, (3, 3), groups=3, dtype=dtype)
+    zoo.conv((2, 6, 6, 4), 8, (5, 5), groups=4, dtype=dtype, factors=Rescale.of(0.01))
+    return zoo.graph
+
+
+def unpacking(ways):
+    """Choose the first kernel that unpacks."""
+    return next(way for way in ways if way.name.endswith("unpacked"))
+
+
+def emitted(dtype, folder, cpu):
+    graph = layers(dtype)
+    with chosen_by(unpacking):
+        emission = emit_graph(graph, cpu=cpu)
+    assert [row["weight_bits"] for row in emission.report["layers"]] == [BITS[dtype]] * 5
+    return write(folder, emission), golden_of(graph)
+
+
+RUNS = [
+    ("cortex-m4", HostC("gcc", "-O1", sanitize=True)),
+    ("cortex-m55", HostC("clang", "-O2")),
+    pytest.param("cortex-m4", Qemu(FirmwareBuild(offset=1)), marks=pytest.mark.qemu),
+    pytest.param("cortex-m4", Qemu(FirmwareBuild("cortex-m3")), marks=pytest.mark.qemu),
+    pytest.param("cortex-m55", Qemu(FirmwareBuild("cortex-m55")), marks=pytest.mark.qemu),
+]
+
+
+@pytest.mark.parametrize("dtype", BITS, ids=str)
+@pytest.mark.parametrize(("cpu", "simulator"), RUNS, ids=lambda v: getattr(v, "name", v))
+def test_equals_the_reference(dtype, cpu, simulator, tmp_path):
+    folder, golden = emitted(dtype, tmp_path, cpu)
+    simulation = simulator.simulate(folder, golden, timeout_s=120)
+    assert compare(simulator.name, simulation, golden) == []
+
+
+@pytest.mark.parametrize("dtype", BITS, ids=str)
+def test_flash_is_saved_and_scratch_memory_paid(dtype):
+    zoo = Zoo()
+    node = zoo.conv((1, 8, 8, 64), 64, (3, 3), groups=64, dtype=dtype).node
+    ways = candidates(node)
+    plain, narrow = ways[-1].lower(), unpacking(ways).lower()
+    bits = BITS[dtype]
+    assert narrow.tables[0].nbytes == 9 * 64 * bits // 8
+    assert narrow.packed_bytes == 9 * 64 - 9 * 64 * bits // 8
+    assert narrow.scratch_bytes == plain.scratch_bytes + 9 * 64
+    assert [t.content for t in narrow.tables[1:]] == [t.content for t in plain.tables[1:]]
+    assert unpacking(ways).flash_bytes < ways[-1].flash_bytes
+    assert unpacking(ways).instructions > ways[-1].instructions
+
+
+@pytest.mark.parametrize("core", CORES.values(), ids=lambda core: core.name)
+def test_weights_of_bytes_and_other_layers_are_not_unpacked(core):
+    zoo = Zoo()
+    zoo.conv((1, 8, 8, 8), 8, (3, 3), groups=8)
+    zoo.conv((1, 8, 8, 8), 8, (3, 3), dtype=DType.I4)
+    for node in zoo.graph.op_nodes:
+        assert not any(way.name.endswith("unpacked") for way in candidates(node, core))
+
+
+@given(count=st.integers(1, 40), bits=st.sampled_from([4, 2]), seed=st.integers(0, 99))
+def test_codes_follow_each_other_from_the_lowest_bits(count, bits, seed):
+    low = -(2 ** (bits - 1))
+    codes = np.random.default_rng(seed).integers(low, -low, count).astype(np.int8)
+    stream = np.unpackbits(pack_codes(codes, bits).view(np.uint8), bitorder="little")
+    fields = stream[: count * bits].reshape(count, bits).astype(int) @ (1 << np.arange(bits))
+    assert np.array_equal(np.where(fields >= -low, fields + 2 * low, fields), codes)
+    assert not stream[count * bits :].any()
