@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from rlx_cortexm.packing import BLOCK, QUAD
 
 if TYPE_CHECKING:
+    from rlx.ops.q import QAdd
     from rlx_cortexm.lower.image import Image
+    from rlx_cortexm.scaling import Scaling
 
 ADD = 45
 """Of an element: both operands scaled, the sum scaled."""
-
-ADD_TABLE = 18
-"""Of an element: both operands from tables, the sum scaled."""
 
 MUL = 20
 """Of an element."""
@@ -36,6 +35,20 @@ REQUANTIZE = 14
 
 MOVE = 5
 """Of a byte that the C library copies or fills (newlib-nano goes byte by byte)."""
+
+SUM = 5
+"""Of an element of a sum: both operands looked up, added, stored."""
+
+SUM_SCALED = 2
+SUM_CLAMPED = 3
+SUM_NEGATIVE = 4
+SUM_ANY = 14
+"""Scale a sum by another function."""
+
+SUM_UNROLLED = 1.25
+SUM_LOOP = 4.5
+SUM_RUN = 8
+SUM_LAYER = 25
 
 _QUAD = 24
 _QUAD_TAIL = 13
@@ -63,6 +76,24 @@ def copied_windows(image: Image, in_place: str) -> int:
     kernel_h, kernel_w = image.window.kernel
     outside = (image.windows - inner) * kernel_h * (kernel_w * image.in_c * MOVE + _RUN)
     return outside + (inner * kernel_h * _SHORT_RUN if in_place == "none" else 0)
+
+
+def table_sum(size: int, run: int, tables: int, op: QAdd, scaling: Scaling) -> int:
+    """Return what a sum of ``size`` elements takes, ``run`` of them after each other."""
+    clamps = (op.low > -128) + (op.high < 127)
+    scale = SUM_SCALED + SUM_CLAMPED * clamps + SUM_NEGATIVE * (op.low < op.zero_point)
+    element = SUM + abs(tables - 1) + (scale if scaling.is_level else SUM_ANY)
+    loop = SUM_UNROLLED if run % 4 == 0 else SUM_LOOP
+    begin = SUM_RUN / run if run > 1 else 0
+    return round(size * (element + loop + begin)) + SUM_LAYER
+
+
+def lanes_pool(image: Image, *, written: bool) -> int:
+    """Return what an average pool takes that sums four channels side by side."""
+    kernel_h, kernel_w = image.window.kernel
+    row = 3 * kernel_w + 4 if written else 6 * kernel_w + 8
+    quads = -(-image.out_c // BLOCK)
+    return image.windows * (quads * (kernel_h * row + 88) + 20) + 30
 
 
 def depthwise(image: Image, blocked: int) -> int:

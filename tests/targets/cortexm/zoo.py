@@ -250,6 +250,7 @@ def reductions() -> Graph:
         zoo.node(kind(window=Window((5, 6)), low=-10, high=10), image)
         zoo.node(kind(window=Window((2, 2), (1, 2), (3, 2))), image)
         zoo.node(kind(window=Window((2, 3), (1, 1), (1, 2), ((1, 0), (1, 2)))), image)
+        zoo.node(kind(window=Window((3, 2), (2, 2))), zoo.input(1, 5, 6, 6))
     return zoo.graph
 
 

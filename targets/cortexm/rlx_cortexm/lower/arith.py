@@ -9,7 +9,8 @@ import numpy as np
 from rlx.ops.q import QAdd, QClamp, QMul, QSub
 from rlx_cortexm import costs
 from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.layer import Kernel, Layer, Table
+from rlx_cortexm.layer import Kernel, Layer
+from rlx_cortexm.lower import sums
 from rlx_cortexm.lower.rules import RULES
 from rlx_cortexm.nest import broadcast_strides, nest, row_major
 from rlx_cortexm.scaling import output_constants, scaling
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from rlx.ir import Node
-    from rlx.numerics.fixed_point import Int64, Rescale
-
-_CODES = np.arange(-128, 128).astype(np.int8)
+    from rlx.numerics.fixed_point import Rescale
 
 
 @RULES.rule(QClamp)
@@ -37,27 +36,14 @@ def lower_clamp(node: Node) -> Layer:
 def lower_add(node: Node) -> tuple[Candidate, ...]:
     """Add or subtract: ``add_table_s8.c.j2``, or ``add_s8.c.j2`` without tables."""
     op = cast("QAdd", node.op)
-    scaled = op.scaled_operands((_CODES, _CODES))
+    scaled = op.scaled_operands((sums.CODES, sums.CODES))
     bound = sum(int(np.abs(values).max()) for values in scaled)
     constants = {
         "sign": "-" if isinstance(op, QSub) else "+",
         **_result(op.rescale, bound, op),
         **_loops(node),
     }
-    layers = _table_add(node, constants, scaled), _computed_add(node, constants)
-    return tuple(map(Candidate.of, layers))
-
-
-def _table_add(node: Node, constants: dict[str, Hashable], scaled: tuple[Int64, Int64]) -> Layer:
-    """Read each scaled operand from a table of all codes."""
-    support = (str(constants["requantize"]),)
-    tables = tuple(
-        Table(f"{name}_scaled", "int32_t", values, f"operand {name} scaled, codes -128 .. 127")
-        for name, values in zip("xy", scaled, strict=True)
-    )
-    kernel = Kernel.of(_kind(node), "add_table_s8", constants, support)
-    instructions = node.types[0].size * costs.ADD_TABLE
-    return Layer(kernel, operands=node.operands, tables=tables, instructions=instructions)
+    return (*sums.candidates(node), Candidate.of(_computed_add(node, constants)))
 
 
 def _computed_add(node: Node, constants: dict[str, Hashable]) -> Layer:
@@ -74,13 +60,11 @@ def _computed_add(node: Node, constants: dict[str, Hashable]) -> Layer:
         "scales": tuple(scales),
     }
     support = (str(constants["requantize"]), *(function for function, _, _ in scales))
-    kernel = Kernel.of(_kind(node), "add_s8", {**constants, **own}, support)
+    kernel = Kernel.of(
+        "sub" if isinstance(op, QSub) else "add", "add_s8", {**constants, **own}, support
+    )
     instructions = node.types[0].size * costs.ADD
     return Layer(kernel, operands=node.operands, instructions=instructions)
-
-
-def _kind(node: Node) -> str:
-    return "sub" if isinstance(node.op, QSub) else "add"
 
 
 @RULES.rule(QMul)
