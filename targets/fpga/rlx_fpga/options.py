@@ -15,6 +15,7 @@ from rlx_fpga.solver import Amount
 STYLES: Final = {
     "stream": "a unit for each layer, folded, all at work at once",
     "unrolled": "a whole frame in every cycle, no multipliers; for tiny networks",
+    "folded": "one shared array, layers one after the other; for small devices",
 }
 """Styles of hardware, with what they are."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rlx_fpga import unrolled
+from rlx_fpga import folded, unrolled
 from rlx_fpga.design import design_of
 from rlx_fpga.report import report_of
 
@@ -53,5 +53,8 @@ def build(module: GraphModule, options: FpgaOptions) -> tuple[Design, dict[str, 
     if options.style == "unrolled":
         design = unrolled.Unrolled(module.graph, unrolled.unroll(module.graph))
         return design, unrolled.report_of(design, options)
+    if options.style == "folded":
+        machine = folded.Folded(folded.fold(module.graph, options.budget.dsp))
+        return machine, folded.report_of(machine, options)
     stream = design_of(module.graph, options)
     return stream.pipeline, report_of(stream)

@@ -1,0 +1,15 @@
+"""Style ``folded``: one shared array, layers one after the other, for devices too small for more.
+
+- ``program.py``: what the machine executes: instructions and the constants that they use;
+- ``lower.py``: a rule for each op, and the program of a graph;
+- ``sequencer.py``: loops and addresses of an instruction;
+- ``array.py``: products, sums, maxima and tables;
+- ``scale.py``: the exact requantizer that all results go through;
+- ``design.py``: memories, and the stream ports around them.
+"""
+
+from rlx_fpga.folded.design import Folded
+from rlx_fpga.folded.lower import fold
+from rlx_fpga.folded.report import report_of
+
+__all__ = ["Folded", "fold", "report_of"]

@@ -1,0 +1,128 @@
+"""The shared array: products, sums, maxima and tables of the codes that it reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amaranth import Cat, Module, Mux, Signal, signed, unsigned
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Component, In, Out
+
+from rlx_fpga.cells.pipe import follow
+from rlx_fpga.folded.program import Mode
+
+if TYPE_CHECKING:
+    from amaranth.hdl import Value
+
+    from rlx_fpga.folded.program import FoldedProgram
+    from rlx_fpga.folded.sequencer import Sequencer
+
+LATENCY = 3
+"""Cycles from the step that ends a block to its results."""
+
+
+class Array(Component):
+    """Lanes that multiply and add; the first one can do the other things too.
+
+    Members:
+        code: In, int8, the code read, a cycle after its step.
+        done: Out, results of a block are there, ``LATENCY`` cycles after its last step.
+        totals: Out, int32 for each lane.
+
+    The outputs of the sequencer are connected by the design.
+    """
+
+    _MustUse__silence = True
+
+    def __init__(self, program: FoldedProgram, sequencer: Sequencer) -> None:
+        self.program, self.sequencer = program, sequencer
+        self.multipliers = program.lanes if program.weights else 0
+        super().__init__({
+            "code": In(signed(8)), "done": Out(1), "totals": Out(32 * program.lanes),
+            "step": In(1), "inside": In(1), "first": In(1), "last": In(1), "second": In(1),
+            "word": In(len(sequencer.word)), "part": In(len(sequencer.part)),
+            "mode": In(3), "padding": In(signed(8)), "tables": In(8),
+        })  # fmt: skip
+
+    def elaborate(self, platform: object) -> Module:
+        """Read, multiply, add: one register behind each."""
+        m = Module()
+
+        def late(value: Value, name: str, cycles: int) -> Value:
+            return follow(m, value, name, cycles, reset=True)
+
+        code = Signal(signed(8))
+        m.d.comb += code.eq(Mux(late(self.inside, "inside", 1), self.code, self.padding))
+        terms = self._terms(m, code, late(self.second, "second", 1), late(self.part, "part", 1))
+        taken, first = late(self.step, "step", 2), late(self.first, "first", 2)
+        for lane, term in enumerate(terms):
+            total = Signal(signed(32), name=f"total_{lane}", reset_less=True)
+            with m.If(taken):
+                m.d.sync += total.eq(Mux(first, 0, total) + term)
+                if lane == 0:
+                    with m.If((self.mode == Mode.GREATEST) & ~first & (total > term)):
+                        m.d.sync += total.eq(total)
+                    with m.Elif(self.mode == Mode.GREATEST):
+                        m.d.sync += total.eq(term)
+            m.d.comb += self.totals[32 * lane : 32 * lane + 32].eq(total)
+        m.d.comb += self.done.eq(late(self.step & self.last, "done", LATENCY))
+        return m
+
+    def _terms(self, m: Module, code: Value, second: Value, part: Value) -> list[Value]:
+        """Return what each lane adds, two cycles after the step."""
+        products = self._products(m, code, part)
+        plain = Signal(signed(8), reset_less=True)
+        m.d.sync += plain.eq(code)
+        entry = self._entry(m, code, second)
+        product = products[0] if products else 0
+        term = Signal(signed(32))
+        with m.Switch(self.mode):
+            with m.Case(Mode.WIDE, Mode.NARROW):
+                m.d.comb += term.eq(product)
+            with m.Case(Mode.TABLE):
+                m.d.comb += term.eq(entry)
+            with m.Default():
+                m.d.comb += term.eq(plain)
+        return [term, *products[1:]]
+
+    def _products(self, m: Module, code: Value, part: Value) -> list[Signal]:
+        """Return the products of all lanes; none if there are no weights."""
+        lanes = self.program.lanes
+        if not self.program.weights:
+            return []
+        words = [
+            sum((number & 0xFF) << (8 * lane) for lane, number in enumerate(word))
+            for word in self.program.weights
+        ]
+        m.submodules.weights = memory = Memory(
+            shape=unsigned(8 * lanes), depth=len(words), init=words
+        )
+        port = memory.read_port()
+        m.d.comb += [port.addr.eq(self.word), port.en.eq(1)]
+        products = []
+        for lane in range(lanes):
+            weight = port.data[8 * lane : 8 * lane + 8]
+            if lane == 0 and lanes > 1:
+                narrow = port.data.word_select(part, 8)
+                weight = Mux(self.mode == Mode.NARROW, narrow, weight)
+            product = Signal(signed(16), name=f"product_{lane}", reset_less=True)
+            m.d.sync += product.eq(code * weight.as_signed())
+            products.append(product)
+        return products
+
+    def _entry(self, m: Module, code: Value, second: Value) -> Value:
+        """Return the entry of the current table, or 0 if there are none."""
+        tables = self.program.tables
+        if not tables:
+            return Signal(signed(32), name="no_entry")
+        # Entries lie in the order of the codes' bits.
+        entries = [entry for table in tables for entry in (*table[128:], *table[:128])]
+        m.submodules.tables = memory = Memory(shape=signed(32), depth=len(entries), init=entries)
+        port = memory.read_port()
+        number = (self.tables + second)[: len(self.tables)]
+        m.d.comb += [
+            port.addr.eq(Cat(code.as_unsigned(), number)[: len(port.addr)]),
+            port.en.eq(1),
+        ]
+        entry: Value = port.data
+        return entry

@@ -1,0 +1,286 @@
+"""The folded machine: sequencer, array, requantizer, memories, and stream ports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amaranth import Module, Mux, Signal, signed, unsigned
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Component, In, Out, connect, flipped
+
+from rlx.numerics.exponential import softmax_table
+from rlx.ops.q import QSoftmax
+from rlx_fpga.cells.argmax import Argmax
+from rlx_fpga.cells.fifo import SkidBuffer
+from rlx_fpga.cells.softmax import Softmax
+from rlx_fpga.cells.streams import raw, stream_of
+from rlx_fpga.folded.array import Array
+from rlx_fpga.folded.fields import Fields
+from rlx_fpga.folded.scale import LATENCY as SCALE_LATENCY
+from rlx_fpga.folded.scale import Scale
+from rlx_fpga.folded.sequencer import Sequencer
+
+if TYPE_CHECKING:
+    from amaranth.hdl import Value as Wire
+
+    from rlx.ir import Graph, Node, Value
+    from rlx_fpga.cells.streams import Cell
+    from rlx_fpga.folded.program import FoldedProgram
+
+
+class FoldedStreams:
+    """Streams of a folded design.
+
+    Attributes:
+        graph: The graph.
+        outputs: Its outputs.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.outputs = graph, graph.outputs
+
+
+class Folded(Component):
+    """One array for all layers: inputs are read, the program runs, outputs are given.
+
+    Members:
+        i (or i0, i1, ...): In: the graph's inputs, int8, one element a beat.
+        o (or o0, o1, ...): Out: its outputs, likewise; int32 for an index.
+
+    Several inputs are read one after the other, and so are outputs.
+
+    Attributes:
+        program: Streams.
+        code: What the machine executes.
+    """
+
+    _MustUse__silence = True
+
+    def __init__(self, code: FoldedProgram) -> None:
+        self.program, self.code = FoldedStreams(code.graph), code
+        graph = code.graph
+        self.input_names = _numbered("i", len(graph.inputs))
+        self.output_names = _numbered("o", len(graph.outputs))
+        self.finishes = [None if n is None else _cell(n) for n in code.finishes]
+        self.sequencer = Sequencer(code)
+        self.array = Array(code, self.sequencer)
+        self.scale = Scale()
+        outputs = zip(self.output_names, graph.outputs, strict=True)
+        super().__init__({
+            **{name: In(stream_of(1)) for name in self.input_names},
+            **{name: Out(stream_of(1, value.type.dtype.bits)) for name, value in outputs},
+        })  # fmt: skip
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """Multipliers of each part, by the name of its module."""
+        finishes = zip(self.output_names, self.finishes, strict=True)
+        return {
+            "array": self.array.multipliers,
+            "scale": self.scale.multipliers,
+            **{f"{name}_finish": cell.multipliers for name, cell in finishes if cell is not None},
+        }
+
+    @property
+    def multipliers(self) -> int:
+        """Multiplications in one cycle."""
+        return sum(self.parts.values())
+
+    def lanes(self, value: Value) -> int:
+        """Return 1: streams carry one element a beat."""
+        del value
+        return 1
+
+    def elaborate(self, platform: object) -> Module:
+        """Connect everything; one state for each stream, one for the program."""
+        m = Module()
+        m.submodules.sequencer, m.submodules.array = self.sequencer, self.array
+        m.submodules.scale = self.scale
+        bits = self.sequencer.address_bits
+        m.submodules.memory = memory = Memory(shape=signed(8), depth=self.code.memory, init=[])
+        self.write, self.read = memory.write_port(), memory.read_port()
+        self.position = Signal(bits, init=self.code.inputs[0])
+        loading, storing = Signal(), Signal()
+        m.d.comb += [
+            self.array.code.eq(self.read.data),
+            self.read.addr.eq(Mux(storing, self.position, self.sequencer.address)),
+            self.read.en.eq(1),
+        ]
+        self._connect(m)
+        result, address, code = self._results(m)
+        m.d.comb += [
+            self.write.en.eq(result | loading),
+            self.write.addr.eq(Mux(loading, self.position, address)),
+            self.write.data.eq(code),
+        ]
+        self._control(m, loading, storing)
+        return m
+
+    def _connect(self, m: Module) -> None:
+        """Connect sequencer and array."""
+        array, sequencer = self.array, self.sequencer
+        for name in ("step", "inside", "first", "last", "second", "word", "part"):
+            m.d.comb += getattr(array, name).eq(getattr(sequencer, name))
+        for name in ("mode", "padding", "tables"):
+            m.d.comb += getattr(array, name).eq(self._get(name))
+
+    def _get(self, name: str) -> Wire:
+        return self.sequencer.fields.get(self.sequencer.instruction, name)
+
+    def _results(self, m: Module) -> tuple[Wire, Wire, Wire]:
+        """Take results out of the array in order; return write enable, address and code."""
+        lanes, total_bits = self.code.lanes, 32 * self.code.lanes
+        held, left = Signal(total_bits, reset_less=True), Signal(range(lanes + 1))
+        block = Signal(self.sequencer.fields.size("last_block"))
+        last_block = block == self._get("last_block")
+        with m.If(self.array.done):
+            m.d.sync += [
+                held.eq(self.array.totals),
+                left.eq(Mux(last_block, self._get("last_lanes"), self._get("lanes"))),
+                block.eq(Mux(last_block, 0, block + 1)),
+            ]
+        with m.Elif(left != 0):
+            m.d.sync += [held.eq(held[32:]), left.eq(left - 1)]
+        pixel_ends = Signal()
+        with m.If(self.array.done):
+            m.d.sync += pixel_ends.eq(last_block)
+        giving = left != 0
+        constant = self._constants(m, giving, giving & (left == 1) & pixel_ends)
+        total = Signal(signed(32), reset_less=True)
+        m.d.sync += total.eq(held[:32])
+        m.d.comb += [self.scale.total.eq(total)]
+        m.d.comb += [getattr(self.scale, n).eq(constant[n])
+                     for n in ("bias", "multiplier", "left", "right")]  # fmt: skip
+        m.d.comb += [getattr(self.scale, n).eq(self._get(n)) for n in ("zero_point", "low", "high")]
+        valid: Wire = giving
+        for cycle in range(1 + SCALE_LATENCY):
+            later = Signal(name=f"result_{cycle + 1}")
+            m.d.sync += later.eq(valid)
+            valid = later
+        address = Signal(self.sequencer.address_bits, name="result_address")
+        with m.If(self.sequencer.begin):
+            m.d.sync += address.eq(self._get("target"))
+        with m.Elif(valid):
+            m.d.sync += address.eq(address + 1)
+        code = Signal(signed(8), name="written")
+        m.d.comb += code.eq(self.scale.code)
+        return valid, address, self._loaded(m, code)
+
+    def _constants(self, m: Module, step: Wire, again: Wire) -> dict[str, Wire]:
+        """Return the constants of the result that was given a cycle ago."""
+        scales = self.code.scales
+        fields = Fields([
+            {"bias": one.bias, "multiplier": one.multiplier, "left": one.left, "right": one.right}
+            for one in scales
+        ])  # fmt: skip
+        m.submodules.scales = memory = Memory(
+            shape=unsigned(fields.width), depth=len(scales), init=fields.words
+        )
+        port = memory.read_port()
+        place = Signal(range(len(scales) + 1))
+        with m.If(self.sequencer.begin | again):
+            m.d.sync += place.eq(self._get("constants"))
+        with m.Elif(step & ~self._get("uniform")):
+            m.d.sync += place.eq(place + 1)
+        m.d.comb += [port.addr.eq(place), port.en.eq(1)]
+        return {name: fields.get(port.data, name)
+                for name in ("bias", "multiplier", "left", "right")}  # fmt: skip
+
+    def _loaded(self, m: Module, code: Wire) -> Wire:
+        """Return the code to write: a result, or the element of the input that is being read."""
+        self.incoming = Signal(signed(8))
+        self.is_incoming = Signal()
+        chosen = Signal(signed(8), name="chosen")
+        m.d.comb += chosen.eq(Mux(self.is_incoming, self.incoming, code))
+        return chosen
+
+    def _control(self, m: Module, loading: Signal, storing: Signal) -> None:
+        """Read inputs, run, give outputs."""
+        inputs = [v.type.size for v in self.code.graph.inputs]
+        outputs = [v.type.size for v in self.code.stored]
+        count = Signal(range(max(*inputs, *outputs) + 1))
+        first = self.code.inputs[0]
+        senders = [self._sender(m, index, name) for index, name in enumerate(self.output_names)]
+        with m.FSM(init="LOAD0"):
+            for index, name in enumerate(self.input_names):
+                with m.State(f"LOAD{index}"):
+                    last = index + 1 == len(inputs)
+                    after = (
+                        ("RUN", 0) if last else (f"LOAD{index + 1}", self.code.inputs[index + 1])
+                    )
+                    self._load(m, getattr(self, name), count, inputs[index], after, loading)
+            with m.State("RUN"):
+                # The position of the first input is set again when the last output is out.
+                m.d.comb += self.sequencer.start.eq(count == 0)
+                m.d.sync += count.eq(1)
+                with m.If(self.sequencer.done):
+                    m.d.sync += [count.eq(0), self.position.eq(self.code.outputs[0])]
+                    m.next = "STORE0"
+            for index in range(len(outputs)):
+                with m.State(f"STORE{index}"):
+                    after = ("LOAD0", first)
+                    if index + 1 < len(outputs):
+                        after = (f"STORE{index + 1}", self.code.outputs[index + 1])
+                    self._store(m, senders[index], count, outputs[index], after, storing)
+
+    def _load(
+        self, m: Module, port: Any, count: Signal, size: int, after: tuple[str, int],  # noqa: ANN401
+        loading: Signal,
+    ) -> None:  # fmt: skip
+        """Write one element of an input in each cycle."""
+        m.d.comb += [
+            port.ready.eq(1), loading.eq(port.valid), self.is_incoming.eq(1),
+            self.incoming.eq(raw(port).as_signed()),
+        ]  # fmt: skip
+        with m.If(port.valid):
+            m.d.sync += [count.eq(count + 1), self.position.eq(self.position + 1)]
+            with m.If(count == size - 1):
+                m.d.sync += [count.eq(0), self.position.eq(after[1])]
+                m.next = after[0]
+
+    def _store(
+        self, m: Module, sender: tuple[Wire, Signal], count: Signal, size: int,
+        after: tuple[str, int], storing: Signal,
+    ) -> None:  # fmt: skip
+        """Give one element in each cycle in which it is taken."""
+        room, read = sender
+        m.d.comb += storing.eq(1)
+        with m.If(room & (count != size)):
+            m.d.comb += read.eq(1)
+            m.d.sync += [count.eq(count + 1), self.position.eq(self.position + 1)]
+        with m.If(count == size):
+            m.d.sync += [count.eq(0), self.position.eq(after[1])]
+            m.next = after[0]
+
+    def _sender(self, m: Module, index: int, name: str) -> tuple[Wire, Signal]:
+        """Return whether another element may be read, and the flag that it is."""
+        port, cell = getattr(self, name), self.finishes[index]
+        # Two places behind the memory: what was read can always be kept.
+        buffer = SkidBuffer(1)
+        m.submodules[f"{name}_buffer"] = buffer
+        read, arrived = Signal(name=f"{name}_read"), Signal(name=f"{name}_arrived")
+        held = Signal(range(3), name=f"{name}_held")
+        m.d.sync += arrived.eq(read)
+        m.d.comb += [buffer.i.valid.eq(arrived), raw(buffer.i).eq(self.read.data)]
+        gone = buffer.o.valid & buffer.o.ready
+        m.d.sync += held.eq(held + read - gone)
+        if cell is None:
+            connect(m, buffer.o, flipped(port))
+        else:
+            m.submodules[f"{name}_finish"] = cell
+            connect(m, buffer.o, cell.i)
+            connect(m, cell.o, flipped(port))
+        return (held != 2) | gone, read
+
+
+def _cell(node: Node) -> Cell:
+    """Return the cell that an output goes through."""
+    count = node.operands[0].type.static_shape[-1]
+    if isinstance(node.op, QSoftmax):
+        table = softmax_table(node.op.multiplier, node.op.left_shift, node.op.diff_min)
+        return Softmax(count, table.tolist())
+    return Argmax(count)
+
+
+def _numbered(letter: str, count: int) -> list[str]:
+    return [letter] if count == 1 else [f"{letter}{index}" for index in range(count)]

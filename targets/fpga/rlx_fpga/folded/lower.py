@@ -1,0 +1,403 @@
+"""A rule for each op: the instruction that computes it. And the program of a graph."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+
+from rlx.errors import EmitError
+from rlx.ir import DType, RuleTable
+from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.ops.q import (
+    QAdd,
+    QArgmax,
+    QAveragePool2d,
+    QClamp,
+    QConcat,
+    QConv2d,
+    QDense,
+    QMaxPool2d,
+    QMean,
+    QMul,
+    QPad,
+    QRequantize,
+    QReshape,
+    QSlice,
+    QSoftmax,
+    QSub,
+    QTable,
+    QTranspose,
+    Window,
+)
+from rlx.plan import plan_memory
+from rlx_fpga.folded.program import FoldedProgram, Instruction, Loops, Mode, Scale
+from rlx_fpga.lower.rules import constant_operand, unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rlx.ir import Graph, Node, Value
+    from rlx_fpga.cells.rom import Integers
+
+Rule: TypeAlias = "Callable[[_Builder, Node], None]"
+"""Appends the instruction of a node; raises UnsupportedOpError where there is none."""
+
+RULES: RuleTable[Rule] = RuleTable("fpga, folded")
+RULES.refuse("the array has no product of two codes", QMul)
+RULES.refuse("it moves codes only, and no instruction does", QConcat, QPad, QSlice, QTranspose)
+
+LANES = (1, 2, 4, 8, 16, 32)
+"""Numbers of lanes that an array can have."""
+
+SCALE_MULTIPLIERS = 4
+"""Multipliers of the requantizer."""
+
+IDENTITY = Scale(0, 1 << 30, 1, 0)
+
+
+def fold(graph: Graph, multipliers: int) -> FoldedProgram:
+    """Return the fastest program for an array within a budget of multipliers.
+
+    Raises:
+        UnsupportedOpError: An op has no instruction.
+        EmitError: Inputs, outputs or parameters cannot become streams.
+    """
+    for value in graph.inputs:
+        if value.type.dtype is not DType.I8 or not value.type.is_static:
+            raise EmitError(
+                f"input {value.name!r} must be an int8 tensor of fixed shape, not {value.type}"
+            )
+    fitting = [n for n in LANES if n + SCALE_MULTIPLIERS <= multipliers] or [LANES[0]]
+    programs = [_Builder(graph, lanes).run() for lanes in fitting]
+    return min(programs, key=lambda program: (program.interval, program.lanes))
+
+
+def refusal(node: Node) -> str | None:
+    """Return why this style lacks the op of ``node``, or None if it has it."""
+    reason = RULES.reason(type(node.op))
+    return None if reason is None else f"style folded lacks it: {reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Reads:
+    """What an instruction reads and gives: see ``Instruction``."""
+
+    mode: Mode
+    loops: Loops
+    lanes: int
+    last_lanes: int
+    start: int = 0
+    padding: int = 0
+
+
+class _Builder:
+    """The program of a graph for one number of lanes."""
+
+    def __init__(self, graph: Graph, lanes: int) -> None:
+        self.program = FoldedProgram(graph, lanes)
+        self.graph, self.lanes = graph, lanes
+        # Results are written in the order in which operands are read: elementwise ops may work
+        # in place.
+        self.plan = plan_memory(graph, alignment=1, ports_inside=True)
+        self.places = {place.value: place.offset for place in self.plan.placements}
+        self.program.memory = 1 << max(1, (self.plan.arena_bytes - 1).bit_length())
+
+    def run(self) -> FoldedProgram:
+        """Return the program."""
+        program, finishing = self.program, self._finishing()
+        for node in self.plan.schedule:
+            if (reason := refusal(node)) is not None:
+                raise unsupported(node, reason)
+            if node not in finishing.values():
+                RULES[type(node.op)](self, node)
+        if not program.instructions:
+            raise EmitError(
+                f"graph {self.graph.name!r} has nothing that the array could run",
+                hint="use --style stream",
+            )
+        program.inputs = [self.places[value] for value in self.graph.inputs]
+        for value in self.graph.outputs:
+            finish = finishing.get(value)
+            stored = value if finish is None else finish.operands[0]
+            program.stored.append(stored)
+            program.outputs.append(self.places[stored])
+            program.finishes.append(finish)
+        return program
+
+    def _finishing(self) -> dict[Value, Node]:
+        """Return outputs that a cell makes on their way out."""
+        users = self.graph.users()
+        return {
+            value: value.node
+            for value in self.graph.outputs
+            if isinstance(value.node.op, QSoftmax | QArgmax) and not users[value]
+            and self.graph.outputs.count(value) == 1 and _along_last_axis(value.node)
+        }  # fmt: skip
+
+    def append(
+        self, node: Node, reads: _Reads, scales: Sequence[Scale], *,
+        weights: Integers | None = None, tables: Sequence[Sequence[int]] = (),
+    ) -> None:  # fmt: skip
+        """Append an instruction and its constants; ``weights`` in words of the memory."""
+        program, op = self.program, cast("Any", node.op)
+        mask = program.memory - 1
+        loops = reads.loops
+        masked = Loops(
+            loops.counts, cast("Any", tuple(s & mask for s in loops.strides)), loops.steps,
+            loops.origin, loops.size,
+        )  # fmt: skip
+        program.instructions.append(
+            Instruction(
+                name=f"n{len(program.instructions)}_{node.op.name.rpartition('.')[2]}",
+                node=node,
+                mode=reads.mode,
+                loops=masked,
+                lanes=reads.lanes,
+                last_lanes=reads.last_lanes,
+                source=(self.places[node.operands[0]] + reads.start) & mask,
+                target=self.places[node.result],
+                weights=len(program.weights),
+                tables=len(program.tables),
+                constants=len(program.scales),
+                uniform=len(scales) == 1,
+                padding=reads.padding,
+                zero_point=getattr(op, "zero_point", 0) if scales[0] is not IDENTITY else 0,
+                low=getattr(op, "low", -128),
+                high=getattr(op, "high", 127),
+            )
+        )
+        program.scales.extend(scales)
+        program.tables.extend(tuple(int(n) for n in table) for table in tables)
+        if weights is not None:
+            program.weights.extend(tuple(row) for row in weights.tolist())
+
+    def scales(self, node: Node, bias: Integers) -> list[Scale]:
+        """Return the constants of an op with ``rescale``, for each of its results."""
+        rescale: Rescale = cast("Any", node.op).rescale
+        if rescale.rounding is not Rounding.DOUBLE:
+            raise unsupported(node, "style folded rounds twice only")
+        count = max(len(bias), rescale.channels)
+        pairs = zip(rescale.multiplier, rescale.shift, strict=True)
+        factors = [Scale(0, m, max(s, 0), max(-s, 0)) for m, s in pairs]
+        return [
+            Scale(int(bias[i % len(bias)]), one.multiplier, one.left, one.right)
+            for i in range(count)
+            for one in [factors[i % len(factors)]]
+        ]
+
+
+def _along_last_axis(node: Node) -> bool:
+    shape = node.operands[0].type.static_shape
+    if not isinstance(node.op, QArgmax):
+        return True
+    return math.prod(shape[node.op.axis % len(shape) + 1 :]) == 1
+
+
+@RULES.rule(QReshape)
+def fold_reshape(build: _Builder, node: Node) -> None:
+    """Do nothing: the result lies where the operand does."""
+    assert build.places[node.result] == build.places[node.operands[0]]
+
+
+@RULES.rule(QSoftmax, QArgmax)
+def fold_last(build: _Builder, node: Node) -> None:
+    """Refuse: these ops are done on the way out only."""
+    del build
+    raise unsupported(node, "style folded does it on the last axis of an output only")
+
+
+@RULES.rule(QDense)
+def fold_dense(build: _Builder, node: Node) -> None:
+    """Read each row for every block of outputs."""
+    x = node.operands[0].type.static_shape
+    rows, inner = math.prod(x[:-1]), x[-1]
+    _matrix(build, node, (1, rows, inner), Window(kernel=(1, 1)))
+
+
+@RULES.rule(QConv2d)
+def fold_conv2d(build: _Builder, node: Node) -> None:
+    """Read each window for every block of outputs; depthwise, one channel of it for each."""
+    op = cast("QConv2d", node.op)
+    batch, height, width, channels = node.operands[0].type.static_shape
+    if batch != 1:
+        raise unsupported(node, "style folded takes one image at a time")
+    if op.groups == 1:
+        _matrix(build, node, (height, width, channels), op.window)
+        return
+    outputs = len(constant_operand(node, 1, "weights"))
+    if op.groups != channels or outputs != channels:
+        raise unsupported(node, "style folded has all channels in one group, or each in its own")
+    loops = _image_loops(node, op.window, blocks=channels, channels=1)
+    reads = _Reads(Mode.NARROW, loops, 1, 1, _corner(node, op.window), op.x_zero_point)
+    weights, bias = _weights(node)
+    flat = np.zeros(-(-weights.size // build.lanes) * build.lanes, np.int64)
+    flat[: weights.size] = weights.reshape(-1)
+    build.append(node, reads, build.scales(node, bias), weights=flat.reshape(-1, build.lanes))
+
+
+def _matrix(build: _Builder, node: Node, image: tuple[int, int, int], window: Window) -> None:
+    """Append a layer in which every output needs every channel."""
+    height, width, channels = image
+    weights, bias = _weights(node)
+    outputs, terms = weights.shape
+    lanes = build.lanes
+    blocks = -(-outputs // lanes)
+    padded = np.zeros((blocks * lanes, terms), np.int64)
+    padded[:outputs] = weights
+    words = padded.reshape(blocks, lanes, terms).transpose(0, 2, 1).reshape(-1, lanes)
+    loops = _loops(image, window, window.output_size((height, width)), blocks, channels, 0)
+    last = outputs - (blocks - 1) * lanes
+    first = min(lanes, outputs)
+    reads = _Reads(
+        Mode.WIDE, loops, first, last, -_edge(window, width) * channels,
+        cast("Any", node.op).x_zero_point,
+    )  # fmt: skip
+    build.append(node, reads, build.scales(node, bias), weights=words)
+
+
+def _weights(node: Node) -> tuple[Integers, Integers]:
+    """Return weights [outputs, terms], and biases with the input's zero point taken in."""
+    weights = constant_operand(node, 1, "weights").astype(np.int64)
+    weights = weights.reshape(len(weights), -1)
+    bias = constant_operand(node, 2, "biases").astype(np.int64)
+    bias = bias - cast("Any", node.op).x_zero_point * weights.sum(axis=1)
+    reach = np.abs(weights).sum(axis=1) * 128 + np.abs(bias)
+    if reach.max() >= 1 << 31:
+        raise unsupported(node, "an accumulator of more than 32 bits would be needed")
+    return weights, bias
+
+
+@RULES.rule(QMaxPool2d)
+def fold_max_pool2d(build: _Builder, node: Node) -> None:
+    """Take the greatest of each window, channel by channel."""
+    op = cast("QMaxPool2d", node.op)
+    channels = _channels(node)
+    loops = _image_loops(node, op.window, blocks=channels, channels=1)
+    reads = _Reads(Mode.GREATEST, loops, 1, 1, _corner(node, op.window), -128)
+    build.append(node, reads, [IDENTITY])
+
+
+@RULES.rule(QAveragePool2d)
+def fold_average_pool2d(build: _Builder, node: Node) -> None:
+    """Sum each window and divide by its taps, which must be the same everywhere."""
+    op = cast("QAveragePool2d", node.op)
+    if op.window.is_padded:
+        raise unsupported(node, "style folded divides all windows by the same number: no padding")
+    loops = _image_loops(node, op.window, blocks=_channels(node), channels=1)
+    reads = _Reads(Mode.TOTAL, loops, 1, 1, _corner(node, op.window))
+    build.append(node, reads, [_division(node, op.window.taps)])
+
+
+def _channels(node: Node) -> int:
+    """Return the channels of an image, or refuse several images."""
+    batch, _, _, channels = node.operands[0].type.static_shape
+    if batch != 1:
+        raise unsupported(node, "style folded takes one image at a time")
+    return channels
+
+
+def _division(node: Node, count: int) -> Scale:
+    """Return the constants that divide every sum of ``count`` codes as the op does."""
+    if count == 1:
+        return IDENTITY
+    sums = np.arange(-128 * count, 127 * count + 1, dtype=np.int64)
+    magnitude = (np.abs(sums) + count // 2) // count
+    expected = np.where(sums < 0, -magnitude, magnitude)
+    bits = (count - 1).bit_length()
+    # A little above the quotient, so that halves lie on the far side.
+    multiplier = min(-(-(1 << (31 + bits - 1)) // count), (1 << 31) - 1)
+    for left in range(31 - int(np.abs(sums).max()).bit_length()):
+        right = left + bits - 1
+        exact = Rescale((multiplier,), (-right,)).apply(sums << left)
+        if right <= 31 and np.array_equal(exact, expected):
+            return Scale(0, multiplier, left, right)
+    raise unsupported(node, f"no scaling divides by {count} exactly")
+
+
+@RULES.rule(QMean)
+def fold_mean(build: _Builder, node: Node) -> None:
+    """Sum over axes that follow one another."""
+    op = cast("QMean", node.op)
+    shape = node.operands[0].type.static_shape
+    axes = {axis % len(shape) for axis in op.axes}
+    axes = {axis for axis in axes if shape[axis] > 1} or {max(axes)}
+    first, last = min(axes), max(axes)
+    if any(shape[axis] > 1 for axis in set(range(first, last)) - axes):
+        raise unsupported(node, f"axes {op.axes} do not follow one another")
+    outer, count = math.prod(shape[:first]), math.prod(shape[first : last + 1])
+    inner = math.prod(shape[last + 1 :])
+    loops = Loops((1, outer, inner, 1, count, 1), (0, count * inner, 1, 0, inner), size=(1, 1))
+    bias = np.array([-op.x_zero_point * count])
+    build.append(node, _Reads(Mode.TOTAL, loops, 1, 1), build.scales(node, bias))
+
+
+@RULES.rule(QClamp)
+def fold_clamp(build: _Builder, node: Node) -> None:
+    """Read each code, clamp it on its way back."""
+    build.append(node, _Reads(Mode.GREATEST, _each(node, 1, 0), 1, 1), [IDENTITY])
+
+
+@RULES.rule(QRequantize, QTable)
+def fold_table(build: _Builder, node: Node) -> None:
+    """Look each code up."""
+    (values,) = node.op.evaluate(np.arange(-128, 128).astype(np.int8))
+    reads = _Reads(Mode.TABLE, _each(node, 1, 0), 1, 1)
+    build.append(node, reads, [IDENTITY], tables=[values.tolist()])
+
+
+@RULES.rule(QAdd, QSub)
+def fold_sum(build: _Builder, node: Node) -> None:
+    """Look both operands up, add, requantize."""
+    op = cast("QAdd", node.op)
+    if any(o.constant is not None or o.type.shape != node.types[0].shape for o in node.operands):
+        raise unsupported(node, "style folded adds two computed tensors of the same shape")
+    codes = np.arange(-128, 128).astype(np.int8)
+    x, y = op.scaled_operands((codes, codes))
+    distance = build.places[node.operands[1]] - build.places[node.operands[0]]
+    reads = _Reads(Mode.TABLE, _each(node, 2, distance), 1, 1)
+    tables = [x.tolist(), (-y if isinstance(op, QSub) else y).tolist()]
+    build.append(node, reads, build.scales(node, np.zeros(1, np.int64)), tables=tables)
+
+
+def _each(node: Node, operands: int, distance: int) -> Loops:
+    """Return the loops over all elements, and over operands at a distance from each other."""
+    size = node.types[0].size
+    return Loops((1, 1, size, 1, operands, 1), (0, 0, 1, 0, distance))
+
+
+def _image_loops(node: Node, window: Window, *, blocks: int, channels: int) -> Loops:
+    """Return the loops of an op that has a block for each channel."""
+    _, height, width, depth = node.operands[0].type.static_shape
+    size = window.output_size((height, width))
+    return _loops((height, width, depth), window, size, blocks, channels, 1)
+
+
+def _loops(
+    image: tuple[int, int, int], window: Window, results: tuple[int, int], blocks: int,
+    channels: int, block_stride: int,
+) -> Loops:  # fmt: skip
+    """Return the loops over the windows of an image."""
+    height, width, depth = image
+    (stride_h, stride_w), (dilation_h, dilation_w) = window.stride, window.dilation
+    row = width * depth
+    return Loops(
+        counts=(*results, blocks, *window.kernel, channels),
+        strides=(stride_h * row, stride_w * depth, block_stride, dilation_h * row,
+                 dilation_w * depth),
+        steps=(stride_h, stride_w, dilation_h, dilation_w),
+        origin=(-window.padding[0][0], -window.padding[1][0]),
+        size=(height, width),
+    )  # fmt: skip
+
+
+def _edge(window: Window, width: int) -> int:
+    """Return the pixels from the first window's corner to the image's."""
+    return window.padding[0][0] * width + window.padding[1][0]
+
+
+def _corner(node: Node, window: Window) -> int:
+    _, _, width, channels = node.operands[0].type.static_shape
+    return -_edge(window, width) * channels

@@ -1,0 +1,174 @@
+"""What the folded machine executes: instructions, one for each op, and their constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from rlx.ir import Graph, Node, Value
+
+PIPELINE: Final = 16
+"""Cycles from the last step of an instruction until its last result is in memory, at most, less one
+for each lane of the array."""
+
+START: Final = 1
+"""Cycles from the last code read until the program runs."""
+
+
+class Mode(IntEnum):
+    """What the array does with the codes that it reads."""
+
+    WIDE = 0
+    """A product in every lane: lanes are channels of the result, all of the same code."""
+    NARROW = 1
+    """A product in the first lane: weights one after the other."""
+    GREATEST = 2
+    """The greatest code."""
+    TOTAL = 3
+    """The sum of codes."""
+    TABLE = 4
+    """The sum of table entries; the second column of the window uses the second table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """Six loops, outermost first.
+
+    Rows, columns and blocks of channels of the results; rows, columns and channels of a window. The
+    address of a code grows by a stride at each turn of a loop.
+
+    Attributes:
+        counts: Turns of each.
+        strides: Bytes, modulo the memory's size; the innermost is 1 for all.
+        steps: What a turn of the four image loops adds to the place in the image: rows and columns
+            of results, rows and columns of the window.
+        origin: Place of the first window, not positive: rows and columns of padding.
+        size: Rows and columns of the image; places outside read ``padding``.
+    """
+
+    counts: tuple[int, int, int, int, int, int]
+    strides: tuple[int, int, int, int, int]
+    steps: tuple[int, int, int, int] = (0, 0, 0, 0)
+    origin: tuple[int, int] = (0, 0)
+    size: tuple[int, int] = (1, 1)
+
+    @property
+    def inner(self) -> int:
+        """Steps of a block."""
+        rows, columns, channels = self.counts[3:]
+        return rows * columns * channels
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the whole instruction."""
+        rows, columns, blocks = self.counts[:3]
+        return rows * columns * blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One op.
+
+    Attributes:
+        name: For the report.
+        node: The op.
+        mode: What the array does.
+        loops: Which codes it reads.
+        lanes: Results of a block; of the last one ``last_lanes``.
+        last_lanes: Results of the last block of a pixel.
+        source: Address of the first code, that of the first window's corner (it may lie before the
+            image: modulo the memory's size).
+        target: Address of the first result.
+        weights: Where its weights begin, in words of the weight memory.
+        tables: Its first table.
+        constants: Where its scaling constants begin.
+        uniform: Whether all results have the same constants.
+        padding: Code read outside of the image.
+        zero_point: Added to results.
+        low: Least result.
+        high: Greatest result.
+    """
+
+    name: str
+    node: Node
+    mode: Mode
+    loops: Loops
+    lanes: int
+    last_lanes: int
+    source: int
+    target: int
+    weights: int = 0
+    tables: int = 0
+    constants: int = 0
+    uniform: bool = False
+    padding: int = 0
+    zero_point: int = 0
+    low: int = -128
+    high: int = 127
+
+    @property
+    def gap(self) -> int:
+        """Cycles added to a block that is shorter than giving out the results of the one before."""
+        return max(0, self.lanes - self.loops.inner)
+
+    def cycles(self, array: int) -> int:
+        """Return the cycles that the instruction takes in an array of ``array`` lanes."""
+        return self.loops.blocks * (self.loops.inner + self.gap) + PIPELINE + array + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Constants of one result: ``rdpot(srdhm((sum + bias) << left, multiplier), right)``."""
+
+    bias: int
+    multiplier: int
+    left: int
+    right: int
+
+
+@dataclass
+class FoldedProgram:
+    """A graph as instructions.
+
+    Attributes:
+        graph: The graph.
+        lanes: Lanes of the array.
+        memory: Bytes of the activation memory.
+        inputs: Address of each input.
+        outputs: Address of each output, or of what its last cell reads.
+        finishes: For each output, an op that is done on its way out (softmax, index), or None.
+        instructions: In order.
+        weights: Words of the weight memory, each ``lanes`` int8 numbers.
+        tables: Tables of 256 numbers, that of code -128 first.
+        scales: Constants of all results.
+    """
+
+    graph: Graph
+    lanes: int
+    memory: int = 0
+    inputs: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+    finishes: list[Node | None] = field(default_factory=list)
+    stored: list[Value] = field(default_factory=list)
+    instructions: list[Instruction] = field(default_factory=list)
+    weights: list[tuple[int, ...]] = field(default_factory=list)
+    tables: list[tuple[int, ...]] = field(default_factory=list)
+    scales: list[Scale] = field(default_factory=list)
+
+    @property
+    def load_cycles(self) -> int:
+        """Cycles that inputs take, one code in each."""
+        return sum(value.type.size for value in self.graph.inputs)
+
+    @property
+    def store_cycles(self) -> int:
+        """Cycles that outputs take: one code in each, and one to end each."""
+        return sum(value.type.size + 1 for value in self.stored)
+
+    @property
+    def interval(self) -> int:
+        """Cycles between frames: nothing overlaps."""
+        run = sum(one.cycles(self.lanes) for one in self.instructions)
+        return self.load_cycles + START + run + self.store_cycles

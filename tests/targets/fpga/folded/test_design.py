@@ -1,0 +1,111 @@
+"""Folded designs: frames in order, whatever pauses, and cycles as predicted."""
+
+import numpy as np
+import pytest
+from support import ROOT
+from targets.fpga.harness import drive
+
+from rlx import emit, frontends, target
+from rlx.ir import Graph, i8
+from rlx.ir.evaluate import evaluate
+from rlx.ir.module import GraphModule, Stage
+from rlx.numerics.exponential import softmax_scaling
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QAdd, QArgmax, QConv2d, QDense, QMaxPool2d, QReshape, QSoftmax, Window
+from rlx_fpga import FpgaOptions
+from rlx_fpga.folded import Folded, fold, report_of
+from rlx_sim.fpga import VerilatorHarness
+from rlx_sim.protocol import compare
+from rlx_sim.verify import FPGA
+
+
+def network():
+    """Return a padded convolution with a shortcut, a pool, a dense layer, softmax and an index."""
+    rng = np.random.default_rng(0)
+    graph = Graph("tiny")
+    x = graph.input("x", i8(1, 4, 4, 3))
+    w = graph.constant(rng.integers(-127, 128, (3, 3, 3, 3)).astype(np.int8))
+    b = graph.constant(rng.integers(-500, 500, 3).astype(np.int32))
+    convolution = QConv2d(window=Window.same((4, 4), (3, 3)), x_zero_point=-3, zero_point=7,
+                          rescale=Rescale.of(0.004, 0.003, 0.005))  # fmt: skip
+    y = graph.apply(convolution, x, w, b)
+    half = Rescale.of(0.5)
+    add = QAdd(x_zero_point=-3, y_zero_point=7, x_rescale=half, y_rescale=half,
+               rescale=Rescale.of(0.9 * 2.0**-19), zero_point=0)  # fmt: skip
+    y = graph.apply(QMaxPool2d(window=Window((2, 2), (2, 2))), graph.apply(add, x, y))
+    y = graph.apply(QReshape(shape=(1, 12)), y)
+    w = graph.constant(rng.integers(-127, 128, (5, 12)).astype(np.int8))
+    b = graph.constant(rng.integers(-500, 500, 5).astype(np.int32))
+    dense = QDense(x_zero_point=0, rescale=Rescale.of(0.004), zero_point=2)
+    y = graph.apply(dense, y, w, b)
+    multiplier, shift, least = softmax_scaling(0.1)
+    softmax = QSoftmax(multiplier=multiplier, left_shift=shift, diff_min=least)
+    graph.output(graph.apply(softmax, y), graph.apply(QArgmax(), y), names=["soft", "class"])
+    return graph
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("stalls", [(0.0, 0.0), (0.3, 0.6)])
+def test_frames_come_in_order_whatever_pauses(stalls):
+    graph = network()
+    frames = np.random.default_rng(1).integers(-128, 128, (3, 48)).astype(np.int8)
+    expected = [evaluate(graph, {"x": x.reshape(1, 4, 4, 3)}) for x in frames]
+    machine = Folded(fold(graph, 8))
+    run = drive(machine, {"i": frames.reshape(-1, 1)}, {"o0": 15, "o1": 3}, limit=40_000,
+                stall_in=stalls[0], stall_out=stalls[1], idle=50)  # fmt: skip
+    assert np.array_equal(run.outputs["o0"].reshape(3, 5), [e[0][0] for e in expected])
+    assert np.array_equal(run.outputs["o1"].reshape(-1), [e[1][0] for e in expected])
+    if stalls == (0.0, 0.0):
+        assert run.interval(1, "o1") == machine.code.interval
+
+
+@pytest.mark.sim
+def test_emitted_folder_is_verified(tmp_path):
+    options = FpgaOptions(style="folded", dsp=8)
+    emit.emit(GraphModule(network(), Stage.MIR), target.load("fpga"), tmp_path / "out",
+              options=options)  # fmt: skip
+    found = FPGA.verify(tmp_path / "out", tools=["verilator"]).as_json()
+    assert (found["inputs"], found["equal"], found["mismatches"]) == (16, 16, [])
+    assert found["interval"] == found["predicted_interval"]
+
+
+def test_report_adds_up():
+    machine = Folded(fold(network(), 8))
+    report = report_of(machine, FpgaOptions(style="folded", dsp=8))
+    assert (report["style"], report["lanes"]) == ("folded", 4)
+    # Four lanes, four for scaling, one for softmax.
+    assert report["multipliers"] == 9
+    assert report["dsp"] == 9
+    run = sum(row["cycles"] for row in report["layers"])
+    assert report["interval"] == 48 + 1 + run + 2 * (5 + 1)
+
+
+def test_results_may_overwrite_operands():
+    program = fold(network(), 8)
+    # The sum takes the place of one of its operands: input and convolution alone are alive.
+    assert program.memory == 128
+
+
+def simulated(path, tmp_path, dsp, frames):
+    """Emit a network, simulate it, and return its interval if every bit is right."""
+    module = frontends.load(path)
+    golden = emit.reference_outputs(module.graph, emit.random_inputs(module.graph, frames))
+    options = FpgaOptions(style="folded", dsp=dsp, prefix="net")
+    emission = emit.emit(module, target.load("fpga"), tmp_path / "out", options=options,
+                         golden=golden)  # fmt: skip
+    found = VerilatorHarness().simulate(tmp_path / "out", golden, timeout_s=600)
+    assert compare("verilator", found, golden) == []
+    assert found.interval == emission.report["interval"]
+    return found.interval
+
+
+@pytest.mark.sim
+def test_tinyconv_on_the_multipliers_of_an_up5k(tmp_path):
+    path = ROOT / "examples" / "mnist" / "tinyconv.rlx"
+    assert simulated(path, tmp_path, 8, 2) <= 56_200
+
+
+@pytest.mark.models
+@pytest.mark.sim
+def test_keyword_spotting_on_the_multipliers_of_an_ecp5_25k(shared_models, tmp_path):
+    assert simulated(shared_models / "kws_ref_model.tflite", tmp_path, 28, 2) <= 445_000

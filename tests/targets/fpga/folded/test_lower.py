@@ -1,0 +1,132 @@
+"""Every op that this style has runs on the machine and gives the reference's codes."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from targets.fpga.harness import drive
+
+from rlx.errors import EmitError, UnsupportedOpError
+from rlx.ir import Graph, i8, i32
+from rlx.ir.evaluate import evaluate
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import Q_OPS, QAveragePool2d, QDense, QMul, QReshape, Window
+from rlx_fpga.folded import Folded, fold
+from rlx_fpga.folded.lower import LANES, RULES
+from strategies import STRATEGIES
+
+MACHINE_OPS = [
+    op for op in Q_OPS if op in RULES and op.name not in ("q.reshape", "q.argmax", "q.softmax")
+]
+CASES = 3
+
+
+def run(graph, inputs, multipliers=8, **options):
+    """Return the outputs of the machine for one frame, and the machine."""
+    machine = Folded(fold(graph, multipliers))
+    beats = {
+        name: inputs[value.name].reshape(-1, 1)
+        for name, value in zip(machine.input_names, graph.inputs, strict=True)
+    }
+    counts = {
+        name: value.type.size
+        for name, value in zip(machine.output_names, graph.outputs, strict=True)
+    }
+    found = drive(machine, beats, counts, limit=3 * machine.code.interval + 5000, **options)
+    return [
+        found.outputs[name].reshape(value.type.static_shape)
+        for name, value in zip(machine.output_names, graph.outputs, strict=True)
+    ]
+
+
+def cases_of(op):
+    """Return a few small cases of an op that the style takes."""
+    found = []
+
+    @settings(max_examples=60, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
+    @given(STRATEGIES[op](size=2, batch=1))
+    def collect(case):
+        if len(found) == CASES or sum(v.type.size for v in case.graph.inputs) > 150:
+            return
+        try:
+            fold(case.graph, 8)
+        except (EmitError, UnsupportedOpError):
+            return
+        found.append(case)
+
+    collect()
+    return found
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("op", MACHINE_OPS, ids=lambda op: op.name)
+def test_op_gives_the_codes_of_the_reference(op):
+    cases = cases_of(op)
+    assert len(cases) >= 2
+    for case in cases:
+        for one, expected in zip(run(case.graph, case.inputs), evaluate(case.graph, case.inputs),
+                                 strict=True):  # fmt: skip
+            assert np.array_equal(one, expected)
+
+
+def test_every_op_has_a_rule_or_a_reason():
+    assert all(RULES.knows(op) for op in Q_OPS)
+
+
+def pool(window, shape=(1, 6, 6, 2)):
+    graph = Graph("net")
+    graph.output(graph.apply(QAveragePool2d(window=window), graph.input("x", i8(*shape))))
+    return graph
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 7, 9, 12, 16, 25, 49, 64, 125, 625])
+def test_divisions_are_exact(count):
+    # Refused if not one scaling gives every quotient: so being taken is the proof.
+    program = fold(pool(Window((1, count)), (1, 1, count, 2)), 8)
+    (scale,) = program.scales
+    assert scale.multiplier >= 1 << 30
+
+
+def test_refusals_say_why():
+    padded = Window((3, 3), padding=((1, 1), (1, 1)))
+    with pytest.raises(UnsupportedOpError, match=r"divides all windows by the same number"):
+        fold(pool(padded), 8)
+    graph = Graph("net")
+    x = graph.input("x", i8(1, 4))
+    op = QMul(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.1), zero_point=0)
+    graph.output(graph.apply(op, x, x, name="m"))
+    with pytest.raises(UnsupportedOpError) as caught:
+        fold(graph, 8)
+    assert str(caught.value) == (
+        "q.mul %1 'm': style folded lacks it: the array has no product of two codes"
+    )
+    graph = Graph("net")
+    graph.output(graph.input("x", i32(1, 4)))
+    with pytest.raises(EmitError, match=r"input 'x' must be an int8 tensor of fixed shape"):
+        fold(graph, 8)
+
+
+def test_a_graph_without_work_is_refused():
+    graph = Graph("net")
+    x = graph.input("x", i8(1, 4))
+    graph.output(graph.apply(QReshape(shape=(4,)), x))
+    with pytest.raises(EmitError, match=r"^graph 'net' has nothing that the array could run"):
+        fold(graph, 8)
+
+
+def dense(outputs):
+    graph = Graph("net")
+    w = graph.constant(np.ones((outputs, 64), np.int8))
+    b = graph.constant(np.zeros(outputs, np.int32))
+    op = QDense(x_zero_point=0, rescale=Rescale.of(0.01), zero_point=0)
+    graph.output(graph.apply(op, graph.input("x", i8(1, 64)), w, b))
+    return graph
+
+
+@pytest.mark.parametrize(("multipliers", "lanes"), [(1, 1), (5, 1), (8, 4), (28, 16), (200, 32)])
+def test_array_takes_what_the_budget_allows(multipliers, lanes):
+    assert fold(dense(40), multipliers).lanes == lanes
+    assert lanes in LANES
+
+
+def test_no_more_lanes_than_are_of_use():
+    assert fold(dense(3), 200).lanes == 4
