@@ -8,9 +8,10 @@ import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from amaranth import Module, Mux, Signal, Value, signed
+from amaranth import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.pipe import register
 from rlx_fpga.cells.raster import Raster
 from rlx_fpga.cells.streams import Cell, stream_of
 
@@ -66,13 +67,13 @@ class Divide(Cell):
         i: In, ``lanes`` times int ``width``; frames of rows x columns x ``pixel_beats`` beats.
         o: Out, ``lanes`` times int8.
 
-    Latency 3, initiation interval 1. One multiplication a lane, unless all counts are powers of
+    Latency 6, initiation interval 1. One multiplication a lane, unless all counts are powers of
     two.
 
     Source: tflite-micro ``reference_integer_ops::AveragePool`` (the rounding).
     """
 
-    latency = 3
+    latency = 6
 
     def __init__(
         self,
@@ -101,25 +102,22 @@ class Divide(Cell):
         super().__init__({"i": In(stream_of(lanes, width)), "o": Out(stream_of(lanes))})
 
     def elaborate(self, platform: object) -> Module:
-        """Three registers: magnitude and half a count, product, shifted and clamped."""
+        """Six registers: magnitude, half a count more, product, quotient, clamped, moved."""
         m = Module()
         move = Signal()
-        valid = Signal(2)
         m.d.comb += [move.eq(~self.o.valid | self.o.ready), self.i.ready.eq(move)]
-        with m.If(move):
-            m.d.sync += [
-                valid[0].eq(self.i.valid),
-                valid[1].eq(valid[0]),
-                self.o.valid.eq(valid[1]),
-            ]
+        valid = self.i.valid
+        for stage in range(self.latency):
+            valid = register(m, move, valid, f"valid_{stage + 1}", reset=True)
+        m.d.comb += self.o.valid.eq(valid)
         half = Signal(range(max(self.counts) // 2 + 1))
         factor = Signal(range(max(one.factor for one in self.factors) + 1))
         self._select(m, move & self.i.valid, half, factor)
-        factor_q = Signal.like(factor)
-        with m.If(move):
-            m.d.sync += factor_q.eq(factor)
+        half = register(m, move, half, "half_1")
+        for stage in range(2):
+            factor = register(m, move, factor, f"factor_{stage + 1}")
         for lane in range(self.lanes):
-            self._lane(m, move, lane, half, factor_q)
+            self._lane(m, move, lane, half, factor)
         return m
 
     def _select(self, m: Module, step: Value, half: Signal, factor: Signal) -> None:
@@ -133,24 +131,24 @@ class Divide(Cell):
             with m.If((row == r) & (column == c)):
                 m.d.comb += [half.eq(r * c // 2), factor.eq(which[r * c].factor)]
 
-    def _lane(self, m: Module, move: Value, lane: int, half: Signal, factor: Signal) -> None:
+    def _lane(self, m: Module, move: Value, lane: int, half: Value, factor: Value) -> None:
+        def stage(value: Value, name: str) -> Value:
+            return register(m, move, value, f"{name}{lane}")
+
         size = max(self.bounds).bit_length()
         total = self.i.payload[lane]
-        magnitude = Signal(size, name=f"magnitude{lane}")
-        negative = Signal(2, name=f"negative{lane}")
-        product = Signal(size + len(factor), name=f"product{lane}")
+        negative = total < 0
+        magnitude = stage(Mux(negative, -total, total)[: len(total)], "magnitude")
+        product = stage(stage((magnitude + half)[:size], "numerator") * factor, "product")
+        for place in range(3):
+            negative = stage(negative, f"negative_{place}_")
         pairs = zip(self.bounds, self.counts, strict=True)
         bits = max(bound // count for bound, count in pairs).bit_length()
         quotient = product[self.factors[0].shift :][:bits]
-        centred = Signal(signed(max(bits, 8) + 2), name=f"centred{lane}")
-        m.d.comb += centred.eq(Mux(negative[1], -quotient, quotient) + self.zero_point)
-        with m.If(move):
-            m.d.sync += [
-                magnitude.eq(Mux(total < 0, -total, total) + half),
-                negative.eq((total < 0) | (negative[0] << 1)),
-                product.eq(magnitude * factor),
-                self.o.payload[lane].eq(clamp(centred, self.low, self.high)),
-            ]
+        signed_quotient = stage(Mux(negative, -quotient, quotient), "quotient")
+        low, high = self.low - self.zero_point, self.high - self.zero_point
+        code = stage(clamp(signed_quotient, low, high), "clamped") + self.zero_point
+        m.d.comb += self.o.payload[lane].eq(stage(code[:8], "code"))
 
 
 def clamp(value: Value, low: int, high: int) -> Value:

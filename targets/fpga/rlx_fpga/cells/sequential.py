@@ -6,7 +6,9 @@ from amaranth import Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-CYCLES = 6
+from rlx_fpga.cells.multiply import LATENCY, multiply
+
+CYCLES = 9
 """Cycles from ``start`` to ``done``."""
 
 
@@ -42,29 +44,32 @@ class SequentialMultiply(wiring.Component):
         )
 
     def elaborate(self, platform: object) -> Module:
-        """Low by low, the two mixed products, high by high; one register on each product."""
+        """Low by low, high by low, low by high, high by high, one product after the other."""
         m = Module()
         step = Signal(range(CYCLES))
-        product = Signal(signed(34))
         total = Signal(signed(50))
         a_high, b_high = Signal(), Signal()
         a_half, b_half = Signal(signed(17)), Signal(signed(17))
         m.d.comb += [
-            a_high.eq((step == 1) | (step == 3)),
-            b_high.eq((step == 2) | (step == 3)),
+            a_high.eq((step == 2) | (step == 4)),
+            b_high.eq((step == 3) | (step == 4)),
             a_half.eq(Mux(a_high, self.a[16:].as_signed(), self.a[:16])),
             b_half.eq(Mux(b_high, self.b[16:].as_signed(), self.b[:16])),
         ]
-        m.d.sync += [product.eq(a_half * b_half), self.done.eq(step == CYCLES - 1)]
+        product = multiply(m, platform, a_half, b_half, "product")
+        m.d.sync += self.done.eq(step == CYCLES - 1)
+        with m.If(step == 0):
+            m.d.sync += step.eq(self.start)
+        with m.Else():
+            m.d.sync += step.eq(Mux(step == CYCLES - 1, 0, step + 1))
+        first = 1 + LATENCY
         with m.Switch(step):
-            with m.Case(0):
-                m.d.sync += step.eq(self.start)
-            with m.Case(1):
-                m.d.sync += [total.eq(product >> 16), step.eq(2)]
-            with m.Case(2, 3):
-                m.d.sync += [total.eq(total + product), step.eq(step + 1)]
-            with m.Case(4):
-                m.d.sync += [total.eq(total + (product << 16)), step.eq(5)]
-            with m.Case(5):
-                m.d.sync += [self.result.eq(((total >> 14) + 1) >> 1), step.eq(0)]
+            with m.Case(first):
+                m.d.sync += total.eq(product >> 16)
+            with m.Case(first + 1, first + 2):
+                m.d.sync += total.eq(total + product)
+            with m.Case(first + 3):
+                m.d.sync += total.eq(total + (product << 16))
+            with m.Case(first + 4):
+                m.d.sync += self.result.eq(((total >> 14) + 1) >> 1)
         return m

@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from amaranth import Module, Mux, Signal, Value, signed
+from amaranth import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.sequential import CYCLES, SequentialMultiply
 from rlx_fpga.cells.streams import Cell, raw, stream_of
 
@@ -23,9 +24,11 @@ NORMALIZE_STEPS = 12
 GUESS, SLOPE = 1515870810, -1010580540
 NEWTON_STEPS = 3
 
+# Cycles from an index to the exponential of its code: two memories, a register.
+_LOOK_UP = 3
 _MULTIPLY = CYCLES + 1
-_CODE = 2 + _MULTIPLY + 1
-_RECIPROCAL = NORMALIZE_STEPS + (1 + 2 * NEWTON_STEPS) * _MULTIPLY + 1
+_CODE = _LOOK_UP + _MULTIPLY + 1
+_RECIPROCAL = NORMALIZE_STEPS + (1 + 2 * NEWTON_STEPS) * _MULTIPLY + NEWTON_STEPS + 1
 
 
 class Softmax(Cell):
@@ -39,7 +42,7 @@ class Softmax(Cell):
         i: In, one int8 a beat.
         o: Out, the same.
 
-    Latency ``count + 73``, initiation interval ``12 * count + 62``, whatever the data.
+    Latency ``count + 101``, initiation interval ``16 * count + 86``, whatever the data.
 
     Source: tflite-micro ``reference_ops::Softmax``; gemmlowp
     ``one_over_one_plus_x_for_x_in_0_1``.
@@ -61,7 +64,7 @@ class Softmax(Cell):
         self.count = count
         self.exponentials = [int(entry) for entry in reversed(exponentials)]
         self.memory_bits = 256 * 31 + 8 * count
-        self.latency = (count + 2) + _RECIPROCAL + _MULTIPLY + 2
+        self.latency = (count + _LOOK_UP) + _RECIPROCAL + _MULTIPLY + 2
         self.interval = count + self.latency - 1 + (count - 1) * _CODE
         super().__init__({"i": In(stream_of(1)), "o": Out(stream_of(1))})
 
@@ -81,7 +84,7 @@ class Softmax(Cell):
         return m
 
     def _memories(self, m: Module, work: _Work) -> Value:
-        """Return the exponential of the code at ``index`` two cycles ago."""
+        """Return the exponential of the code at ``index`` ``_LOOK_UP`` cycles ago."""
         m.submodules.codes = codes = Memory(shape=signed(8), depth=max(2, self.count), init=[])
         m.submodules.table = table = Memory(shape=31, depth=256, init=self.exponentials)
         write, read, look_up = codes.write_port(), codes.read_port(), table.read_port()
@@ -92,8 +95,7 @@ class Softmax(Cell):
             read.addr.eq(work.index),
             look_up.addr.eq(work.best - read.data),
         ]
-        exponential: Value = look_up.data
-        return exponential
+        return follow(m, look_up.data, "exponential")
 
     def _load(self, m: Module, work: _Work) -> None:
         """Take the codes and remember the greatest."""
@@ -117,9 +119,10 @@ class Softmax(Cell):
         # 1/256 is the output's scale: 31 fraction bits and those of the reciprocal, less 8, go.
         # The least shift is 23; bits below 22 cannot change a rounding half up.
         halves = (work.multiply.result[22:31] >> work.drop) + 1
-        code = (halves >> 1) - 128
+        number = halves[1:]
+        code = Mux(number[8:].any(), 127, Cat(number[:7], ~number[7]).as_signed())
         with m.State("ROUND"), m.If(~self.o.valid | self.o.ready):
-            m.d.sync += [self.o.valid.eq(1), raw(self.o).eq(Mux(code > 127, 127, code))]
+            m.d.sync += [self.o.valid.eq(1), raw(self.o).eq(code)]
             with m.If(work.at_end):
                 m.d.sync += work.index.eq(0)
                 m.next = "LOAD"
@@ -129,6 +132,8 @@ class Softmax(Cell):
         with m.State("FETCH"):
             m.next = "LOOK UP"
         with m.State("LOOK UP"):
+            m.next = "HOLD"
+        with m.State("HOLD"):
             m.next = "SCALE"
 
 
@@ -138,7 +143,7 @@ class _Work:
     def __init__(self, m: Module, count: int) -> None:
         m.submodules.multiply = self.multiply = SequentialMultiply()
         self.count = count
-        self.index = Signal(range(count + 2))
+        self.index = Signal(range(count + _LOOK_UP))
         self.at_end = self.index == count - 1
         self.best = Signal(signed(8))
         self.exponential: Value
@@ -162,12 +167,12 @@ class _Work:
 
 
 def _sum(m: Module, work: _Work) -> None:
-    """Add up the exponentials; they come two cycles after their index."""
+    """Add up the exponentials; they come ``_LOOK_UP`` cycles after their index."""
     with m.State("SUM"):
         rounded = (work.exponential + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT
-        with m.If(work.index >= 2):
+        with m.If(work.index >= _LOOK_UP):
             m.d.sync += work.total.eq(work.total + rounded)
-        with m.If(work.index == work.count + 1):
+        with m.If(work.index == work.count + _LOOK_UP - 1):
             m.d.sync += work.index.eq(0)
             m.next = "NORMALIZE"
         with m.Else():
@@ -197,7 +202,10 @@ def _invert(m: Module, work: _Work) -> None:
         m.d.sync += work.error.eq((1 << 29) - result)
         m.next = "CORRECT"
     with work.call(m, "CORRECT", work.x, work.error):
-        m.d.sync += [work.x.eq(work.x + _saturate(result << 2)), work.step.eq(work.step + 1)]
+        m.d.sync += work.error.eq(_saturate(result << 2))
+        m.next = "ADD"
+    with m.State("ADD"):
+        m.d.sync += [work.x.eq(work.x + work.error), work.step.eq(work.step + 1)]
         with m.If(work.step == NEWTON_STEPS - 1):
             m.next = "DOUBLE"
         with m.Else():
@@ -209,5 +217,6 @@ def _invert(m: Module, work: _Work) -> None:
 
 def _saturate(value: Value) -> Value:
     """Return ``value`` limited to int32."""
-    greatest = (1 << 31) - 1
-    return Mux(value > greatest, greatest, Mux(value < -greatest - 1, -greatest - 1, value))
+    top, sign = value[31:], value[-1]
+    fits = top.all() | ~top.any()
+    return Mux(fits, value[:32], Cat((~sign).replicate(31), sign)).as_signed()

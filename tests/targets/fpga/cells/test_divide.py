@@ -86,7 +86,7 @@ def test_divide_by_counts_that_depend_on_the_place(rows, columns):
 def test_divide_keeps_up_with_a_beat_a_cycle():
     cell = Divide(1, 12, (9,))
     run = run_cell(cell, np.arange(-20, 20).reshape(-1, 1), 40)
-    assert run.latency == cell.latency == 3
+    assert run.latency == cell.latency == 6
     assert np.all(np.diff(run.given["o"]) == 1)
 
 
