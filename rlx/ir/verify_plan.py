@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 
 from rlx.ir.graph import Constant, Input, Param
 from rlx.ir.module import Region
+from rlx.ir.views import content, join_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from rlx.ir.graph import Graph, Node, Value
     from rlx.ir.module import GraphModule, MemoryPlan, Placement
-    from rlx.ir.op import Op
-
-VIEWS: set[type[Op]] = set()
-"""Ops whose result has the very bytes of the first operand."""
 
 
 def plan_problems(module: GraphModule) -> list[str]:
@@ -33,7 +30,7 @@ def plan_problems(module: GraphModule) -> list[str]:
     steps = {node: step for step, node in enumerate(plan.schedule)}
     spans = _spans(graph, steps)
     found = [*_addresses(plan), *_lifetimes(plan, spans)]
-    cells = [_Cell(p, *spans[p.value], _root(plan, p.value), _content(p.value))
+    cells = [_Cell(p, *spans[p.value], _root(plan, p.value), *content(p.value))
              for p in plan.placements]  # fmt: skip
     return [*found, *_inputs_kept(cells), *_overwritten(cells)]
 
@@ -48,6 +45,7 @@ class _Cell:
         last: Last step that reads it; the number of steps for outputs.
         root: The value at the end of the chain of aliases.
         content: The value whose bytes it has: itself, or what it is a view of.
+        within: Bytes from the start of that value.
     """
 
     placement: Placement
@@ -55,6 +53,7 @@ class _Cell:
     last: int
     root: Value
     content: Value
+    within: int
 
     @property
     def label(self) -> str:
@@ -128,8 +127,12 @@ def _addresses(plan: MemoryPlan) -> Iterator[str]:
         if placement.nbytes < type_.nbytes:
             yield f"{label} has {placement.nbytes} bytes, but {type_} needs {type_.nbytes}"
         if placement.region is not Region.ARENA:
-            if placement.offset != 0:
-                yield f"{label} must lie at offset 0 of its buffer, not {placement.offset}"
+            whole = plan.of(_root(plan, placement.value)).nbytes
+            if not 0 <= placement.offset <= whole - placement.nbytes:
+                yield (
+                    f"{label} lies at {placement.offset} with {placement.nbytes} bytes,"
+                    f" outside its buffer of {whole}"
+                )
             continue
         if placement.offset % plan.alignment:
             yield f"{label} lies at {placement.offset}, which is not aligned to {plan.alignment}"
@@ -160,13 +163,6 @@ def _root(plan: MemoryPlan, value: Value) -> Value:
     return value
 
 
-def _content(value: Value) -> Value:
-    """Return the value whose bytes ``value`` has."""
-    while type(value.node.op) in VIEWS:
-        value = value.node.operands[0]
-    return value
-
-
 def _inputs_kept(cells: list[_Cell]) -> Iterator[str]:
     """Yield values that are written into the caller's input."""
     for cell in cells:
@@ -188,6 +184,20 @@ def _overwritten(cells: list[_Cell]) -> Iterator[str]:
 def _may_share(earlier: _Cell, later: _Cell) -> bool:
     """Whether two values that meet in space and time do no harm to each other."""
     if earlier.content == later.content:
+        # They agree on every byte, if each lies where the whole would put it.
+        a, b = (cell.placement.offset - cell.within for cell in (earlier, later))
+        return a == b
+    if _is_part(earlier, later):
         return True
     in_place = earlier.placement.value in later.placement.value.node.operands
     return in_place and earlier.root == later.root and earlier.last == later.first
+
+
+def _is_part(part: _Cell, whole: _Cell) -> bool:
+    """Whether a value lies where an operation that joins its operands has it in its result."""
+    node = whole.placement.value.node
+    offsets = join_offsets(node)
+    if offsets is None or whole.placement.value != whole.content:
+        return False
+    begin = part.placement.offset - whole.placement.offset
+    return (part.placement.value, begin) in zip(node.operands, offsets, strict=True)

@@ -1,7 +1,7 @@
 """LIR: order of execution and a place in memory for every value."""
 
 from rlx.plan.lifetimes import InPlace, Lifetime, Scratch, elementwise_in_place, lifetimes
-from rlx.plan.memory import plan_memory, to_lir
+from rlx.plan.memory import moves_nothing, plan_memory, to_lir
 from rlx.plan.picture import ScratchPlace, alive_bytes, memory_picture, memory_table, memory_text
 from rlx.plan.schedule import peak_bytes, schedule
 
@@ -16,6 +16,7 @@ __all__ = [
     "memory_picture",
     "memory_table",
     "memory_text",
+    "moves_nothing",
     "peak_bytes",
     "plan_memory",
     "schedule",

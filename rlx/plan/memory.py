@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final
 from rlx.errors import DoesNotFitError
 from rlx.ir.module import GraphModule, MemoryPlan, Placement, Region, Stage
 from rlx.ir.verify import verify
+from rlx.ir.views import join_offsets, view_offset
 from rlx.plan.lifetimes import (
     elementwise_in_place,
+    last_uses,
     lifetimes,
     no_scratch,
     scratch_lifetimes,
@@ -20,8 +22,6 @@ from rlx.plan.packing import SEARCH_LIMIT, pack
 from rlx.plan.schedule import candidates
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rlx.ir import Graph, Node, Value
     from rlx.plan.lifetimes import InPlace, Lifetime, Scratch
 
@@ -50,6 +50,7 @@ def plan_memory(
     in_place: InPlace = elementwise_in_place,
     scratch: Scratch = no_scratch,
     ports_inside: bool = False,
+    search: bool = True,
     limit_bytes: int | None = None,
 ) -> MemoryPlan:
     """Choose an order of execution and a place for every value.
@@ -65,22 +66,32 @@ def plan_memory(
         in_place: Which operands a node may overwrite.
         scratch: Bytes that a node needs while it runs; the plan leaves a gap of that size for it.
         ports_inside: Inputs and outputs lie in the arena, not in buffers of the caller.
+        search: Look for other orders than the graph's own; False where that is known to be good.
         limit_bytes: Greatest arena allowed, or None.
 
     Raises:
         DoesNotFitError: The arena exceeds ``limit_bytes``.
     """
-    best = _best(graph, alignment, in_place, scratch, ports_inside)
+    best = _best(graph, alignment, in_place, scratch, ports_inside, search)
     if limit_bytes is not None and best.size > limit_bytes:
         raise DoesNotFitError(
             f"the arena needs {best.size} bytes, {limit_bytes} are given",
             where=f"graph {graph.name!r}",
         )
-    last_reads = _last_reads(best.order)
+    last = last_uses(graph, best.order)
+    steps = {value: step for step, node in enumerate(best.order) for value in node.results}
     placements = [
-        _placement(buffer, number, best.offsets.get(id(buffer), 0), last_reads)
+        Placement(
+            value=value,
+            region=buffer.region,
+            offset=best.offsets.get(id(buffer), 0) + offset,
+            nbytes=value.type.nbytes,
+            first=steps.get(value, -1),
+            last=last[value],
+            alias_of=next(iter(buffer.values)) if number else None,
+        )
         for buffer in best.buffers
-        for number in range(len(buffer.values))
+        for number, (value, offset) in enumerate(buffer.values.items())
     ]
     return MemoryPlan(best.order, tuple(placements), best.size, alignment)
 
@@ -92,6 +103,7 @@ def to_lir(
     in_place: InPlace = elementwise_in_place,
     scratch: Scratch = no_scratch,
     ports_inside: bool = False,
+    search: bool = True,
     limit_bytes: int | None = None,
 ) -> GraphModule:
     """Return ``module`` at stage LIR, with a verified plan. Arguments as ``plan_memory``."""
@@ -101,6 +113,7 @@ def to_lir(
         in_place=in_place,
         scratch=scratch,
         ports_inside=ports_inside,
+        search=search,
         limit_bytes=limit_bytes,
     )
     planned = GraphModule(module.graph, Stage.LIR, plan)
@@ -108,19 +121,48 @@ def to_lir(
     return planned
 
 
+def moves_nothing(plan: MemoryPlan, node: Node) -> bool:
+    """Whether a node's result lies where its operands are, so that nothing has to be copied."""
+    offset = view_offset(node)
+    if offset is not None:
+        return _lies_at(plan, node.result, node.operands[0], offset)
+    offsets = join_offsets(node)
+    return offsets is not None and all(
+        operand.constant is None and _lies_at(plan, operand, node.result, begin)
+        for operand, begin in zip(node.operands, offsets, strict=True)
+    )
+
+
+def _lies_at(plan: MemoryPlan, part: Value, whole: Value, begin: int) -> bool:
+    """Whether ``part`` lies in the buffer of ``whole``, ``begin`` bytes behind its start."""
+    if whole.constant is not None:
+        return False
+    a, b = plan.of(part), plan.of(whole)
+    roots = (a.alias_of or part, b.alias_of or whole)
+    same = a.region is b.region and (a.region is Region.ARENA or roots[0] == roots[1])
+    return same and a.offset == b.offset + begin
+
+
 def _best(
-    graph: Graph, alignment: int, in_place: InPlace, scratch: Scratch, ports_inside: bool
+    graph: Graph,
+    alignment: int,
+    in_place: InPlace,
+    scratch: Scratch,
+    ports_inside: bool,
+    search: bool,
 ) -> _Packed:
     """Return the smallest arena found."""
 
     def packed(order: tuple[Node, ...], limit: int = SEARCH_LIMIT) -> _Packed:
-        buffers = lifetimes(graph, order, in_place, ports_inside=ports_inside)
+        buffers = lifetimes(graph, order, in_place, alignment=alignment, ports_inside=ports_inside)
         arena = [b for b in buffers if b.region is Region.ARENA]
         arena += scratch_lifetimes(order, scratch)
         offsets, size = pack(arena, alignment, limit=limit)
         by_buffer = {id(b): o for b, o in zip(arena, offsets, strict=True)}
         return _Packed(order, buffers, by_buffer, size)
 
+    if not search:
+        return packed(tuple(graph.op_nodes))
     orders = Orders(graph, in_place, scratch, alignment, ports_inside=ports_inside)
     lowest = orders.lowest_peak()
     best = min(map(packed, candidates(graph, lowest)), key=lambda p: p.size)
@@ -132,31 +174,3 @@ def _best(
         if best.size == lowest[0]:
             break
     return best
-
-
-def _last_reads(order: Sequence[Node]) -> dict[Value, tuple[int, int]]:
-    """Return, for each value that a step makes or reads, its step of birth and of last use."""
-    steps: dict[Value, tuple[int, int]] = {}
-    for step, node in enumerate(order):
-        for value in node.operands:
-            steps[value] = (steps[value][0] if value in steps else -1, step)
-        for value in node.results:
-            steps[value] = (step, step)
-    return steps
-
-
-def _placement(
-    buffer: Lifetime, number: int, offset: int, steps: dict[Value, tuple[int, int]]
-) -> Placement:
-    """Return the placement of one of the values that share ``buffer``."""
-    value = buffer.values[number]
-    first, last = steps.get(value, (-1, -1))
-    return Placement(
-        value=value,
-        region=buffer.region,
-        offset=offset,
-        nbytes=value.type.nbytes,
-        first=first,
-        last=buffer.last if number + 1 == len(buffer.values) else last,
-        alias_of=buffer.values[0] if number else None,
-    )

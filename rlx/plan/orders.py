@@ -6,7 +6,7 @@ import heapq
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from rlx.ops.q import QReshape
+from rlx.plan.lifetimes import joined, views
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,22 +48,20 @@ class Orders:
         self._scratch = [self._round(scratch(n)) for n in self._nodes]
         index = {node: i for i, node in enumerate(self._nodes)}
         self._wanted = [_mask(index, (o.node for o in n.operands)) for n in self._nodes]
-        self._buffer_of = _shared_buffers(graph)
+        self._buffers_of = _shared_buffers(graph, alignment, ports_inside=ports_inside)
         self._users: dict[Value, int] = {}
         for i, node in enumerate(self._nodes):
-            for operand in node.operands:
-                buffer = self._buffer_of[operand]
+            for buffer in chain.from_iterable(self._buffers_of[o] for o in node.operands):
                 self._users[buffer] = self._users.get(buffer, 0) | 1 << i
         self._given = list(graph.inputs) if ports_inside else []
         if ports_inside:
             # Outputs are kept for a reader who never runs.
-            for value in graph.outputs:
-                buffer = self._buffer_of[value]
+            for buffer in chain.from_iterable(self._buffers_of[v] for v in graph.outputs):
                 self._users[buffer] = self._users.get(buffer, 0) | 1 << len(self._nodes)
         self._outside = set() if ports_inside else self._outside_the_arena(graph, in_place)
         self._takes = [self._takers(node, in_place) for node in self._nodes]
         self._made = [
-            [v for v in n.results if self._counts(v) and self._buffer_of[v] == v]
+            [v for v in n.results if self._buffers_of[v] == (v,) and v not in self._outside]
             for n in self._nodes
         ]
 
@@ -115,22 +113,21 @@ class Orders:
 
     def _outside_the_arena(self, graph: Graph, in_place: InPlace) -> set[Value]:
         """Return the buffers of the caller, and those that an output may take over."""
-        outside = {self._buffer_of[v] for v in (*graph.inputs, *graph.outputs)}
+        ports = (*graph.inputs, *graph.outputs)
+        outside = set(chain.from_iterable(self._buffers_of[v] for v in ports))
         for node in reversed(self._nodes):
-            if any(self._buffer_of[v] in outside for v in node.results):
-                outside |= {self._buffer_of[node.operands[k]] for k in in_place(node)}
+            if any(outside.intersection(self._buffers_of[v]) for v in node.results):
+                outside.update(*(self._buffers_of[node.operands[k]] for k in in_place(node)))
         return outside
 
-    def _counts(self, value: Value) -> bool:
-        """Whether the buffer of ``value`` lies in the arena."""
-        return self._buffer_of[value] not in self._outside
-
-    def _takers(self, node: Node, in_place: InPlace) -> list[Value]:
-        """Return the buffers that the node may take over."""
-        if isinstance(node.op, QReshape):
-            return []
-        found = [self._buffer_of[node.operands[k]] for k in in_place(node)]
-        return [b for b in found if b.constant is None and self._counts(b)]
+    def _takers(self, node: Node, in_place: InPlace) -> list[tuple[Value, ...]]:
+        """Return what the node may take over: the buffers of each such operand."""
+        found = [self._buffers_of[node.operands[k]] for k in in_place(node)]
+        return [
+            buffers
+            for buffers in found
+            if not any(b.constant is not None or b in self._outside for b in buffers)
+        ]
 
     def _ready(self, done: int) -> list[int]:
         return [
@@ -147,7 +144,10 @@ class Orders:
             for buffer in chain(self._given, made)
             if self._users.get(buffer, 0) & ~done
         )
-        taken = any(not self._users[buffer] & ~after for buffer in self._takes[i])
+        taken = any(
+            all(not self._users[buffer] & ~after for buffer in buffers)
+            for buffers in self._takes[i]
+        )
         added = 0 if taken else sum(self._round(v.type.nbytes) for v in self._made[i])
         return alive + added + self._scratch[i]
 
@@ -167,11 +167,20 @@ def _mask(index: dict[Node, int], nodes: Iterator[Node]) -> int:
     return mask
 
 
-def _shared_buffers(graph: Graph) -> dict[Value, Value]:
-    """Return for each value the one whose bytes it shares whatever the order is."""
-    shared: dict[Value, Value] = {}
+def _shared_buffers(
+    graph: Graph, alignment: int, *, ports_inside: bool
+) -> dict[Value, tuple[Value, ...]]:
+    """Return for each value those whose bytes it shares whatever the order is, or itself."""
+    shared: dict[Value, tuple[Value, ...]] = {}
+    left = views(graph, ports_inside=ports_inside)
+    wholes = {whole for whole, _ in joined(graph, alignment).values()}
     for node in graph.nodes:
         for value in node.results:
-            same = isinstance(node.op, QReshape) and node.operands[0].constant is None
-            shared[value] = shared[node.operands[0]] if same else value
+            if value in wholes:
+                parts = (shared[operand] for operand in node.operands)
+                shared[value] = tuple(dict.fromkeys(chain.from_iterable(parts)))
+            elif value in left:
+                shared[value] = shared[node.operands[0]]
+            else:
+                shared[value] = (value,)
     return shared

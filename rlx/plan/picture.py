@@ -128,14 +128,16 @@ def _label(node: Node) -> str:
 def _boxes(plan: MemoryPlan, scratch: Sequence[ScratchPlace]) -> list[_Box]:
     """Return what lies in the arena, values that share bytes as one box."""
     last = {p.value: p.last for p in plan.placements}
+    first = {p.value: p.first for p in plan.placements}
     shared: dict[Any, list[str]] = {}
     for p in plan.placements:
         root = p.alias_of or p.value
         last[root] = max(last[root], p.last)
+        first[root] = min(first[root], p.first)
         shared.setdefault(root, []).append(_label(p.value.node))
     roots = [p for p in plan.placements if p.region is Region.ARENA and p.alias_of is None]
     boxes = [
-        _buffer(number, p, last[p.value], " = ".join(shared[p.value]))
+        _buffer(number, p, first[p.value], last[p.value], " = ".join(shared[p.value]))
         for number, p in enumerate(roots)
     ]
     return boxes + [
@@ -145,11 +147,9 @@ def _boxes(plan: MemoryPlan, scratch: Sequence[ScratchPlace]) -> list[_Box]:
     ]  # fmt: skip
 
 
-def _buffer(number: int, placement: Placement, last: int, label: str) -> _Box:
+def _buffer(number: int, placement: Placement, first: int, last: int, label: str) -> _Box:
     mark, colour = _MARKS[number % len(_MARKS)], _COLOURS[number % len(_COLOURS)]
-    return _Box(
-        label, max(placement.first, 0), last, placement.offset, placement.nbytes, mark, colour
-    )
+    return _Box(label, max(first, 0), last, placement.offset, placement.nbytes, mark, colour)
 
 
 def _size(plan: MemoryPlan, boxes: Sequence[_Box]) -> int:

@@ -38,7 +38,7 @@ OBJECTIVES: Final = {
     "balanced": Objective(flash=10, ram=8),
     "speed": Objective(flash=1, ram=1, growth=True),
     "size": Objective(flash=100_000, ram=8),
-    "ram": Objective(flash=10, ram=100_000),
+    "ram": Objective(flash=10, ram=1000),
 }
 """Objectives by name."""
 
@@ -49,6 +49,10 @@ GROWTH: Final = 8
 
 SMALL_GROWTH: Final = 2048
 """Or so many bytes, where that is more."""
+
+
+SIZES: Final = 48
+"""Most arenas that are tried, from the smallest to the largest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +97,7 @@ def choose(
     most = _most(least, max([arena, *map(max, ends)]), objective, limits.ram)
     parts, layers = _options(needs)
     best: tuple[int, tuple[Candidate, ...]] | None = None
-    for size in sorted({least, *(end for row in ends for end in row if least < end)}):
-        if size > most:
-            break
+    for size in _sizes(least, most, {end for row in ends for end in row}):
         kept = [
             [option for option, end in zip(layer, row, strict=True) if end <= size]
             for layer, row in zip(layers, ends, strict=True)
@@ -108,6 +110,15 @@ def choose(
         if found is not None and (best is None or selection.cost(found) + dear < best[0]):
             best = selection.cost(found) + dear, tuple(option.tag for option in found)
     return None if best is None else best[1]
+
+
+def _sizes(least: int, most: int, ends: set[int]) -> list[int]:
+    """Return the arenas that are tried: as all layers need, and where some kernel begins to fit."""
+    if least > most:
+        return []
+    sizes = sorted({least, *(end for end in ends if least < end <= most)})
+    count = len(sizes)
+    return [sizes[i * (count - 1) // (SIZES - 1)] for i in range(SIZES)] if count > SIZES else sizes
 
 
 def _most(least: int, greatest: int, objective: Objective, ram: int | None) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rlx import __version__
 from rlx.ir.hash import structural_hash
 from rlx.names import comment_text
-from rlx.plan import memory_picture, memory_text
+from rlx.plan import memory_picture, memory_text, moves_nothing
 from rlx_cortexm import firmware
 from rlx_cortexm.code_size import kernel_bytes
 from rlx_cortexm.estimate import scratch_places
@@ -268,6 +268,8 @@ class Emitter:
 
     def _statement(self, step: Step, result: Value) -> str:
         layer = step.layer
+        if moves_nothing(self.program.plan, step.node):
+            return ""
         if layer.kernel is None:
             (operand,) = layer.operands
             return self._copy(self._places.of(result), operand, result.type.nbytes)

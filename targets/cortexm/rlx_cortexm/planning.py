@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING
 
 from rlx.ops.q import QSoftmax
 from rlx.plan import elementwise_in_place, to_lir
-from rlx_cortexm.program import least_scratch
+from rlx_cortexm.choice import OBJECTIVES
+from rlx_cortexm.program import Settings, least_scratch, program
+from rlx_cortexm.streaming import variants
 
 if TYPE_CHECKING:
     from rlx.ir import GraphModule, Node
     from rlx_cortexm.options import CortexMOptions
+    from rlx_cortexm.program import Program
+
+ROUNDS = 2
+"""Places of a graph that may be computed in stripes."""
 
 
 def in_place(node: Node) -> tuple[int, ...]:
@@ -21,11 +27,54 @@ def in_place(node: Node) -> tuple[int, ...]:
     return elementwise_in_place(node)
 
 
+def settings_of(options: CortexMOptions) -> Settings:
+    """Return what the options say about the choice of kernels."""
+    return Settings(options.optimize, options.ram, options.flash, options.core)
+
+
 def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
-    """Return ``module`` at stage LIR, with room for the least scratch memory of every node."""
+    """Return ``module`` at stage LIR, with room for the least scratch memory of every node.
+
+    Where a small arena is wanted, layers may be computed in stripes of rows, if that helps.
+    """
+    settings = settings_of(options)
+    inside = options.io == "arena"
+    best = _planned(module, settings, inside, search=True)
+    if settings.ram is None and settings.optimize != "ram":
+        return best
+    price = _price(program(best, settings), settings)
+    for _ in range(ROUNDS):
+        tried = [
+            _planned(module.with_graph(graph), settings, inside, search=False)
+            for graph in variants(best, settings.core, settings.ram)
+        ]
+        priced = [(_price(program(lir, settings), settings), lir) for lir in tried]
+        least = min(priced, key=lambda pair: pair[0], default=(price, best))
+        if least[0] >= price:
+            break
+        price, best = least
+    return best
+
+
+def _planned(module: GraphModule, settings: Settings, inside: bool, *, search: bool) -> GraphModule:
     return to_lir(
         module,
         in_place=in_place,
-        scratch=cache(partial(least_scratch, core=options.core)),
-        ports_inside=options.io == "arena",
+        scratch=cache(partial(least_scratch, core=settings.core)),
+        ports_inside=inside,
+        search=search,
     )
+
+
+def _price(lowered: Program, settings: Settings) -> tuple[int, int]:
+    """Return what is to be small: bytes beyond the limits, then what the objective counts."""
+    flash = lowered.code_bytes + lowered.constant_bytes
+    over = sum(
+        max(found - limit, 0)
+        for found, limit in ((lowered.arena_bytes, settings.ram), (flash, settings.flash))
+        if limit is not None
+    )
+    objective = OBJECTIVES[settings.optimize]
+    instructions = sum(step.layer.instructions for step in lowered.steps)
+    cost = instructions + objective.flash * flash + objective.ram * lowered.arena_bytes
+    return over, cost

@@ -148,8 +148,8 @@ class Places:
         if placement.region is Region.ARENA:
             return Place("memory", placement.offset)
         if placement.region is Region.INPUT:
-            return Place(self._inputs[_root(placement)], 0)
-        return Place(self._output_of(placement), 0)
+            return Place(self._inputs[_root(placement)], placement.offset)
+        return Place(self._output_of(placement), placement.offset)
 
     def _output_of(self, placement: Placement) -> str:
         """Return the output whose bytes a value shares: its own, or that of a value beside it."""

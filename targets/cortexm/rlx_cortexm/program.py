@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlx.ir import DType, Region, Stage
+from rlx.plan import moves_nothing
+from rlx_cortexm.candidate import Candidate
 from rlx_cortexm.choice import DEFAULT, OBJECTIVES, Limits, Need, choose
 from rlx_cortexm.code_size import entry_bytes, kernel_bytes
 from rlx_cortexm.core import DEFAULT_CORE, Core
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rlx.ir import Graph, GraphModule, MemoryPlan, Node, Placement, Value
-    from rlx_cortexm.candidate import Candidate
 
 ALIGNMENT = 4
 """Bytes that the arena is aligned to at least."""
@@ -164,7 +165,7 @@ def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
     of RAM first, then of flash.
     """
     needs = [
-        Need(candidates(node, settings.core), partial(_end, plan, step))
+        Need(_candidates(plan, node, settings.core), partial(_end, plan, step))
         for step, node in enumerate(plan.schedule)
     ]
     arena, objective = plan.arena_bytes, OBJECTIVES[settings.optimize]
@@ -175,6 +176,12 @@ def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
     )
     found = (choose(needs, arena, what, limits) for what, limits in tries)
     return next(chosen for chosen in found if chosen is not None)
+
+
+def _candidates(plan: MemoryPlan, node: Node, core: Core) -> tuple[Candidate, ...]:
+    if moves_nothing(plan, node):
+        return (Candidate.of(Layer(None, operands=node.operands)),)
+    return candidates(node, core)
 
 
 def least_scratch(node: Node, core: Core = DEFAULT_CORE) -> int:

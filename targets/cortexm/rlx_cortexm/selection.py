@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 EFFORT: Final = 2000
 """Partial selections that a search looks at."""
 
-ROUNDS: Final = 8
+ROUNDS: Final = 4
 """How often a descent goes through the layers."""
 
-STARTS: Final = 16
+STARTS: Final = 8
 """Parts that a descent takes for granted, one at a time."""
 
 RISES: Final = (0, *(1 << k for k in range(24)))

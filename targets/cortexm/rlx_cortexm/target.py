@@ -11,8 +11,8 @@ from rlx_cortexm.emit import Emitter
 from rlx_cortexm.estimate import estimate
 from rlx_cortexm.lower import RULES, candidates
 from rlx_cortexm.options import CortexMOptions
-from rlx_cortexm.planning import plan
-from rlx_cortexm.program import Settings, program
+from rlx_cortexm.planning import plan, settings_of
+from rlx_cortexm.program import program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +62,7 @@ class CortexM:
             EmitError: An input or output has an element type that C code cannot take.
             DoesNotFitError: It needs more memory than the options give.
         """
-        lowered = program(module, _settings(options))
+        lowered = program(module, settings_of(options))
         emitter = Emitter(lowered, options)
         report = _fitting_estimate(emitter, options)
         facts = {"prefix": emitter.names.prefix, "cpu": options.cpu}
@@ -75,12 +75,8 @@ class CortexM:
 
     def estimate(self, module: GraphModule, options: CortexMOptions) -> Mapping[str, Any]:
         """Return layers with MACs and bytes, and totals, without emitting."""
-        lowered = program(module, _settings(options))
+        lowered = program(module, settings_of(options))
         return _fitting_estimate(Emitter(lowered, options), options)
-
-
-def _settings(options: CortexMOptions) -> Settings:
-    return Settings(options.optimize, options.ram, options.flash, options.core)
 
 
 def _fitting_estimate(emitter: Emitter, options: CortexMOptions) -> Mapping[str, Any]:

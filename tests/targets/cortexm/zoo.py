@@ -6,7 +6,7 @@ All nodes stand side by side: each has inputs and an output of its own.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -80,7 +80,10 @@ class Zoo:
 
     def node(self, op: Op, *operands: Value) -> Value:
         """Append a node and make its result an output."""
-        value = self.graph.apply(op, *operands, name=f"node{len(self.graph.nodes)}")
+        return self.shown(self.graph.apply(op, *operands, name=f"node{len(self.graph.nodes)}"))
+
+    def shown(self, value: Value) -> Value:
+        """Make a value an output."""
         self.graph.output(value, names=[f"y{len(self.graph.outputs)}"])
         return value
 
@@ -104,6 +107,16 @@ class Zoo:
         shape: tuple[int, int, int, int],
         outputs: int,
         kernel: tuple[int, int],
+        **attributes: Any,
+    ) -> Value:
+        """Append a convolution on an input of its own and make its result an output."""
+        return self.shown(self.layer(self.input(*shape), outputs, kernel, **attributes))
+
+    def layer(
+        self,
+        x: Value,
+        outputs: int,
+        kernel: tuple[int, int],
         *,
         stride: tuple[int, int] = (1, 1),
         dilation: tuple[int, int] = (1, 1),
@@ -113,7 +126,8 @@ class Zoo:
         factors: Rescale | None = None,
         **attributes: int,
     ) -> Value:
-        """Append a convolution on an input of its own."""
+        """Append a convolution."""
+        shape = x.type.static_shape
         if padding == SAME:
             window = Window.same(shape[1:3], kernel, stride, dilation)
         else:
@@ -126,10 +140,9 @@ class Zoo:
             rescale=factors or self.factors(outputs, taps),
             **{"x_zero_point": -7, "zero_point": 5, **attributes},
         )
-        return self.node(
-            op, self.input(*shape), self.constant(outputs, *kernel, inner, dtype=dtype),
-            self.bias(outputs),
-        )  # fmt: skip
+        weights = self.constant(outputs, *kernel, inner, dtype=dtype)
+        bias = self.bias(outputs)
+        return self.graph.apply(op, x, weights, bias, name=f"node{len(self.graph.nodes)}")
 
     def factors(self, channels: int, taps: int, rounding: Rounding = Rounding.DOUBLE) -> Rescale:
         """Return a factor for each channel that brings sums over ``taps`` to codes."""

@@ -66,7 +66,7 @@ def test_planned_networks_pass(case, alignment):
         ("a", {"offset": 2}, "%1 'a' lies at 2, which is not aligned to 4"),
         ("b", {"offset": 12}, "%2 'b' lies at 12 with 8 bytes, outside an arena of 16"),
         ("b", {"offset": -8}, "%2 'b' lies at -8 with 8 bytes, outside an arena of 16"),
-        ("x", {"offset": 4}, "%0 'x' must lie at offset 0 of its buffer, not 4"),
+        ("x", {"offset": 4}, "%0 'x' lies at 4 with 8 bytes, outside its buffer of 8"),
         ("b", {"last": 2}, "%2 'b' is placed for steps 1 to 2, but needed from 1 to 3"),
         ("b", {"first": 2}, "%2 'b' is placed for steps 2 to 3, but needed from 1 to 3"),
         ("c", {"offset": 8}, "%3 'c' overwrites %2 'b', which is still needed"),

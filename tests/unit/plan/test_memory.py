@@ -9,7 +9,7 @@ from rlx.errors import DoesNotFitError
 from rlx.ir import Graph, GraphModule, Region, Stage, i8
 from rlx.ir.verify import verify
 from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q import QAdd, QClamp, QMaxPool2d, QReshape, QTable, Window
+from rlx.ops.q import QAdd, QClamp, QConcat, QMaxPool2d, QReshape, QSlice, QTable, Window
 from rlx.plan import memory_table, peak_bytes, plan_memory, to_lir
 from strategies import random_graphs
 
@@ -38,8 +38,10 @@ class Memory:
         place = self.plan.of(value)
         if place.region is Region.ARENA:
             return self.arena[place.offset : place.offset + place.nbytes]
-        root = (place.region, place.alias_of or value)
-        return self.buffers.setdefault(root, np.zeros(place.nbytes, np.uint8))
+        root = place.alias_of or value
+        whole = np.zeros(self.plan.of(root).nbytes, np.uint8)
+        buffer = self.buffers.setdefault((place.region, root), whole)
+        return buffer[place.offset : place.offset + place.nbytes]
 
     def write(self, value, contents):
         self.contents[value] = contents
@@ -51,6 +53,18 @@ class Memory:
                 assert np.array_equal(self.view(value), self.contents[value]), value.node.label
 
 
+def made_of(node, contents, rng):
+    """Return the bytes of a node's result: rubbish, unless they are those of its operands."""
+    if isinstance(node.op, QReshape):
+        return contents[node.operands[0]]
+    known = all(o in contents for o in node.operands)
+    if isinstance(node.op, QSlice | QConcat) and known:
+        shapes = [o.type.static_shape for o in node.operands]
+        arrays = [contents[o].reshape(s) for o, s in zip(node.operands, shapes, strict=True)]
+        return node.op.evaluate(*arrays)[0].reshape(-1)
+    return rng.integers(0, 256, node.types[0].nbytes, np.uint8)
+
+
 def occupancy_check(graph, plan):
     """Run the schedule on a byte array as a target would, and compare every value read."""
     rng = np.random.default_rng(0)
@@ -60,9 +74,7 @@ def occupancy_check(graph, plan):
     for node in plan.schedule:
         memory.check(node.operands)
         for value in node.results:
-            same = isinstance(node.op, QReshape)
-            fresh = rng.integers(0, 256, value.type.nbytes, np.uint8)
-            memory.write(value, memory.contents[node.operands[0]] if same else fresh)
+            memory.write(value, made_of(node, memory.contents, rng))
     memory.check(graph.outputs)
 
 

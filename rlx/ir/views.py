@@ -1,0 +1,43 @@
+"""Values that lie within the bytes of others, whatever an execution does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.ir.graph import Node, Value
+    from rlx.ir.op import Op
+
+View: TypeAlias = "Callable[[Node], int | None]"
+"""Bytes from the start of the first operand to the result; None if the result is elsewhere."""
+
+Join: TypeAlias = "Callable[[Node], tuple[int, ...] | None]"
+"""Bytes from the start of the result to each operand; None if they are not whole runs of it."""
+
+VIEWS: dict[type[Op], View] = {}
+"""Ops whose result is a run of bytes of the first operand."""
+
+JOINS: dict[type[Op], Join] = {}
+"""Ops whose result is nothing but its operands' bytes."""
+
+
+def view_offset(node: Node) -> int | None:
+    """Return where in its first operand a node's result lies, or None if it is no view."""
+    rule = VIEWS.get(type(node.op))
+    return None if rule is None else rule(node)
+
+
+def join_offsets(node: Node) -> tuple[int, ...] | None:
+    """Return where in a node's result its operands lie, or None if it is no join."""
+    rule = JOINS.get(type(node.op))
+    return None if rule is None else rule(node)
+
+
+def content(value: Value) -> tuple[Value, int]:
+    """Return the value whose bytes ``value`` has, and where in it they begin."""
+    offset = 0
+    while (step := view_offset(value.node)) is not None:
+        value, offset = value.node.operands[0], offset + step
+    return value, offset

@@ -1,0 +1,209 @@
+"""Images computed in stripes of rows, so that less of what lies between is there at one time.
+
+A chain of convolutions, pools and elementwise ops computes rows from rows. Here its last result is
+computed some rows at a time: each stripe runs through the whole chain on the rows that it needs,
+and the stripes are joined. Rows that two stripes need are computed twice. All codes stay the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from rlx.ir import rebuild
+from rlx.ops.q import (
+    QAveragePool2d,
+    QClamp,
+    QConcat,
+    QConv2d,
+    QMaxPool2d,
+    QRequantize,
+    QSlice,
+    QTable,
+)
+from rlx.passes.dead_code import DeadCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rlx.ir import Graph, Node, Value
+    from rlx.ir.op import Op
+
+_WINDOWED = (QConv2d, QAveragePool2d, QMaxPool2d)
+_ELEMENTWISE = (QClamp, QRequantize, QTable)
+PASS = "stripes"
+"""What is recorded in the origin of nodes made here."""
+
+_ROWS = 1
+"""Axis of the rows of an NHWC tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of an operand that some rows of a result need.
+
+    Attributes:
+        first: First row.
+        last: End (not included).
+        above: Rows of padding above them.
+        below: Rows of padding below them.
+    """
+
+    first: int
+    last: int
+    above: int
+    below: int
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return self.last - self.first
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Nodes that each compute rows from the rows of the one before.
+
+    Attributes:
+        nodes: The nodes; only the last one's result is read elsewhere.
+    """
+
+    nodes: tuple[Node, ...]
+
+    @property
+    def source(self) -> Value:
+        """What the first node reads."""
+        return self.nodes[0].operands[0]
+
+    @property
+    def height(self) -> int:
+        """Rows of the result."""
+        return self.nodes[-1].types[0].static_shape[_ROWS]
+
+    def stripes(self, rows: int) -> list[list[Rows]]:
+        """Return for each stripe of ``rows`` rows what each node reads.
+
+        Raises:
+            ValueError: A stripe would read nothing but padding.
+        """
+        return [
+            self._reads(first, min(first + rows, self.height))
+            for first in range(0, self.height, rows)
+        ]
+
+    def _reads(self, first: int, last: int) -> list[Rows]:
+        reads: list[Rows] = []
+        for node in reversed(self.nodes):
+            found = needed(node.op, first, last, node.operands[0].type.static_shape[_ROWS])
+            reads.append(found)
+            first, last = found.first, found.last
+        return reads[::-1]
+
+
+def needed(op: Op, first: int, last: int, height: int) -> Rows:
+    """Return what rows ``first`` to ``last`` of the result need of an operand of ``height`` rows.
+
+    Raises:
+        ValueError: They need nothing but padding.
+    """
+    if not isinstance(op, _WINDOWED):
+        return Rows(first, last, 0, 0)
+    window = op.window
+    begin = first * window.stride[0] - window.padding[0][0]
+    end = (last - 1) * window.stride[0] - window.padding[0][0] + window.extent[0]
+    rows = Rows(max(begin, 0), min(end, height), max(-begin, 0), max(end - height, 0))
+    if rows.count < 1:
+        raise ValueError("a stripe reads nothing but padding")
+    return rows
+
+
+def chains(graph: Graph) -> Iterator[Chain]:
+    """Yield the chains of a graph that cannot be longer; what is in stripes already is left out."""
+    users = graph.users()
+    outputs = set(graph.outputs)
+    found: set[Node] = set()
+    for node in graph.op_nodes:
+        if node in found or not _is_row_wise(node) or PASS in node.origin.passes:
+            continue
+        nodes = [node]
+        while (value := nodes[-1].result) not in outputs and len(users[value]) == 1:
+            (user,) = users[value]
+            if not _is_row_wise(user):
+                break
+            nodes.append(user)
+        found.update(nodes)
+        yield Chain(tuple(nodes))
+
+
+def _is_row_wise(node: Node) -> bool:
+    """Whether a node computes rows of one image from rows of another, and constants."""
+    type_ = node.operands[0].type if node.operands else None
+    return (
+        isinstance(node.op, (*_WINDOWED, *_ELEMENTWISE))
+        and type_ is not None
+        and type_.rank == 4
+        and type_.static_shape[0] == 1
+        and node.operands[0].constant is None
+        and all(o.constant is not None for o in node.operands[1:])
+    )
+
+
+def striped(graph: Graph, chain: Chain, rows: int) -> Graph:
+    """Return ``graph`` with the result of ``chain`` computed ``rows`` rows at a time.
+
+    Args:
+        graph: A graph.
+        chain: A chain of it, or a part of one.
+        rows: Rows of a stripe; the last one may have less.
+
+    Raises:
+        ValueError: A stripe would read nothing but padding.
+    """
+    stripes = chain.stripes(rows)
+    operands_of: dict[Node, tuple[Value, ...]] = {}
+
+    def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if node in chain.nodes:
+            operands_of[node] = operands
+        if node != chain.nodes[-1]:
+            return None  # what nobody reads any more is removed below
+        source = operands_of[chain.nodes[0]][0]
+        parts = [_stripe(new, chain, reads, source, operands_of) for reads in stripes]
+        return [new.apply(QConcat(axis=_ROWS), *parts, quant=node.types[0].quant)]
+
+    return DeadCode().apply(rebuild(graph, visit, by=PASS))
+
+
+def _stripe(
+    new: Graph,
+    chain: Chain,
+    reads: Sequence[Rows],
+    source: Value,
+    operands_of: dict[Node, tuple[Value, ...]],
+) -> Value:
+    """Append one stripe, and return its rows of the result."""
+    value = _slice(new, source, reads[0])
+    for node, rows in zip(chain.nodes, reads, strict=True):
+        op = _padded(node.op, rows)
+        quant = node.types[0].quant
+        value = new.apply(op, value, *operands_of[node][1:], name=node.name, quant=quant)
+    return value
+
+
+def _slice(new: Graph, source: Value, rows: Rows) -> Value:
+    batch, height, width, channels = source.type.static_shape
+    if rows.count == height:
+        return source
+    op = QSlice(
+        start=(0, rows.first, 0, 0), stop=(batch, rows.last, width, channels), step=(1, 1, 1, 1)
+    )
+    return new.apply(op, source, quant=source.type.quant)
+
+
+def _padded(op: Op, rows: Rows) -> Op:
+    """Return an op that adds the padding of these rows only."""
+    if not isinstance(op, _WINDOWED):
+        return op
+    windowed = cast("QConv2d", op)
+    padding = ((rows.above, rows.below), windowed.window.padding[1])
+    return replace(windowed, window=replace(windowed.window, padding=padding))

@@ -1,0 +1,133 @@
+"""Layers in stripes of rows, where most bytes of the arena are alive."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rlx.ir import Input
+from rlx.ir.module import Region
+from rlx.passes.stripes import Chain, chains, striped
+from rlx.plan import alive_bytes
+from rlx_cortexm.lower import candidates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rlx.ir import Graph, GraphModule, MemoryPlan, Value
+    from rlx.passes.stripes import Rows
+    from rlx_cortexm.core import Core
+
+TRIED: Final = 4
+"""Ways that are looked at closely."""
+
+STRIPES: Final = (2, 3, 4, 6, 8, 12)
+"""Stripes that an image may be cut into."""
+
+LAYERS: Final = 48
+"""Most layers that the stripes of a chain may have: each is a call, and some are code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to compute a part of a graph in stripes.
+
+    Attributes:
+        chain: The part.
+        rows: Rows of a stripe.
+        peak: About how many bytes are alive at one time, in the whole graph.
+        work: About how many instructions are added.
+    """
+
+    chain: Chain
+    rows: int
+    peak: int
+    work: int
+
+
+def variants(module: GraphModule, core: Core, ram: int | None) -> list[Graph]:
+    """Return graphs that need a smaller arena, the most promising ones.
+
+    Args:
+        module: A module at stage LIR.
+        core: What the kernels run on.
+        ram: Bytes that the arena may have: least work is wanted that keeps to it; None: the
+            smallest arena is wanted.
+    """
+    plan = module.plan
+    if plan is None:
+        raise ValueError("a module at stage lir is wanted")
+    found = [way for way in _ways(module.graph, plan, core) if way.peak < plan.arena_bytes]
+    least = sorted(found, key=lambda way: (way.peak, way.work, way.rows))
+    if ram is not None:
+        fitting = [way for way in found if way.peak <= ram]
+        least = sorted(fitting, key=lambda way: (way.work, way.peak, way.rows)) or least
+    return [striped(module.graph, way.chain, way.rows) for way in least[:TRIED]]
+
+
+def _ways(graph: Graph, plan: MemoryPlan, core: Core) -> Iterator[Way]:
+    """Yield the ways that touch the step where most bytes are alive."""
+    alive = alive_bytes(plan)
+    steps = {node: step for step, node in enumerate(plan.schedule)}
+    top = plan.schedule[alive.index(max(alive))]
+    for chain in chains(graph):
+        if top not in chain.nodes:
+            continue
+        place = chain.nodes.index(top)
+        costs = [min(c.instructions for c in candidates(node, core)) for node in chain.nodes]
+        for begin in range(place + 1):
+            for end in range(max(place, begin + 1) + 1, len(chain.nodes) + 1):
+                part = Chain(chain.nodes[begin:end])
+                inside = {steps[node] for node in part.nodes}
+                others = max((n for s, n in enumerate(alive) if s not in inside), default=0)
+                yield from _cuts(part, others, costs[begin:end], plan)
+
+
+def _cuts(chain: Chain, others: int, costs: Sequence[int], plan: MemoryPlan) -> Iterator[Way]:
+    """Yield the ways to cut one chain."""
+    ends = (chain.source, chain.nodes[-1].result)
+    # What the chain reads and writes is there all the time.
+    around = sum(v.type.nbytes for v in ends if plan.of(v).region is Region.ARENA)
+    for rows in sorted({-(-chain.height // stripes) for stripes in STRIPES}):
+        if rows >= chain.height or -(-chain.height // rows) * len(chain.nodes) > LAYERS:
+            continue
+        try:
+            stripes = chain.stripes(rows)
+        except ValueError:
+            continue
+        if _aligned(chain, stripes, rows, plan):
+            peak = around + max(_between(chain, reads) for reads in stripes)
+            yield Way(chain, rows, max(peak, others), _work(chain, stripes, costs))
+
+
+def _aligned(chain: Chain, stripes: Sequence[Sequence[Rows]], rows: int, plan: MemoryPlan) -> bool:
+    """Whether stripes begin where values may lie, so that nothing has to be copied."""
+    source = isinstance(chain.source.node.op, Input) or all(
+        reads[0].first * _row_bytes(chain.source) % plan.alignment == 0 for reads in stripes
+    )
+    return source and rows * _row_bytes(chain.nodes[-1].result) % plan.alignment == 0
+
+
+def _row_bytes(value: Value) -> int:
+    _, _, width, channels = value.type.static_shape
+    return width * channels
+
+
+def _between(chain: Chain, reads: Sequence[Rows]) -> int:
+    """Return the most bytes alive between source and result of one stripe."""
+    inner = [
+        rows.count * _row_bytes(node.operands[0])
+        for node, rows in zip(chain.nodes, reads, strict=True)
+    ][1:]
+    return max(a + b for a, b in zip([0, *inner], [*inner, 0], strict=True))
+
+
+def _work(chain: Chain, stripes: Sequence[Sequence[Rows]], costs: Sequence[int]) -> int:
+    """Return the instructions that computing rows twice takes."""
+    added = 0.0
+    for i, cost in enumerate(costs[:-1]):
+        height = chain.nodes[i].types[0].static_shape[1]
+        rows = sum(reads[i + 1].count for reads in stripes)
+        added += cost * (rows / height - 1)
+    return math.ceil(added)
