@@ -124,6 +124,18 @@ class Stalls:
         ]
 
 
+def memory_option(interface: Mapping[str, Any], folder: Path) -> list[str]:
+    """Return the option that tells a simulator where the design's memory files are, if it has some.
+
+    Args:
+        interface: Ports as in ``report.json``.
+        folder: The emitted folder.
+    """
+    if not interface.get("memories"):
+        return []
+    return [f'+define+{interface["memory_define"]}="{folder.resolve()}/"']
+
+
 @dataclass(frozen=True, slots=True)
 class StreamBench:
     """A built simulator of one core.
@@ -161,7 +173,10 @@ class StreamBench:
             SimulationError: The sources do not compile.
             TimeLimitError: It took too long.
         """
-        program = build(files, interface["top"], cwd=folder, output=output, timeout_s=timeout_s)
+        program = build(
+            files, interface["top"], cwd=folder, output=output,
+            options=memory_option(interface, folder), timeout_s=timeout_s,
+        )  # fmt: skip
         ports = [
             tuple(Port.from_json(port) for port in interface[side])
             for side in ("inputs", "outputs")

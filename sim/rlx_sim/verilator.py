@@ -97,6 +97,7 @@ def build(
     *,
     cwd: Path,
     output: Path,
+    options: Sequence[str] = (),
     timeout_s: float = BUILD_TIMEOUT_S,
     jobs: int = 2,
 ) -> Path:
@@ -104,6 +105,8 @@ def build(
 
     The C++ class of module ``top`` is ``Vtop``. What has no value at the start gets one from the
     seed given to the simulator at run time, so that no result can lean on zeros.
+
+    ``options`` are Verilator's own, for example ``--trace-fst``.
 
     Returns the program.
 
@@ -115,6 +118,7 @@ def build(
         str(find_verilator().executable),
         *("--cc", "--exe", "--build", "-O3", "-j", str(jobs), "-Wno-fatal"),
         *("--x-initial", "unique", "--x-assign", "unique"),
+        *options,
         *("--prefix", "Vtop", "--top-module", top, "--Mdir", str(output.resolve())),
         *("-MAKEFLAGS", " ".join((*_make_settings(), "OPT_FAST=-O1", "OPT_GLOBAL=-O1"))),
         *files,

@@ -140,12 +140,14 @@ class Interface:
         inputs: Streams in, in the order of the graph's inputs.
         outputs: Streams out, in the order of the graph's outputs.
         control: Registers behind an AXI4-Lite port; None for a core without.
+        memories: Paths of files with constant words.
     """
 
     prefix: str
     inputs: tuple[StreamPort, ...]
     outputs: tuple[StreamPort, ...]
     control: Control | None = None
+    memories: tuple[str, ...] = ()
 
     @property
     def core(self) -> str:
@@ -179,8 +181,14 @@ class Interface:
     @property
     def sources(self) -> tuple[str, ...]:
         """Paths of the Verilog files, each after those that it needs."""
+        memory = (f"rtl/{self.prefix}_rom.sv",) if self.memories else ()
         control = () if self.control is None else (f"rtl/{self.prefix}_control.sv",)
-        return (f"rtl/{self.core}.v", *control, f"rtl/{self.top}.sv")
+        return (*memory, f"rtl/{self.core}.v", *control, f"rtl/{self.top}.sv")
+
+    @property
+    def memory_define(self) -> str:
+        """Macro that says where the folder of the memory files is, in tools that run elsewhere."""
+        return f"{self.prefix.upper()}_FOLDER"
 
     def to_json(self) -> dict[str, object]:
         """Return the ports as they stand in ``report.json``."""
@@ -188,6 +196,8 @@ class Interface:
             "top": self.top,
             "core": self.core,
             "sources": list(self.sources),
+            "memories": list(self.memories),
+            "memory_define": self.memory_define,
             "inputs": [port.to_json() for port in self.inputs],
             "outputs": [port.to_json() for port in self.outputs],
             **(

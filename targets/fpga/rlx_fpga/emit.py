@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from amaranth.back import verilog
 
 from rlx import __version__
 from rlx_fpga.axi import control_files, harness_cpp, pins_verilog, top_verilog
-from rlx_fpga.cells.multiply import Netlist
+from rlx_fpga.cells.memory_files import MemoryFiles
 from rlx_fpga.render import render
 from rlx_fpga.synthesis import UNCONSTRAINED, synthesis_script
 
@@ -33,7 +34,12 @@ IDLE_CYCLES: Final = 100_000
 
 
 def design_files(
-    component: wiring.Component, interface: Interface, report: Mapping[str, Any], device: Device
+    component: wiring.Component,
+    interface: Interface,
+    report: Mapping[str, Any],
+    device: Device,
+    *,
+    memory_files: bool = False,
 ) -> dict[str, str]:
     """Return every file of the folder but golden vectors and manifest, by relative path.
 
@@ -43,14 +49,21 @@ def design_files(
         report: What ``report.json`` says beside the ports; with ``interval``, the cycles that
             each frame takes, and ``layers``, rows with ``name`` and ``op``.
         device: What the scripts are for.
+        memory_files: Whether constant words go into files beside the netlist.
     """
     prefix = interface.prefix
+    memories = MemoryFiles(prefix) if memory_files else None
+    core = netlist(component, interface, memories)
+    words = {} if memories is None else memories.files
+    interface = replace(interface, memories=tuple(words))
     interval = int(report["interval"])
     least, most = BENCH_FRAMES
     frames = max(least, min(most, BENCH_CYCLES // max(1, interval)))
     idle = max(IDLE_CYCLES, 4 * interval)
     return {
-        f"rtl/{interface.core}.v": netlist(component, interface),
+        f"rtl/{interface.core}.v": core,
+        **words,
+        **({f"rtl/{prefix}_rom.sv": render("rom.sv.j2", interface=interface)} if words else {}),
         f"rtl/{interface.top}.sv": top_verilog(interface),
         **control_files(interface),
         "lint.vlt": render("lint.vlt.j2", interface=interface),
@@ -85,13 +98,20 @@ def build_files(interface: Interface, device: Device) -> dict[str, str]:
     return files
 
 
-def netlist(component: wiring.Component, interface: Interface) -> str:
-    """Return the component as Verilog-2005, hierarchy and names kept."""
-    platform = Netlist(interface.core)
+def netlist(
+    component: wiring.Component, interface: Interface, memories: MemoryFiles | None = None
+) -> str:
+    """Return the component as Verilog-2005, hierarchy and names kept.
+
+    Args:
+        component: The pipeline.
+        interface: Its ports.
+        memories: Takes constant words out of the netlist; None to keep them in it.
+    """
     text = verilog.convert(
         component,
         name=interface.core,
-        platform=platform,
+        platform=memories,
         emit_src=False,
         strip_internal_attrs=True,
     )
@@ -101,8 +121,7 @@ def netlist(component: wiring.Component, interface: Interface) -> str:
         f"// {interface.core}: netlist of a streaming neural network, made by rlx.\n"
         f"// Instantiate {interface.top}, which gives it AXI4-Stream ports.\n"
     )
-    products = render("multiply.v.j2", name=platform.module(logic=False))
-    return banner + plain_module_names(body, interface.core) + products
+    return banner + plain_module_names(body, interface.core)
 
 
 def plain_module_names(text: str, core: str) -> str:

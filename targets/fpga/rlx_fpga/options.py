@@ -22,6 +22,9 @@ STYLES: Final = {
 CONTROLS: Final = ("none", "axi-lite")
 """Buses by which software can reach registers of the core."""
 
+WEIGHTS: Final = ("mem", "inline")
+"""Where weights can lie."""
+
 _PREFIX_LENGTH: Final = 32
 _CLOCK: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)(?:[Hh][Zz])?")
 _UNITS: Final = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
@@ -146,6 +149,12 @@ class FpgaOptions:
         metadata={"help": "Foldings that are not to be chosen: LAYER=PExSIMD,...",
                   "metavar": "TEXT", "parse": parse_folds},
     )  # fmt: skip
+    weights: str = field(
+        default="mem",
+        metadata={"help": "Where weights lie: in files that $readmemh reads, or in the netlist"
+                  " [mem].",
+                  "choices": WEIGHTS},
+    )  # fmt: skip
     control: str = field(
         default="none",
         metadata={"help": "Registers to control and watch the core, and their bus [none].",
@@ -163,8 +172,10 @@ class FpgaOptions:
             raise UsageError(
                 f"no style is called {self.style!r}", hint=f"styles: {', '.join(STYLES)}"
             )
-        if self.control not in CONTROLS:
-            raise UsageError(f"control must be one of {', '.join(CONTROLS)}, not {self.control!r}")
+        for name, known in (("control", CONTROLS), ("weights", WEIGHTS)):
+            value = getattr(self, name)
+            if value not in known:
+                raise UsageError(f"{name} must be one of {', '.join(known)}, not {value!r}")
         self._check_wishes()
 
     def _check_wishes(self) -> None:

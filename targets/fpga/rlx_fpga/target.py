@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -72,16 +73,29 @@ class Fpga:
         prefix = options.prefix_for(module.graph.name)
         interface = replace(interface_of(design, prefix), control=_control(module, options))
         device = options.chosen_device
-        files = design_files(design, interface, report, device)
+        files = _files(design, interface, report, options)
         if options.synth:
-            report |= {"synthesis": synthesize(files, interface.sources, interface.top, device)}
-            files = design_files(design, interface, report, device)
+            sources = json.loads(files["report.json"])["interface"]["sources"]
+            report |= {"synthesis": synthesize(files, sources, interface.top, device)}
+            files = _files(design, interface, report, options)
         return Emission(files, report, {"prefix": prefix})
 
     def estimate(self, module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
         """Return layers with folding, cycles and cells, totals, and parts of the device."""
         _, report = build(module, options)
         return report
+
+
+def _files(
+    design: Design, interface: Interface, report: Mapping[str, Any], options: FpgaOptions
+) -> dict[str, str]:
+    return design_files(
+        design,
+        interface,
+        report,
+        options.chosen_device,
+        memory_files=options.weights == "mem",
+    )
 
 
 def interface_of(design: Design, prefix: str) -> Interface:

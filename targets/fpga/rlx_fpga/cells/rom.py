@@ -9,6 +9,7 @@ from amaranth import Const, Module, Mux, Signal, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.memory_files import MemoryFiles
 from rlx_fpga.cells.streams import Part
 
 if TYPE_CHECKING:
@@ -45,12 +46,17 @@ class CyclicRom(Part):
             m.d.comb += self.data.eq(Const(self.words[0], unsigned(self.width)))
             return m
         depth = len(self.words)
-        m.submodules.memory = memory = Memory(
-            shape=unsigned(self.width), depth=depth, init=self.words
-        )
-        read = memory.read_port()
         address = Signal(range(depth))
-        m.d.comb += [read.addr.eq(address), read.en.eq(self.step), self.data.eq(read.data)]
+        if isinstance(platform, MemoryFiles):
+            m.submodules.memory = platform.memory(
+                self.words, self.width, address=address, step=self.step, data=self.data
+            )
+        else:
+            m.submodules.memory = memory = Memory(
+                shape=unsigned(self.width), depth=depth, init=self.words
+            )
+            read = memory.read_port()
+            m.d.comb += [read.addr.eq(address), read.en.eq(self.step), self.data.eq(read.data)]
         with m.If(self.step):
             m.d.sync += address.eq(Mux(address == depth - 1, 0, address + 1))
         return m

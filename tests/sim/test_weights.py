@@ -1,0 +1,83 @@
+"""Weights in files and weights in the netlist: the same bits, the same cells."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from rlx import emit, target
+from rlx.golden import read_golden
+from rlx.ir import DType, Graph, TensorType
+from rlx.ir.module import GraphModule, Stage
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QDense
+from rlx_fpga import FpgaOptions
+from rlx_sim.build import FPGA
+from rlx_sim.fpga import VerilatorHarness
+from rlx_sim.protocol import compare
+
+INPUTS, OUTPUTS = 12, 6
+
+
+def network():
+    rng = np.random.default_rng(0)
+    graph = Graph("net")
+    x = graph.input("x", TensorType((1, INPUTS), DType.I8))
+    weights = graph.constant(rng.integers(-127, 128, (OUTPUTS, INPUTS)).astype(np.int8))
+    bias = graph.constant(rng.integers(-1000, 1000, OUTPUTS).astype(np.int32))
+    graph.output(
+        graph.apply(
+            QDense(x_zero_point=3, rescale=Rescale.of(0.003), zero_point=-5), x, weights, bias
+        )
+    )
+    return GraphModule(graph, Stage.MIR)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("weights")
+    for weights in ("mem", "inline"):
+        options = FpgaOptions(dsp=4, weights=weights, device="ecp5-25k")
+        emit.emit(network(), target.load("fpga"), root / weights, options=options)
+    return root
+
+
+def test_files_hold_what_the_netlist_would(folders):
+    interface = json.loads((folders / "mem" / "report.json").read_text())["interface"]
+    assert interface["memories"]
+    inline = (folders / "inline" / "rtl" / "net_core.v").read_text()
+    found = [
+        [int(word, 16) for word in re.findall(r"memory\[\d+\] = \d+'h([0-9a-f]+);", block)]
+        for block in re.findall(r"initial begin\n(.*?)  end\n", inline, re.DOTALL)
+        if "memory[0]" in block
+    ]
+    stored = [
+        [int(word, 16) for word in (folders / "mem" / path).read_text().split()]
+        for path in interface["memories"]
+    ]
+    assert sorted(found) == sorted(stored)
+    assert "memory[0]" not in (folders / "mem" / "rtl" / "net_core.v").read_text()
+    assert not (folders / "inline" / "mem").exists()
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("weights", ["mem", "inline"])
+def test_simulation_gives_the_reference(folders, weights):
+    vectors = read_golden(folders / weights)
+    found = VerilatorHarness().simulate(folders / weights, vectors, timeout_s=600)
+    assert compare("verilator", found, vectors) == []
+
+
+@pytest.mark.synth
+def test_cells_are_the_same(folders):
+    found = []
+    for weights in ("mem", "inline"):
+        build = FPGA.build(folders / weights, seeds=0)
+        found.append({row["resource"]: row["synthesis"] for row in build.resources})
+    mem, inline = found
+    # ABC may map the same logic to a few lookup tables more or less.
+    assert abs(mem.pop("lut") - inline.pop("lut")) <= 8
+    assert mem == inline
