@@ -39,7 +39,7 @@ KINDS: Final = {
     "gate": "one or a constant",
     "shift": "bits shifted by a variable number, times bits of that number",
     "logic": "and, or, exclusive or",
-    "multiply": "bits of one factor times bits of the other, where synthesis finds a block",
+    "multiply": "bits of one factor times bits of the other, in multiplier blocks",
     "product": "the same, of products made of lookup tables",
     "control": "conditions of registers that hold",
 }
@@ -47,7 +47,10 @@ KINDS: Final = {
 
 _LONG: Final = 3
 _PREFIX: Final = "rlx"
-_LOGIC_PRODUCT: Final = Netlist(_PREFIX).module(logic=True)
+_PRODUCTS: Final = {
+    Netlist(_PREFIX).module(logic=False): "multiply",
+    Netlist(_PREFIX).module(logic=True): "product",
+}
 _SUMS: Final = ("+", "-")
 _BITWISE: Final = ("&", "|", "^")
 _REDUCTIONS: Final = ("==", "!=", "b", "r|", "r&", "r^")
@@ -148,8 +151,8 @@ class _Count:
                 self._register(index, cell)
             case nir.Matches():
                 self.bits["equal"] += len(cell.value) * len(cell.patterns)
-            case nir.Instance(type=kind) if kind == _LOGIC_PRODUCT:
-                self.bits["product"] += len(cell.ports_i["x"]) * len(cell.ports_i["y"])
+            case nir.Instance(type=kind) if kind in _PRODUCTS:
+                self.bits[_PRODUCTS[kind]] += len(cell.ports_i["x"]) * len(cell.ports_i["y"])
             case nir.Part():
                 self.bits["shift"] += cell.width * len(cell.offset)
             case _:

@@ -31,7 +31,8 @@ HINT: Final = "pip install 'rlx[synth]' brings Yosys"
 
 RESOURCES: Final = ("lut", "ff", "dsp", "bram", "lut_ram")
 """What cells are summed to: lookup tables, flip-flops, multipliers, block memories, and memories
-made of lookup tables. Carry chains and multiplexers are in no sum."""
+made of lookup tables. ``lut`` counts every place of a lookup table that is taken, by carry chains,
+memories and shift registers too."""
 
 UNCONSTRAINED: Final = {
     "ecp5": "--lpf-allow-unconstrained",
@@ -42,7 +43,7 @@ UNCONSTRAINED: Final = {
 # Cells of each resource in each family's library, and how many of the resource one of them is.
 _CELLS: Final[Mapping[str, Mapping[str, tuple[tuple[str, float], ...]]]] = {
     "ecp5": {
-        "lut": ((r"LUT4", 1),),
+        "lut": ((r"LUT4", 1), (r"CCU2C", 2), (r"TRELLIS_DPR16X4", 6)),
         "ff": ((r"TRELLIS_FF", 1),),
         "dsp": ((r"MULT18X18D", 1),),
         "bram": ((r"DP16KD|PDPW16KD", 1),),
@@ -56,14 +57,24 @@ _CELLS: Final[Mapping[str, Mapping[str, tuple[tuple[str, float], ...]]]] = {
         "lut_ram": (),
     },
     "xc7": {
-        "lut": ((r"LUT[1-6]", 1),),
+        "lut": (
+            (r"LUT[1-6]|SRL16E|SRLC32E", 1),
+            (r"RAM(32|64|128)X1[SD](_1)?", 2),
+            (r"RAM(32|64)M", 4),
+            (r"RAM(32|64)M(16|8)", 8),
+        ),
         "ff": ((r"FD[RSCP]E(_1)?", 1),),
         "dsp": ((r"DSP48E1", 1),),
         "bram": ((r"RAMB36E1", 1), (r"RAMB18E1", 0.5)),
         "lut_ram": ((r"RAM\d+(M|X\d+[SD])(16)?(_1)?", 1),),
     },
     "xcup": {
-        "lut": ((r"LUT[1-6]", 1),),
+        "lut": (
+            (r"LUT[1-6]|SRL16E|SRLC32E", 1),
+            (r"RAM(32|64|128)X1[SD](_1)?", 2),
+            (r"RAM(32|64)M", 4),
+            (r"RAM(32|64)M(16|8)", 8),
+        ),
         "ff": ((r"FD[RSCP]E(_1)?", 1),),
         "dsp": ((r"DSP48E2", 1),),
         "bram": ((r"RAMB36E2", 1), (r"RAMB18E2", 0.5)),

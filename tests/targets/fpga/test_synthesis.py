@@ -50,11 +50,11 @@ def test_read_cells_takes_the_top_and_sorts(tmp_path):
     ("family", "cells", "sums"),
     [
         ("ecp5", {"LUT4": 5, "CCU2C": 9, "TRELLIS_FF": 3, "MULT18X18D": 2, "DP16KD": 1,
-                  "TRELLIS_DPR16X4": 4}, (5, 3, 2, 1, 4)),
+                  "TRELLIS_DPR16X4": 4}, (5 + 2 * 9 + 6 * 4, 3, 2, 1, 4)),
         ("ice40", {"SB_LUT4": 7, "SB_DFFESR": 2, "SB_DFF": 1, "SB_MAC16": 1,
                    "SB_RAM40_4KNR": 6, "SB_CARRY": 8}, (7, 3, 1, 6, 0)),
         ("xc7", {"LUT1": 1, "LUT6": 5, "FDRE": 3, "FDSE": 4, "RAM32M": 2, "RAMB18E1": 7,
-                 "RAMB36E1": 1, "MUXF7": 9}, (6, 7, 0, 4.5, 2)),
+                 "RAMB36E1": 1, "MUXF7": 9, "SRL16E": 3}, (6 + 4 * 2 + 3, 7, 0, 4.5, 2)),
         ("xcup", {"LUT2": 1, "FDRE": 3, "DSP48E2": 2, "RAMB18E2": 2, "CARRY8": 9}, (1, 3, 2, 1, 0)),
     ],
 )  # fmt: skip

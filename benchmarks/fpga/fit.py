@@ -1,0 +1,193 @@
+"""Fit the estimates of lookup tables and flip-flops to what Yosys makes of many cells.
+
+``python -m benchmarks.fpga.fit [--measure] [FAMILY ...]`` writes ``rlx_fpga/costs.json``. With
+``--measure`` the samples are synthesized first, each family in one run of Yosys with the hierarchy
+kept; else the counts of the last time are used, which lie beside the benchmarks' results.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from amaranth.back import verilog
+
+import rlx_fpga
+from benchmarks.fpga.points import RESULTS
+from benchmarks.fpga.samples import samples
+from rlx.process import run
+from rlx_fpga.cells.multiply import Netlist
+from rlx_fpga.costs import terms_of
+from rlx_fpga.devices import devices
+from rlx_fpga.emit import plain_module_names
+from rlx_fpga.render import render
+from rlx_fpga.structure import Structure, structure_of
+from rlx_fpga.synthesis import find_yosys, resources
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rlx_fpga.devices import Device
+
+    Row = Mapping[str, Any]
+
+STORED = RESULTS / "fpga_samples.jsonl"
+COSTS = Path(rlx_fpga.__file__).parent / "costs.json"
+TIMEOUT_S = 7200.0
+
+DEVICES = {"ecp5": "ecp5-85k", "xc7": "artix7-100t", "ice40": "ice40-up5k"}
+"""A device of each family that is measured."""
+
+AS = {"xcup": "xc7"}
+"""Families that are taken to be like another."""
+
+BELIEFS = {
+    "lut": {
+        "one": 4, "add": 1, "count": 0.8, "compare": 0.8, "reach": 0.5, "equal": 0.35,
+        "choose": 0.8, "gate": 0.5, "shift": 0.5, "logic": 0.4, "control": 0.5, "product": 1.5,
+        "memory_luts": 1, "memory_logic": 0.06, "memory_choice": 0.6, "memory_register": 0.2,
+        "memory_shared": 1, "memory_shares": 10,
+    },
+    "ff": {
+        "one": 1, "register": 1, "product": 0.5, "multiply": 0.01, "memory_register": 1, "memory_shared": 2,
+        "memory_shares": 10,
+    },
+}  # fmt: skip
+"""About what a unit of each kind takes: where the samples say little, that is what counts."""
+
+STRENGTH = 0.03
+"""How much the beliefs weigh beside the samples."""
+
+SMALL = 60
+"""Cells below which an error counts no more in proportion."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Measure if asked, fit, and write the factors."""
+    families = [name for name in arguments if name in DEVICES] or list(DEVICES)
+    rows = [json.loads(line) for line in STORED.read_text().splitlines()] if STORED.exists() else []
+    if "--measure" in arguments:
+        for family in families:
+            rows = [row for row in rows if row["family"] != family]
+            rows += measure(devices()[DEVICES[family]])
+            STORED.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in rows))
+    counts = {name: dict(structure_terms(cell)) for name, cell in samples()}
+    fitted: dict[str, Any] = {}
+    for family in DEVICES:
+        mine = [row for row in rows if row["family"] == family]
+        fitted[family] = {
+            resource: fit(mine, counts, family, resource) for resource in ("lut", "ff")
+        }
+    fitted |= {name: fitted[other] for name, other in AS.items()}
+    data = {"tool": rows[0]["tool"], "families": fitted}
+    COSTS.write_text(json.dumps(data, indent=2, sort_keys=True) + "\n")
+
+
+def structure_terms(cell: Any) -> dict[str, Counter[str]]:  # noqa: ANN401 - any component
+    """Return the terms of a cell for each family."""
+    whole = Structure()
+    for structure in structure_of(cell).values():
+        whole.bits.update(structure.bits)
+        whole.rams += structure.rams
+    whole.bits["one"] = 1
+    return {family: terms_of(whole, family) for family in DEVICES}
+
+
+def measure(device: Device) -> list[Row]:
+    """Return what Yosys makes of each sample on ``device``."""
+    tool = find_yosys()
+    names = []
+    with tempfile.TemporaryDirectory(prefix="rlx-fit-") as place:
+        folder = Path(place)
+        text = [render("multiply.v.j2", name=Netlist("s").module(logic=False), device=device)]
+        for number, (name, cell) in enumerate(samples()):
+            top = f"s{number}"
+            plain = verilog.convert(
+                cell, name=top, platform=Netlist("s"), emit_src=False, strip_internal_attrs=True
+            )
+            text.append(plain_module_names(plain.split("\n", 1)[1], top))
+            names.append((name, top))
+        (folder / "samples.v").write_text("".join(text))
+        flat = device.synth.replace(" -flatten", "")
+        keep = " -noflatten" if "xilinx" not in flat else ""
+        (folder / "run.ys").write_text(
+            f"read_verilog -sv{' -D RLX_ECP5' if device.family == 'ecp5' else ''} samples.v\nrename -hide */w:*[*\n"
+            + f"{flat}{keep}\ntee -q -o stat.json stat -json\n"
+        )
+        run((*tool.command, "-q", "-s", "run.ys"), cwd=folder, timeout_s=TIMEOUT_S, hint="")
+        modules = json.loads((folder / "stat.json").read_text())["modules"]
+    return [
+        {
+            "sample": name,
+            "family": device.family,
+            "tool": f"yosys {tool.version}",
+            "cells": _cells_below(modules, "\\" + top),
+        }
+        for name, top in names
+    ]
+
+
+def _cells_below(modules: Mapping[str, Any], top: str) -> Counter[str]:
+    """Return the cells of a module with everything inside of it."""
+    cells: Counter[str] = Counter()
+    waiting = [top]
+    while waiting:
+        for kind, count in modules[waiting.pop()]["num_cells_by_type"].items():
+            inner = next((name for name in (kind, "\\" + kind) if name in modules), None)
+            if inner is None:
+                cells[kind] += count
+            else:
+                waiting += [inner] * count
+    return cells
+
+
+def fit(
+    rows: Sequence[Row], counts: Mapping[str, Any], family: str, resource: str
+) -> dict[str, float]:
+    """Return the factors, none of them negative, with the least squares of relative errors."""
+    beliefs = BELIEFS[resource]
+    wanted = np.array([resources(row["cells"], family)[resource] for row in rows], float)
+    terms = np.array(
+        [[counts[row["sample"]][family].get(kind, 0) for kind in beliefs] for row in rows], float
+    )
+    weights = 1 / np.maximum(wanted, SMALL)
+    believed = np.array([*beliefs.values()], float)
+    # In units of the beliefs, so that all factors are near 1.
+    left = terms * believed * weights[:, None]
+    pull = STRENGTH * np.sqrt((left**2).sum() / len(believed))
+    left = np.vstack([left, pull * np.eye(len(believed))])
+    right = np.concatenate([wanted * weights, np.full(len(believed), pull)])
+    found = not_negative(left, right) * believed
+    _tell(rows, resource, wanted, terms @ found)
+    return {kind: round(float(n), 4) for kind, n in zip(beliefs, found, strict=True) if n > 1e-3}
+
+
+def not_negative(left: Any, right: Any, rounds: int = 4000) -> Any:  # noqa: ANN401 - arrays
+    """Return x >= 0 with the least ``|left @ x - right|``, by one coordinate after another."""
+    square, target = left.T @ left, left.T @ right
+    x = np.ones(left.shape[1])
+    for _ in range(rounds):
+        for place in range(len(x)):
+            rest = target[place] - square[place] @ x + square[place, place] * x[place]
+            x[place] = max(rest / square[place, place], 0.0)
+    return x
+
+
+def _tell(rows: Sequence[Row], resource: str, wanted: Any, found: Any) -> None:  # noqa: ANN401
+    worst = sorted(
+        zip(found - wanted, wanted, (row["sample"] for row in rows), strict=True),
+        key=lambda t: -abs(t[0]),
+    )
+    family = rows[0]["family"]
+    print(f"{family} {resource}: {wanted.sum():.0f} by Yosys, {found.sum():.0f} estimated")
+    for error, there, name in worst[:8]:
+        print(f"  {name}: {there:.0f} by Yosys, {there + error:.0f} estimated")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

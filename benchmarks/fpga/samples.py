@@ -1,0 +1,129 @@
+"""Cells of many kinds and sizes, to fit the estimates of cells to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.ir import Graph, i8
+from rlx.numerics.exponential import softmax_scaling
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import (
+    QAdd,
+    QArgmax,
+    QAveragePool2d,
+    QConv2d,
+    QDense,
+    QMaxPool2d,
+    QReshape,
+    QSoftmax,
+    Window,
+)
+from rlx_fpga.cells.fifo import Fifo, SkidBuffer
+from rlx_fpga.cells.width import WidthConverter
+from rlx_fpga.pipeline import program_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rlx.ir import Value
+    from rlx_fpga.cells.streams import Cell
+    from rlx_fpga.lower import Fold
+
+PART = 2
+"""Every so many foldings of a layer, in order of multipliers, are taken."""
+
+MOST_PRODUCTS = 18
+
+
+def samples() -> Iterator[tuple[str, Cell]]:
+    """Yield cells and what they are."""
+    for stage in program_of(_network()).stages:
+        for fold in _some(stage.plan.folds()):
+            layer = stage.plan.build(fold)
+            for name, cell in layer.cell.parts.items():
+                yield f"{stage.name}_{fold.pe}x{fold.simd}_{name}", cell
+        with_products = [f for f in stage.plan.folds() if 2 < f.products <= 8]
+        for fold in with_products[:1]:
+            cells = stage.plan.build(fold.in_logic()).cell.cells
+            name = "matrix" if "matrix" in cells else "depthwise"
+            yield f"{stage.name}_logic", cells[name]
+    for lanes, depth in ((1, 8), (4, 20), (2, 500)):
+        yield f"fifo_{lanes}x{depth}", Fifo(lanes, depth)
+    for before, after in ((1, 8), (8, 2), (4, 6)):
+        yield f"width_{before}_{after}", WidthConverter(before, after, 24)
+    for lanes in (1, 16):
+        yield f"skid_{lanes}", SkidBuffer(lanes)
+
+
+def _some(folds: list[Fold]) -> list[Fold]:
+    """Return foldings from small to middling."""
+    small = sorted(
+        (f for f in folds if f.pe * f.simd <= MOST_PRODUCTS),
+        key=lambda f: (f.pe * f.simd, f.pe, f.cycles),
+    )
+    return small[:: max(1, len(small) // PART)]
+
+
+def _network() -> Graph:
+    """Return a network with a layer of each kind that costs much."""
+    rng = np.random.default_rng(0)
+    graph = Graph("samples")
+
+    def weights(*shape: int) -> Value:
+        return graph.constant(rng.integers(-127, 128, shape).astype(np.int8))
+
+    def bias(size: int) -> Value:
+        return graph.constant(rng.integers(-4000, 4000, size).astype(np.int32))
+
+    def scales(size: int, middle: float) -> Rescale:
+        return Rescale.of(*(middle * rng.uniform(0.5, 2, size)))
+
+    x = graph.input("x", i8(1, 12, 10, 3))
+    y = graph.apply(
+        QConv2d(window=Window.same((12, 10), (3, 3)), x_zero_point=5, rescale=scales(8, 0.003),
+                zero_point=-5),
+        x, weights(8, 3, 3, 3), bias(8),
+    )  # fmt: skip
+    z = graph.apply(
+        QConv2d(
+            window=Window.same((12, 10), (3, 3)), x_zero_point=-3, rescale=scales(8, 0.005),
+            zero_point=4, groups=8
+        ),
+        y, weights(8, 3, 3, 1), bias(8),
+    )  # fmt: skip
+    z = graph.apply(
+        QConv2d(window=Window((1, 1)), x_zero_point=2, rescale=Rescale.of(0.002), zero_point=1),
+        z, weights(16, 1, 1, 8), bias(16),
+    )  # fmt: skip
+    half = Rescale.of(0.5)
+    z = graph.apply(
+        QAdd(
+            x_zero_point=1, y_zero_point=2, x_rescale=half, y_rescale=half,
+            rescale=Rescale.of(0.9 * 2.0**-19), zero_point=3,
+        ),
+        z, z,
+    )  # fmt: skip
+    z = graph.apply(QMaxPool2d(window=Window((2, 2), (2, 2))), z)
+    z = graph.apply(
+        QConv2d(window=Window((3, 3)), x_zero_point=2, rescale=scales(24, 0.001),
+                zero_point=7, low=-100),
+        z, weights(24, 3, 3, 16), bias(24),
+    )  # fmt: skip
+    z = graph.apply(QAveragePool2d(window=Window((4, 3))), z)
+    z = graph.apply(
+        QDense(x_zero_point=1, rescale=Rescale.of(0.002), zero_point=1),
+        _flat(graph, z),
+        weights(10, 24),
+        bias(10),
+    )
+    multiplier, shift, least = softmax_scaling(0.1)
+    softmax = QSoftmax(multiplier=multiplier, left_shift=shift, diff_min=least)
+    graph.output(graph.apply(softmax, z))
+    graph.output(graph.apply(QArgmax(), z))
+    return graph
+
+
+def _flat(graph: Graph, value: Value) -> Value:
+    return graph.apply(QReshape(shape=(1, value.type.size)), value)
