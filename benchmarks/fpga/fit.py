@@ -54,8 +54,8 @@ BELIEFS = {
         "memory_shared": 1, "memory_shares": 10,
     },
     "ff": {
-        "one": 1, "register": 1, "product": 0.5, "multiply": 0.01, "memory_register": 1, "memory_shared": 2,
-        "memory_shares": 10,
+        "one": 1, "register": 1, "product": 0.5, "multiply": 0.01, "memory_register": 1,
+        "memory_shared": 2, "memory_shares": 10,
     },
 }  # fmt: skip
 """About what a unit of each kind takes: where the samples say little, that is what counts."""
@@ -70,12 +70,12 @@ SMALL = 60
 def main(arguments: Sequence[str]) -> None:
     """Measure if asked, fit, and write the factors."""
     families = [name for name in arguments if name in DEVICES] or list(DEVICES)
-    rows = [json.loads(line) for line in STORED.read_text().splitlines()] if STORED.exists() else []
     if "--measure" in arguments:
         for family in families:
-            rows = [row for row in rows if row["family"] != family]
-            rows += measure(devices()[DEVICES[family]])
+            measured = measure(devices()[DEVICES[family]])
+            rows = [row for row in stored() if row["family"] != family] + measured
             STORED.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in rows))
+    rows = stored()
     counts = {name: dict(structure_terms(cell)) for name, cell in samples()}
     fitted: dict[str, Any] = {}
     for family in DEVICES:
@@ -86,6 +86,13 @@ def main(arguments: Sequence[str]) -> None:
     fitted |= {name: fitted[other] for name, other in AS.items()}
     data = {"tool": rows[0]["tool"], "families": fitted}
     COSTS.write_text(json.dumps(data, indent=2, sort_keys=True) + "\n")
+
+
+def stored() -> list[Row]:
+    """Return what was measured before."""
+    if not STORED.exists():
+        return []
+    return [json.loads(line) for line in STORED.read_text().splitlines()]
 
 
 def structure_terms(cell: Any) -> dict[str, Counter[str]]:  # noqa: ANN401 - any component
@@ -112,12 +119,16 @@ def measure(device: Device) -> list[Row]:
             )
             text.append(plain_module_names(plain.split("\n", 1)[1], top))
             names.append((name, top))
+        # Synthesis keeps what the top module has, and instances only where it is told to.
+        instances = [f"(* keep *) {top} u_{top} ();" for _, top in names]
+        text.append("\n".join(["module samples;", *instances, "endmodule\n"]))
         (folder / "samples.v").write_text("".join(text))
         flat = device.synth.replace(" -flatten", "")
         keep = " -noflatten" if "xilinx" not in flat else ""
         (folder / "run.ys").write_text(
-            f"read_verilog -sv{' -D RLX_ECP5' if device.family == 'ecp5' else ''} samples.v\nrename -hide */w:*[*\n"
-            + f"{flat}{keep}\ntee -q -o stat.json stat -json\n"
+            f"read_verilog -sv -D RLX_{device.family.upper()} samples.v\n"
+            "hierarchy -top samples\nrename -hide */w:*[*\n"
+            f"{flat}{keep} -top samples\ntee -q -o stat.json stat -json\n"
         )
         run((*tool.command, "-q", "-s", "run.ys"), cwd=folder, timeout_s=TIMEOUT_S, hint="")
         modules = json.loads((folder / "stat.json").read_text())["modules"]

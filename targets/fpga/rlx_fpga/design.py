@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
@@ -142,47 +142,69 @@ class _Search:
         if self._smallest is not None:
             # What was built last took more than its layers told, and there is nothing smaller.
             least = _larger(least, _beyond(self._smallest, Amount(), self.device.family))
-        problems = [
-            f"{_count(getattr(least, name), name, self.device)} {words} at least,"
-            f" {_count(getattr(self.budget, name), name, self.device)} given (--{name})"
-            for name, words in BUDGETS.items()
+        short = {
+            name: _count(getattr(least, name), name, self.device)
+            for name in BUDGETS
             if getattr(least, name) > getattr(self.budget, name)
-        ]
+        }
         where = f"{self.device.name}"
-        if problems:
+        if short:
+            problems = [
+                f"{count} {BUDGETS[name]} at least,"
+                f" {_count(getattr(self.budget, name), name, self.device)} given (--{name})"
+                for name, count in short.items()
+            ]
             return DoesNotFitError(
-                "the layers need " + "; ".join(problems), where=where, hint=self._remedies()
+                "the layers need " + "; ".join(problems), where=where, hint=self._remedies(short)
             )
-        fastest = self.folding.least_cycles(self.budget)
+        fastest = self._fastest()
         if fastest is None or self.options.fps is None:
             return DoesNotFitError(
-                "no folding keeps all budgets at once", where=where, hint=self._remedies()
+                "no folding keeps all budgets at once", where=where, hint=self._remedies({})
             )
         reached = self.options.clock_hz / fastest
         return DoesNotFitError(
             f"{self.options.fps:g} frames a second wanted at {self.options.clock_hz / 1e6:g} MHz,"
             f" {reached:.4g} reached within the budget ({fastest} cycles a frame)",
             where=where,
-            hint=self._remedies(fastest),
+            hint=self._remedies({}, fastest),
         )
 
-    def _remedies(self, fastest: int | None = None) -> str:
-        """Return what would do, in words."""
-        found = []
+    def _fastest(self) -> int | None:
+        """Return the least cycles between frames that a design within the budget has, if any."""
+        if self.options.fps is None:
+            return None
+        free = replace(self.options, fps=None, optimize="throughput")
+        try:
+            return _Search(self.program, free, logic=True).design().pipeline.interval
+        except DoesNotFitError:
+            return None
+
+    def _remedies(self, short: Mapping[str, str], fastest: int | None = None) -> str:
+        """Return what would do, in words.
+
+        Args:
+            short: What is needed of the resources of which there are too few.
+            fastest: Cycles that can be reached, if they are too many.
+        """
+        given = [name for name in short if getattr(self.options, name) is not None]
+        found = [" ".join(f"--{name} {short[name]}" for name in given)] if given else []
         if fastest is not None and self.options.fps is not None:
             found += [
                 f"--fps {int(self.options.clock_hz / fastest)}",
                 f"--clock {-(-self.options.fps * fastest // 1e6):.0f}MHz",
             ]
-        other = next((d.name for d in devices().values() if self._would_do(d)), None)
+        others = (d for d in devices().values() if d.name != self.device.name)
+        other = None if given else next((d.name for d in others if self._would_do(d)), None)
         if other is not None:
             found.append(f"--device {other}")
         return "what would do: " + ", or ".join(found) if found else "make the model smaller"
 
     def _would_do(self, other: Device) -> bool:
-        """Return whether the layers would fit another device with nothing else limited."""
+        """Return whether the layers would fit another device with some room to spare."""
         folding = folding_for(self.program, self.options, other, logic=True)
-        limit = _all_of(other)
+        whole = replace(self.options, device=other.name).budget
+        limit = Amount(whole.dsp, whole.bram, whole.lut * 2 // 3)
         fps = self.options.fps
         hertz = self.options.clock or other.clock_mhz * 1e6
         return folding.cheapest(limit, None if fps is None else int(hertz / fps)) is not None

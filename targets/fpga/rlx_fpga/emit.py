@@ -12,6 +12,7 @@ from amaranth.back import verilog
 from rlx import __version__
 from rlx_fpga.axi import control_files, harness_cpp, pins_verilog, top_verilog
 from rlx_fpga.cells.memory_files import MemoryFiles
+from rlx_fpga.cells.multiply import Netlist
 from rlx_fpga.render import render
 from rlx_fpga.synthesis import UNCONSTRAINED, synthesis_script
 
@@ -108,10 +109,11 @@ def netlist(
         interface: Its ports.
         memories: Takes constant words out of the netlist; None to keep them in it.
     """
+    platform = Netlist(interface.core, memories)
     text = verilog.convert(
         component,
         name=interface.core,
-        platform=memories,
+        platform=platform,
         emit_src=False,
         strip_internal_attrs=True,
     )
@@ -121,7 +123,8 @@ def netlist(
         f"// {interface.core}: netlist of a streaming neural network, made by rlx.\n"
         f"// Instantiate {interface.top}, which gives it AXI4-Stream ports.\n"
     )
-    return banner + plain_module_names(body, interface.core)
+    products = render("multiply.v.j2", name=platform.module(logic=False))
+    return banner + plain_module_names(body, interface.core) + products
 
 
 def plain_module_names(text: str, core: str) -> str:

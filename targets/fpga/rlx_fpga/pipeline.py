@@ -67,12 +67,13 @@ class Program:
         """Return the foldings to choose from, by name of the stage.
 
         Args:
-            logic: Offer them with products made of lookup tables too.
+            logic: Offer them with products made of lookup tables too, and with weights in them.
         """
         found = {stage.name: stage.plan.folds() for stage in self.stages}
         if logic:
             for folds in found.values():
                 folds += [fold.in_logic() for fold in folds if fold.products]
+                folds += [fold.in_tables() for fold in folds if fold.weight_bits]
         return found
 
 

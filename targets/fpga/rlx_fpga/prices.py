@@ -29,20 +29,31 @@ LUT_OF_PRODUCT: Final = 24
 LUT_OF_LOGIC: Final = 100
 """Lookup tables of a product of two bytes that is made of them."""
 
+TABLE_BITS: Final = {"ecp5": 16, "ice40": 16, "xc7": 64, "xcup": 64}
+"""Bits of weights that a lookup table keeps."""
+
 LUT_OF_RESULT: Final = 90
 """Lookup tables of an accumulator, and of what hands its results on."""
 
 
 def amount_of(plan: Plan, fold: Fold, family: str) -> Amount:
     """Return what ``fold`` of the layer ``plan`` takes on ``family``; memories in parts."""
-    parts = sum(place_of(ram, family).parts for ram in _rams(plan, fold))
+    rams = list(_rams(plan, fold))
+    parts = sum(place_of(ram, family).parts for ram in rams)
+    tables = sum(ram.width * ram.depth for ram in rams if ram.style == "logic")
     logic = LUT_OF_LOGIC * fold.logic * fold.weight_bits // 8
-    lut = LUT_OF_PRODUCT * fold.pe * fold.simd + LUT_OF_RESULT * fold.pe + logic
+    lut = (
+        LUT_OF_PRODUCT * fold.pe * fold.simd
+        + LUT_OF_RESULT * fold.pe
+        + logic
+        + tables // TABLE_BITS[family]
+    )
     return Amount(fold.multipliers, parts, lut)
 
 
 def _rams(plan: Plan, fold: Fold) -> Iterator[Ram]:
     """Yield the memories of weights, and the line buffer."""
+    style = "logic" if fold.tables else ""
     match plan:
         case Matrix():
             outputs, terms = plan.weights.shape
@@ -51,14 +62,18 @@ def _rams(plan: Plan, fold: Fold) -> Iterator[Ram]:
             together = max(1, MAX_WORD_BITS // (bits * fold.simd))
             for start in range(0, fold.pe, together):
                 rows = min(together, fold.pe - start)
-                yield Ram(bits * rows * fold.simd, depth, read_only=True, synchronous=True)
+                yield Ram(
+                    bits * rows * fold.simd, depth, read_only=True, synchronous=True, style=style
+                )
             if not plan.pixelwise and plan.image.channels % fold.simd == 0:
                 yield _line_buffer(plan.image, plan.window, fold.simd)
         case DepthwiseConvolution():
             outputs = len(plan.weights)
             products = fold.pe * outputs // plan.image.channels
             depth = outputs // products * plan.window.taps
-            yield Ram(plan.weight_bits * products, depth, read_only=True, synchronous=True)
+            yield Ram(
+                plan.weight_bits * products, depth, read_only=True, synchronous=True, style=style
+            )
             yield _line_buffer(plan.image, plan.window, fold.pe)
 
 

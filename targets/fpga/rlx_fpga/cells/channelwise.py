@@ -40,6 +40,7 @@ class Depthwise(Cell):
         pe: Input channels of a beat; divides ``channels``.
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
         logic: Products made of lookup tables.
+        tables: Keep the weights in lookup tables.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Depthwise(Cell):
         pe: int,
         beat_cycles: int = 1,
         logic: int = 0,
+        tables: bool = False,
     ) -> None:
         outputs, self.taps = weights.shape
         require_divisor(pe, channels)
@@ -76,7 +78,7 @@ class Depthwise(Cell):
         self.multipliers = self.products - self.logic
         folded = weights.reshape(channels // pe, self.products, self.taps).transpose(0, 2, 1)
         words = pack(folded.reshape(-1, self.products), self.weight_bits)
-        self.rom = CyclicRom(words, self.weight_bits * self.products)
+        self.rom = CyclicRom(words, self.weight_bits * self.products, tables=tables)
         self.latency = OPERAND_STAGES + LATENCY + self.accumulator.latency
         self.memory_bits = self.accumulator.memory_bits + self.rom.memory_bits
         super().__init__({"i": In(stream_of(pe)), "o": Out(stream_of(self.lanes, self.acc_bits))})

@@ -15,11 +15,14 @@ Products can be made of lookup tables too, for layers that come after the last b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from amaranth import ClockSignal, Instance, Module, Signal, Value, signed
 
 from rlx_fpga.cells.pipe import follow
+
+if TYPE_CHECKING:
+    from rlx_fpga.cells.memory_files import MemoryFiles
 
 LATENCY: Final = 3
 """Cycles from the operands to their product."""
@@ -37,9 +40,11 @@ class Netlist:
 
     Attributes:
         prefix: First part of the names of modules that are written apart.
+        memories: Takes constant words out of the netlist; None to keep them in it.
     """
 
     prefix: str
+    memories: MemoryFiles | None = None
 
     def module(self, *, logic: bool) -> str:
         """Return the name of the module that multiplies."""

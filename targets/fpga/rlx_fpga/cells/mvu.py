@@ -50,6 +50,7 @@ class MatrixVector(Cell):
         simd: Terms of a beat; divides ``terms``.
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
         logic: Products made of lookup tables.
+        tables: Keep the weights in lookup tables.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class MatrixVector(Cell):
         simd: int,
         beat_cycles: int = 1,
         logic: int = 0,
+        tables: bool = False,
     ) -> None:
         outputs: int = weights.shape[0]
         terms: int = weights.shape[1]
@@ -89,7 +91,7 @@ class MatrixVector(Cell):
         )
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
-        self.roms = weight_roms(weights, pe, simd, self.weight_bits)
+        self.roms = weight_roms(weights, pe, simd, self.weight_bits, tables=tables)
         self.latency = delay + self.accumulator.latency
         self.logic = logic if needs_multiplier(self.weight_bits) else pe * simd
         self.multipliers = pe * simd - self.logic
@@ -140,7 +142,9 @@ def needs_multiplier(bits: int) -> bool:
     return bits > 2
 
 
-def weight_roms(weights: Integers, pe: int, simd: int, bits: int) -> list[CyclicRom]:
+def weight_roms(
+    weights: Integers, pe: int, simd: int, bits: int, *, tables: bool = False
+) -> list[CyclicRom]:
     """Return the weights as memories in the order in which a folded unit wants them.
 
     Each word holds ``pe * simd`` weights; wide words are split between processing elements.
@@ -151,7 +155,9 @@ def weight_roms(weights: Integers, pe: int, simd: int, bits: int) -> list[Cyclic
     folded = blocks.reshape(-1, pe, simd)
     together = max(1, MAX_WORD_BITS // (bits * simd))
     return [
-        CyclicRom(pack(part.reshape(len(part), -1), bits), bits * part.shape[1] * simd)
+        CyclicRom(
+            pack(part.reshape(len(part), -1), bits), bits * part.shape[1] * simd, tables=tables
+        )
         for part in np.split(folded, range(together, pe, together), axis=1)
     ]
 

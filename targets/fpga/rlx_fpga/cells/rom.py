@@ -9,7 +9,7 @@ from amaranth import Const, Module, Mux, Signal, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from rlx_fpga.cells.memory_files import MemoryFiles
+from rlx_fpga.cells.multiply import Netlist
 from rlx_fpga.cells.streams import Part
 
 if TYPE_CHECKING:
@@ -30,10 +30,16 @@ class CyclicRom(Part):
         data: Out, ``width`` bits: after the n-th step, word ``(n - 1) % depth``.
 
     Synchronous read, so that a block memory can hold it.
+
+    Args:
+        words: In their order.
+        width: Bits of a word.
+        tables: Keep it in lookup tables, whatever its size; else synthesis decides.
     """
 
-    def __init__(self, words: Sequence[int], width: int) -> None:
+    def __init__(self, words: Sequence[int], width: int, *, tables: bool = False) -> None:
         self.words = list(words)
+        self.tables = tables
         self.width = width
         self.constant = all(word == self.words[0] for word in self.words)
         self.memory_bits = 0 if self.constant else len(self.words) * width
@@ -47,13 +53,17 @@ class CyclicRom(Part):
             return m
         depth = len(self.words)
         address = Signal(range(depth))
-        if isinstance(platform, MemoryFiles):
-            m.submodules.memory = platform.memory(
+        files = platform.memories if isinstance(platform, Netlist) else None
+        if files is not None and not self.tables:
+            m.submodules.memory = files.memory(
                 self.words, self.width, address=address, step=self.step, data=self.data
             )
         else:
             m.submodules.memory = memory = Memory(
-                shape=unsigned(self.width), depth=depth, init=self.words
+                shape=unsigned(self.width),
+                depth=depth,
+                init=self.words,
+                attrs={"rom_style": "logic"} if self.tables else None,
             )
             read = memory.read_port()
             m.d.comb += [read.addr.eq(address), read.en.eq(self.step), self.data.eq(read.data)]

@@ -35,7 +35,8 @@ class Fold:
         beat_cycles: Cycles for each beat, in a layer without products of its own.
         products: Multiplications that could be made of lookup tables instead.
         logic: Those that are; they do not count as multipliers.
-        weight_bits: Bits of their second operand.
+        weight_bits: Bits of their second operand; 0 for a layer without weights.
+        tables: Whether weights lie in lookup tables, not in block memories.
     """
 
     pe: int
@@ -45,7 +46,12 @@ class Fold:
     beat_cycles: int = 1
     products: int = 0
     logic: int = 0
-    weight_bits: int = 8
+    weight_bits: int = 0
+    tables: bool = False
+
+    def in_tables(self) -> Fold:
+        """Return the folding with all of its weights in lookup tables."""
+        return replace(self, tables=True)
 
     def in_logic(self) -> Fold:
         """Return the folding with all of its products made of lookup tables."""

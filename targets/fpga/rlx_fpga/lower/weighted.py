@@ -211,6 +211,7 @@ class Matrix(Weighted):
             simd=fold.simd,
             beat_cycles=drain.beat_cycles,
             logic=fold.logic,
+            tables=fold.tables,
         )
         cells: dict[str, Cell] = {"matrix": matrix, "requantize": self.requantize(drain)}
         if self.pixelwise and matrix.repeat == 1:
@@ -274,6 +275,7 @@ class DepthwiseConvolution(Weighted):
             pe=fold.pe,
             beat_cycles=drain.beat_cycles,
             logic=fold.logic,
+            tables=fold.tables,
         )
         window = window_cell(
             self.image,
