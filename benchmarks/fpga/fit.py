@@ -72,7 +72,7 @@ def main(arguments: Sequence[str]) -> None:
     families = [name for name in arguments if name in DEVICES] or list(DEVICES)
     if "--measure" in arguments:
         for family in families:
-            measured = measure(devices()[DEVICES[family]])
+            measured = synthesized(devices()[DEVICES[family]])
             rows = [row for row in stored() if row["family"] != family] + measured
             STORED.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in rows))
     rows = stored()
@@ -105,7 +105,7 @@ def structure_terms(cell: Any) -> dict[str, Counter[str]]:  # noqa: ANN401 - any
     return {family: terms_of(whole, family) for family in DEVICES}
 
 
-def measure(device: Device) -> list[Row]:
+def synthesized(device: Device) -> list[Row]:
     """Return what Yosys makes of each sample on ``device``."""
     tool = find_yosys()
     names = []
