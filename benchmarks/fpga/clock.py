@@ -2,7 +2,56 @@
 
 from __future__ import annotations
 
-from benchmarks.fpga.points import RESULTS
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.fpga.points import KEY as POINT
+from benchmarks.fpga.points import RESULTS, TIMEOUT_S, points
+from rlx_fpga.devices import device
+from rlx_sim.build import FPGA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.fpga.points import Point
 
 STORED = RESULTS / "fpga_clock.jsonl"
 """Results of place and route."""
+
+KEY = (*POINT, "device", "tool")
+COSTS: tuple[str, ...] = ()
+"""Nothing: a clock that falls is no cost that grows, and one seed tells little."""
+
+DEVICE = "ecp5-85k"
+SEEDS = 3
+
+
+def measure() -> Iterator[dict[str, Any]]:
+    """Yield nothing: place and route takes too long for every check."""
+    yield from ()
+
+
+def measure_thoroughly() -> Iterator[dict[str, Any]]:
+    """Yield a row for each point that fits the device: some take hours."""
+    for point in points():
+        if point.budget <= device(DEVICE).dsp:
+            yield row(point)
+
+
+def row(point: Point, seeds: int = SEEDS) -> dict[str, Any]:
+    """Return the clock of one design."""
+    with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as place:
+        folder = Path(place) / "net"
+        report = point.emit(folder)
+        build = FPGA.build(folder, device=DEVICE, seeds=seeds, timeout_s=TIMEOUT_S)
+    assert build.fmax_mhz is not None
+    tool = device(DEVICE).pnr[0]
+    return {
+        **point.key,
+        "device": DEVICE,
+        "tool": f"{tool} {build.tools[tool]}",
+        "interval": report["interval"],
+        "fmax_mhz": round(build.fmax_mhz, 1),
+        "seeds": [round(one.fmax_mhz, 1) for one in build.placements],
+    }

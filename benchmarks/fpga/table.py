@@ -130,7 +130,7 @@ def _clocks(known: dict[tuple[str, int], Row]) -> str:
         mark = "" if row["interval"] == now.get("interval") else " \\*"
         body.append([
             row["network"], str(row["budget"]), f"{row['interval']:,}{mark}",
-            f"{row['fmax_mhz']:.1f} MHz", ", ".join(map(str, row["seeds"])),
+            f"{row['fmax_mhz']:.1f} MHz", ", ".join(f"{one:.0f}" for one in row["seeds"]),
             f"{1e6 * row['fmax_mhz'] / row['interval']:,.0f}",
         ])  # fmt: skip
     head = ["network", "budget", "interval", "clock", "seeds", "frames a second"]

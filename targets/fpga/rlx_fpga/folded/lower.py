@@ -103,7 +103,8 @@ class _Builder:
         # in place.
         self.plan = plan_memory(graph, alignment=1, ports_inside=True)
         self.places = {place.value: place.offset for place in self.plan.placements}
-        self.program.memory = 1 << max(1, (self.plan.arena_bytes - 1).bit_length())
+        self.program.memory = self.plan.arena_bytes
+        self.program.span = 1 << max(1, (self.plan.arena_bytes - 1).bit_length())
 
     def run(self) -> FoldedProgram:
         """Return the program."""
@@ -143,7 +144,7 @@ class _Builder:
     ) -> None:  # fmt: skip
         """Append an instruction and its constants; ``weights`` in words of the memory."""
         program, op = self.program, cast("Any", node.op)
-        mask = program.memory - 1
+        mask = program.span - 1
         loops = reads.loops
         masked = Loops(
             loops.counts, cast("Any", tuple(s & mask for s in loops.strides)), loops.steps,

@@ -41,7 +41,7 @@ class Loops:
 
     Attributes:
         counts: Turns of each.
-        strides: Bytes, modulo the memory's size; the innermost is 1 for all.
+        strides: Bytes, modulo the program's span; the innermost is 1 for all.
         steps: What a turn of the four image loops adds to the place in the image: rows and columns
             of results, rows and columns of the window.
         origin: Place of the first window, not positive: rows and columns of padding.
@@ -79,7 +79,7 @@ class Instruction:
         lanes: Results of a block; of the last one ``last_lanes``.
         last_lanes: Results of the last block of a pixel.
         source: Address of the first code, that of the first window's corner (it may lie before the
-            image: modulo the memory's size).
+            image: modulo the span).
         target: Address of the first result.
         weights: Where its weights begin, in words of the weight memory.
         tables: Its first table.
@@ -136,6 +136,8 @@ class FoldedProgram:
         graph: The graph.
         lanes: Lanes of the array.
         memory: Bytes of the activation memory.
+        span: Addresses wrap around at this power of two: what lies before the memory's start is
+            an address beyond its end. Neither is ever used.
         inputs: Address of each input.
         outputs: Address of each output, or of what its last cell reads.
         finishes: For each output, an op that is done on its way out (softmax, index), or None.
@@ -148,6 +150,7 @@ class FoldedProgram:
     graph: Graph
     lanes: int
     memory: int = 0
+    span: int = 2
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
     finishes: list[Node | None] = field(default_factory=list)

@@ -75,7 +75,7 @@ class Sequencer(Component):
     def __init__(self, program: FoldedProgram) -> None:
         self.program = program
         self.fields = instruction_fields(program)
-        self.address_bits = (program.memory - 1).bit_length()
+        self.address_bits = (program.span - 1).bit_length()
         words = max(1, (len(program.weights)).bit_length())
         parts = max(1, (program.lanes - 1).bit_length())
         flags = ("start", "done", "begin", "step", "inside", "first", "last", "second")
