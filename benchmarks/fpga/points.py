@@ -68,7 +68,7 @@ class Point:
 
     def module(self) -> GraphModule:
         """Return the imported network."""
-        return _load(self.network)
+        return load(self.network)
 
     def emit(self, folder: Path) -> dict[str, Any]:
         """Write the design with :data:`FRAMES` random frames to ``folder``; return its report."""
@@ -86,8 +86,19 @@ SMALL = (Point("TinyConv", 40), Point("AD", 40))
 def points() -> Iterator[Point]:
     """Yield every point whose network is there: TinyConv always, others under ``RLX_SHARED``."""
     for network in NETWORKS:
-        if _path(network).is_file():
+        if there(network):
             yield from (Point(network, budget) for budget in BUDGETS)
+
+
+def there(network: str) -> bool:
+    """Whether the file of a network is there."""
+    return _path(network).is_file()
+
+
+@cache
+def load(network: str) -> GraphModule:
+    """Return an imported network."""
+    return frontends.load(_path(network))
 
 
 def _path(network: str) -> Path:
@@ -95,8 +106,3 @@ def _path(network: str) -> Path:
         return ROOT / "examples" / "mnist" / "tinyconv.rlx"
     shared = Path(os.environ.get("RLX_SHARED") or ROOT.parent / "shared")
     return shared / "models" / "mlperf-tiny" / FILES[network]
-
-
-@cache
-def _load(network: str) -> GraphModule:
-    return frontends.load(_path(network))

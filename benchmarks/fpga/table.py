@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import stored
-from benchmarks.fpga import cells, clock, cycles, predicted
+from benchmarks.fpga import adders, cells, clock, cycles, folded, predicted
 from benchmarks.fpga.plot import plot
 from benchmarks.fpga.points import BUDGETS, NETWORKS, ROOT
 from benchmarks.markdown import markdown_table
@@ -42,6 +42,16 @@ Median over seeds of nextpnr's greatest clock on an ECP5-85k, and the frames a s
 Large designs take hours and are left out.
 """
 
+_FOLDED = """\
+Style `folded` for devices too small for a pipeline. Cycles are exact (`tests/targets/fpga/folded`);
+block memories above 100 % do not fit.
+"""
+
+_ADDERS = """\
+Style `unrolled`: bits of all adders that need a carry, about as many lookup tables, without
+requantizers.
+"""
+
 
 def files() -> dict[Path, str]:
     """Return what is written for the stored results, by path."""
@@ -62,6 +72,8 @@ def page() -> str:
         "![Interval by multipliers](benchmarks-fpga.svg)\n",
         "## Cells\n\n" + _cells(known),
         "## Clock\n\n" + _CLOCK + "\n" + _clocks(known),
+        "## One shared array\n\n" + _FOLDED + "\n" + _folded(),
+        "## Products by shifts and additions\n\n" + _ADDERS + "\n" + _adders(peers),
         "## Other systems\n\n" + _peers(peers),
         "## Where the others' figures come from\n\n"
         + "\n".join(f"- **{peer['name']}**: {peer['source']}." for peer in peers)
@@ -135,6 +147,32 @@ def _clocks(known: dict[tuple[str, int], Row]) -> str:
         ])  # fmt: skip
     head = ["network", "budget", "interval", "clock", "seeds", "frames a second"]
     return markdown_table(head, body) if body else "Not measured yet.\n"
+
+
+def _folded() -> str:
+    head = ["network", "device", "lanes", "cycles", "lanes busy", "clock", "frames a second",
+            "block memories"]  # fmt: skip
+    body = [
+        [row["network"], row["device"], str(row["lanes"]), f"{row['interval']:,}",
+         f"{100 * row['busy']:.0f} %", f"{row['clock_mhz']:g} MHz", f"{row['fps']:,.0f}",
+         f"{row['bram_percent']:.0f} %"]
+        for name in NETWORKS for row in stored.read(folded.STORED) if row["network"] == name
+    ]  # fmt: skip
+    return markdown_table(head, body, texts=2)
+
+
+def _adders(peers: list[Row]) -> str:
+    head = ["system", "product", "weights", "adders", "adder bits", "for each weight"]
+    rows = [("**rlx**", row["product"], row) for row in stored.read(adders.STORED)] + [
+        (peer["name"], product, row)
+        for peer in peers for product, row in peer.get("products", {}).items()
+    ]  # fmt: skip
+    body = [
+        [system, product, f"{row['weights']:,}", f"{row['adders']:,}" if "adders" in row else "-",
+         f"{row['adder_bits']:,}", f"{row['adder_bits'] / row['weights']:.1f}"]
+        for system, product, row in sorted(rows, key=lambda one: one[1])
+    ]  # fmt: skip
+    return markdown_table(head, body, texts=2)
 
 
 def _peers(peers: list[Row]) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks import stored
-from benchmarks.fpga import cells, cycles, points, predicted, table
+from benchmarks.fpga import adders, cells, cycles, folded, points, predicted, table
 
 
 @pytest.mark.parametrize("path", table.files(), ids=lambda path: path.name)
@@ -34,6 +34,17 @@ def test_smallest_point_was_synthesized():
     (point, *_) = points.SMALL
     rows = [row for row in stored.read(cells.STORED) if row["family"] == "ecp5"]
     assert (point.network, point.budget) in {(row["network"], row["budget"]) for row in rows}
+
+
+def test_every_network_is_folded_for_small_devices():
+    rows = {(row["network"], row["device"]): row for row in stored.read(folded.STORED)}
+    assert set(rows) == {(n, d) for n in points.NETWORKS for d in folded.DEVICES}
+    assert rows["TinyConv", "ice40-up5k"]["bram_percent"] <= 100
+
+
+def test_adders_of_the_first_convolution_are_the_stored_ones():
+    row = next(adders.measure())
+    assert stored.grown([row], stored.read(adders.STORED), adders.KEY, adders.COSTS) == []
 
 
 def test_prediction_of_tinyconv_is_the_stored_one():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from rlx.errors import EmitError
+from rlx.errors import DoesNotFitError, EmitError
 from rlx.ir import DType, RuleTable
 from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import (
@@ -64,13 +64,23 @@ def fold(graph: Graph, multipliers: int) -> FoldedProgram:
     Raises:
         UnsupportedOpError: An op has no instruction.
         EmitError: Inputs, outputs or parameters cannot become streams.
+        DoesNotFitError: The budget is too small for one lane.
     """
     for value in graph.inputs:
         if value.type.dtype is not DType.I8 or not value.type.is_static:
             raise EmitError(
                 f"input {value.name!r} must be an int8 tensor of fixed shape, not {value.type}"
             )
-    fitting = [n for n in LANES if n + SCALE_MULTIPLIERS <= multipliers] or [LANES[0]]
+    # Each softmax has a multiplier of its own.
+    others = SCALE_MULTIPLIERS + sum(isinstance(v.node.op, QSoftmax) for v in graph.outputs)
+    fitting = [n for n in LANES if n + others <= multipliers]
+    if not fitting:
+        least = LANES[0] + others
+        raise DoesNotFitError(
+            f"the array needs at least {least} multipliers, the budget is {multipliers}",
+            where=f"graph {graph.name!r}",
+            hint="raise the budget",
+        )
     programs = [_Builder(graph, lanes).run() for lanes in fitting]
     return min(programs, key=lambda program: (program.interval, program.lanes))
 

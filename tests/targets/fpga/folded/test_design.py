@@ -50,7 +50,7 @@ def test_frames_come_in_order_whatever_pauses(stalls):
     graph = network()
     frames = np.random.default_rng(1).integers(-128, 128, (3, 48)).astype(np.int8)
     expected = [evaluate(graph, {"x": x.reshape(1, 4, 4, 3)}) for x in frames]
-    machine = Folded(fold(graph, 8))
+    machine = Folded(fold(graph, 9))
     run = drive(machine, {"i": frames.reshape(-1, 1)}, {"o0": 15, "o1": 3}, limit=40_000,
                 stall_in=stalls[0], stall_out=stalls[1], idle=50)  # fmt: skip
     assert np.array_equal(run.outputs["o0"].reshape(3, 5), [e[0][0] for e in expected])
@@ -61,7 +61,7 @@ def test_frames_come_in_order_whatever_pauses(stalls):
 
 @pytest.mark.sim
 def test_emitted_folder_is_verified(tmp_path):
-    options = FpgaOptions(style="folded", dsp=8)
+    options = FpgaOptions(style="folded", dsp=9)
     emit.emit(GraphModule(network(), Stage.MIR), target.load("fpga"), tmp_path / "out",
               options=options)  # fmt: skip
     found = FPGA.verify(tmp_path / "out", tools=["verilator"]).as_json()
@@ -70,8 +70,8 @@ def test_emitted_folder_is_verified(tmp_path):
 
 
 def test_report_adds_up():
-    machine = Folded(fold(network(), 8))
-    report = report_of(machine, FpgaOptions(style="folded", dsp=8))
+    machine = Folded(fold(network(), 9))
+    report = report_of(machine, FpgaOptions(style="folded", dsp=9))
     assert (report["style"], report["lanes"]) == ("folded", 4)
     # Four lanes, four for scaling, one for softmax.
     assert report["multipliers"] == 9
@@ -81,7 +81,7 @@ def test_report_adds_up():
 
 
 def test_results_may_overwrite_operands():
-    program = fold(network(), 8)
+    program = fold(network(), 9)
     # The sum takes the place of one of its operands: input and convolution alone are alive.
     assert (program.memory, program.span) == (96, 128)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from targets.fpga.harness import drive
 
-from rlx.errors import EmitError, UnsupportedOpError
+from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError
 from rlx.ir import Graph, i8, i32
 from rlx.ir.evaluate import evaluate
 from rlx.numerics.fixed_point import Rescale
@@ -122,10 +122,15 @@ def dense(outputs):
     return graph
 
 
-@pytest.mark.parametrize(("multipliers", "lanes"), [(1, 1), (5, 1), (8, 4), (28, 16), (200, 32)])
+@pytest.mark.parametrize(("multipliers", "lanes"), [(5, 1), (8, 4), (28, 16), (200, 32)])
 def test_array_takes_what_the_budget_allows(multipliers, lanes):
     assert fold(dense(40), multipliers).lanes == lanes
     assert lanes in LANES
+
+
+def test_too_small_a_budget_is_refused():
+    with pytest.raises(DoesNotFitError, match=r"needs at least 5 multipliers, the budget is 4"):
+        fold(dense(3), 4)
 
 
 def test_no_more_lanes_than_are_of_use():
