@@ -4,11 +4,13 @@ from amaranth import Module
 from amaranth.back import verilog
 from amaranth.lib.wiring import In, Out
 from targets.fpga.harness import assert_lint_clean, run_cell
+from targets.fpga.test_axi import interface
 
 from rlx.process import run
 from rlx_fpga.cells.multiply import LATENCY, Netlist, multiply
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.streams import Cell, stream_of
+from rlx_fpga.emit import netlist
 from rlx_fpga.render import render
 from rlx_fpga.synthesis import find_yosys
 
@@ -45,6 +47,16 @@ def test_multiply_is_an_instance_in_a_netlist(logic):
     name = "net_multiply_logic" if logic else "net_multiply"
     assert text.count(f"  {name} #(") == 1
     assert " * " not in text
+
+
+@pytest.mark.parametrize("logic", [False, True])
+def test_emitted_netlists_bring_the_modules_that_multiply(logic):
+    text = netlist(Product(logic), interface())
+    name = "net_core_multiply_logic" if logic else "net_core_multiply"
+    assert text.count(f"module {name} #(") == 1
+    assert text.count(f"  {name} #(") == 1
+    # Blocks of a family whose registers synthesis does not find.
+    assert "`ifdef RLX_ECP5" in text
 
 
 def test_multiply_lint(tmp_path):
