@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from amaranth.back import verilog
 
-from rlx import __version__
-from rlx_fpga.axi import control_files, harness_cpp, pins_verilog, top_verilog
+from rlx_fpga.axi import control_files, harness_cpp, top_verilog
 from rlx_fpga.cells.memory_files import MemoryFiles
 from rlx_fpga.cells.multiply import Netlist
+from rlx_fpga.integration import integration_files
 from rlx_fpga.render import render
-from rlx_fpga.synthesis import UNCONSTRAINED, synthesis_script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,30 +72,10 @@ def design_files(
             "test.py.j2", interface=interface, frames=frames, idle_limit=idle
         ),
         "tb/run.py": render("run.py.j2", interface=interface),
-        **build_files(interface, device),
-        f"{prefix}.core": render("core.j2", interface=interface, version=__version__),
+        **integration_files(interface, device),
         "README.md": readme(interface, report, device),
         "report.json": json.dumps({**report, "interface": interface.to_json()}, indent=2) + "\n",
     }
-
-
-def build_files(interface: Interface, device: Device) -> dict[str, str]:
-    """Return what synthesis, place and route for ``device`` need beside the Verilog."""
-    files = {
-        f"synth/{device.name}.ys": synthesis_script(interface.sources, interface.top, device),
-        f"synth/{interface.top}_pins.sv": pins_verilog(interface),
-        f"synth/{interface.prefix}.xdc": render("clock.xdc.j2", interface=interface, device=device),
-    }
-    if device.pnr:
-        files["synth/Makefile"] = render(
-            "Makefile.j2",
-            interface=interface,
-            device=device,
-            unconstrained=UNCONSTRAINED[device.family],
-        )
-    else:
-        files["synth/vivado.tcl"] = render("vivado.tcl.j2", interface=interface, device=device)
-    return files
 
 
 def netlist(

@@ -78,6 +78,6 @@ def multiply(
         i_clk=ClockSignal(),
         i_x=x,
         i_y=y,
-        o_product=product,
+        o_z=product,
     )
     return product

@@ -1,0 +1,187 @@
+"""An emitted core in other tools: a strict front end, FuseSoC, LiteX, Vivado's scripts."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+
+import numpy as np
+import pytest
+from support import missing
+
+from rlx import emit, target
+from rlx.ir import DType, Graph, TensorType
+from rlx.ir.module import GraphModule, Stage
+from rlx.numerics.exponential import softmax_scaling
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QConv2d, QSoftmax, Window
+from rlx.process import run
+from rlx_fpga import FpgaOptions
+from rlx_fpga.synthesis import find_yosys
+from rlx_sim.verilator import environment, find_verilator, lint
+
+POINTS = {
+    "ecp5": {"device": "ecp5-25k", "control": "axi-lite"},
+    "xc7": {"device": "artix7-35t", "control": "axi-lite", "weights": "inline"},
+}
+
+
+def network():
+    """Return a convolution and a softmax."""
+    rng = np.random.default_rng(0)
+    graph = Graph("net")
+    x = graph.input("x", TensorType((1, 4, 4, 2), DType.I8))
+    weights = graph.constant(rng.integers(-127, 128, (4, 3, 3, 2)).astype(np.int8))
+    bias = graph.constant(rng.integers(-1000, 1000, 4).astype(np.int32))
+    convolution = QConv2d(
+        window=Window.same((4, 4), (3, 3)), x_zero_point=3, zero_point=3,
+        rescale=Rescale.of(0.001, 0.002, 0.001, 0.003),
+    )  # fmt: skip
+    y = graph.apply(convolution, x, weights, bias)
+    multiplier, shift, least = softmax_scaling(0.1)
+    graph.output(graph.apply(QSoftmax(multiplier=multiplier, left_shift=shift, diff_min=least), y))
+    return GraphModule(graph, Stage.MIR)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("integration")
+    for name, options in POINTS.items():
+        emit.emit(
+            network(), target.load("fpga"), root / name, options=FpgaOptions(dsp=8, **options)
+        )
+    return root
+
+
+def sources(folder):
+    return json.loads((folder / "report.json").read_text())["interface"]["sources"]
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_no_file_names_a_place_on_this_machine(folders, name):
+    for path in filter(lambda path: path.is_file(), (folders / name).rglob("*")):
+        content = path.read_bytes()
+        assert str(folders).encode() not in content, path
+        assert str(sys.prefix).encode() not in content, path
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize("name", POINTS)
+def test_strict_front_end_reads_the_design(folders, name):
+    script = f"read_slang -j 1 --top net_top {' '.join(sources(folders / name))}; check -assert"
+    done = run([*find_yosys().command, "-p", script], cwd=folders / name, timeout_s=600)
+    assert "Build succeeded: 0 errors, 0 warnings" in done.stdout + done.stderr
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("name", POINTS)
+def test_lint_is_clean(folders, name):
+    folder = folders / name
+    lint(["lint.vlt", *sources(folder)], "net_top", cwd=folder)
+    lint(["lint.vlt", *sources(folder), "synth/net_top_pins.sv"], "net_top_pins", cwd=folder)
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("name", POINTS)
+def test_fusesoc_runs_lint(folders, name, tmp_path):
+    if importlib.util.find_spec("fusesoc") is None:
+        missing("fusesoc is not installed")
+    tool = find_verilator()
+    extra = {**environment(), "PYTHONWARNINGS": "ignore", "XDG_CONFIG_HOME": str(tmp_path)}
+    extra |= {"VERILATOR_ROOT": str(tool.root)} if tool.root is not None else {}
+    start = "import sys; from fusesoc.main import main; sys.exit(main())"
+    argv = [sys.executable, "-c", start, "--cores-root", str(folders / name), "run"]
+    argv += ["--target", "lint", "--build-root", str(tmp_path / "build"), "rlx:generated:net"]
+    done = run(argv, cwd=tmp_path, timeout_s=600, env=extra)
+    assert "%Warning" not in done.stdout + done.stderr
+
+
+LITEX = """
+import importlib.util, json, sys
+from migen.fhdl import verilog
+spec = importlib.util.spec_from_file_location("net_litex", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+class Platform:
+    sources = []
+    def add_source(self, path):
+        self.sources.append(path)
+net = module.Net(Platform())
+channels = [getattr(net.bus, name) for name in ("aw", "w", "b", "ar", "r")]
+ends = [net.sink, net.source, *channels]
+ports = {net.irq, *(signal for end in ends for signal in end.flatten())}
+if hasattr(net, "copy_memories"):
+    net.copy_memories(sys.argv[2])
+verilog.convert(net, ports, name="around").write(sys.argv[2] + "/around.v")
+print(json.dumps(Platform.sources))
+"""
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("name", POINTS)
+def test_litex_module_connects_every_port(folders, name, tmp_path):
+    if importlib.util.find_spec("litex") is None:
+        missing("litex is not installed")
+    folder = folders / name
+    script = folder / "litex" / "net_litex.py"
+    argv = [sys.executable, "-B", "-W", "ignore", "-c", LITEX, str(script), str(tmp_path)]
+    added = json.loads(run(argv, cwd=tmp_path, timeout_s=120).stdout)
+    assert added == [str((folder / path).resolve()) for path in sources(folder)]
+    around = (tmp_path / "around.v").read_text()
+    # Endpoints have signals that the core has no use for: first, and last of the bus.
+    off = "".join(f"/* verilator lint_off {rule} */\n" for rule in ("UNUSEDSIGNAL", "UNDRIVEN"))
+    (tmp_path / "around.v").write_text(off + around)
+    # With all warnings on, a port that is missing or has another width is an error.
+    for path in ("lint.vlt", *sources(folder)):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_bytes((folder / path).read_bytes())
+    lint(["lint.vlt", *sources(folder), "around.v"], "around", cwd=tmp_path)
+    assert sorted(p.name for p in tmp_path.glob("mem/*")) == sorted(
+        p.name for p in folder.glob("mem/*")
+    )
+
+
+STUBS = """
+set told {}
+foreach name {create_project read_verilog read_xdc synth_design opt_design place_design
+    phys_opt_design route_design write_checkpoint report_utilization report_timing_summary
+    add_files set_property update_compile_order current_fileset close_project
+    ipx::package_project ipx::current_core ipx::infer_bus_interface ipx::get_bus_interfaces
+    ipx::add_bus_parameter ipx::associate_bus_interfaces ipx::create_xgui_files
+    ipx::update_checksums ipx::check_integrity ipx::save_core} {
+  namespace eval ipx {}
+  proc $name args "lappend ::told \\[concat $name \\$args]; return $name"
+}
+rename puts ""
+proc puts text {}
+set argv {}
+"""
+
+
+@pytest.mark.parametrize("script", ["vivado.tcl", "package_ip.tcl"])
+def test_vivado_scripts_are_tcl_and_name_what_is_there(folders, script, tmp_path, monkeypatch):
+    tkinter = pytest.importorskip("tkinter")
+    monkeypatch.chdir(tmp_path)
+    folder = folders / "xc7"
+    interpreter = tkinter.Tcl()
+    interpreter.eval(STUBS)
+    interpreter.eval(f"source {{{folder / 'synth' / script}}}")
+    told = interpreter.splitlist(interpreter.eval("set told"))
+    read = [word for line in told for word in line.split() if word.startswith(str(folder))]
+    wanted = [str(folder / path) for path in sources(folder)]
+    assert [path for path in read if "/rtl/" in path] == wanted
+    if script == "vivado.tcl":
+        assert str(folder / "synth" / "net.xdc") in read
+        assert "synth_design -top net_top -part xc7a35ticsg324-1L -mode out_of_context" in told
+    else:
+        assert "ipx::associate_bus_interfaces -busif s_axil -clock clk_i ipx::current_core" in told
+        assert "ipx::save_core ipx::current_core" in told
+
+
+def test_only_cores_with_their_weights_inside_are_packed_for_vivado(tmp_path):
+    options = FpgaOptions(dsp=8, device="artix7-35t")
+    emit.emit(network(), target.load("fpga"), tmp_path / "out", options=options)
+    assert not (tmp_path / "out" / "synth" / "package_ip.tcl").exists()
+    text = (tmp_path / "out" / "synth" / "vivado.tcl").read_text()
+    assert '-verilog_define NET_FOLDER=\\"$root/\\"' in text
