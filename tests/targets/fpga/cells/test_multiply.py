@@ -66,8 +66,8 @@ def test_multiply_lint(tmp_path):
 PROOF = """
 module proof(input clk, input [{x}-1:0] x, input [{y}-1:0] y, output equal);
   wire [{x}+{y}-1:0] block, logic_;
-  mul #(.X({x}), .Y({y})) one (.clk(clk), .x(x), .y(y), .product(block));
-  mul_logic #(.X({x}), .Y({y})) other (.clk(clk), .x(x), .y(y), .product(logic_));
+  mul #(.X({x}), .Y({y})) one (.clk(clk), .x(x), .y(y), .z(block));
+  mul_logic #(.X({x}), .Y({y})) other (.clk(clk), .x(x), .y(y), .z(logic_));
   assign equal = block == logic_;
 endmodule
 """
