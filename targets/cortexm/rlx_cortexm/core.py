@@ -12,18 +12,20 @@ class Core:
 
     Attributes:
         name: As compilers call it.
+        pairs: Whether it has the DSP extension, which multiplies pairs of 16 bits.
         vectors: Whether it has the vector extension MVE (Helium): kernels for it are candidates.
     """
 
     name: str
+    pairs: bool = True
     vectors: bool = False
 
 
 CORES: Final = {
     core.name: core
     for core in (
-        Core("cortex-m0"),
-        Core("cortex-m3"),
+        Core("cortex-m0", pairs=False),
+        Core("cortex-m3", pairs=False),
         Core("cortex-m4"),
         Core("cortex-m7"),
         Core("cortex-m33"),

@@ -6,7 +6,7 @@ network of these the sum is right within some 10 %. A choice between kernels com
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rlx_cortexm.packing import BLOCK, QUAD
 
@@ -49,6 +49,21 @@ SUM_UNROLLED = 1.25
 SUM_LOOP = 4.5
 SUM_RUN = 8
 SUM_LAYER = 25
+
+PORTABLE: Final[dict[str, float]] = {
+    "add_s8": 0.8,
+    "add_table_s8": 1.4,
+    "conv2d_blocks_s8": 3.5,
+    "conv2d_s8": 1.7,
+    "conv2d_winograd_s8": 3.8,
+    "dense_quads_s8": 2.5,
+    "dense_s8": 1.8,
+    "depthwise_planes_s8": 2.3,
+    "depthwise_s8": 1.3,
+    "pointwise_blocks_s8": 3.8,
+}
+"""Instructions of a template's portable path on a core without DSP extension, for each of those on
+a Cortex-M4: counted on a Cortex-M3."""
 
 _QUAD = 24
 _QUAD_TAIL = 13

@@ -186,7 +186,7 @@ class Emitter:
             "macs": step.layer.macs,
             "weight_bits": step.layer.weight_bits,
             "kernel": step.candidate.name,
-            "instructions": step.layer.instructions,
+            "instructions": step.candidate.instructions,
             "constant_bytes": sum(t.nbytes for t in step.layer.tables),
             "code_bytes": kernel_bytes(step.layer.kernel),
             "scratch_bytes": step.layer.scratch_bytes,

@@ -11,7 +11,7 @@ from rlx.ops.q import QConv2d
 from rlx_cortexm import costs
 from rlx_cortexm.candidate import Candidate
 from rlx_cortexm.layer import Kernel, Layer
-from rlx_cortexm.lower import blocks, planes, unpacked, winograd
+from rlx_cortexm.lower import blocks, planes, ternary, unpacked, winograd
 from rlx_cortexm.lower.image import Image
 from rlx_cortexm.lower.linear import dense_layer, dot_products
 from rlx_cortexm.lower.rules import RULES
@@ -42,6 +42,7 @@ def lower_conv2d(node: Node) -> tuple[Candidate, ...]:
         *winograd.candidates(node),
         *planes.candidates(node),
         *blocks.candidates(node),
+        *(_listed(node) if is_dense(node) else ()),
         *(unpacked.candidates(node, plain) if is_large_depthwise(node) else ()),
         plain,
     )
@@ -58,6 +59,12 @@ def is_dense(node: Node) -> bool:
 def lower_as_dense(node: Node) -> Layer:
     """Treat each window as a row of a dense layer: ``dense_s8.c.j2``."""
     return dense_layer(node, Weighted.of(node, _op(node)), Image.of(node).windows, "pointwise")
+
+
+def _listed(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate for ternary weights of a convolution that is dense, if there is one."""
+    weighted = Weighted.of(node, _op(node))
+    return ternary.candidates(node, weighted, Image.of(node).windows, "pointwise")
 
 
 def is_depthwise(node: Node) -> bool:

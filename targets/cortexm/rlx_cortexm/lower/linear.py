@@ -9,7 +9,7 @@ from rlx.ops.q import QDense
 from rlx_cortexm import costs
 from rlx_cortexm.candidate import Candidate
 from rlx_cortexm.layer import Kernel, Layer
-from rlx_cortexm.lower import quads
+from rlx_cortexm.lower import quads, ternary
 from rlx_cortexm.lower.rules import RULES
 from rlx_cortexm.lower.weighted import Weighted
 from rlx_cortexm.narrow import run_bytes
@@ -27,7 +27,8 @@ def lower_dense(node: Node) -> tuple[Candidate, ...]:
     rows = math.prod(node.operands[0].type.static_shape[:-1])
     weighted = Weighted.of(node, op)
     plain = Candidate.of(dense_layer(node, weighted, rows))
-    return (*quads.candidates(node, weighted, rows), plain)
+    listed = ternary.candidates(node, weighted, rows, "dense")
+    return (*listed, *quads.candidates(node, weighted, rows), plain)
 
 
 def dot_products(outputs: int, narrow: str = "") -> tuple[str, ...]:

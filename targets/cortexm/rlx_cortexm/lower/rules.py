@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rlx.errors import UnsupportedOpError
 from rlx.ir import RuleTable
+from rlx_cortexm import costs
 from rlx_cortexm.candidate import Candidate
 from rlx_cortexm.core import DEFAULT_CORE, Core
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from rlx.ir import Array, Node, Op
-    from rlx_cortexm.layer import Layer
+    from rlx_cortexm.layer import Kernel, Layer
 
 Rule: TypeAlias = "Callable[[Node], Layer | tuple[Candidate, ...]]"
 """Makes the layer of a node, or names several ways; raises UnsupportedOpError where that cannot be
@@ -42,11 +43,20 @@ def candidates(node: Node, core: Core = DEFAULT_CORE) -> tuple[Candidate, ...]:
         ways = (*VECTOR_RULES[type(node.op)](node), *ways)
     content = _content(node)
     return tuple(
-        replace(way, tables=(way.kernel.template, way.table_bytes, content))
-        if way.kernel is not None and way.table_bytes
+        replace(
+            way,
+            tables=(way.kernel.template, way.table_bytes, content) if way.table_bytes else None,
+            instructions=_instructions(way, way.kernel, core),
+        )
+        if way.kernel is not None
         else way
         for way in ways
     )
+
+
+def _instructions(way: Candidate, kernel: Kernel, core: Core) -> int:
+    """Return what a way takes on a core."""
+    return int(way.instructions * (1 if core.pairs else costs.PORTABLE.get(kernel.template, 1)))
 
 
 def _content(node: Node) -> tuple[Hashable, ...]:
