@@ -162,6 +162,13 @@ class Zoo:
         weights = self.constant(outputs, shape[-1])
         return self.node(op, self.input(*shape), weights, self.bias(outputs))
 
+    def ternary(self, shape: tuple[int, ...], outputs: int) -> Value:
+        """Append a dense layer with weights of -1, 0 and 1 on an input of its own."""
+        op = QDense(x_zero_point=11, rescale=Rescale.of(0.02), zero_point=-3)
+        codes = self._random.integers(-1, 1, (outputs, shape[-1]), np.int8, endpoint=True)
+        weights = self.graph.constant(codes)
+        return self.node(op, self.input(*shape), weights, self.bias(outputs, 300))
+
     def binary(self, kind: type[Op], x: Value, y: Value, **attributes: object) -> Value:
         """Append an addition or subtraction."""
         usual = {
@@ -240,6 +247,7 @@ def arithmetic() -> Graph:
     zoo.node(QRequantize(x_zero_point=4, rescale=Rescale.of(1.7), zero_point=-9), x)
     zoo.node(QClamp(low=-3, high=90), x)
     zoo.node(QTable(table=tuple(range(127, -129, -1))), x)
+    zoo.ternary((2, 21), 3)
     return zoo.graph
 
 
