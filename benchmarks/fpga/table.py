@@ -120,19 +120,20 @@ def _cells(known: dict[tuple[str, int], Row]) -> str:
     tools = ", ".join(sorted({row["tool"].replace("yosys", "Yosys") for row in rows}))
     by_key = {(row["network"], row["budget"], row["family"]): row for row in rows}
     head = ["network", "budget", "family", "interval", "LUT", "FF", "multipliers", "block memories"]
-    body = []
+    body, missing = [], []
     for point, now in known.items():
         for family in ("ecp5", "xc7"):
             row = by_key.get((*point, family))
             if row is None:
-                body.append([point[0], str(point[1]), family, "not measured", *["-"] * 4])
+                missing.append(f"{point[0]} {point[1]} ({family})")
                 continue
             mark = "" if row["interval"] == now["interval"] else " \\*"
             body.append([
                 point[0], str(point[1]), family, f"{row['interval']:,}{mark}",
                 *(f"{row[name]:,}" for name in ("lut", "ff", "dsp", "bram")),
             ])  # fmt: skip
-    return _CELLS.format(tools=tools or "Yosys") + "\n" + markdown_table(head, body)
+    text = _CELLS.format(tools=tools or "Yosys") + "\n" + markdown_table(head, body)
+    return text + (f"\nNot measured yet: {', '.join(missing)}.\n" if missing else "")
 
 
 def _clocks(known: dict[tuple[str, int], Row]) -> str:
