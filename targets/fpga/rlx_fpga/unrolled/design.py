@@ -5,23 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Module, Signal
+from amaranth import Value as Wire
 from amaranth.lib.wiring import Component, In, Out, connect, flipped
 
-from rlx_fpga.cells.fifo import Fifo
+from rlx_fpga.cells.credit import ResultQueue, queue_depth
+from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.streams import raw, stream_of
 from rlx_fpga.unrolled.pipeline import NetlistPipeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from amaranth.hdl import Value as Wire
-
     from rlx.ir import Graph, Value
     from rlx_fpga.unrolled.lower import UnrolledLayer
-
-ROOM = 3
-"""Beats of the output queue beyond those that are under way: what its own latency takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +84,7 @@ class Unrolled(Component):
     @property
     def depth(self) -> int:
         """Beats that an output queue holds."""
-        return self.latency + ROOM
+        return queue_depth(self.latency)
 
     @property
     def memory_bits(self) -> int:
@@ -97,39 +94,24 @@ class Unrolled(Component):
     def elaborate(self, platform: object) -> Module:
         """Connect layers, delays, queues and the count of what is under way."""
         m = Module()
-        take = self._admission(m)
+        queues = [ResultQueue(v.type.size, 8, self.depth) for v in self.program.graph.outputs]
+        inputs = [getattr(self, name) for name in self.input_names]
+        take = Signal(name="take")
+        there = [port.valid for port in inputs] + [queue.open for queue in queues]
+        m.d.comb += take.eq(Cat(*there).all())
+        m.d.comb += [port.ready.eq(take) for port in inputs]
         values = self._values(m)
-        flag: Wire = take
-        for cycle in range(self.latency):
-            late = Signal(name=f"valid_{cycle + 1}")
-            m.d.sync += late.eq(flag)
-            flag = late
-        for name, value in zip(self.output_names, self.program.graph.outputs, strict=True):
-            queue = m.submodules[f"{name}_queue"] = Fifo(value.type.size, self.depth)
+        arriving = follow(m, take, "valid", self.latency, reset=True)
+        outputs = zip(self.output_names, self.program.graph.outputs, queues, strict=True)
+        for name, value, queue in outputs:
+            m.submodules[f"{name}_queue"] = queue
             m.d.comb += [
-                raw(queue.i).eq(values.at(value, self.latency)),
-                queue.i.valid.eq(flag),
+                queue.reserve.eq(take),
+                queue.push.eq(arriving),
+                Wire.cast(queue.payload).eq(values.at(value, self.latency)),
             ]
             connect(m, queue.o, flipped(getattr(self, name)))
         return m
-
-    def _admission(self, m: Module) -> Signal:
-        """Return whether a frame is taken: there is one, and room for it in every queue."""
-        take, valid = Signal(name="take"), Signal(name="valid")
-        inputs = [getattr(self, name) for name in self.input_names]
-        m.d.comb += valid.eq(Cat(*(port.valid for port in inputs)).all())
-        free = []
-        for name in self.output_names:
-            port = getattr(self, name)
-            # A frame holds its place from the input until it has left.
-            held = Signal(range(self.depth + 1), name=f"{name}_held")
-            gone = port.valid & port.ready
-            m.d.sync += held.eq(held + Mux(take, 1, 0) - Mux(gone, 1, 0))
-            free.append(held != self.depth)
-        m.d.comb += take.eq(valid & Cat(*free).all())
-        for port in inputs:
-            m.d.comb += port.ready.eq(take)
-        return take
 
     def _values(self, m: Module) -> _Delays:
         """Build all layers; return their results, to be read at any later cycle."""
