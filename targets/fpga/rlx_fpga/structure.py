@@ -260,7 +260,7 @@ class _Count:
         for index, cell in enumerate(self.cells):
             if not isinstance(cell, nir.Memory):
                 continue
-            width = cell.width if index in written else _varying_bits(cell.init)
+            width = cell.width if index in written else _varying_bits(cell.init, cell.width)
             style = str(cell.attributes.get("rom_style", cell.attributes.get("ram_style", "")))
             self.found[self.groups[cell.module_idx]].rams.append(
                 Ram(width, cell.depth, index not in written, index not in asynchronous, style)
@@ -284,9 +284,10 @@ def _significant(value: nir.Value) -> int:
     return width
 
 
-def _varying_bits(words: Sequence[int]) -> int:
-    """Return how many bits are not the same in all words."""
-    some, every = 0, -1
+def _varying_bits(words: Sequence[int], width: int) -> int:
+    """Return how many of ``width`` bits are not the same in all words."""
+    some, every = 0, (1 << width) - 1
     for word in words:
         some, every = some | word, every & word
+    some &= (1 << width) - 1
     return (some & ~every).bit_count()

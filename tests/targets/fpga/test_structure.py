@@ -7,6 +7,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
 from rlx_fpga.cells.fifo import SkidBuffer
+from rlx_fpga.cells.table import Table
 from rlx_fpga.structure import Ram, structure_of
 
 
@@ -52,3 +53,10 @@ def test_registers_that_hold_take_no_logic_for_it():
     # What goes into the front: the back or the input.
     assert bits["choose"] >= 24
     assert bits["add"] == bits["shift"] == 0
+
+
+def test_words_below_zero_have_as_many_bits_as_others():
+    table = Table(1, [-3, 5] * 128)
+    (ram,) = [ram for part in structure_of(table).values() for ram in part.rams]
+    # -3 is 11111101, 5 is 00000101: five bits differ.
+    assert (ram.width, ram.depth) == (5, 256)
