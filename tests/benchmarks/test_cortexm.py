@@ -42,6 +42,16 @@ def test_bytes_are_fewer_than_those_of_tflm_with_cmsis_nn():
         assert rows[name]["arena_with_io_bytes"] < peer["arena_bytes"]
 
 
+def test_estimates_of_every_layer_are_near_the_counts():
+    wrong = [
+        (row["network"], layer["name"], layer["estimate"], layer["instructions"])
+        for row in stored.read(networks.STORED)
+        for layer in row["layers"]
+        if abs(layer["estimate"] - layer["instructions"]) > max(100, 0.1 * layer["instructions"])
+    ]
+    assert wrong == []
+
+
 @pytest.mark.parametrize("path", sorted(table.PEERS.glob("*.json")), ids=lambda p: p.stem)
 def test_peers_name_their_source(path):
     peer = json.loads(path.read_text())

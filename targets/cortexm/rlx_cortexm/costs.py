@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 ADD = 45
 """Of an element: both operands scaled, the sum scaled."""
 
-MUL = 20
+CLAMP = 7
 """Of an element."""
 
-LOOKUP = 6
-"""Of an element: one look-up, clamp or comparison."""
+LOOKUP = 5
+"""Of an element: one look-up."""
 
-TAP = 5
-"""Of a tap of a pool, or of a term of a mean."""
+MUL = 13
+"""Of an element."""
 
-SOFTMAX = 55
-"""Of a class: two look-ups, two products of 64 bits."""
+CENTRED_TAP = 11
+"""Of a tap of a large depthwise window, the zero point taken off each code."""
+
+MOVE = 5
+"""Of a byte of a window that is copied."""
 
 REQUANTIZE = 14
 """Of a code that is computed from a sum: scale, clamp, store."""
-
-MOVE = 5
-"""Of a byte that the C library copies or fills (newlib-nano goes byte by byte)."""
 
 SUM = 5
 """Of an element of a sum: both operands looked up, added, stored."""
@@ -68,6 +68,8 @@ a Cortex-M4: counted on a Cortex-M3."""
 _QUAD = 24
 _QUAD_TAIL = 13
 _SHORT_RUN = 17
+_MANY_TAPS = 12
+_WRITTEN = 2
 _SINGLE = 6
 _RUN = 10
 _LANES = 10
@@ -121,3 +123,44 @@ def depthwise(image: Image, blocked: int) -> int:
     within = blocked // BLOCK * taps * _LANES + singles * taps * 3
     without = blocked // BLOCK * taps * _LANES_OUTSIDE + singles * taps * _SINGLE
     return codes + image.batch * (inner * within + outer * (without + taps * _TAP_OUTSIDE))
+
+
+def mean(terms: int, results: int) -> int:
+    """Return what means of ``terms`` codes in all take."""
+    return round(4 * terms + 12.4 * results)
+
+
+def argmax(codes: int, *, inner: bool) -> int:
+    """Return what it takes to find greatest codes, side by side or with others between them."""
+    return (10 if inner else 8) * codes
+
+
+def softmax(rows: int, classes: int) -> int:
+    """Return what rows of classes take; less if many of them are unlikely."""
+    return rows * (130 + 40 * classes)
+
+
+def copies(runs: int, length: int) -> float:
+    """Return what it takes to copy runs of codes with the C library, or single ones without."""
+    return runs * (4.6 if length == 1 else 14 + 0.5 * length)
+
+
+def pool(image: Image, rows: float, taps: float, *, greatest: bool) -> int:
+    """Return what a pool takes, code by code.
+
+    Args:
+        image: Its geometry.
+        rows: Rows of taps of a window that lie inside, on average.
+        taps: Taps of a window that lie inside, on average.
+        greatest: Whether the greatest code is wanted, not the mean.
+    """
+    kernel_h, kernel_w = image.window.kernel
+    if image.inside != "all":
+        code = 24 + 12.5 * rows + (1.2 if taps < _MANY_TAPS else 4.5) * taps
+    elif kernel_h <= _WRITTEN and kernel_w <= _WRITTEN:
+        code = 12 + taps
+    elif kernel_w <= _WRITTEN:
+        code = 13.5 + 10.5 * rows
+    else:
+        code = 23.6 + 3.9 * rows + 5.88 * taps if greatest else 34 + 3.6 * rows + 4 * taps
+    return round(image.windows * image.out_c * code)

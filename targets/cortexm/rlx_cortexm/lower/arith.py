@@ -29,7 +29,7 @@ def lower_clamp(node: Node) -> Layer:
     length = node.types[0].size
     constants = {"length": length, "low": op.low, "high": op.high}
     kernel = Kernel.of("clamp", "clamp_s8", constants)
-    return Layer(kernel, operands=node.operands, instructions=length * costs.LOOKUP)
+    return Layer(kernel, operands=node.operands, instructions=length * costs.CLAMP)
 
 
 @RULES.rule(QAdd, QSub)

@@ -113,7 +113,7 @@ def lower_large_depthwise(node: Node) -> Layer:
         "x_zero_point": op.x_zero_point,
     }
     kernel = Kernel.of("depthwise", "depthwise_large_s8", constants, weighted.support)
-    per_tap = costs.TAP + costs.LOOKUP
+    per_tap = costs.CENTRED_TAP
     instructions = image.windows * image.out_c * (image.window.taps * per_tap + costs.REQUANTIZE)
     return _depthwise_layer(node, weighted, kernel, instructions)
 

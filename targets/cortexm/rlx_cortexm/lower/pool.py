@@ -66,7 +66,9 @@ def _pool(node: Node, kind: str) -> Layer:
         "low": op.low,
         "high": op.high,
     }
-    codes = image.windows * image.out_c
-    instructions = codes * (image.window.taps * costs.TAP + costs.REQUANTIZE)
+    rows, columns = image.window.taps_inside((image.in_h, image.in_w))
+    high, wide = sum(rows) / len(rows), sum(columns) / len(columns)
+    greatest = isinstance(op, QMaxPool2d)
+    instructions = costs.pool(image, high, high * wide, greatest=greatest)
     kernel = Kernel.of(kind, f"{kind}_s8", constants)
     return Layer(kernel, operands=node.operands, instructions=instructions)

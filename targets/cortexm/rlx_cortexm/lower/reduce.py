@@ -42,7 +42,7 @@ def lower_mean(node: Node) -> Layer:
         **output_constants(op.low, op.high, op.zero_point),
     }
     kernel = Kernel.of("mean", "mean_s8", constants, (chosen.function,))
-    instructions = math.prod(shape) * costs.TAP + math.prod(kept_shape) * costs.REQUANTIZE
+    instructions = costs.mean(math.prod(shape), math.prod(kept_shape))
     return Layer(kernel, operands=node.operands, instructions=instructions)
 
 
@@ -58,5 +58,5 @@ def lower_argmax(node: Node) -> Layer:
         "inner": math.prod(shape[axis + 1 :]),
     }
     kernel = Kernel.of("argmax", "argmax_s8", constants)
-    instructions = math.prod(shape) * costs.LOOKUP
+    instructions = costs.argmax(math.prod(shape), inner=bool(shape[axis + 1 :]))
     return Layer(kernel, operands=node.operands, instructions=instructions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, cast
 
 from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QTranspose
@@ -96,7 +97,9 @@ def _copies(node: Node, kind: str, parts: tuple[Part, ...], fill: int | None = N
         "fill": fill,
         "length": node.types[0].size,
     }
-    written = sum(operand.type.size for operand in node.operands)
-    instructions = (written if fill is None else written + node.types[0].size) * costs.MOVE
+    copied = sum(
+        costs.copies(math.prod(loop.extent for loop in loops), run) for _, loops, run, _, _ in parts
+    )
+    filled = 0 if fill is None else costs.copies(1, node.types[0].size)
     kernel = Kernel.of(kind, "copy_s8", constants)
-    return Layer(kernel, operands=node.operands, instructions=instructions)
+    return Layer(kernel, operands=node.operands, instructions=round(copied + filled))

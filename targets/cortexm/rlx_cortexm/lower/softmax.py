@@ -27,5 +27,5 @@ def lower_softmax(node: Node) -> Layer:
     kernel = Kernel.of("softmax", "softmax_s8", constants, ("softmax",))
     note = f"exp of the scaled differences -{entries - 1} .. 0, Q0.31"
     table = Table("exponentials", "int32_t", exponentials, note)
-    instructions = rows * (classes + 2) * costs.SOFTMAX
+    instructions = costs.softmax(rows, classes)
     return Layer(kernel, operands=node.operands, tables=(table,), instructions=instructions)
