@@ -158,7 +158,7 @@ def pool(image: Image, rows: float, taps: float, *, greatest: bool) -> int:
     if image.inside != "all":
         code = 24 + 12.5 * rows + (1.2 if taps < _MANY_TAPS else 4.5) * taps
     elif kernel_h <= _WRITTEN and kernel_w <= _WRITTEN:
-        code = 12 + taps
+        code = 11.4 + taps + 22.6 / image.out_c
     elif kernel_w <= _WRITTEN:
         code = 13.5 + 10.5 * rows
     else:
