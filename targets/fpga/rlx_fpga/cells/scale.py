@@ -71,18 +71,15 @@ class Lane:
         if s.has_left:
             value = (value << constants[31 : 31 + s.left_bits])[: s.width].as_signed()
         held = taken if self.beat_cycles > 1 else Const(1)
-        factor = register(self.m, held, constants[:31], self._name("factor"))
         right = register(self.m, held, constants[31 + s.left_bits :], self._name("right"))
-        if self.serial:
-            triple = register(self.m, held, value + (value << 1), self._name("triple"))
+        triple = value + (value << 1)
         value = register(self.m, held, value, self._name("value"))
-        phase = self._phase(taken)
         if self.serial:
-            high = self._serial(value, triple, factor, phase)
-        elif self.beat_cycles > 1:
-            high = self._sequential(value, factor, phase)
+            triple = register(self.m, held, triple, self._name("triple"))
+            high = self._serial(value, triple, constants[:31], taken)
         else:
-            high = self._parallel(value, factor)
+            factor = register(self.m, held, constants[:31], self._name("factor"))
+            high = self._product(value, factor, taken)
         # The constants stay until the last phase; from there on they go with the product.
         since = self.stages - ROUNDING_STAGES - self.beat_cycles
         return self.rounded(high, self._follow(right, "right", since - 1))
@@ -124,6 +121,12 @@ class Lane:
             return [value], factors
         return [_unsigned(value[:PART_BITS]), value[PART_BITS:].as_signed()], factors
 
+    def _product(self, value: Value, factor: Value, taken: Value) -> Value:
+        """Return the high part of the product, from one multiplier or several."""
+        if self.beat_cycles > 1:
+            return self._sequential(value, factor, self._phase(taken))
+        return self._parallel(value, factor)
+
     def _parallel(self, value: Value, factor: Value) -> Value:
         """Return the high part of the product."""
         values, factors = self._operands(value, factor)
@@ -162,27 +165,28 @@ class Lane:
             self.m.d.sync += total.eq(total + product)
         return total >> self.drop
 
-    def _serial(self, value: Value, triple: Value, factor: Value, phase: Value) -> Value:
+    def _serial(self, value: Value, triple: Value, factor: Value, taken: Value) -> Value:
         """Return the same without a multiplier: bits of the factor in turn, low ones first.
 
-        Low bits of the product take the places that bits of the factor leave.
+        Low bits of the product take the places that bits of the factor leave. The next beat may
+        load its factor while the last bits of this one are multiplied.
         """
         step = SERIAL_BITS[self.beat_cycles]
-        first = phase == 0
         upper = Signal(signed(len(value) + 1), name=self._name("upper_part"), reset_less=True)
         lower = Signal(step * self.beat_cycles, name=self._name("lower_part"), reset_less=True)
-        rest = Mux(first, factor, lower)
-        total = Mux(first, 0, upper)
+        total: Value = upper
         multiples = Array([Const(0), value, value << 1, triple])
         for bit in range(0, step, 2):
-            multiple = multiples[rest[bit : bit + 2]] if step > 1 else Mux(rest[0], value, 0)
+            multiple = multiples[lower[bit : bit + 2]] if step > 1 else Mux(lower[0], value, 0)
             total = total + (multiple << bit)
-        self.m.d.sync += [
-            upper.eq(total >> step),
-            lower.eq(Cat(rest[step : len(lower)], total[:step])),
-        ]
-        product = Cat(lower, upper)[: len(value) + 31].as_signed()
-        return self._follow((product >> PART_BITS) + self.half, "product") >> self.drop
+        product = Cat(lower[step:], total)[: len(lower) + len(upper)]
+        with self.m.If(taken):
+            self.m.d.sync += [upper.eq(0), lower.eq(factor)]
+        with self.m.Else():
+            self.m.d.sync += Cat(lower, upper).eq(product)
+        high = product[PART_BITS : len(value) + 31].as_signed()
+        high = self._follow(high, "product")
+        return self._follow(high + self.half, "product_half") >> self.drop
 
     def _multiply(self, x: Value, y: Value, name: str) -> Value:
         return multiply(self.m, self.platform, x, y, self._name(name))
