@@ -39,7 +39,7 @@ void rlx_fault(void)
 
 void rlx_reset(void)
 {
-#if defined(__ARM_FP)
+#if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
   CPACR |= 0xFu << 20;
   __asm__ volatile("dsb\n\tisb" ::: "memory");
 #endif

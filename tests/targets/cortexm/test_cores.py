@@ -1,13 +1,21 @@
-"""The digits network gives the reference's bits on every core that it can be emitted for."""
+"""Networks give the reference's bits on every core that they can be emitted for."""
 
+import numpy as np
 import pytest
 from support import ROOT
+from targets.cortexm.zoo import write
 
 from rlx import emit, frontends, target
-from rlx_cortexm import CortexMOptions
+from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.options import CPUS
 from rlx_sim.firmware import CPUS as EMULATED
+from rlx_sim.firmware import FirmwareBuild
+from rlx_sim.protocol import compare
+from rlx_sim.qemu import Qemu
+from rlx_sim.unicorn_runner import Unicorn
 from rlx_sim.verify import CORTEXM
+
+FRAMES = 2
 
 
 def test_every_core_is_emulated():
@@ -26,3 +34,21 @@ def test_digits_are_equal_on(tmp_path, cpu):
     assert (figures["cpu"], figures["inputs"], figures["equal"]) == (cpu, 16, 16)
     assert [run["compiler"] for run in figures["runs"]] == ["gcc", "zig"]
     assert all(run["instructions"] > 0 for run in figures["runs"])
+
+
+@pytest.mark.models
+@pytest.mark.qemu
+@pytest.mark.parametrize("name", ["kws_ref_model", "ad01_int8"])
+@pytest.mark.parametrize("cpu", CPUS)
+def test_networks_are_equal_on(cpu, name, shared_models, tmp_path):
+    module = frontends.load(shared_models / f"{name}.tflite")
+    with np.load(shared_models / "vectors" / f"{name}.npz") as vectors:
+        golden = emit.given_inputs(module.graph, {key: vectors[key] for key in ("x", "y")}, None)
+    options = CortexMOptions(prefix="net", cpu=cpu)
+    lowered = emit.lower(module, TARGET, options=options)
+    folder = write(tmp_path, TARGET.emit(lowered.module, options))
+    build = FirmwareBuild(cpu)
+    simulator = Qemu(build) if EMULATED[cpu].machine else Unicorn(build)
+    frames = golden.first(FRAMES)
+    simulation = simulator.simulate(folder, frames, timeout_s=300)
+    assert compare(simulator.name, simulation, frames) == []

@@ -1,0 +1,33 @@
+"""Emitted C under warnings beyond those that every build of it runs with."""
+
+import pytest
+from support import require_program
+from targets.cortexm.forced import chosen_by, named
+from targets.cortexm.zoo import ZOOS, emit_graph, write
+
+from rlx.process import run
+from rlx_sim.host_c import WARNINGS
+
+MORE = (
+    "-Wcast-qual", "-Wundef", "-Wdouble-promotion", "-Wstrict-prototypes", "-Wmissing-prototypes",
+    "-Wwrite-strings", "-Wpointer-arith", "-Wformat=2", "-Wswitch-enum", "-Wvla",
+)  # fmt: skip
+COMPILERS = {
+    "gcc": (*MORE, "-Wcast-align=strict", "-Wlogical-op", "-Wduplicated-cond"),
+    "clang": MORE,
+}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize("zoo", ZOOS, ids=lambda zoo: zoo.__name__)
+def test_nothing_is_said(zoo, cpu, compiler, tmp_path):
+    with chosen_by(named("mve" if cpu == "cortex-m55" else "")):
+        emission = emit_graph(zoo(), cpu=cpu, self_test=0)
+    folder = write(tmp_path, emission)
+    command = [require_program(compiler), *WARNINGS, *COMPILERS[compiler], "-fsyntax-only"]
+    done = run(
+        [*command, "-I", str(folder / "include"), *map(str, sorted((folder / "src").glob("*.c")))],
+        timeout_s=120,
+    )
+    assert (done.stdout, done.stderr) == ("", "")
