@@ -52,6 +52,39 @@ def test_unknown_option_of_a_target(capsys, tmp_path):
     assert "No such option" in err
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--device", "asic"),
+            "no device is called 'asic'; devices: ecp5-25k, ecp5-45k, ecp5-85k, ice40-up5k,"
+            " ice40-hx8k, artix7-35t, artix7-100t, zynq-7020, zu3eg, zu7ev",
+        ),
+        (
+            ("--fps", "fast"),
+            "--fps: 'fast' is no number of frames a second: write for example 1000",
+        ),
+        (("--clock", "0"), "--clock: '0' is no clock: write for example 100MHz"),
+        (("--bram", "-1"), "the budget must be at least 0 block memories, not -1"),
+    ],
+)
+def test_what_hardware_is_asked_of_is_checked_first(capsys, options, message):
+    status, out, err = run_cli(capsys, "estimate", "m.tflite", "--target", "fpga", *options)
+    assert (status, out, err) == (2, "", f"error[RLX-E001]: {message}\n")
+
+
+def test_what_does_not_fit_a_device_has_a_status_of_its_own(capsys, digits_model):
+    status, out, err = run_cli(
+        capsys, "estimate", digits_model, "--target", "fpga", "--device", "ecp5-25k",
+        "--lut", "300", "--dsp", "1",
+    )  # fmt: skip
+    assert (status, out) == (3, "")
+    lines = err.splitlines()
+    assert lines[0].startswith("error[RLX-E112]: ecp5-25k: the layers need ")
+    assert "given (--lut)" in lines[0]
+    assert lines[1].startswith("  try: what would do: ")
+
+
 def test_no_traceback_and_no_color_when_run_as_a_program(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "rlx.cli", "run", "nothing.onnx"],
