@@ -77,14 +77,17 @@ def main(arguments: Sequence[str]) -> None:
             STORED.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in rows))
     rows = stored()
     counts = {name: dict(structure_terms(cell)) for name, cell in samples()}
-    fitted: dict[str, Any] = {}
-    for family in DEVICES:
-        mine = [row for row in rows if row["family"] == family]
-        fitted[family] = {
-            resource: fit(mine, counts, family, resource) for resource in ("lut", "ff")
-        }
+    data = json.loads(COSTS.read_text())
+    fitted = data["families"]
+    for family in families:
+        # Samples that are no more, or that were changed, say nothing.
+        mine = [row for row in rows if row["family"] == family and row["sample"] in counts]
+        if mine:
+            data["tool"] = mine[0]["tool"]
+            fitted[family] = {
+                resource: fit(mine, counts, family, resource) for resource in ("lut", "ff")
+            }
     fitted |= {name: fitted[other] for name, other in AS.items()}
-    data = {"tool": rows[0]["tool"], "families": fitted}
     COSTS.write_text(json.dumps(data, indent=2, sort_keys=True) + "\n")
 
 

@@ -2,8 +2,8 @@
 
 Block memories follow from Yosys's own arithmetic (``memories``), multipliers from what the cells
 say. Lookup tables and flip-flops are sums over the kinds of logic that ``structure`` counts, each
-times a factor of the family. The factors in ``costs.json`` were fitted to what Yosys made of whole
-networks, by ``tools/fit_fpga_costs.py``; the file tells the version.
+times a factor of the family. The factors in ``costs.json`` are fitted to what Yosys makes of
+networks and cells (``benchmarks/fpga/fit.py``); the file tells the version.
 """
 
 from __future__ import annotations
