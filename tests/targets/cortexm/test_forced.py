@@ -16,6 +16,7 @@ from rlx_sim.unicorn_runner import Unicorn
 
 KERNELS = [
     *(f"blocks of {steps} " for steps in blocks.UNROLLED),
+    "ready blocks",
     *(f"winograd, weights in {where}" for where in ("flash", "ram", "pair")),
     *(f"planes {direction}" for direction in ("along", "down")),
     "quads",

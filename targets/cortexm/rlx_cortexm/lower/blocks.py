@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.layer import Kernel, Layer
+from rlx_cortexm.layer import Kernel, Layer, Table
 from rlx_cortexm.lower.image import Image
 from rlx_cortexm.lower.weighted import Weighted
 from rlx_cortexm.narrow import WHOLE
@@ -39,6 +39,9 @@ OCTET: Final = 8
 UNROLLED: Final = (4, 8, 16, 32)
 """Steps (of two codes of each window) that may be written out."""
 
+READY: Final = 16
+"""Steps of windows whose weights may be stored as they are multiplied: that takes flash twice."""
+
 PANELS: Final = (2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48)
 """Groups of three windows that a panel may hold."""
 
@@ -52,12 +55,14 @@ class Blocks:
         codes: Of a window.
         unrolled: Steps that are written out.
         panel: Groups of three windows in a panel.
+        ready: Weights are stored as they are multiplied: 16 bits, as much larger as they have to.
     """
 
     image: Image
     codes: int
     unrolled: int
     panel: int
+    ready: bool = False
 
     @property
     def is_dense(self) -> bool:
@@ -124,7 +129,7 @@ class Blocks:
     def scratch_bytes(self) -> int:
         """Scratch memory for a panel, a pair of channels and a patch."""
         mark = 0 if self.passes == 1 else 4
-        weights = CHANNELS * self.channel
+        weights = 0 if self.ready else CHANNELS * self.channel
         return 2 * (WINDOWS * self.panel * self.depth + weights) + mark + self.patch_bytes
 
 
@@ -137,8 +142,12 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     if weighted.bits != WHOLE:
         return ()
     # Where negative sums are turned, shifting all channels alike saves nothing.
-    own = weighted.level() if weighted.turns_positive else weighted.folded()
-    return tuple(_candidate(node, own, blocks) for blocks in _cuts(image))
+    positive = weighted.turns_positive
+    own = weighted.level() if positive else weighted.folded()
+    ready = weighted.level_in_16_bits() if positive else own
+    return tuple(
+        _candidate(node, ready if blocks.ready else own, blocks) for blocks in _cuts(image)
+    )
 
 
 def _cuts(image: Image) -> Iterator[Blocks]:
@@ -153,29 +162,41 @@ def _cuts(image: Image) -> Iterator[Blocks]:
         groups = Blocks(image, codes, unrolled, 1).groups
         for panel in sorted({min(panel, groups) for panel in PANELS}):
             yield Blocks(image, codes, unrolled, panel)
+            if unrolled == steps <= READY:
+                yield Blocks(image, codes, unrolled, panel, ready=True)
 
 
 def _candidate(node: Node, weighted: Weighted, blocks: Blocks) -> Candidate:
     return Candidate(
-        name=f"blocks of {blocks.unrolled} steps, {blocks.panel} groups",
+        name=f"{_way(blocks)} of {blocks.unrolled} steps, {blocks.panel} groups",
         kernel=_kernel(node, weighted, blocks),
         lower=partial(lower, node, weighted, blocks),
         instructions=instructions(blocks, weighted),
-        table_bytes=weighted.weights.shape[0] * blocks.row + weighted.channel_bytes,
+        table_bytes=weights_bytes(blocks) + weighted.channel_bytes,
         scratch_bytes=blocks.scratch_bytes,
     )
+
+
+def _way(blocks: Blocks) -> str:
+    return "ready blocks" if blocks.ready else "blocks"
+
+
+def weights_bytes(blocks: Blocks) -> int:
+    """Return the bytes of weights in flash."""
+    pairs = -(-blocks.image.out_c // CHANNELS)
+    if blocks.ready:
+        return 2 * pairs * CHANNELS * blocks.depth
+    return blocks.image.out_c * blocks.row
 
 
 def lower(node: Node, weighted: Weighted, blocks: Blocks) -> Layer:
     """Return the layer."""
     image = blocks.image
     sizes = (image.windows, blocks.codes, image.out_c, blocks.panel) if blocks.is_dense else ()
-    by_channel = weighted.weights.reshape(image.out_c, -1)
-    filled = np.pad(by_channel, ((0, 0), (0, blocks.row - blocks.codes)))
     return Layer(
         _kernel(node, weighted, blocks),
         operands=node.operands[:1],
-        tables=weighted.tables(filled.reshape(-1), _note(blocks)),
+        tables=(_weights(weighted, blocks), weighted.tables(weighted.weights, "")[1]),
         arguments=(*weighted.arguments, *sizes),
         scratch_bytes=blocks.scratch_bytes,
         macs=image.windows * weighted.weights.size,
@@ -184,9 +205,23 @@ def lower(node: Node, weighted: Weighted, blocks: Blocks) -> Layer:
     )
 
 
-def _note(blocks: Blocks) -> str:
-    filled = ", filled up with zeros" if blocks.codes % OCTET else ""
-    return f"weights of {blocks.image.out_c} channels by {blocks.codes} codes{filled}"
+def _weights(weighted: Weighted, blocks: Blocks) -> Table:
+    """Return the table of weights."""
+    outputs = blocks.image.out_c
+    by_channel = weighted.weights.reshape(outputs, -1).astype(np.int64)
+    if not blocks.ready:
+        filled = np.pad(by_channel, ((0, 0), (0, blocks.row - blocks.codes)))
+        ending = ", filled up with zeros" if blocks.codes % OCTET else ""
+        note = f"weights of {outputs} channels by {blocks.codes} codes{ending}"
+        return Table("weights", "int8_t", filled.reshape(-1), note)
+    scaled = by_channel * weighted.factors[:, np.newaxis]
+    filled = np.pad(scaled, ((0, 0), (0, blocks.depth - blocks.codes)))
+    # Codes 0 and 2 of a quad are multiplied together, then 1 and 3.
+    steps = filled.reshape(outputs, -1, 2, 2).swapaxes(2, 3).reshape(outputs, -1, 2)
+    first = [min(o, outputs - CHANNELS) for o in range(0, outputs, CHANNELS)]
+    pairs = np.concatenate([np.stack([steps[o], steps[o + 1]], axis=1).reshape(-1) for o in first])
+    note = f"weights of {outputs} channels by {blocks.codes} codes, as they are multiplied"
+    return Table("weights", "int16_t", pairs, note)
 
 
 def _common(weighted: Weighted, blocks: Blocks) -> dict[str, Hashable]:
@@ -194,6 +229,7 @@ def _common(weighted: Weighted, blocks: Blocks) -> dict[str, Hashable]:
     return {
         **weighted.constants,
         "multiply": blocks.multiply,
+        "ready": blocks.ready,
         "unrolled": blocks.unrolled,
         "over": blocks.image.windows % WINDOWS != 0,
         "odd": blocks.image.out_c % CHANNELS != 0,
@@ -207,7 +243,7 @@ def _kernel(node: Node, weighted: Weighted, blocks: Blocks) -> Kernel:
 def _pointwise(weighted: Weighted, blocks: Blocks) -> Kernel:
     """Return the kernel for pixels; its sizes are arguments, so that layers can share it."""
     constants = {**_common(weighted, blocks), "rest": blocks.codes % QUAD != 0}
-    support = ("unpack2", "unpack3", "step", blocks.multiply, *weighted.support)
+    support = (*_unpack2(blocks), "unpack3", "step", blocks.multiply, *weighted.support)
     return Kernel.of("pointwise", "pointwise_blocks_s8", constants, support)
 
 
@@ -229,13 +265,19 @@ def _windows(node: Node, weighted: Weighted, blocks: Blocks) -> Kernel:
         "patch_bytes": blocks.patch_bytes,
         "x_zero_point": cast("QConv2d", node.op).x_zero_point,
     }
-    support = ("unpack1_6", "unpack2", "step", blocks.multiply, *weighted.support)
+    support = (*_unpack2(blocks), "unpack1_6", "step", blocks.multiply, *weighted.support)
     return Kernel.of("conv2d", "conv2d_blocks_s8", constants, support)
 
 
 STEP: Final = 8
 PASS: Final = 3
 """Behind the steps that are written out, if they run more than once."""
+
+
+def _unpack2(blocks: Blocks) -> tuple[str, ...]:
+    """Return the function that unpacks weights, if one does."""
+    return () if blocks.ready else ("unpack2",)
+
 
 LEVEL: Final = 44
 """Begin, scale and store the sums of a block where all channels shift alike."""
@@ -251,6 +293,9 @@ BLOCK: Final = {
 NEGATIVE: Final = 12
 """Of a block more, where halves of negative numbers are turned."""
 
+SHARED: Final = 3
+"""Of a block more, where sizes are arguments."""
+
 OVER: Final = 5
 """Of a block more, where the last windows overlap others."""
 
@@ -261,8 +306,12 @@ PAIR: Final = 33
 WEIGHTS: Final = 7
 """Unpack four weights of two channels."""
 
+PAIR_READY: Final = 24
+SCALED: Final = 10
+"""Of a block less, where weights come as much larger as sums have to."""
+
 GROUP: Final = 7
-REST: Final = 14
+REST: Final = 90
 CODES: Final = 13
 """Unpack four codes of three pixels."""
 
@@ -292,7 +341,8 @@ def instructions(blocks: Blocks, weighted: Weighted) -> int:
         + NEGATIVE * negative
         + OVER * (image.windows % WINDOWS != 0)
     )
-    weights = PAIR + WEIGHTS * blocks.row // QUAD
+    weights = PAIR_READY if blocks.ready else PAIR + WEIGHTS * blocks.row // QUAD
+    block += SHARED * blocks.is_dense * (not blocks.ready) - SCALED * blocks.ready
     return (
         blocks.groups * pairs * block
         + panels * (PANEL + pairs * weights)

@@ -39,9 +39,6 @@ TAPS_LIMIT: Final = 64
 STRIPS: Final = (1, 2, 4, 8)
 """Parts that the lines may be cut into."""
 
-WEIGHT_LIMIT: Final = (1 << 15) - 1
-"""Bound on a scaled weight."""
-
 UNROLLED: Final = (1, 2, 3, 4)
 """Pairs of outputs that may be written out, three only if there are no more."""
 
@@ -204,19 +201,10 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         return ()
     if image.window.taps > TAPS_LIMIT:
         return ()
-    weighted = _scaled(Weighted.of(node, op))
+    weighted = Weighted.of(node, op).level_in_16_bits()
     if weighted.scaling.function == "requantize_folded" or weighted.scaling.is_level:
         return tuple(_candidate(node, weighted, planes) for planes in _cuts(image))
     return ()
-
-
-def _scaled(weighted: Weighted) -> Weighted:
-    """Return the same with a scaling whose factors weights of 16 bits can take."""
-    by_channel = weighted.weights.reshape(len(weighted.weights), -1).astype(np.int64)
-    # -128 times 2^8 is the least number of 16 bits.
-    most = np.abs(by_channel).max(axis=1).clip(1, 127)
-    room = np.floor(np.log2(WEIGHT_LIMIT / most)).astype(np.int64)
-    return weighted.level(room if weighted.scaling.per_channel else room.min(keepdims=True))
 
 
 def _cuts(image: Image) -> Iterator[Planes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Node
     from rlx.numerics.fixed_point import Int64
     from rlx.ops.q import QConv2d, QDense
+
+WEIGHT_LIMIT: Final = (1 << 15) - 1
+"""Bound on a weight of 16 bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +105,22 @@ class Weighted:
         bounds = accumulator_bounds(self.weights, self.bias)
         zero_point = int(cast("int", self.output["zero_point"]))
         return replace(own, scaling=level(own.scaling, bounds, zero_point, most_larger))
+
+    def level_in_16_bits(self) -> Weighted:
+        """Return the same with a scaling whose factors weights of 16 bits can take."""
+        by_channel = self.weights.reshape(len(self.weights), -1).astype(np.int64)
+        # -128 times 2^8 is the least number of 16 bits.
+        most = np.abs(by_channel).max(axis=1).clip(1, 127)
+        room = np.floor(np.log2(WEIGHT_LIMIT / most)).astype(np.int64)
+        return self.level(room if self.scaling.per_channel else room.min(keepdims=True))
+
+    @property
+    def factors(self) -> Int64:
+        """What sums of each channel are multiplied with before they are scaled."""
+        twice = int(self.scaling.function == "requantize_folded")
+        places = self.scaling.shift if self.scaling.is_level else (twice,)
+        factors: Int64 = 1 << np.resize(np.array(places, np.int64), len(self.bias))
+        return factors
 
     @property
     def turns_positive(self) -> bool:
