@@ -98,7 +98,8 @@ def test_objectives_get_what_they_ask_for():
 
     assert min(OBJECTIVES, key=instructions) == "speed"
     assert flash("size") == min(map(flash, OBJECTIVES)) < flash("balanced")
-    assert found["ram"].arena_bytes == min(p.arena_bytes for p in found.values())
+    # A byte may be worth it where it saves very many instructions; "size" does not ask for any.
+    assert found["ram"].arena_bytes <= min(found[n].arena_bytes for n in ("balanced", "speed"))
     assert found["ram"].arena_bytes < found["speed"].arena_bytes
 
 
