@@ -87,16 +87,16 @@ def test_estimate_of_the_code_is_right_within_a_third(tmp_path, zoo):
 def test_command_line_refuses_with_status_3(tmp_path, capsys):
     out = tmp_path / "net"
     arguments = ["emit", str(DIGITS), "--target", "cortexm", "-o", str(out)]
-    assert main([*arguments, "--ram", "512", "--flash", "64K"]) == 3
+    assert main([*arguments, "--ram", "400", "--flash", "64K"]) == 3
     assert not out.exists()
     assert capsys.readouterr().err.splitlines() == [
         "error[RLX-E112]: digits: it does not fit the memory given",
-        "  RAM: 640 bytes needed for the arena, 512 bytes given (--ram);"
-        " most of it at layer 1, q.max_pool2d",
-        "  try: what fits is --ram 640",
+        "  RAM: 456 bytes needed for the arena, 400 bytes given (--ram);"
+        " most of it at layer 7, q.conv2d",
+        "  try: what fits is --ram 456",
     ]
     assert main([*arguments, "--ram", "64G"]) == 2
-    assert main([*arguments, "--ram", "640", "--flash", "64K"]) == 0
-    assert "arena 640 bytes" in (out / "report" / "memory.txt").read_text()
+    assert main([*arguments, "--ram", "456", "--flash", "64K"]) == 0
+    assert "arena 456 bytes" in (out / "report" / "memory.txt").read_text()
     assert (out / "report" / "memory.svg").read_text().startswith("<svg ")
     assert main(["estimate", str(DIGITS), "--target", "cortexm", "--ram", "512"]) == 3
