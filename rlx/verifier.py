@@ -38,6 +38,7 @@ class Verifier(Protocol):
         inputs_limit: int | None,
         tools: Sequence[str] | None,
         timeout_s: float,
+        waves: Path | None,
         progress: Callable[[str], None] | None,
     ) -> Verification:
         """Run what lies in ``folder`` over its golden vectors and compare every output.
@@ -47,6 +48,7 @@ class Verifier(Protocol):
             inputs_limit: Frames to run; None for all.
             tools: Simulators to use, by name; None for the verifier's choice.
             timeout_s: Wall-clock limit of each step, in seconds.
+            waves: File for a waveform, where the simulators know such a thing; None for none.
             progress: Told what is being done.
         """
         ...

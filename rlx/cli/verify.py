@@ -34,12 +34,18 @@ DEFAULT_TIMEOUT_S = 900.0
     show_default=True,
     help="Seconds that each step may take.",
 )
+@click.option(
+    "--waves",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="FPGA: write a waveform of the first simulation to this file (.vcd or .fst).",
+)
 @json_option
 def command(
     folder: Path,
     inputs: int | None,
     tools: str | None,
     timeout: float,
+    waves: Path | None,
     as_json: bool,
 ) -> int:
     """Run the output FOLDER of 'rlx emit' and compare every output with the reference.
@@ -54,6 +60,7 @@ def command(
             inputs_limit=inputs,
             tools=tools.split(",") if tools else None,
             timeout_s=timeout,
+            waves=waves,
             progress=show,
         )
     report = result.as_json()

@@ -10,16 +10,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import OutputError
+from rlx.errors import OutputError, UsageError
 from rlx_sim.cocotb_bench import run_bench
 from rlx_sim.protocol import Simulation, compare
 from rlx_sim.stream import Stalls, StreamBench
 from rlx_sim.verilator import find_verilator, lint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from rlx.golden import Golden
+    from rlx_sim.cocotb_bench import CocotbRun
     from rlx_sim.stream import StreamRun
 
 STALLED_FRAMES: Final = 2
@@ -56,6 +57,7 @@ def verify_fpga(
     *,
     timeout_s: float,
     cocotb: bool = True,
+    waves: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Run everything that was emitted for a design, and compare with ``vectors``.
@@ -68,16 +70,18 @@ def verify_fpga(
         vectors: Inputs and the reference's outputs.
         timeout_s: Wall-clock limit of each step.
         cocotb: Whether to run the cocotb bench.
+        waves: File for a waveform of the run without pauses, ``.vcd`` or ``.fst``.
         progress: Told what is being done.
 
     Returns:
         ``target``, ``inputs``, ``equal`` (inputs whose outputs are right), ``mismatches`` (the
         first of each wrong frame; one more if a test of the cocotb bench failed), ``latency`` and
         ``interval`` in cycles, what the report predicted for the latter, ``stalled``, ``cocotb``,
-        ``lint``, ``tools``, and ``runs``: what each simulation gave, as rows of a table.
+        ``lint``, ``waves``, ``tools``, and ``runs``: what each simulation gave, as rows of a table.
 
     Raises:
         OutputError: The folder holds no hardware design.
+        UsageError: The waveform's file has another ending.
         SimulationError: A step failed for another reason than wrong outputs.
         TimeLimitError: A step took too long.
     """
@@ -86,15 +90,58 @@ def verify_fpga(
     design = report["interface"]
     tell("lint")
     lint(["lint.vlt", *design["sources"]], design["top"], cwd=folder, timeout_s=timeout_s)
+    plain, stalled = _harness_runs(folder, vectors, waves, timeout_s, tell)
+    result = _result(report, vectors, plain, stalled)
+    if waves is not None:
+        result["waves"] = str(waves)
+    if cocotb:
+        tell("cocotb: the emitted bench")
+        _add_bench(result, run_bench(folder, timeout_s=timeout_s))
+    result["runs"] = _runs(result)
+    return result
+
+
+def trace_format(waves: Path | None) -> str | None:
+    """Return ``vcd`` or ``fst`` for a file of that ending, None for no file.
+
+    Raises:
+        UsageError: The file ends otherwise.
+    """
+    if waves is None:
+        return None
+    form = waves.suffix.removeprefix(".").lower()
+    if form not in ("vcd", "fst"):
+        raise UsageError(
+            f"a waveform ends in .vcd or .fst, not {waves.name!r}", hint="--waves out.vcd"
+        )
+    return form
+
+
+def _harness_runs(
+    folder: Path,
+    vectors: Golden,
+    waves: Path | None,
+    timeout_s: float,
+    tell: Callable[[str], None],
+) -> tuple[Simulation, Simulation]:
+    """Return what all frames gave without a pause, and the first few with pauses and a reset."""
     few = vectors.first(STALLED_FRAMES)
     tell("verilator: build")
-    with _built(folder, timeout_s) as bench:
+    with _built(folder, timeout_s, trace=trace_format(waves)) as bench:
         tell(f"verilator: {vectors.frames} inputs")
-        plain = _simulation(bench.run(vectors.inputs, timeout_s=timeout_s))
-        stalled = _simulation(bench.run(few.inputs, stalls=STALLED, timeout_s=timeout_s))
+        plain = bench.run(vectors.inputs, waves=waves, timeout_s=timeout_s)
+        stalled = bench.run(few.inputs, stalls=STALLED, timeout_s=timeout_s)
+    return _simulation(plain), _simulation(stalled)
+
+
+def _result(
+    report: Mapping[str, Any], vectors: Golden, plain: Simulation, stalled: Simulation
+) -> dict[str, Any]:
+    """Return what the runs of the harness tell."""
+    few = vectors.first(STALLED_FRAMES)
     wrong = compare("verilator", plain, vectors)
     disturbed = compare("verilator, stalled", stalled, few)
-    result: dict[str, Any] = {
+    return {
         "target": "fpga",
         "inputs": vectors.frames,
         "equal": vectors.frames - len(wrong),
@@ -106,15 +153,14 @@ def verify_fpga(
         "lint": "clean",
         "tools": {"verilator": find_verilator().version},
     }
-    if cocotb:
-        tell("cocotb: the emitted bench")
-        found = run_bench(folder, timeout_s=timeout_s)
-        result["cocotb"] = {"tests": found.tests, "passed": found.passed, **found.figures}
-        result["tools"]["cocotb"] = importlib.metadata.version("cocotb")
-        if found.passed != found.tests:
-            result["mismatches"].append({"simulator": "cocotb", **result["cocotb"]})
-    result["runs"] = _runs(result)
-    return result
+
+
+def _add_bench(result: dict[str, Any], found: CocotbRun) -> None:
+    """Add what the cocotb bench gave; a test that failed is a mismatch."""
+    result["cocotb"] = {"tests": found.tests, "passed": found.passed, **found.figures}
+    result["tools"]["cocotb"] = importlib.metadata.version("cocotb")
+    if found.passed != found.tests:
+        result["mismatches"].append({"simulator": "cocotb", **result["cocotb"]})
 
 
 def _runs(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -160,13 +206,13 @@ def read_report(folder: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _built(folder: Path, timeout_s: float) -> Iterator[StreamBench]:
+def _built(folder: Path, timeout_s: float, *, trace: str | None = None) -> Iterator[StreamBench]:
     """Build the harness outside of the folder; it lives as long as the context."""
     interface = read_report(folder)["interface"]
     files = ["lint.vlt", *interface["sources"], "tb/harness.cpp"]
     with tempfile.TemporaryDirectory(prefix="rlx-verilator-") as name:
         yield StreamBench.build(
-            interface, files, folder=folder, output=Path(name), timeout_s=timeout_s
+            interface, files, folder=folder, output=Path(name), trace=trace, timeout_s=timeout_s
         )
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 RUN_TIMEOUT_S: Final = 600.0
 
+_TRACE: Final = {None: (), "vcd": ("--trace",), "fst": ("--trace-fst",)}
+
 _STATUS: Final = {
     2: "passed a limit before the last frame was out: the design is stuck, or the limit too low",
     3: "saw an output break the stream protocol",
@@ -158,6 +160,7 @@ class StreamBench:
         *,
         folder: Path,
         output: Path,
+        trace: str | None = None,
         timeout_s: float = BUILD_TIMEOUT_S,
     ) -> StreamBench:
         """Compile ``files`` (Verilog and the harness, relative to ``folder``) into ``output``.
@@ -167,6 +170,7 @@ class StreamBench:
             files: Sources.
             folder: Where they lie.
             output: Folder for everything built.
+            trace: ``vcd`` or ``fst``, so that :meth:`run` can write waveforms of that form.
             timeout_s: Wall-clock limit.
 
         Raises:
@@ -175,7 +179,7 @@ class StreamBench:
         """
         program = build(
             files, interface["top"], cwd=folder, output=output,
-            options=memory_option(interface, folder), timeout_s=timeout_s,
+            options=[*memory_option(interface, folder), *_TRACE[trace]], timeout_s=timeout_s,
         )  # fmt: skip
         ports = [
             tuple(Port.from_json(port) for port in interface[side])
@@ -188,6 +192,7 @@ class StreamBench:
         inputs: Sequence[Array],
         *,
         stalls: Stalls | None = None,
+        waves: Path | None = None,
         timeout_s: float = RUN_TIMEOUT_S,
     ) -> StreamRun:
         """Send frames, collect what comes out.
@@ -195,6 +200,7 @@ class StreamBench:
         Args:
             inputs: For each input port int[frames, *shape], of the port's dtype.
             stalls: How to disturb the core; not at all if None.
+            waves: File for a waveform of every signal; needs a build with ``trace``.
             timeout_s: Wall-clock limit.
 
         Raises:
@@ -206,6 +212,7 @@ class StreamBench:
         with tempfile.TemporaryDirectory(prefix="rlx-stream-") as name:
             folder = Path(name)
             argv = [str(self.program), "--frames", str(frames), *(stalls or Stalls()).options()]
+            argv += [] if waves is None else ["--waves", str(waves.resolve())]
             for index, array in enumerate(inputs):
                 little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
                 (folder / f"in{index}").write_bytes(little.tobytes())

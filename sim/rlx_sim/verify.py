@@ -99,6 +99,7 @@ class CortexmVerifier:
         inputs_limit: int | None = None,
         tools: Sequence[str] | None = None,
         timeout_s: float = TIMEOUT_S,
+        waves: Path | None = None,
         progress: Progress | None = None,
     ) -> Verification:
         """Build and run the C of ``folder``, and compare each output byte.
@@ -110,6 +111,7 @@ class CortexmVerifier:
                 compiler: ``qemu:gcc`` (as by default), ``unicorn:zig`` (as by default). None for
                 ``host`` and ``qemu``, or ``unicorn`` in place of the latter where it is missing.
             timeout_s: Wall-clock limit of each run.
+            waves: Must be None: programs have no waveforms.
             progress: Told what is being done.
 
         Returns:
@@ -125,6 +127,8 @@ class CortexmVerifier:
             TimeLimitError: A run took too long.
             DoesNotFitError: What was measured exceeds what the folder was emitted for.
         """
+        if waves is not None:
+            raise UsageError("a program in C has no waveforms", hint="leave --waves out")
         manifest = _manifest(folder, self.target)
         vectors = read_golden(folder).first(inputs_limit)
         cpu = _cpu(manifest)
@@ -151,6 +155,7 @@ class FpgaVerifier:
         inputs_limit: int | None = None,
         tools: Sequence[str] | None = None,
         timeout_s: float = TIMEOUT_S,
+        waves: Path | None = None,
         progress: Progress | None = None,
     ) -> Verification:
         """Build and run the design in ``folder``, and compare each output.
@@ -160,6 +165,7 @@ class FpgaVerifier:
             inputs_limit: Frames of the golden vectors to run; None for all.
             tools: ``verilator``, and ``cocotb`` to run its bench too; None for both.
             timeout_s: Wall-clock limit of each step.
+            waves: File for a waveform, ``.vcd`` or ``.fst``; None for none.
             progress: Told what is being done.
 
         Returns:
@@ -181,7 +187,9 @@ class FpgaVerifier:
             if name not in FPGA_TOOLS:
                 raise _unknown_tool(name, FPGA_TOOLS)
         cocotb = tools is None or "cocotb" in tools
-        found = verify_fpga(folder, vectors, timeout_s=timeout_s, cocotb=cocotb, progress=progress)
+        found = verify_fpga(
+            folder, vectors, timeout_s=timeout_s, cocotb=cocotb, waves=waves, progress=progress
+        )
         return Verification(
             target=self.target,
             inputs=found.pop("inputs"),

@@ -7,6 +7,7 @@ import json
 import sys
 
 import pytest
+from design_report import TOTALS
 
 from rlx import builder
 from rlx.cli import main
@@ -30,7 +31,7 @@ from rlx_sim.build import FPGA
 from rlx_sim.nextpnr import find_nextpnr, place_and_route, placed, read_placement
 
 CELL_MULTIPLIERS = 2
-REPORT = {"interval": 8, "multipliers": CELL_MULTIPLIERS, "layers": []}
+REPORT = {**TOTALS, "interval": 8, "dsp": CELL_MULTIPLIERS, "layers": []}
 
 
 @pytest.fixture(scope="module")

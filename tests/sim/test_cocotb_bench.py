@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from design_report import TOTALS
 
-from rlx.errors import OutputError
+from rlx.errors import OutputError, UsageError
 from rlx.golden import Golden, read_golden
 from rlx.numerics.exponential import softmax_codes, softmax_scaling, softmax_table
 from rlx.process import kept_environment
@@ -18,14 +19,17 @@ from rlx_fpga.cells.softmax import Softmax
 from rlx_fpga.devices import device
 from rlx_fpga.emit import design_files
 from rlx_sim.cocotb_bench import run_bench
-from rlx_sim.fpga import VerilatorHarness, read_report, verify_fpga
+from rlx_sim.fpga import VerilatorHarness, read_report, trace_format, verify_fpga
 from rlx_sim.protocol import Mismatch, compare
 from rlx_sim.stream import Stalls
 from rlx_sim.verilator import find_verilator
 
 COUNT = 5
+INTERVAL = 16 * COUNT + 86
+LATENCY = COUNT - 1 + COUNT + 101 + (COUNT - 1) * 14
 SCALING = softmax_scaling(0.1)
-REPORT = {"interval": 122, "layers": [{"name": "n1", "op": "q.softmax", "cycles": 122}]}
+LAYER = {"name": "n1", "op": "q.softmax", "cycles": INTERVAL}
+REPORT = {**TOTALS, "interval": INTERVAL, "layers": [LAYER]}
 
 
 def interface():
@@ -66,24 +70,29 @@ def test_bench_passes_alone_and_leaves_the_folder_as_it_was(folder):
     found = run_bench(folder, frames=4)
     assert (found.tests, found.passed) == (3, 3), found.log
     assert found.figures == {
-        "inputs": 4, "equal": 4, "latency": COUNT - 1 + COUNT + 73 + (COUNT - 1) * 10,
-        "interval": 12 * COUNT + 62, "stalled_inputs": 2, "stalled_equal": 2,
+        "inputs": 4, "equal": 4, "latency": LATENCY,
+        "interval": INTERVAL, "stalled_inputs": 2, "stalled_equal": 2,
         "reset_inputs": 1, "reset_equal": 1,
     }  # fmt: skip
     assert sorted(folder.rglob("*")) == before
 
 
 @pytest.mark.sim
-def test_verify_runs_everything_but_cocotb(folder):
-    result = verify_fpga(folder, read_golden(folder), timeout_s=300, cocotb=False)
+def test_verify_runs_everything_but_cocotb(folder, tmp_path):
+    waves = tmp_path / "tiny.vcd"
+    result = verify_fpga(folder, read_golden(folder), timeout_s=300, cocotb=False, waves=waves)
+    assert result.pop("waves") == str(waves)
+    text = waves.read_text()
+    assert text.startswith("$")
+    assert {"m_axis_tdata", "u_core"} <= set(text.split())
     assert result["tools"].pop("verilator") == find_verilator().version
     assert [(row["simulation"], row["equal"]) for row in result.pop("runs")] == [
         ("verilator", 6), ("verilator, pauses and a reset", 2),
     ]  # fmt: skip
     assert result == {
         "target": "fpga", "inputs": 6, "equal": 6, "mismatches": [],
-        "latency": COUNT - 1 + COUNT + 73 + (COUNT - 1) * 10, "interval": 12 * COUNT + 62,
-        "predicted_interval": 122, "stalled": {"inputs": 2, "equal": 2},
+        "latency": LATENCY, "interval": INTERVAL,
+        "predicted_interval": INTERVAL, "stalled": {"inputs": 2, "equal": 2},
         "lint": "clean", "tools": {},
     }  # fmt: skip
 
@@ -98,7 +107,7 @@ def test_simulator_gives_outputs_and_cycles(tmp_path):
     assert compare("verilator", found, vectors) == [
         Mismatch("verilator", 1, 0, 2, int(y[1, 0, 2]), int(y[1, 0, 2]) ^ 1)
     ]
-    assert found.cycles > 6 * (12 * COUNT + 62)
+    assert found.cycles > 6 * (INTERVAL)
 
 
 @pytest.mark.sim
@@ -118,6 +127,14 @@ def test_verify_finds_the_bit_that_differs(tmp_path):
     assert told == ["lint", "verilator: build", "verilator: 6 inputs", "cocotb: the emitted bench"]
 
 
+def test_waveform_needs_an_ending_that_is_known(folder):
+    assert [trace_format(path) for path in (None, Path("a.vcd"), Path("b.FST"))] == [
+        None, "vcd", "fst",
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match=r"^a waveform ends in .vcd or .fst, not 'a.txt'"):
+        trace_format(Path("a.txt"))
+
+
 def test_read_report_refuses_another_folder(tmp_path):
     with pytest.raises(OutputError, match=r"holds no report.json of a hardware design"):
         read_report(tmp_path)
@@ -125,7 +142,8 @@ def test_read_report_refuses_another_folder(tmp_path):
 
 def test_netlist_does_not_depend_on_the_hash_seed(folder):
     program = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import test_cocotb_bench as t;"
+        "import sys; sys.path[:0] = [sys.argv[1], sys.argv[1] + '/..'];"
+        "import test_cocotb_bench as t;"
         "from pathlib import Path; t.write(Path(sys.argv[2]))"
     )
     here = str(Path(__file__).parent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from design_report import TOTALS
 
 from rlx.golden import Golden, read_golden
 from rlx_fpga.axi import Interface, StreamPort, control_files, top_verilog
@@ -19,7 +20,11 @@ pytestmark = pytest.mark.sim
 
 PIXELS = 6
 CONTROL = Control(0x0123456789ABCDEF, packed_version("1.2.3"))
-REPORT = {"interval": 4 * PIXELS, "layers": [{"name": "n0", "op": "q.concat", "cycles": 24}]}
+REPORT = {
+    **TOTALS,
+    "interval": 4 * PIXELS,
+    "layers": [{"name": "n0", "op": "q.concat", "cycles": 24}],
+}
 
 
 def port(name, member, direction, channels, lanes=2, bits=8):

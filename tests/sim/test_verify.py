@@ -176,3 +176,8 @@ def test_tool_that_was_asked_for_must_be_there(tmp_path, monkeypatch):
 def test_verifiers_come_in_by_their_entry_points():
     found = {entry.name: entry.load() for entry in entry_points(group="rlx.verifiers")}
     assert found == {"cortexm": verify.CORTEXM, "fpga": verify.FPGA}
+
+
+def test_programs_have_no_waveforms(tmp_path):
+    with pytest.raises(UsageError, match=r"^a program in C has no waveforms"):
+        CORTEXM.verify(tmp_path, waves=tmp_path / "a.vcd")

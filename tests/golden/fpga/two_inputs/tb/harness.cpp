@@ -8,7 +8,8 @@
 // Options: --frames N, --in FILE and --out FILE (one for each port, in the order of the wrapper's
 // ports; N frames one after the other, elements little-endian), --seed N, --stall-in P and
 // --stall-out P (probability of a stalled cycle in 1/256), --reset-after N (send N beats, reset,
-// start anew), --limit N (cycles in all), --idle N (cycles without a transfer).
+// start anew), --limit N (cycles in all), --idle N (cycles without a transfer), --waves FILE (a
+// waveform, if Verilator was given --trace or --trace-fst).
 // Status: 0 done, 1 bad option or file, 2 a limit was passed, 3 an output broke the protocol.
 
 #include <cinttypes>
@@ -21,6 +22,11 @@
 
 #include "Vtop.h"
 #include "verilated.h"
+#if VM_TRACE && VM_TRACE_FST
+#include "verilated_fst_c.h"
+#elif VM_TRACE
+#include "verilated_vcd_c.h"
+#endif
 
 namespace {
 
@@ -120,6 +126,7 @@ struct Options {
   std::uint64_t idle = 10000000;
   std::vector<std::string> in;
   std::vector<std::string> out;
+  std::string waves;
 };
 
 [[noreturn]] void fail(int status, const std::string& text) {
@@ -157,6 +164,8 @@ Options parse(int argc, char** argv) {
       options.in.emplace_back(value);
     } else if (name == "--out") {
       options.out.emplace_back(value);
+    } else if (name == "--waves") {
+      options.waves = value;
     } else if (!number(name, value, options)) {
       fail(1, "unknown option " + name);
     }
@@ -220,10 +229,48 @@ struct Frame {
   std::uint64_t last_out = 0;
 };
 
+// Writes every change of every signal to a file, if one was asked for.
+class Waves {
+ public:
+  Waves(Vtop& top, VerilatedContext& context, const std::string& path) : context_(context) {
+    if (path.empty()) return;
+#if VM_TRACE
+    context.traceEverOn(true);
+    top.trace(&file_, 99);
+    file_.open(path.c_str());
+    if (!file_.isOpen()) fail(1, "cannot write " + path);
+#else
+    fail(1, "--waves needs a build with --trace or --trace-fst");
+#endif
+  }
+#if VM_TRACE
+  ~Waves() {
+    if (file_.isOpen()) file_.close();
+  }
+  void dump() {
+    if (file_.isOpen()) file_.dump(context_.time());
+  }
+#else
+  void dump() {}
+#endif
+
+ private:
+  VerilatedContext& context_;
+#if VM_TRACE && VM_TRACE_FST
+  VerilatedFstC file_;
+#elif VM_TRACE
+  VerilatedVcdC file_;
+#endif
+};
+
 class Bench {
  public:
   Bench(Vtop& top, VerilatedContext& context, const Options& options)
-      : top_(top), context_(context), options_(options), random_(options.seed) {
+      : top_(top),
+        context_(context),
+        options_(options),
+        random_(options.seed),
+        waves_(top, context, options.waves) {
     for (std::size_t p = 0; p < kInputs; p++) {
       const Shape& shape = kInputShapes[p];
       sources_[p].data =
@@ -273,10 +320,15 @@ class Bench {
 
   void edge() {
     top_.clk_i = 0;
-    top_.eval();
-    context_.timeInc(5);
+    settle();
     top_.clk_i = 1;
+    settle();
+  }
+
+  // Evaluate, note the waveform, and let half a cycle pass.
+  void settle() {
     top_.eval();
+    waves_.dump();
     context_.timeInc(5);
   }
 
@@ -293,10 +345,10 @@ class Bench {
       if (sources_[p].offered && input_ready(top_, p)) sent(p);
     }
     for (std::size_t p = 0; p < kOutputs; p++) watch(p, ready[p]);
+    waves_.dump();
     context_.timeInc(5);
     top_.clk_i = 1;
-    top_.eval();
-    context_.timeInc(5);
+    settle();
     cycle_++;
   }
 
@@ -392,6 +444,7 @@ class Bench {
   VerilatedContext& context_;
   const Options& options_;
   Random random_;
+  Waves waves_;
   Source sources_[kInputs];
   Sink sinks_[kOutputs];
   std::vector<Frame> frames_;
