@@ -49,6 +49,7 @@ class Library:
         lut_bits: Bits of a lookup table that serves as memory, as words and bits of a word.
         lut_cost: Cost of as much of it as ``lut_bits`` tells.
         lut_luts: Lookup tables that it takes.
+        shared_cost: Cost of a block that is written, where it does not read the old word by itself.
         table_bits: Bits of a read-only memory that cost as much as one bit of another.
     """
 
@@ -59,6 +60,7 @@ class Library:
     lut_cost: float
     lut_luts: int
     table_bits: int
+    shared_cost: float = 0
 
 
 _XILINX = Library(
@@ -75,12 +77,12 @@ LIBRARIES: Final = {
     "ecp5": Library(
         (Mode(1 << 14, (1, 2, 4, 9, 18), 128), Mode(1 << 14, (1, 2, 4, 9, 18, 36), 128, 1, 36)),
         byte=9, parts=1, lut_bits=((16, 4),), lut_cost=4, lut_luts=6,
-        table_bits=16,
+        table_bits=16, shared_cost=6,
     ),
     "ice40": Library(
         (Mode(1 << 11, (2, 4, 8, 16), 64),),
         byte=1, parts=1, lut_bits=(), lut_cost=0, lut_luts=0,
-        table_bits=16,
+        table_bits=16, shared_cost=6,
     ),
     "xc7": _XILINX,
     "xcup": _XILINX,
@@ -147,4 +149,5 @@ def _as_blocks(ram: Ram, library: Library) -> Iterator[tuple[float, Place]]:
             muxed = (deep - 1) * ram.width
             demux = 0 if ram.read_only or deep == 1 else deep
             cost = mode.cost * units + MUX_COST * (muxed + demux)
+            cost += 0 if ram.read_only else library.shared_cost
             yield cost, Place("block", parts=units * mode.parts, muxed=muxed)

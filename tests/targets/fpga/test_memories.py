@@ -25,6 +25,7 @@ def buffer(width, depth, *, synchronous=True):
         ("ecp5", buffer(8, 256), "block", 1),
         ("ecp5", buffer(8, 1280), "block", 1),
         ("ecp5", buffer(8, 16), "lut", 0),
+        ("ecp5", buffer(64, 35), "lut", 0),
         ("ecp5", buffer(128, 6), "lut", 0),
         ("xc7", rom(17, 128), "logic", 0),
         ("xc7", rom(8, 1024), "logic", 0),
