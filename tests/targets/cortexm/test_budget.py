@@ -99,4 +99,4 @@ def test_command_line_refuses_with_status_3(tmp_path, capsys):
     assert main([*arguments, "--ram", "456", "--flash", "64K"]) == 0
     assert "arena 456 bytes" in (out / "report" / "memory.txt").read_text()
     assert (out / "report" / "memory.svg").read_text().startswith("<svg ")
-    assert main(["estimate", str(DIGITS), "--target", "cortexm", "--ram", "512"]) == 3
+    assert main(["estimate", str(DIGITS), "--target", "cortexm", "--ram", "400"]) == 3
