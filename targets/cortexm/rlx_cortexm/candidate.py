@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rlx_cortexm.code_size import kernel_bytes
+from rlx_cortexm.code_size import kernel_bytes, shared_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -39,12 +39,15 @@ class Candidate:
     def parts(self) -> dict[Hashable, int]:
         """Bytes of what it needs in flash, by what other layers may share."""
         own = {self.tables: self.table_bytes} if self.tables is not None else {}
-        return own if self.kernel is None else {**own, self.kernel: kernel_bytes(self.kernel)}
+        if self.kernel is None:
+            return own
+        return own | {self.kernel: kernel_bytes(self.kernel)} | dict(shared_bytes(self.kernel))
 
     @property
     def flash_bytes(self) -> int:
         """Bytes of flash, whoever shares them."""
-        return self.table_bytes + kernel_bytes(self.kernel)
+        shared = sum(shared_bytes(self.kernel).values())
+        return self.table_bytes + kernel_bytes(self.kernel) + shared
 
     @staticmethod
     def of(layer: Layer, name: str | None = None) -> Candidate:

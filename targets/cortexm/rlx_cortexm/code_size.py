@@ -16,23 +16,25 @@ _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _TOKEN: Final = re.compile(r"\w+|[^\s\w]")
 _INSTRUCTION_BYTES: Final = 4
 _PREFIX: Final = "p"
-_SIZED: Final = re.compile(r"(multiply|positions)_(\d+)")
+_SIZED: Final = re.compile(r"(multiply|positions|quads)_(\d+)")
 
 FACTORS: Final[dict[str, float]] = {
     "add_mve_s8": 0.5,
+    "add_table_s8": 0.7,
     "argmax_s8": 0.6,
+    "avg_pool2d_lanes_s8": 0.7,
     "avg_pool2d_mve_s8": 0.4,
     "avg_pool2d_s8": 0.45,
     "clamp_s8": 0.5,
     "conv2d_mve_s8": 0.6,
     "conv2d_winograd_s8": 0.5,
-    "depthwise_planes_s8": 0.65,
     "dense_mve_s8": 0.5,
+    "dense_quads_s8": 0.7,
+    "depthwise_planes_s8": 0.6,
     "depthwise_mve_s8": 0.5,
     "depthwise_s8": 1.25,
     "max_pool2d_mve_s8": 0.4,
     "max_pool2d_s8": 0.6,
-    "pointwise_blocks_s8": 0.85,
     "softmax_s8": 1.15,
 }
 """Bytes of code for each token of a template's text, where it is far from :data:`FACTOR`."""
@@ -41,6 +43,9 @@ FACTOR: Final = 0.95
 
 INLINED: Final = {"mve_dot": 300, "dot4": 150, "dot1": 50, "multiply": 28, "positions": 70}
 """Bytes of shared functions that are written out in a kernel; for each step of the last two."""
+
+SHARED: Final = {"quads": 76, "planes4": 130}
+"""Bytes of shared functions that are there once, beside the kernels; of the first for each step."""
 
 ENTRY: Final = 64
 """Of the entry point, without its calls."""
@@ -52,6 +57,12 @@ CALL: Final = 16
 def kernel_bytes(kernel: Kernel | None) -> int:
     """Return about how many bytes a kernel's function takes; nothing for a layer without one."""
     return 0 if kernel is None else _rendered_bytes(kernel)
+
+
+def shared_bytes(kernel: Kernel | None) -> dict[str, int]:
+    """Return the bytes of each function that a kernel calls and others may call too."""
+    found = {} if kernel is None else {f: _listed_bytes(f, SHARED) for f in kernel.support}
+    return {function: nbytes for function, nbytes in found.items() if nbytes}
 
 
 def entry_bytes(layers: int) -> int:
@@ -77,10 +88,10 @@ def _rendered_bytes(kernel: Kernel) -> int:
         prefix=_PREFIX, macro=_PREFIX.upper(), name=_PREFIX, users="", **kernel.context
     )
     own = FACTORS.get(kernel.template, FACTOR) * text_bytes(text)
-    return int(own) + sum(_inlined_bytes(function) for function in kernel.support)
+    return int(own) + sum(_listed_bytes(f, INLINED) for f in kernel.support)
 
 
-def _inlined_bytes(function: str) -> int:
-    """Return what a shared function adds to a kernel that calls it."""
+def _listed_bytes(function: str, listed: dict[str, int]) -> int:
+    """Return the bytes that a list has for a function, by its steps if it has some."""
     sized = _SIZED.match(function)
-    return INLINED[sized[1]] * int(sized[2]) if sized else INLINED.get(function, 0)
+    return listed.get(sized[1], 0) * int(sized[2]) if sized else listed.get(function, 0)

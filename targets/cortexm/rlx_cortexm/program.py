@@ -12,7 +12,7 @@ from rlx.ir import DType, Region, Stage
 from rlx.plan import moves_nothing
 from rlx_cortexm.candidate import Candidate
 from rlx_cortexm.choice import DEFAULT, OBJECTIVES, Limits, Need, choose
-from rlx_cortexm.code_size import entry_bytes, kernel_bytes
+from rlx_cortexm.code_size import entry_bytes, kernel_bytes, shared_bytes
 from rlx_cortexm.core import DEFAULT_CORE, Core
 from rlx_cortexm.layer import Kernel, Layer, Table
 from rlx_cortexm.lower import candidates
@@ -111,7 +111,11 @@ class Program:
     @property
     def code_bytes(self) -> int:
         """About how many bytes of machine code it becomes."""
-        return entry_bytes(len(self.steps)) + sum(map(kernel_bytes, self.kernels))
+        shared: dict[str, int] = {}
+        for kernel in self.kernels:
+            shared |= shared_bytes(kernel)
+        own = sum(map(kernel_bytes, self.kernels))
+        return entry_bytes(len(self.steps)) + own + sum(shared.values())
 
     def table_of(self, table: Table) -> tuple[Table, Named]:
         """Return the emitted table with the content of ``table``."""
