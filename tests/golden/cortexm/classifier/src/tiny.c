@@ -271,6 +271,23 @@ TINY_INLINE int8_t tiny_requantize_level_8(int32_t value, int32_t multiplier,
   return (int8_t)code;
 }
 
+/* Add the codes of four channels to their sums of 16 bits: those of 0 and 2, those of 1 and 3. */
+TINY_INLINE void tiny_lanes_sum(const int8_t *x, uint32_t sums[2])
+{
+#if TINY_DSP
+  uint32_t codes;
+  memcpy(&codes, x, sizeof(codes));
+  __asm__("sxtab16 %0, %1, %2" : "=r"(sums[0]) : "r"(sums[0]), "r"(codes));
+  __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(sums[1]) : "r"(sums[1]), "r"(codes));
+#else
+  for (int32_t k = 0; k < 2; k++) {
+    const int32_t lower = (int16_t)(uint16_t)sums[k] + x[k];
+    const int32_t upper = (int16_t)(uint16_t)(sums[k] >> 16) + x[k + 2];
+    sums[k] = (uint32_t)(uint16_t)lower | (uint32_t)upper << 16;
+  }
+#endif
+}
+
 /* A word of two numbers of 16 bits: the lower and the upper half. */
 TINY_INLINE uint32_t tiny_halves(int32_t lower, int32_t upper)
 {
@@ -631,6 +648,8 @@ int8_t *z)
  *
  * y[oy, ox, c] = clamp(round(mean of x[iy, ix, c] over the window), -128, 127), window 6 by 6
  *
+ * Four channels are summed side by side, two sums of 16 bits in a word.
+ *
  * x: int8[1, 6, 6, 8]
  * y: int8[1, 1, 1, 8]
  */
@@ -638,25 +657,28 @@ TINY_KERNEL void tiny_avg_pool2d_4(const int8_t *x, int8_t *y)
 {
   for (int32_t oy = 0; oy < 1; oy++) {
     for (int32_t ox = 0; ox < 1; ox++) {
-      const int32_t iy = oy;
-      const int32_t ix = ox;
+      const int8_t *const window = x + (oy * 6 + ox) * 8;
       int8_t *const to = y + (oy * 1 + ox) * 8;
-      const int32_t ky_begin = 0;
-      const int32_t ky_end = 6;
-      const int32_t kx_begin = 0;
-      const int32_t kx_end = 6;
-      const int32_t count = 36;
-      for (int32_t c = 0; c < 8; c++) {
-        int32_t sum = 0;
-        for (int32_t ky = ky_begin; ky < ky_end; ky++) {
-          for (int32_t kx = kx_begin; kx < kx_end; kx++) {
-            sum += x[((iy + ky) * 6 + ix + kx) * 8 + c];
-          }
+      for (int32_t c = 0; c < 8; c += 4) {
+        const int32_t first = c;
+        const int8_t *from = window + first;
+        uint32_t sums[2] = {0, 0};
+        for (int32_t ky = 0; ky < 6; ky++) {
+          tiny_lanes_sum(from, sums);
+          tiny_lanes_sum(from + 8, sums);
+          tiny_lanes_sum(from + 16, sums);
+          tiny_lanes_sum(from + 24, sums);
+          tiny_lanes_sum(from + 32, sums);
+          tiny_lanes_sum(from + 40, sums);
+          from += 48;
         }
-        int32_t mean = (sum >= 0 ? sum + count / 2 : sum - count / 2) / count;
-        mean = mean < -128 ? -128 : mean;
-        mean = mean > 127 ? 127 : mean;
-        to[c] = (int8_t)mean;
+        for (int32_t k = 0; k < 4; k++) {
+          const int32_t sum = (int16_t)(uint16_t)(k < 2 ? sums[k] : sums[k - 2] >> 16);
+          int32_t mean = (sum >= 0 ? sum + 18 : sum - 18) / 36;
+          mean = mean < -128 ? -128 : mean;
+          mean = mean > 127 ? 127 : mean;
+          to[first + k] = (int8_t)mean;
+        }
       }
     }
   }
