@@ -32,14 +32,15 @@ where that was not run they are predicted and marked with \\*.
 """
 
 _CELLS = """\
-Counts by {tools} before place and route: LUTs (LUT4 of ECP5, LUT1 to LUT6 of Xilinx 7), flip-flops,
-multipliers (MULT18X18D, DSP48E1), block memories (DP16KD; RAMB36E1, halves for RAMB18E1). Designs
+Counts by {tools} before place and route: places of LUTs (those of carry chains and small memories
+too, unlike the other systems' counts below), flip-flops, multipliers (MULT18X18D, DSP48E1), block
+memories (DP16KD; RAMB36E1, halves for RAMB18E1). Designs
 marked with \\* are of an earlier folding, with the interval that is told.
 """
 
 _CLOCK = """\
-Median over seeds of nextpnr's greatest clock on an ECP5-85k, and the frames a second that follow.
-Large designs take hours and are left out.
+Median over seeds of nextpnr's greatest clock on an ECP5-85k, each seed's, and the frames a second
+that follow. Designs that are not listed were not measured yet: large ones take hours.
 """
 
 _FOLDED = """\
@@ -146,7 +147,7 @@ def _clocks(known: dict[tuple[str, int], Row]) -> str:
             f"{row['fmax_mhz']:.1f} MHz", ", ".join(f"{one:.0f}" for one in row["seeds"]),
             f"{1e6 * row['fmax_mhz'] / row['interval']:,.0f}",
         ])  # fmt: skip
-    head = ["network", "budget", "interval", "clock", "seeds", "frames a second"]
+    head = ["network", "budget", "interval", "clock", "of each seed", "frames a second"]
     return markdown_table(head, body) if body else "Not measured yet.\n"
 
 
