@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rlx.process import run
-from rlx_sim.elf import Sizes, StackBound, object_sizes, stack_bound
+from rlx_sim.disassembly import disassemble
+from rlx_sim.elf import Sizes, object_sizes
 from rlx_sim.harness import sources
 from rlx_sim.host_c import BUILD_TIMEOUT_S, WARNINGS
+from rlx_sim.stack import StackBound, stack_bound
 from rlx_sim.toolchain import find
 
 if TYPE_CHECKING:
@@ -186,8 +188,8 @@ class FirmwareBuild:
         self._link([*test_objects, *model_objects], folder / "test", elf)
         # The linker leaves the self-test out of a firmware that does not call it.
         shipped = [path for path in model_objects if not path.stem.endswith(SELF_TEST)]
-        graphs = [path.with_suffix(".ci") for path in shipped]
-        stack = stack_bound(path for path in graphs if path.is_file())
+        graphs, others = _call_graphs(shipped), _call_graphs(test_objects)
+        stack = stack_bound(graphs, disassemble(elf), others) if graphs else None
         return Firmware(elf, CPUS[self.cpu], object_sizes(shipped), stack)
 
     def _compile(self, source: Path, folder: Path, output: Path) -> Path:
@@ -217,3 +219,9 @@ class FirmwareBuild:
         if self.compiler == "gcc":
             return (*_GCC, "-fcallgraph-info=su")
         return (*_ZIG, "-isystem", str(test / "freestanding"))
+
+
+def _call_graphs(objects: Sequence[Path]) -> list[Path]:
+    """Return the files with calls and frames that GCC wrote beside some object files."""
+    graphs = [path.with_suffix(".ci") for path in objects]
+    return [path for path in graphs if path.is_file()]

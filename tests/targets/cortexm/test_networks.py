@@ -74,7 +74,8 @@ def test_firmware_stays_below_the_peer(network, optimization, tmp_path):
     assert firmware.sizes.text + firmware.sizes.const < peer.flash
     assert emission.report["constant_bytes"] == firmware.sizes.const
     assert emission.report["arena_bytes"] <= peer.arena
-    assert simulation.stack_bytes < 512
+    assert firmware.stack.unknown == ()
+    assert simulation.stack_bytes <= firmware.stack.bytes < 512
 
 
 def test_the_estimate_is_near_the_count(network, tmp_path):
