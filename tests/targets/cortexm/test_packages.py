@@ -2,38 +2,22 @@
 
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ET
 
 import kconfiglib
 import pytest
 import yaml
 from support import ROOT, require_program
-from targets.cortexm.zoo import emit_graph, write
+from targets.cortexm.negation import PRINTED, PROGRAM, files_of, folder_of, network
+from targets.cortexm.zoo import emit_graph
 
 from rlx.errors import UsageError
-from rlx.ir import Graph, i8
-from rlx.ops.q import QClamp, QTable
 from rlx.process import run
 from rlx_cortexm import CortexMOptions
 from rlx_cortexm.packages import PACKAGES, parse_packages, usage
 
 TIMEOUT_S = 120
-HOST_FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-c"]
-
-
-def network(name="net"):
-    graph = Graph(name)
-    negate = QTable(table=tuple(-c if c > -128 else 127 for c in range(-128, 128)))
-    graph.output(graph.apply(QClamp(low=0), graph.apply(negate, graph.input("x", i8(2, 8)))))
-    return graph
-
-
-def folder_of(place, prefix="net", **options):
-    return write(place, emit_graph(network(), prefix, **options))
-
-
-def files_of(prefix="net", **options):
-    return emit_graph(network(), prefix, **options).files
 
 
 def without_comments(text):
@@ -105,6 +89,31 @@ def test_cmake_target_is_used_by_a_project_twice(tmp_path):
     assert run([tmp_path / "build" / "user"], timeout_s=10).stdout == "1 2\n"
 
 
+FETCH = """
+cmake_minimum_required(VERSION 3.14)
+project(user LANGUAGES C)
+include(FetchContent)
+FetchContent_Declare(network URL "${CMAKE_SOURCE_DIR}/net.tar.gz")
+FetchContent_MakeAvailable(network)
+add_executable(user main.c)
+target_link_libraries(user PRIVATE net::net)
+"""
+
+
+def test_cmake_fetches_the_folder_as_an_archive(tmp_path):
+    cmake = require_program("cmake")
+    folder = folder_of(tmp_path / "net")
+    shutil.make_archive(str(tmp_path / "net"), "gztar", folder)
+    shutil.rmtree(folder)
+    (tmp_path / "CMakeLists.txt").write_text(FETCH)
+    (tmp_path / "main.c").write_text(PROGRAM)
+    build = tmp_path / "build"
+    policy = "-DCMAKE_POLICY_DEFAULT_CMP0135=NEW"
+    run([cmake, "-S", tmp_path, "-B", build, policy], timeout_s=TIMEOUT_S)
+    run([cmake, "--build", build], timeout_s=TIMEOUT_S)
+    assert run([build / "user"], timeout_s=10).stdout == PRINTED
+
+
 # Clamps at 0, after a change of sign.
 CALLER = """
 #include <net.h>
@@ -137,9 +146,8 @@ endfunction()
 function(zephyr_include_directories)
   target_include_directories(${ZEPHYR_CURRENT_LIBRARY} PUBLIC ${ARGV})
 endfunction()
-set(CONFIG_RLX_NET ${WANTED})
-add_subdirectory(net/zephyr net)
-if(WANTED)
+add_subdirectory(net/${FOLDER} net)
+if(CONFIG_RLX_NET)
   add_executable(user main.c)
   target_link_libraries(user PRIVATE rlx_net)
 elseif(TARGET rlx_net)
@@ -149,19 +157,41 @@ endif()
 """Zephyr's functions, as its documentation describes them."""
 
 
-@pytest.mark.parametrize("wanted", ["y", ""])
-def test_zephyr_module_builds_if_it_is_wanted(tmp_path, wanted):
+MENU = """
+mainmenu "Zephyr Kernel Configuration"
+menu "rlx_net"
+osource "{kconfig}"
+endmenu
+"""
+"""How Zephyr takes in a module's options."""
+
+
+def configured(module, project, settings):
+    """Return CMake's variables after Zephyr has read a module's file and a project's settings."""
+    build = yaml.safe_load((module / "zephyr/module.yml").read_text())["build"]
+    (project / "Kconfig").write_text(MENU.format(kconfig=module / build["kconfig"]))
+    (project / "prj.conf").write_text(settings)
+    kconfig = kconfiglib.Kconfig(str(project / "Kconfig"), warn_to_stderr=False)
+    kconfig.load_config(str(project / "prj.conf"))
+    assert kconfig.warnings == []
+    values = {f"CONFIG_{s.name}": s.str_value for s in kconfig.unique_defined_syms}
+    # A symbol that is "n" is not in .config, and so no variable.
+    return {"FOLDER": build["cmake"], **{k: v for k, v in values.items() if v != "n"}}
+
+
+@pytest.mark.parametrize("settings", ["CONFIG_RLX_NET=y\n", ""])
+def test_zephyr_module_builds_if_it_is_wanted(tmp_path, settings):
     cmake = require_program("cmake")
-    folder_of(tmp_path / "net")
+    folder = folder_of(tmp_path / "net")
+    variables = configured(folder, tmp_path, settings)
     (tmp_path / "CMakeLists.txt").write_text(ZEPHYR)
-    (tmp_path / "main.c").write_text(
-        "#include <net.h>\nint main(void) { return net_run(NULL, NULL, NULL) != NET_ERROR_NULL; }\n"
-    )
-    build = ["-S", str(tmp_path), "-B", str(tmp_path / "build"), f"-DWANTED={wanted}"]
-    run([cmake, *build], timeout_s=TIMEOUT_S)
+    (tmp_path / "main.c").write_text(PROGRAM)
+    build = ["-S", str(tmp_path), "-B", str(tmp_path / "build")]
+    run([cmake, *build, *(f"-D{k}={v}" for k, v in variables.items())], timeout_s=TIMEOUT_S)
     run([cmake, "--build", str(tmp_path / "build")], timeout_s=TIMEOUT_S)
-    if wanted:
-        run([tmp_path / "build" / "user"], timeout_s=10)
+    assert (tmp_path / "build" / "user").exists() == bool(settings)
+    if settings:
+        assert run([tmp_path / "build" / "user"], timeout_s=10).stdout == PRINTED
 
 
 def test_zephyr_module_and_kconfig(tmp_path):
@@ -177,95 +207,6 @@ def test_zephyr_module_and_kconfig(tmp_path):
     assert (option.name, option.type) == ("RLX_NET", kconfiglib.BOOL)
     assert place.prompt[0] == "Network net, compiled by rlx"
     assert place.help.startswith("Adds net_run() of net.h. A run needs ")
-
-
-def test_platformio_library():
-    """Source: PlatformIO's documentation of library.json."""
-    library = json.loads(files_of(package_version="2.3.4")["library.json"])
-    assert library == {
-        "name": "net",
-        "version": "2.3.4",
-        "description": "net, an int8 network as plain C",
-        "keywords": ["machine learning", "neural network", "int8"],
-        "headers": ["net.h"],
-        "frameworks": ["*"],
-        "platforms": ["*"],
-        "build": {"includeDir": "include", "srcDir": "src"},
-        "export": {"exclude": ["golden", "report", "test"]},
-    }
-
-
-def test_arduino_properties():
-    """Source: Arduino's library specification 2.2."""
-    lines = files_of(package_version="2.3.4")["library.properties"].splitlines()
-    properties = dict(line.split("=", 1) for line in lines)
-    assert list(properties) == [
-        "name", "version", "author", "maintainer", "sentence", "paragraph", "category", "url",
-        "architectures", "includes",
-    ]  # fmt: skip
-    assert properties["version"] == "2.3.4"
-    assert properties["category"] == "Data Processing"
-    assert properties["includes"] == "net.h"
-
-
-def test_arduino_builds_with_its_source_folder_alone(tmp_path):
-    """Arduino compiles everything below src and looks for headers there and nowhere else."""
-    compiler = require_program("gcc", "cc")
-    folder = folder_of(tmp_path / "net")
-    sketch = tmp_path / "sketch.c"
-    sketch.write_text("#include <net.h>\nint32_t loop(void);\nint32_t loop(void)\n{\n"
-                      "  return net_run(NULL, NULL, NULL);\n}\n")  # fmt: skip
-    sources = [*sorted((folder / "src").rglob("*.c")), sketch]
-    assert len(sources) > 1
-    for source in sources:
-        command = [compiler, *HOST_FLAGS, "-I", str(folder / "src"), str(source)]
-        run([*command, "-o", str(tmp_path / "object.o")], timeout_s=TIMEOUT_S)
-
-
-def test_cmsis_pack_description(tmp_path):
-    """Source: PACK.xsd 1.7 of the Open-CMSIS-Pack specification."""
-    folder = folder_of(tmp_path / "net", package_version="2.3.4")
-    package = ET.parse(folder / "rlx.net.pdsc").getroot()
-    assert (package.tag, package.attrib) == ("package", {"schemaVersion": "1.7.7"})
-    assert [child.tag for child in package] == [
-        "vendor", "name", "description", "url", "releases", "requirements", "components",
-    ]  # fmt: skip
-    # Tools look for <vendor>.<name>.pdsc.
-    assert (package.findtext("vendor"), package.findtext("name")) == ("rlx", "net")
-    assert [r.get("version") for r in package.iter("release")] == ["2.3.4"]
-    (component,) = package.iter("component")
-    assert component.attrib == {
-        "Cvendor": "rlx", "Cclass": "Machine Learning", "Cgroup": "net", "Cversion": "2.3.4",
-    }  # fmt: skip
-    files = [(file.get("category"), file.get("name")) for file in package.iter("file")]
-    assert all((folder / name).exists() for _, name in files)
-    listed = {name for category, name in files if category == "sourceC"}
-    assert listed == {f"src/{path.name}" for path in (folder / "src").glob("*.c")}
-    assert ("header", "include/net.h") in files
-
-
-def test_cmsis_pack_of_a_short_name():
-    package = ET.fromstring(files_of("n")["rlx.n.pdsc"])
-    assert next(package.iter("component")).get("Cgroup") == "n_net"
-
-
-def test_csolution_layer(tmp_path):
-    """Source: the CMSIS-Toolbox manual, YML input format."""
-    folder = folder_of(tmp_path / "net")
-    layer = yaml.safe_load((folder / "net.clayer.yml").read_text())
-    sources = sorted(f"src/{path.name}" for path in (folder / "src").glob("*.c"))
-    assert layer == {
-        "layer": {
-            "description": "int8 network net",
-            "groups": [
-                {
-                    "group": "net",
-                    "add-path": ["include"],
-                    "files": [{"file": name} for name in ["include/net.h", *sources]],
-                }
-            ],
-        }
-    }
 
 
 def test_hostile_names_stay_in_their_place():
