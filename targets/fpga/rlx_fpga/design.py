@@ -11,7 +11,7 @@ from rlx_fpga.costs import Resources, resources_by_layer
 from rlx_fpga.devices import devices
 from rlx_fpga.folding import Folding
 from rlx_fpga.memories import LIBRARIES
-from rlx_fpga.options import BUDGETS
+from rlx_fpga.options import BUDGETS, FASTEST
 from rlx_fpga.pipeline import Pipeline, Program, program_of
 from rlx_fpga.prices import amount_of
 from rlx_fpga.solver import Amount
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 ROUNDS: Final = 8
 """How often limits are drawn in where a whole design takes more than its layers told."""
+
+SPARE_ROUNDS: Final = 3
+"""The same for a design that is only made if it is faster than another."""
+
+LUT_UNTOLD: Final = 900
+"""Lookup tables of a layer that its price does not tell (queues, requantizers), about."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,8 @@ class Design:
 def design_of(graph: Graph, options: FpgaOptions) -> Design:
     """Return the design for ``graph`` that the options ask for.
 
-    Products are made of lookup tables if a budget of them is given, or where nothing else will do.
+    Products are made of lookup tables if a budget of them is given, or where nothing else will do,
+    or where that makes the design faster (``FpgaOptions.spare_lut``).
 
     Raises:
         UnsupportedOpError: An op cannot be built exactly.
@@ -61,12 +68,33 @@ def design_of(graph: Graph, options: FpgaOptions) -> Design:
     """
     program = program_of(graph)
     if options.lut is None:
+        faster = _with_spare_tables(program, options)
+        if faster is not None:
+            return faster
         try:
             return _Search(program, options, logic=False).design()
         except DoesNotFitError:
             # Only with products made of lookup tables, if at all.
             pass
     return _Search(program, options, logic=True).design()
+
+
+def _with_spare_tables(program: Program, options: FpgaOptions) -> Design | None:
+    """Return the design with products made of lookup tables to spare, if it is faster."""
+    if options.spare_lut is None:
+        return None
+    search = _Search(program, replace(options, lut=options.spare_lut), logic=True)
+    if search.foreseen() is None:
+        return None
+    try:
+        design = search.design(SPARE_ROUNDS)
+    except DoesNotFitError:
+        return None
+    plain = folding_for(program, options, options.chosen_device, logic=False)
+    folds = plain.fastest(options.budget)
+    if folds is not None and Pipeline(program, folds).interval <= design.pipeline.interval:
+        return None
+    return replace(design, options=options)
 
 
 class _Search:
@@ -82,14 +110,18 @@ class _Search:
         self.program, self.options = program, options
         self.device = options.chosen_device
         self.folding = folding_for(program, options, self.device, logic=logic)
+        self.multipliers_first = logic and options.aim in FASTEST
+        if self.multipliers_first:
+            # They are there: what becomes faster takes lookup tables only for what is beyond them.
+            self.folding.weights = replace(self.folding.weights, dsp=0)
         self.budget = options.budget
         self._holds: dict[str, Fraction] = {}
         self._smallest: Resources | None = None
 
-    def design(self) -> Design:
+    def design(self, rounds: int = ROUNDS) -> Design:
         """Choose, build and count; draw the limits in and choose again if it is too much."""
-        limit, cycles = self.budget, self.options.most_cycles
-        for _ in range(ROUNDS):
+        limit, cycles = self.foreseen() or self.budget, self.options.most_cycles
+        for _ in range(rounds):
             folds = self._chosen(limit, cycles)
             if folds is None:
                 break
@@ -105,8 +137,31 @@ class _Search:
             beyond = _beyond(design.total, self.budget, self.device.family)
             if beyond == Amount():
                 return design
-            limit = _drawn_in(limit, self.folding.amount(folds), beyond, design.total.lut)
+            limit = self._drawn_in(limit, self.folding.amount(folds), beyond, design.total.lut)
         raise self._refusal()
+
+    def foreseen(self) -> Amount | None:
+        """Return the limits without what layers do not tell; None if nothing fits into them.
+
+        None too where not everything is spent: there what is chosen is small anyway.
+        """
+        untold = LUT_UNTOLD * len(self.program.stages)
+        limit = replace(self.budget, lut=max(self.budget.lut - untold, 0))
+        fits = self.multipliers_first and self.folding.cheapest(limit) is not None
+        return limit if fits else None
+
+    def _drawn_in(self, limit: Amount, taken: Amount, beyond: Amount, lut: int) -> Amount:
+        """Return limits for the next choice after one that took ``beyond`` too much.
+
+        Layers tell only a part of the ``lut`` lookup tables that were counted. Where everything is
+        spent, all of what is too much must go from that part, and a little more, so that the next
+        choice fits; where that will not do, and elsewhere, so large a part of it.
+        """
+        drawn = _drawn_in(limit, taken, beyond, beyond.lut + taken.lut // 32)
+        possible = min(drawn.dsp, drawn.bram, drawn.lut) >= 0
+        if self.multipliers_first and possible and self.folding.cheapest(drawn) is not None:
+            return drawn
+        return _drawn_in(limit, taken, beyond, -(-beyond.lut * taken.lut // max(lut, 1)))
 
     def _resources(self, pipeline: Pipeline) -> dict[str, Resources]:
         stages = (stage.name for stage in self.program.stages)
@@ -243,16 +298,11 @@ def _larger(one: Amount, other: Amount) -> Amount:
 
 
 def _drawn_in(limit: Amount, taken: Amount, beyond: Amount, lut: int) -> Amount:
-    """Return limits for the next choice after one that took ``beyond`` too much.
-
-    Layers tell only a part of the ``lut`` lookup tables that were counted: so large a part of what
-    is too much must go.
-    """
-    part = -(-beyond.lut * taken.lut // max(lut, 1))
+    """Return limits for the next choice after one that took ``beyond`` too much, ``lut`` tables."""
     return Amount(
         taken.dsp - beyond.dsp if beyond.dsp else limit.dsp,
         taken.bram - beyond.bram if beyond.bram else limit.bram,
-        taken.lut - part if beyond.lut else limit.lut,
+        taken.lut - lut if beyond.lut else limit.lut,
     )
 
 

@@ -43,6 +43,16 @@ AIMS: Final = ("throughput", "latency", "size", "energy")
 Cost counts each multiplier, block memory and lookup table as its share of the device.
 """
 
+FASTEST: Final = ("throughput", "latency")
+"""Goals that spend what there is."""
+
+SPARE_PART: Final = 2
+"""The part of a device's lookup tables (one half) up to which products are made of them unasked.
+
+Lookup tables are estimated within about a fifth, so that at most some 60 % are taken: nextpnr
+places and routes that without trouble.
+"""
+
 _FOLD: Final = re.compile(r"(\w+)=(\d+)x(\d+)")
 
 
@@ -114,7 +124,11 @@ class FpgaOptions:
     )  # fmt: skip
     dsp: int | None = field(
         default=None,
-        metadata={"help": "Budget of multipliers [those of the device].", "metavar": "N"},
+        metadata={
+            "help": "Budget of multipliers; without --lut, no other products [those of the"
+            " device].",
+            "metavar": "N",
+        },
     )
     bram: int | None = field(
         default=None,
@@ -123,8 +137,8 @@ class FpgaOptions:
     lut: int | None = field(
         default=None,
         metadata={
-            "help": "Budget of lookup tables; with it, products are made of them too [those of the"
-            " device].",
+            "help": "Budget of lookup tables; products are made of them too [half of the device's,"
+            " for speed; all, without such products].",
             "metavar": "N",
         },
     )
@@ -203,6 +217,16 @@ class FpgaOptions:
             getattr(device if getattr(self, name) is None else self, name) for name in BUDGETS
         )
         return Amount(dsp, bram * LIBRARIES[device.family].parts, lut)
+
+    @property
+    def spare_lut(self) -> int | None:
+        """Most lookup tables of a design that makes products of them to be faster, unasked.
+
+        None if it must not: with a budget of multipliers or of lookup tables, or for other goals.
+        """
+        if self.aim not in FASTEST or self.dsp is not None or self.lut is not None:
+            return None
+        return self.chosen_device.lut // SPARE_PART
 
     @property
     def aim(self) -> str:

@@ -8,7 +8,7 @@ and options that another one beats everywhere are left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -94,7 +94,7 @@ def choose(layers: Sequence[Sequence[Option]], limit: Amount) -> list[int] | Non
         {n: Option(layer[n].amount - low, layer[n].value) for n in places}
         for layer, places, low in zip(layers, kept, least, strict=True)
     ]
-    return _by_table(beyond, room)
+    return _without_memories(beyond, room) or _by_table(beyond, room)
 
 
 def least_amount(layers: Sequence[Sequence[Option]]) -> Amount:
@@ -152,6 +152,22 @@ class _Table:
             luts[there] = np.where(better, lut, luts[there])
             picked[there] = np.where(better, place, picked[there])
         return _Table(values, luts), picked
+
+
+def _without_memories(layers: Sequence[dict[int, Option]], room: Amount) -> list[int] | None:
+    """Return the best choice as if memories were free, if it fits nevertheless.
+
+    Then no other is better, and the table is a hundred times smaller.
+    """
+    free = [
+        {n: Option(replace(o.amount, bram=0, lut=0), o.value) for n, o in layer.items()}
+        for layer in layers
+    ]
+    places = _by_table(free, replace(room, bram=0))
+    if places is None:
+        return None
+    amounts = (layer[n].amount for layer, n in zip(layers, places, strict=True))
+    return places if sum(amounts, Amount()).fits(room) else None
 
 
 def _by_table(layers: Sequence[dict[int, Option]], room: Amount) -> list[int] | None:

@@ -77,6 +77,15 @@ def test_products_are_made_of_logic_where_multipliers_are_few():
     assert spent["interval"] <= few["interval"]
 
 
+def test_lookup_tables_to_spare_make_products_where_speed_is_the_goal():
+    spent, plain = estimate(device="ecp5-25k"), estimate(device="ecp5-25k", dsp=28)
+    assert spent["interval"] < plain["interval"]
+    assert plain["lut"] < spent["lut"] <= 24288 // 2
+    assert spent["dsp"] <= 28
+    # With enough multipliers there is nothing to gain.
+    assert estimate() == estimate(dsp=156)
+
+
 def test_logic_that_is_short_is_told():
     with pytest.raises(
         DoesNotFitError,

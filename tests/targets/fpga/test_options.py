@@ -41,6 +41,13 @@ def test_rate_asks_for_the_least_that_keeps_it():
     assert FpgaOptions(device="ice40-up5k").clock_hz == 24e6
 
 
+def test_lookup_tables_are_spared_unasked_for_speed_only():
+    assert FpgaOptions().spare_lut == 83640 // 2
+    assert FpgaOptions(optimize="latency", device="ecp5-25k").spare_lut == 12144
+    for decided in ({"lut": 9}, {"dsp": 9}, {"optimize": "size"}, {"fps": 9.0}):
+        assert FpgaOptions(**decided).spare_lut is None
+
+
 def test_clock_and_rate_are_read_from_text():
     assert [parse_clock(t) for t in ("100MHz", "33.5 MHz", "12000000", "1GHz", "8k")] == [
         100e6, 33.5e6, 12e6, 1e9, 8e3,
