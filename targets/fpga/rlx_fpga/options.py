@@ -49,8 +49,8 @@ FASTEST: Final = ("throughput", "latency")
 SPARE_PART: Final = 2
 """The part of a device's lookup tables (one half) up to which products are made of them unasked.
 
-Lookup tables are estimated within about a fifth, so that at most some 60 % are taken: nextpnr
-places and routes that without trouble.
+Lookup tables are estimated within about a fifth, so that some 60 % are taken at most, which leaves
+room for placing and routing.
 """
 
 _FOLD: Final = re.compile(r"(\w+)=(\d+)x(\d+)")
