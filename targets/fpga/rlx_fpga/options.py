@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Final
 
 from rlx.errors import UsageError
@@ -46,10 +47,10 @@ Cost counts each multiplier, block memory and lookup table as its share of the d
 FASTEST: Final = ("throughput", "latency")
 """Goals that spend what there is."""
 
-SPARE_PART: Final = 2
-"""The part of a device's lookup tables (one half) up to which products are made of them unasked.
+SPARE_PART: Final = Fraction(2, 3)
+"""The part of a device's lookup tables up to which products are made of them unasked.
 
-Lookup tables are estimated within about a fifth, so that some 60 % are taken at most, which leaves
+Lookup tables are estimated within about a fifth, so that some 80 % are taken at most, which leaves
 room for placing and routing.
 """
 
@@ -137,8 +138,8 @@ class FpgaOptions:
     lut: int | None = field(
         default=None,
         metadata={
-            "help": "Budget of lookup tables; products are made of them too [half of the device's,"
-            " for speed; all, without such products].",
+            "help": "Budget of lookup tables; products are made of them too [two thirds of the"
+            " device's, for speed; all, without such products].",
             "metavar": "N",
         },
     )
@@ -226,7 +227,7 @@ class FpgaOptions:
         """
         if self.aim not in FASTEST or self.dsp is not None or self.lut is not None:
             return None
-        return self.chosen_device.lut // SPARE_PART
+        return int(self.chosen_device.lut * SPARE_PART)
 
     @property
     def aim(self) -> str:

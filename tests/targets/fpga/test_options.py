@@ -42,8 +42,8 @@ def test_rate_asks_for_the_least_that_keeps_it():
 
 
 def test_lookup_tables_are_spared_unasked_for_speed_only():
-    assert FpgaOptions().spare_lut == 83640 // 2
-    assert FpgaOptions(optimize="latency", device="ecp5-25k").spare_lut == 12144
+    assert FpgaOptions().spare_lut == 83640 * 2 // 3
+    assert FpgaOptions(optimize="latency", device="ecp5-25k").spare_lut == 24288 * 2 // 3
     for decided in ({"lut": 9}, {"dsp": 9}, {"optimize": "size"}, {"fps": 9.0}):
         assert FpgaOptions(**decided).spare_lut is None
 
