@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import missing
 from tiny_model import golden, write_tiny
 
 from rlx.errors import OutputError, SimulationError, TimeLimitError
@@ -36,7 +37,7 @@ def test_outputs_are_equal(tmp_path, two_outputs):
 @pytest.mark.parametrize("offset", [0, 1])
 def test_every_compiler_and_unaligned_buffers(tmp_path, compiler, offset):
     if search(compiler) is None:
-        pytest.skip(f"{compiler} is not installed")
+        missing(f"{compiler} is not installed")
     done = simulate(tmp_path, HostC(compiler, optimization="-O1", offset=offset))
     assert compare("host", done, golden(5)) == []
 

@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 import yaml
-from support import require_program
+from support import missing, require_program
 from targets.cortexm.negation import CALL, PRINTED, PROGRAM, files_of, folder_of
 
 from rlx.errors import SimulationError
@@ -152,7 +152,7 @@ def test_arduino_builder_builds_a_sketch(tmp_path):
     """Arduino's own builder finds the library by its header, compiles it and links the sketch."""
     builder, ctags = shutil.which("arduino-builder"), shutil.which("arduino-ctags")
     if builder is None or ctags is None:
-        pytest.skip("no arduino-builder, which few distributions have")
+        missing("arduino-builder is not installed")
     folder_of(tmp_path / "libraries" / "net", package_version="2.3.4")
     files = {
         "hardware/rlx/host/boards.txt": "host.name=Host\nhost.build.core=plain\n",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from support import missing
 
 from rlx.process import run
 from rlx_fpga.axi import Interface, StreamPort, control_files, pins_verilog, top_verilog
@@ -111,7 +112,7 @@ STRICT = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-O1")
 def test_driver_is_strict_c_and_does_what_it_says(compiler, tmp_path):
     tool = search(compiler)
     if tool is None:
-        pytest.skip(f"{compiler} is not installed")
+        missing(f"{compiler} is not installed")
     (tmp_path / "net_regs.h").write_text(header())
     (tmp_path / "main.c").write_text(PROGRAM)
     build = [*tool.command, "-std=c99", *STRICT, "main.c", "-o", "main"]
@@ -122,7 +123,7 @@ def test_driver_is_strict_c_and_does_what_it_says(compiler, tmp_path):
 def test_driver_is_cxx_too(tmp_path):
     tool = search("c++")
     if tool is None:
-        pytest.skip("no C++ compiler is installed")
+        missing("a C++ compiler is not installed")
     (tmp_path / "net_regs.h").write_text(header())
     (tmp_path / "main.cpp").write_text('#include "net_regs.h"\nint main() { return 0; }\n')
     build = [*tool.command, "-std=c++11", *STRICT, "-fsyntax-only", "main.cpp"]
