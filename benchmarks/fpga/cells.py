@@ -1,4 +1,4 @@
-"""Cells of the designs by Yosys, for Lattice ECP5 and Xilinx 7."""
+"""Cells of the designs by Yosys, each on the device that it is for."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.fpga.points import KEY as POINT
 from benchmarks.fpga.points import RESULTS, SMALL, TIMEOUT_S, points
-from rlx_fpga.devices import device
 from rlx_fpga.synthesis import RESOURCES
 from rlx_sim.build import FPGA
 
@@ -19,40 +19,35 @@ if TYPE_CHECKING:
 STORED = RESULTS / "fpga_cells.jsonl"
 """Results that ``python -m benchmarks --check`` compares with."""
 
-KEY = ("network", "budget", "family", "tool")
+KEY = (*POINT, "tool")
 COSTS = ("lut", "ff", "dsp", "bram")
 """Entries of a row that must not grow."""
-
-DEVICES = ("ecp5-85k", "artix7-100t")
-"""What designs are mapped to: one device of each family."""
 
 
 def measure() -> Iterator[dict[str, Any]]:
     """Yield a row for the smallest point."""
-    yield from _rows(SMALL[:1], DEVICES[:1])
+    yield from _rows(SMALL[:1])
 
 
 def measure_thoroughly() -> Iterator[dict[str, Any]]:
-    """Yield a row for each point and family: some take a quarter of an hour."""
-    yield from _rows(points(), DEVICES)
+    """Yield a row for each point: some take a quarter of an hour."""
+    yield from _rows(points())
 
 
-def _rows(wanted: Iterable[Point], devices: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _rows(wanted: Iterable[Point]) -> Iterator[dict[str, Any]]:
     for point in wanted:
-        with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as place:
-            folder = Path(place) / "net"
-            report = point.emit(folder)
-            for name in devices:
-                yield row(point, folder, name, report)
+        yield row(point)
 
 
-def row(point: Point, folder: Path, name: str, report: dict[str, Any]) -> dict[str, Any]:
+def row(point: Point) -> dict[str, Any]:
     """Return the cells of one design, and the interval that it was predicted to have."""
-    build = FPGA.build(folder, device=name, seeds=0, timeout_s=TIMEOUT_S)
+    with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as place:
+        folder = Path(place) / "net"
+        report = point.emit(folder)
+        build = FPGA.build(folder, device=point.device, seeds=0, timeout_s=TIMEOUT_S)
     found = {row["resource"]: row["synthesis"] for row in build.resources}
     return {
         **point.key,
-        "family": device(name).family,
         "interval": report["interval"],
         "tool": f"yosys {build.tools['yosys']}",
         **{resource: found[resource] for resource in RESOURCES},

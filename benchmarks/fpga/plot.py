@@ -10,6 +10,8 @@ import jinja2
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from benchmarks.fpga.points import PointKey
+
 WIDTH, HEIGHT = 640, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 110, 20, 50
 COLOURS: Final = ("#1b6ca8", "#c1440e", "#2e7d32", "#7b1fa2", "#8d6e00")
@@ -19,7 +21,7 @@ Y_RANGE = (1_000, 1_000_000)
 _TEMPLATE: Final = """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {{ width }} {{ height }}" \
 font-family="sans-serif" font-size="12">
-<title>Cycles for each frame by multipliers</title>
+<title>Cycles for each frame by multipliers of {{ device }}</title>
 <rect width="{{ width }}" height="{{ height }}" fill="white"/>
 {% for x, text in x_ticks %}
 <path d="M{{ x }} {{ top }}V{{ bottom }}" stroke="#ddd"/>
@@ -30,7 +32,7 @@ font-family="sans-serif" font-size="12">
 <text x="{{ left - 8 }}" y="{{ y + 4 }}" text-anchor="end">{{ text }}</text>
 {% endfor %}
 <text x="{{ (left + right) / 2 }}" y="{{ height - 8 }}" text-anchor="middle">\
-multipliers</text>
+multipliers of {{ device }}</text>
 <text x="16" y="{{ (top + bottom) / 2 }}" text-anchor="middle" \
 transform="rotate(-90 16 {{ (top + bottom) / 2 }})">cycles for each frame</text>
 {% for name, colour, points, bounds in lines %}
@@ -48,21 +50,20 @@ multiplications / multipliers</text>
 """
 
 
-def plot(rows: Mapping[tuple[str, int], Mapping[str, Any]]) -> str:
-    """Return the picture for predicted rows by network and budget; the same text every time."""
-    networks = dict.fromkeys(name for name, _ in rows)
+def plot(rows: Mapping[PointKey, Mapping[str, Any]], device: str) -> str:
+    """Return the picture for predicted rows of one device; the same text every time."""
+    networks = dict.fromkeys(name for name, of, _ in rows if of == device)
     lines = []
     for name, colour in zip(networks, COLOURS, strict=False):
-        own = sorted(
-            (row["multipliers"], row["interval"]) for (n, _), row in rows.items() if n == name
-        )
-        macs = next(row["macs"] for (n, _), row in rows.items() if n == name)
+        mine = [row for (n, of, _), row in rows.items() if (n, of) == (name, device)]
+        own = sorted((row["multipliers"], row["interval"]) for row in mine)
+        macs = mine[0]["macs"]
         bounds = " ".join(f"{_x(m)},{_y(macs / m)}" for m, _ in own)
         lines.append((name, colour, [(_x(m), _y(i)) for m, i in own], bounds))
     template = jinja2.Environment(trim_blocks=True, autoescape=True).from_string(_TEMPLATE)
     return template.render(
         width=WIDTH, height=HEIGHT, left=LEFT, right=WIDTH - RIGHT, top=TOP,
-        bottom=HEIGHT - BOTTOM, lines=lines,
+        bottom=HEIGHT - BOTTOM, lines=lines, device=device,
         x_ticks=[(_x(n), n) for n in (32, 64, 128, 256)],
         y_ticks=[(_y(10**n), f"{10**n:,}") for n in (3, 4, 5, 6)],
     ) + "\n"  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is measured: networks, each folded for several budgets of multipliers."""
+"""What is measured: networks, each folded for several budgets of multipliers of each device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rlx import emit, frontends, target
 from rlx_fpga import FpgaOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rlx.ir.module import GraphModule
 
@@ -30,14 +30,14 @@ FILES = {
 NETWORKS = ("TinyConv", *FILES)
 """Networks in the order of the tables."""
 
-BUDGETS = (40, 156, 240)
-"""Multipliers: a small design, the whole of an ECP5-85k, the whole of an Artix-7 100T."""
+BUDGETS = {"ecp5-85k": (40, 80, 156), "artix7-100t": (40, 120, 240)}
+"""For each device the multiplier blocks of its points: few, about half of them, and all."""
 
-KEY = ("network", "budget")
+KEY = ("network", "device", "budget")
 """Entries of a row that say which point it is of."""
 
-DEVICE = "artix7-100t"
-"""Device that all points are emitted for: the larger of the two."""
+PointKey = tuple[str, str, int]
+"""The values of :data:`KEY`."""
 
 FRAMES = 4
 PREFIX = "net"
@@ -46,25 +46,27 @@ TIMEOUT_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A network and a budget.
+    """A network, the device that it is emitted for, and a budget.
 
     Attributes:
         network: One of :data:`NETWORKS`.
-        budget: Multiplications in one cycle.
+        device: One of :data:`BUDGETS`.
+        budget: Multiplier blocks that the design may take.
     """
 
     network: str
+    device: str
     budget: int
 
     @property
     def key(self) -> dict[str, Any]:
         """The entries of :data:`KEY`."""
-        return {"network": self.network, "budget": self.budget}
+        return {"network": self.network, "device": self.device, "budget": self.budget}
 
     @property
     def options(self) -> FpgaOptions:
         """Options that the design is emitted with."""
-        return FpgaOptions(prefix=PREFIX, device=DEVICE, dsp=self.budget)
+        return FpgaOptions(prefix=PREFIX, device=self.device, dsp=self.budget)
 
     def module(self) -> GraphModule:
         """Return the imported network."""
@@ -79,15 +81,20 @@ class Point:
         return dict(emission.report)
 
 
-SMALL = (Point("TinyConv", 40), Point("AD", 40))
+SMALL = (Point("TinyConv", "ecp5-85k", 40), Point("AD", "ecp5-85k", 40))
 """Points that every check simulates."""
 
 
 def points() -> Iterator[Point]:
     """Yield every point whose network is there: TinyConv always, others under ``RLX_SHARED``."""
-    for network in NETWORKS:
-        if there(network):
-            yield from (Point(network, budget) for budget in BUDGETS)
+    for network in filter(there, NETWORKS):
+        for device, budgets in BUDGETS.items():
+            yield from (Point(network, device, budget) for budget in budgets)
+
+
+def point_of(row: Mapping[str, Any]) -> PointKey:
+    """Return the values of :data:`KEY` in a row."""
+    return row["network"], row["device"], row["budget"]
 
 
 def there(network: str) -> bool:

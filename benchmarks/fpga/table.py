@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import stored
 from benchmarks.fpga import adders, cells, clock, cycles, folded, predicted
 from benchmarks.fpga.plot import plot
-from benchmarks.fpga.points import BUDGETS, NETWORKS, ROOT
+from benchmarks.fpga.points import BUDGETS, NETWORKS, ROOT, point_of
 from benchmarks.markdown import markdown_table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from benchmarks.fpga.points import PointKey
+
 PAGE = ROOT / "docs" / "reference" / "benchmarks-fpga.md"
-PLOT = ROOT / "docs" / "reference" / "benchmarks-fpga.svg"
 PEERS = ROOT / "benchmarks" / "peers" / "fpga"
 
 Row = dict[str, Any]
@@ -26,21 +27,22 @@ _INTRODUCTION = """\
 This page is written by `python -m benchmarks fpga --update`; do not edit it. The networks are
 TinyConv (`examples/mnist`, 28x28 pixels) and the int8 models of MLPerf Tiny: keyword spotting
 (KWS), image classification (IC), visual wake words (VWW), anomaly detection (AD). Each is folded
-for three budgets of multipliers: a small design, the whole of an ECP5-85k, the whole of an Artix-7
-100T. Cycles are those of the emitted core under Verilator, every output equal to the reference's;
-where that was not run they are predicted and marked with \\*.
+for two devices, and on each for three budgets of multiplier blocks: few, about half, and all.
+Cycles are those of the emitted core under Verilator, every output equal to the reference's; where
+that was not run they are predicted and marked with \\*.
 """
 
 _CELLS = """\
 Counts by {tools} before place and route: places of LUTs (those of carry chains and small memories
 too, unlike the other systems' counts below), flip-flops, multipliers (MULT18X18D, DSP48E1), block
-memories (DP16KD; RAMB36E1, halves for RAMB18E1). Designs
-marked with \\* are of an earlier folding, with the interval that is told.
+memories (DP16KD; RAMB36E1, halves for RAMB18E1). Designs marked with \\* are of an earlier
+folding, with the interval that is told.
 """
 
 _CLOCK = """\
-Median over seeds of nextpnr's greatest clock on an ECP5-85k, each seed's, and the frames a second
-that follow. Designs that are not listed were not measured yet: large ones take hours.
+Median over seeds of nextpnr's greatest clock, each seed's, and the frames a second that follow;
+for the AMD device there is no nextpnr. Designs that are not listed were not measured yet: large
+ones take hours.
 """
 
 _FOLDED = """\
@@ -56,7 +58,12 @@ requantizers.
 
 def files() -> dict[Path, str]:
     """Return what is written for the stored results, by path."""
-    return {PAGE: page(), PLOT: plot(_by_point(predicted.STORED))}
+    known = _by_point(predicted.STORED)
+    return {PAGE: page(), **{_picture(device): plot(known, device) for device in BUDGETS}}
+
+
+def _picture(device: str) -> Path:
+    return PAGE.with_name(f"{PAGE.stem}-{device}.svg")
 
 
 def page() -> str:
@@ -70,7 +77,7 @@ def page() -> str:
         "A frame's interval is that of the slowest layer; *busy* is the part of it in which the\n"
         "products of the slowest array are at work. The bound is the network's multiplications\n"
         "divided by the design's multipliers.\n",
-        "![Interval by multipliers](benchmarks-fpga.svg)\n",
+        *(f"![Interval by multipliers, {one}]({_picture(one).name})\n" for one in BUDGETS),
         "## Cells\n\n" + _cells(known),
         "## Clock\n\n" + _CLOCK + "\n" + _clocks(known),
         "## One shared array\n\n" + _FOLDED + "\n" + _folded(),
@@ -79,25 +86,25 @@ def page() -> str:
         "## Where the others' figures come from\n\n"
         + "\n".join(f"- **{peer['name']}**: {peer['source']}." for peer in peers)
         + "\n",
-        "## Layer by layer\n\nFor the middle budget.\n",
-        *(_layers(known[name, BUDGETS[1]]) for name in NETWORKS if (name, BUDGETS[1]) in known),
+        "## Layer by layer\n\nWith all multipliers of a device.\n",
+        *(
+            _layers(row)
+            for (_, device, budget), row in known.items()
+            if budget == BUDGETS[device][-1]
+        ),
     ]
     return "\n".join(parts)
 
 
-def _by_point(path: Path) -> dict[tuple[str, int], Row]:
-    """Return stored rows by network and budget, in the order of the tables."""
-    rows = {(row["network"], row["budget"]): row for row in stored.read(path)}
-    return {
-        (name, budget): rows[name, budget]
-        for name in NETWORKS
-        for budget in BUDGETS
-        if (name, budget) in rows
-    }
+def _by_point(path: Path) -> dict[PointKey, Row]:
+    """Return stored rows by point, in the order of the tables."""
+    rows = {point_of(row): row for row in stored.read(path)}
+    keys = [(name, device, n) for name in NETWORKS for device in BUDGETS for n in BUDGETS[device]]
+    return {key: rows[key] for key in keys if key in rows}
 
 
-def _cycles(known: dict[tuple[str, int], Row], measured: dict[tuple[str, int], Row]) -> str:
-    head = ["network", "budget", "multipliers", "interval", "bound", "latency",
+def _cycles(known: dict[PointKey, Row], measured: dict[PointKey, Row]) -> str:
+    head = ["network", "device", "budget", "multipliers", "interval", "bound", "latency",
             "latency / interval", "busy", "slowest"]  # fmt: skip
     body = []
     for point, row in known.items():
@@ -106,49 +113,50 @@ def _cycles(known: dict[tuple[str, int], Row], measured: dict[tuple[str, int], R
         interval = found["interval"] if current else row["interval"]
         latency = found["latency"] if current else None
         body.append([
-            point[0], str(point[1]), f"{row['multipliers']:,}",
+            *map(str, point), f"{row['multipliers']:,}",
             f"{interval:,}" + ("" if current else " \\*"),
             f"{-(-row['macs'] // row['multipliers']):,}",
             f"{latency:,}" if latency else "-",
             f"{latency / interval:.1f}" if latency else "-",
             f"{100 * row['busy']:.1f} %", f"`{row['slowest']}`",
         ])  # fmt: skip
-    return markdown_table(head, body)
+    return markdown_table(head, body, texts=2)
 
 
-def _cells(known: dict[tuple[str, int], Row]) -> str:
+def _cells(known: dict[PointKey, Row]) -> str:
     rows = stored.read(cells.STORED)
     tools = ", ".join(sorted({row["tool"].replace("yosys", "Yosys") for row in rows}))
-    by_key = {(row["network"], row["budget"], row["family"]): row for row in rows}
-    head = ["network", "budget", "family", "interval", "LUT", "FF", "multipliers", "block memories"]
-    body, missing = [], []
+    by_point = {point_of(row): row for row in rows}
+    head = ["network", "device", "budget", "interval", "LUT", "FF", "multipliers", "block memories"]
+    body = []
+    missing: dict[str, list[str]] = {}
     for point, now in known.items():
-        for family in ("ecp5", "xc7"):
-            row = by_key.get((*point, family))
-            if row is None:
-                missing.append(f"{point[0]} {point[1]} ({family})")
-                continue
-            mark = "" if row["interval"] == now["interval"] else " \\*"
-            body.append([
-                point[0], str(point[1]), family, f"{row['interval']:,}{mark}",
-                *(f"{row[name]:,}" for name in ("lut", "ff", "dsp", "bram")),
-            ])  # fmt: skip
-    text = _CELLS.format(tools=tools or "Yosys") + "\n" + markdown_table(head, body)
-    return text + (f"\nNot measured yet: {', '.join(missing)}.\n" if missing else "")
+        row = by_point.get(point)
+        if row is None:
+            missing.setdefault(f"{point[0]} on {point[1]}", []).append(str(point[2]))
+            continue
+        mark = "" if row["interval"] == now["interval"] else " \\*"
+        body.append([
+            *map(str, point), f"{row['interval']:,}{mark}",
+            *(f"{row[name]:,}" for name in ("lut", "ff", "dsp", "bram")),
+        ])  # fmt: skip
+    text = _CELLS.format(tools=tools or "Yosys") + "\n" + markdown_table(head, body, texts=2)
+    left = "; ".join(f"{name} with {', '.join(budgets)}" for name, budgets in missing.items())
+    return text + (f"\nNot measured yet: {left}.\n" if missing else "")
 
 
-def _clocks(known: dict[tuple[str, int], Row]) -> str:
+def _clocks(known: dict[PointKey, Row]) -> str:
     body = []
     for row in stored.read(clock.STORED):
-        now = known.get((row["network"], row["budget"]), {})
+        now = known.get(point_of(row), {})
         mark = "" if row["interval"] == now.get("interval") else " \\*"
         body.append([
-            row["network"], str(row["budget"]), f"{row['interval']:,}{mark}",
+            *map(str, point_of(row)), f"{row['interval']:,}{mark}",
             f"{row['fmax_mhz']:.1f} MHz", ", ".join(f"{one:.0f}" for one in row["seeds"]),
             f"{1e6 * row['fmax_mhz'] / row['interval']:,.0f}",
         ])  # fmt: skip
-    head = ["network", "budget", "interval", "clock", "of each seed", "frames a second"]
-    return markdown_table(head, body) if body else "Not measured yet.\n"
+    head = ["network", "device", "budget", "interval", "clock", "of each seed", "frames a second"]
+    return markdown_table(head, body, texts=2) if body else "Not measured yet.\n"
 
 
 def _folded() -> str:
@@ -199,5 +207,8 @@ def _layers(row: Row) -> str:
          *(f"{one[name]:,}" for name in ("macs", "pe", "simd", "cycles", "multipliers"))]
         for one in row["layers"]
     ]  # fmt: skip
-    title = f"### {row['network']}: {row['multipliers']:,} multipliers, {row['interval']:,} cycles"
+    title = (
+        f"### {row['network']}, {row['device']}: {row['multipliers']:,} multipliers,"
+        f" {row['interval']:,} cycles"
+    )
     return f"{title}\n\n{markdown_table(head, body, texts=2)}"

@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks import stored
 from benchmarks.fpga import adders, cells, cycles, folded, points, predicted, table
+from rlx_fpga.devices import device
 
 
 @pytest.mark.parametrize("path", table.files(), ids=lambda path: path.name)
@@ -13,27 +14,37 @@ def test_page_shows_what_is_stored(path):
 
 
 def test_every_point_is_predicted():
-    rows = {(row["network"], row["budget"]): row for row in stored.read(predicted.STORED)}
-    wanted = {(name, budget) for name in points.NETWORKS for budget in points.BUDGETS}
-    assert set(rows) == wanted
-    for (_, budget), row in rows.items():
+    rows = {points.point_of(row): row for row in stored.read(predicted.STORED)}
+    assert set(rows) == {
+        (name, device, budget)
+        for name in points.NETWORKS
+        for device, budgets in points.BUDGETS.items()
+        for budget in budgets
+    }
+    for (_, _, budget), row in rows.items():
         assert row["multipliers"] <= budget
         assert row["interval"] == max(layer["cycles"] for layer in row["layers"])
         assert row["interval"] * row["multipliers"] >= row["macs"]
 
 
 def test_small_points_were_simulated_and_keep_their_prediction():
-    rows = {(row["network"], row["budget"]): row for row in stored.read(cycles.STORED)}
+    rows = {points.point_of(row): row for row in stored.read(cycles.STORED)}
     for point in points.SMALL:
-        row = rows[point.network, point.budget]
+        row = rows[points.point_of(point.key)]
         assert row["interval"] == row["predicted"]
     assert all(row["interval"] <= 1.02 * row["predicted"] for row in rows.values())
 
 
 def test_smallest_point_was_synthesized():
     (point, *_) = points.SMALL
-    rows = [row for row in stored.read(cells.STORED) if row["family"] == "ecp5"]
-    assert (point.network, point.budget) in {(row["network"], row["budget"]) for row in rows}
+    rows = stored.read(cells.STORED)
+    assert points.point_of(point.key) in {points.point_of(row) for row in rows}
+
+
+def test_budgets_are_those_of_the_devices():
+    for name, budgets in points.BUDGETS.items():
+        assert sorted(set(budgets)) == [*budgets]
+        assert budgets[-1] == device(name).dsp
 
 
 def test_every_network_is_folded_for_small_devices():
@@ -48,7 +59,7 @@ def test_adders_of_the_first_convolution_are_the_stored_ones():
 
 
 def test_prediction_of_tinyconv_is_the_stored_one():
-    row = predicted.row(points.Point("TinyConv", 156))
+    row = predicted.row(points.Point("TinyConv", "ecp5-85k", 156))
     before = stored.read(predicted.STORED)
     assert stored.grown([row], before, predicted.KEY, predicted.COSTS) == []
     assert row["interval"] <= 1_500
