@@ -90,7 +90,7 @@ def terms_of(structure: Structure, family: str) -> Counter[str]:
     ``memory_luts``: lookup tables that serve as memory. ``memory_logic``: bits of memories that
     become logic. ``memory_choice``: bits chosen behind several blocks. ``memory_register``: bits of
     synchronous memories without a register of their own. ``memory_shared``: bits of block
-    memories that are written too, ``memory_shares``: their number.
+    memories from which a word may be read while it is written, ``memory_shares``: their number.
     """
     terms = Counter(structure.bits)
     for ram in structure.rams:
@@ -98,8 +98,9 @@ def terms_of(structure: Structure, family: str) -> Counter[str]:
         terms["memory_luts"] += place.luts
         terms["memory_choice"] += place.muxed
         if place.kind == "block":
-            terms["memory_shared"] += 0 if ram.read_only else ram.width
-            terms["memory_shares"] += not ram.read_only
+            shared = not (ram.read_only or ram.apart)
+            terms["memory_shared"] += ram.width if shared else 0
+            terms["memory_shares"] += shared
         else:
             terms["memory_register"] += ram.width if ram.synchronous else 0
             terms["memory_logic"] += ram.width * ram.depth if place.kind == "logic" else 0

@@ -49,7 +49,8 @@ class Library:
         lut_bits: Bits of a lookup table that serves as memory, as words and bits of a word.
         lut_cost: Cost of as much of it as ``lut_bits`` tells.
         lut_luts: Lookup tables that it takes.
-        shared_cost: Cost of a block that is written, where it does not read the old word by itself.
+        shared_cost: Cost of a block that is written, where it does not read the old word by itself
+            and might have to.
         table_bits: Bits of a read-only memory that cost as much as one bit of another.
     """
 
@@ -149,5 +150,5 @@ def _as_blocks(ram: Ram, library: Library) -> Iterator[tuple[float, Place]]:
             muxed = (deep - 1) * ram.width
             demux = 0 if ram.read_only or deep == 1 else deep
             cost = mode.cost * units + MUX_COST * (muxed + demux)
-            cost += 0 if ram.read_only else library.shared_cost
+            cost += 0 if ram.read_only or ram.apart else library.shared_cost
             yield cost, Place("block", parts=units * mode.parts, muxed=muxed)

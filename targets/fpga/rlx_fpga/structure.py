@@ -19,6 +19,7 @@ from amaranth.hdl import _ir as ir
 from amaranth.hdl import _nir as nir
 
 from rlx_fpga.cells.multiply import Netlist
+from rlx_fpga.cells.ram import APART
 from rlx_fpga.liveness import is_constant, live_nets
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Ram:
         read_only: It has no write port.
         synchronous: Its read ports have registers.
         style: Where the netlist says that it goes (``block``, ``logic``), or an empty text.
+        apart: No word is read while it is written; see :mod:`rlx_fpga.cells.ram`.
     """
 
     width: int
@@ -75,6 +77,7 @@ class Ram:
     read_only: bool
     synchronous: bool
     style: str = ""
+    apart: bool = False
 
 
 @dataclass
@@ -262,9 +265,15 @@ class _Count:
                 continue
             width = cell.width if index in written else _varying_bits(cell.init, cell.width)
             style = str(cell.attributes.get("rom_style", cell.attributes.get("ram_style", "")))
-            self.found[self.groups[cell.module_idx]].rams.append(
-                Ram(width, cell.depth, index not in written, index not in asynchronous, style)
+            ram = Ram(
+                width,
+                cell.depth,
+                read_only=index not in written,
+                synchronous=index not in asynchronous,
+                style=style,
+                apart=APART in cell.attributes,
             )
+            self.found[self.groups[cell.module_idx]].rams.append(ram)
 
 
 def _outermost(netlist: nir.Netlist, index: int) -> str:

@@ -11,6 +11,7 @@ from amaranth import Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.ram import go_round
 from rlx_fpga.cells.streams import Lanes, Part, raw, stream_of
 
 LATENCY = 2
@@ -83,8 +84,7 @@ class ResultQueue(Part):
         for step, port in ((self.push, write), (load, read)):
             place = Signal(range(max(depth, 2)))
             m.d.comb += port.addr.eq(place)
-            with m.If(step):
-                m.d.sync += place.eq(Mux(place == max(depth, 2) - 1, 0, place + 1))
+            go_round(m, step, place, max(depth, 2))
         return m
 
 

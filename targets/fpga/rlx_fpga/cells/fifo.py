@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amaranth import Module, Mux, Signal
-from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
+from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.ram import block_ram, go_round
 from rlx_fpga.cells.streams import Cell, raw, stream_of
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class Fifo(Cell):
         i: In, ``lanes`` times int ``width``.
         o: Out, the same.
 
-    Latency 1 (2 if deep), initiation interval 1.
+    Latency 1 (3 if deep), initiation interval 1. A deep one has a register between block memory and
+    output, whose beat and the one before it come on top of ``depth``.
     """
 
     def __init__(self, lanes: int, depth: int, width: int = 8) -> None:
@@ -71,16 +73,23 @@ class Fifo(Cell):
             raise ValueError(msg)
         self.depth = depth
         self.deep = depth > SHALLOW_DEPTH
-        self.latency = 2 if self.deep else 1
+        self.latency = 3 if self.deep else 1
         self.memory_bits = depth * lanes * width
         super().__init__({"i": In(stream_of(lanes, width)), "o": Out(stream_of(lanes, width))})
 
     def elaborate(self, platform: object) -> Module:
-        """Wrap Amaranth's queue."""
+        """Build the memory and what walks over it."""
         m = Module()
+        if self.deep:
+            self._walk(m, platform)
+        else:
+            self._wrap(m)
+        return m
+
+    def _wrap(self, m: Module) -> None:
+        """Wrap Amaranth's queue."""
         payload: Value = raw(self.i)
-        kind = SyncFIFOBuffered if self.deep else SyncFIFO
-        m.submodules.queue = queue = kind(width=len(payload), depth=self.depth)
+        m.submodules.queue = queue = SyncFIFO(width=len(payload), depth=self.depth)
         m.d.comb += [
             queue.w_data.eq(payload),
             queue.w_en.eq(self.i.valid),
@@ -89,4 +98,29 @@ class Fifo(Cell):
             self.o.valid.eq(queue.r_rdy),
             queue.r_en.eq(self.o.ready),
         ]
-        return m
+
+    def _walk(self, m: Module, platform: object) -> None:
+        """Write what comes, read ahead into a register; whether there is any comes from one too."""
+        write, read = block_ram(m, platform, "words", len(raw(self.i)), self.depth)
+        waiting, any_waiting = Signal(range(self.depth + 1)), Signal()
+        waiting_next, has_room = Signal.like(waiting), Signal(init=1)
+        fetched, free = Signal(), Signal()
+        m.d.comb += [
+            self.i.ready.eq(has_room),
+            write.en.eq(self.i.valid & has_room),
+            write.data.eq(raw(self.i)),
+            free.eq(~self.o.valid | self.o.ready),
+            read.en.eq(any_waiting & (~fetched | free)),
+            waiting_next.eq(waiting + write.en - read.en),
+        ]
+        m.d.sync += [
+            waiting.eq(waiting_next),
+            any_waiting.eq(waiting_next != 0),
+            has_room.eq(waiting_next != self.depth),
+        ]
+        with m.If(~fetched | free):
+            m.d.sync += fetched.eq(any_waiting)
+        with m.If(free):
+            m.d.sync += [self.o.valid.eq(fetched), raw(self.o).eq(read.data)]
+        for port in (write, read):
+            go_round(m, port.en, port.addr, self.depth)

@@ -73,6 +73,11 @@ class Geometry:
         return (self.height + sum(self.padding[0]), self.width + sum(self.padding[1]))
 
     @property
+    def is_padded(self) -> bool:
+        """Whether anything is added."""
+        return self.padded != (self.height, self.width)
+
+    @property
     def out_height(self) -> int:
         """Rows of output pixels."""
         return (self.padded[0] - self.span[0]) // self.stride[0] + 1

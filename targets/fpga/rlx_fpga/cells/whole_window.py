@@ -6,11 +6,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from amaranth import Cat, Const, Module, Mux, Signal, Value, unsigned
-from amaranth.lib.memory import Memory
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.geometry import Geometry
+from rlx_fpga.cells.ram import block_ram
 from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class WholeWindow(Cell):
                 m.d.sync += row.eq(Mux(row == g.height - 1, 0, row + 1))
         with m.Elif(self.o.ready):
             m.d.sync += full.eq(0)
-        newest = self._column(m, taken, column, next_column)
+        newest = self._column(m, platform, taken, column, next_column)
         size = 8 * self.channels
         taps = [Signal(size * columns, name=f"row_{index}") for index in range(rows)]
         with m.If(taken):
@@ -122,16 +122,16 @@ class WholeWindow(Cell):
             column, 1
         )
 
-    def _column(self, m: Module, taken: Value, column: Value, next_column: Value) -> Value:
+    def _column(
+        self, m: Module, platform: object, taken: Value, column: Value, next_column: Value
+    ) -> Value:
         """Return the pixel that comes in, below those of the rows above; oldest row first."""
         pixel = raw(self.i)
         above = self.geometry.kernel[0] - 1
         if not above:
             return pixel
         size = len(pixel)
-        memory = Memory(shape=unsigned(size * above), depth=self.geometry.width, init=[])
-        m.submodules.rows = memory
-        write, read = memory.write_port(), memory.read_port()
+        write, read = block_ram(m, platform, "rows", size * above, self.geometry.width)
         whole = Cat(read.data, pixel)
         m.d.comb += [
             read.addr.eq(Mux(taken, next_column, column)),

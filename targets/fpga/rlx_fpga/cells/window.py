@@ -8,14 +8,14 @@ from itertools import pairwise
 from operator import and_
 from typing import TYPE_CHECKING, Literal
 
-from amaranth import Const, Module, Mux, Signal, Value, signed, unsigned
-from amaranth.lib.memory import Memory
+from amaranth import Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from rlx_fpga.cells.credit import LATENCY, ResultQueue, counter, queue_depth
 from rlx_fpga.cells.geometry import Geometry
 from rlx_fpga.cells.pipe import follow
+from rlx_fpga.cells.ram import block_ram, go_round
 from rlx_fpga.cells.streams import Cell, Part, raw, require_divisor, stream_of
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ Order = Literal["dense", "channelwise"]
 
 # Registers from a step of the address to a word of the queue: address, memory, word.
 READ_STAGES = 3
+# Padding is chosen behind the register of the word: memories are slow.
+PADDING_STAGES = 1
 
 
 class WindowGenerator(Cell):
@@ -44,9 +46,9 @@ class WindowGenerator(Cell):
         i: In, ``lanes`` times int8: the image.
         o: Out, ``lanes`` times int8: the windows.
 
-    Latency 6, from the last word that a pixel needs to the first word of its window; a frame takes
-    ``cycles_per_frame``. One memory of ``depth`` words with one write port and one synchronous read
-    port; no multipliers.
+    Latency 6, with padding 7, from the last word that a pixel needs to the first word of its
+    window; a frame takes ``cycles_per_frame``. One memory of ``depth`` words with one write port
+    and one synchronous read port; no multipliers.
 
     Args:
         height: Rows of the image.
@@ -61,8 +63,6 @@ class WindowGenerator(Cell):
         repeat: How often each window (each block of a window) is given.
         order: ``dense`` or ``channelwise``.
     """
-
-    latency = 1 + READ_STAGES + LATENCY
 
     def __init__(
         self,
@@ -93,6 +93,8 @@ class WindowGenerator(Cell):
         # A word becomes free a cycle after it has been given up, when it has been read.
         self.depth = self.geometry.depth + 1
         self.memory_bits = self.depth * lanes * 8
+        self.stages = READ_STAGES + (PADDING_STAGES if self.geometry.is_padded else 0)
+        self.latency = 1 + self.stages + LATENCY
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
 
     @property
@@ -109,12 +111,11 @@ class WindowGenerator(Cell):
         """Build the writer, the reader, and the two counts that keep them apart."""
         m = Module()
         g = self.geometry
-        m.submodules.buffer = buffer = Memory(
-            shape=unsigned(8 * self.lanes), depth=self.depth, init=[]
-        )
         m.submodules.addresses = address = AddressGenerator(g, self.depth, self.repeat, self.order)
-        m.submodules.queue = queue = ResultQueue(self.lanes, 8, queue_depth(READ_STAGES))
-        write, read = buffer.write_port(), buffer.read_port()
+        write, read = block_ram(
+            m, platform, "buffer", 8 * self.lanes, self.depth, wanted=~address.padded
+        )
+        m.submodules.queue = queue = ResultQueue(self.lanes, 8, queue_depth(self.stages))
         wrote, go = Signal(), Signal()
 
         # Words that may still be written: more than the depth after rows that no window needs.
@@ -129,8 +130,7 @@ class WindowGenerator(Cell):
             free_next.eq(free + address.release - wrote),
         ]
         m.d.sync += [free.eq(free_next), has_room.eq(free_next != 0)]
-        with m.If(wrote):
-            m.d.sync += write.addr.eq(Mux(write.addr == self.depth - 1, 0, write.addr + 1))
+        go_round(m, wrote, write.addr, self.depth)
 
         # Words written beyond those that the current pixel needs.
         surplus = Signal(_signed(max(self.depth, g.words)), init=-g.needed[0])
@@ -146,10 +146,12 @@ class WindowGenerator(Cell):
         with m.If(go):
             m.d.sync += inside.eq(~address.pixel_done)
 
-        filled = follow(m, address.valid, "filled", 2, reset=True)
-        is_padding = follow(m, address.padded, "is_padding")
-        padding = sum((self.pad_value & 0xFF) << (8 * lane) for lane in range(self.lanes))
-        word = follow(m, Mux(is_padding, padding, read.data), "word")
+        filled = follow(m, address.valid, "filled", self.stages - 1, reset=True)
+        word = follow(m, read.data, "word")
+        if g.is_padded:
+            outside = follow(m, address.padded, "outside", 2)
+            padding = sum((self.pad_value & 0xFF) << (8 * lane) for lane in range(self.lanes))
+            word = follow(m, Mux(outside, padding, word), "padded_word")
         m.d.comb += [queue.push.eq(filled), Value.cast(queue.payload).eq(word)]
         connect(m, queue.o, flipped(self.o))
         return m

@@ -10,6 +10,7 @@ CELLS = {
     "skid": lambda: SkidBuffer(3),
     "fifo2": lambda: Fifo(1, 2),
     "fifo7": lambda: Fifo(2, 7, width=5),
+    "fifo33": lambda: Fifo(2, 33),
     "fifo40": lambda: Fifo(1, 40, width=21),
 }
 
