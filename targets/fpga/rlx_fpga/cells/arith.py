@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from amaranth import Module, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.pipe import register
 from rlx_fpga.cells.streams import Cell, stream_of
 from rlx_fpga.cells.table import ENTRIES, look_up
 
@@ -23,7 +24,7 @@ class _Binary(Cell):
         o: Out, ``lanes`` times int ``width``.
     """
 
-    latency = 2
+    latency = 3
 
     def __init__(self, lanes: int, width: int) -> None:
         self.lanes, self.width = lanes, width
@@ -31,9 +32,12 @@ class _Binary(Cell):
         super().__init__({"i0": In(operand), "i1": In(operand), "o": Out(stream_of(lanes, width))})
 
     def elaborate(self, platform: object) -> Module:
-        """Two registers that move together; the first belongs to the derived class."""
+        """Three registers that move together; the first belongs to the derived class.
+
+        It may be inside of a memory, which is slow: nothing is computed between it and the second.
+        """
         m = Module()
-        move, both, first_valid = Signal(), Signal(), Signal()
+        move, both, first_valid, second_valid = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             move.eq(~self.o.valid | self.o.ready),
             both.eq(self.i0.valid & self.i1.valid),
@@ -41,18 +45,26 @@ class _Binary(Cell):
             self.i1.ready.eq(move & both),
         ]
         with m.If(move):
-            m.d.sync += [first_valid.eq(both), self.o.valid.eq(first_valid)]
+            m.d.sync += [
+                first_valid.eq(both),
+                second_valid.eq(first_valid),
+                self.o.valid.eq(second_valid),
+            ]
         for lane in range(self.lanes):
             codes = self.i0.payload[lane], self.i1.payload[lane]
-            x, y = self._first(m, lane, *codes, move)
+            first = self._first(m, lane, *codes, move)
+            x, y = (
+                register(m, move, value, f"{name}{lane}_second")
+                for name, value in zip("xy", first, strict=True)
+            )
             with m.If(move):
-                m.d.sync += self.o.payload[lane].eq(self._second(x, y))
+                m.d.sync += self.o.payload[lane].eq(self._result(x, y))
         return m
 
     def _first(self, m: Module, lane: int, x: Value, y: Value, move: Value) -> tuple[Value, Value]:
         raise NotImplementedError
 
-    def _second(self, x: Value, y: Value) -> Value:
+    def _result(self, x: Value, y: Value) -> Value:
         raise NotImplementedError
 
 
@@ -67,7 +79,7 @@ class ScaledSum(_Binary):
         i1: In, the same.
         o: Out, ``lanes`` times int ``width``; the width follows from the tables.
 
-    Latency 2, initiation interval 1; two tables a lane.
+    Latency 3, initiation interval 1; two tables a lane.
     """
 
     def __init__(self, lanes: int, x_table: Sequence[int], y_table: Sequence[int]) -> None:
@@ -89,7 +101,7 @@ class ScaledSum(_Binary):
             look_up(m, f"y_table{lane}", self.tables[1], y, move, self.widths[1]),
         )
 
-    def _second(self, x: Value, y: Value) -> Value:
+    def _result(self, x: Value, y: Value) -> Value:
         return x + y
 
 
@@ -101,7 +113,7 @@ class Product(_Binary):
         i1: In, the same.
         o: Out, ``lanes`` times int ``width``; the width follows from the zero points.
 
-    Latency 2, initiation interval 1; one multiplication a lane.
+    Latency 3, initiation interval 1; one multiplication a lane.
     """
 
     def __init__(self, lanes: int, x_zero_point: int, y_zero_point: int) -> None:
@@ -122,7 +134,7 @@ class Product(_Binary):
             ]
         return centred[0], centred[1]
 
-    def _second(self, x: Value, y: Value) -> Value:
+    def _result(self, x: Value, y: Value) -> Value:
         return x * y
 
 
