@@ -33,7 +33,7 @@ def measure() -> Iterator[dict[str, Any]]:
             "weights": int(np.count_nonzero(matrix)),
             "adders": netlist.adders,
             "adder_bits": netlist.adder_bits,
-            "depth": max(map(program.depth, range(len(program.widths)))),
+            "depth": program.depth,
         }
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx_fpga.unrolled.sums import signed_digits
+from rlx_fpga.unrolled.program import signed_digits
 
 if TYPE_CHECKING:
     from rlx.numerics.fixed_point import Rescale

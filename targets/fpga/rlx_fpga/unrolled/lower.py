@@ -33,7 +33,8 @@ from rlx.ops.q import (
 from rlx_fpga.lower.rules import constant_operand, unsupported
 from rlx_fpga.unrolled.affine import requantizer_line
 from rlx_fpga.unrolled.netlist import Netlist
-from rlx_fpga.unrolled.sums import ShiftAdd, shift_add, signed_digits
+from rlx_fpga.unrolled.program import signed_digits
+from rlx_fpga.unrolled.sums import shift_add
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from rlx.ir import Graph, Node, Value
     from rlx_fpga.cells.rom import Integers
     from rlx_fpga.unrolled.affine import Line
-    from rlx_fpga.unrolled.sums import Term
+    from rlx_fpga.unrolled.program import ShiftAdd, Term
 
     Wires: TypeAlias = npt.NDArray[np.int64]
 
@@ -324,13 +325,12 @@ def _scaled(netlist: Netlist, line: Line, total: Term | None, base: int) -> int:
     """Return ``clamp(((total + base) * factor + addend) >> shift)``."""
     if total is None or not line.factor:
         return netlist.constant(line.low)
-    program = ShiftAdd(1)
-    _, own, sign = total
-    terms = [(0, shift + own, sign * digit) for shift, digit in signed_digits(line.factor)]
-    program.outputs = [program.total(terms)]
-    (term,) = program.build(netlist, [total[0]])
+    wire, own, sign = total
+    step = netlist.steps[wire]
+    program = _factor(line.factor, step.low, step.high)
+    (term,) = program.build(netlist, [wire])
     assert term is not None
-    wire, left, sign = term
+    wire, left, sign = term[0], term[1] + own, term[2] * sign
     scaled = base * line.factor
     if line.below == line.addend:
         moved = netlist.offset(wire, left, line.addend + scaled, negative=sign < 0)
@@ -339,3 +339,9 @@ def _scaled(netlist: Netlist, line: Line, total: Term | None, base: int) -> int:
         product = netlist.offset(wire, left, scaled, negative=sign < 0)
         moved = netlist.choice(product, accumulator, (line.addend, line.below))
     return netlist.clamp(netlist.right(moved, line.shift), line.low, line.high)
+
+
+@lru_cache(1024)
+def _factor(factor: int, low: int, high: int) -> ShiftAdd:
+    """Return the program of a product with one constant, for numbers of ``low`` .. ``high``."""
+    return shift_add(np.array([[factor]]), [(low, high)])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx_fpga.unrolled.affine import requantizer_line
-from rlx_fpga.unrolled.sums import signed_digits
+from rlx_fpga.unrolled.program import signed_digits
 
 
 @dataclass(frozen=True)

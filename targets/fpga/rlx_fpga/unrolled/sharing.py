@@ -1,0 +1,178 @@
+"""The search for two-term sums that several results have in common.
+
+Every result is a set of terms: operands, shifted and signed. A pattern is a pair of operands with
+a distance of shifts and a relation of signs. While some pattern occurs more than once, the one that
+is worth most becomes a number of its own, in every place. A pattern's occurrences only become fewer
+after both of its operands are there, so they are counted once, and again only when the pattern is
+about to be taken.
+
+The idea of sharing two-term patterns of signed digits: R. I. Hartley, "Subexpression sharing in
+filters using canonic signed digit multipliers", 1996.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from rlx_fpga.cells.rom import signed_bits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from rlx_fpga.unrolled.program import ShiftAdd, Term
+
+Pattern: TypeAlias = tuple[int, int, int, int]
+"""Operands a and b (a not after b), shift of b less that of a, product of signs."""
+
+Worth: TypeAlias = "Callable[[int, int], int]"
+"""From the bits that both operands of a sum have in common, and the sum's price, to its worth."""
+
+WORTHS: Final[tuple[Worth, ...]] = (
+    lambda common, price: common,
+    lambda common, price: common + price,
+    lambda common, price: 2 * common + price,
+    lambda common, price: common + 8,
+)
+"""Ways to choose among patterns. None is best for all matrices: try each."""
+
+_PLACES: Final = 40
+"""Bits for the place of a pattern in the heap's numbers."""
+
+_MOST: Final = 1 << 40
+"""Worths times occurrences stay below."""
+
+
+@dataclass
+class _Digits:
+    """Where a number stands in the sums, one bit a place: lanes of :attr:`Sharing.lane` bits."""
+
+    plus: int = 0
+    minus: int = 0
+
+    def put(self, place: int, sign: int) -> None:
+        if sign > 0:
+            self.plus |= 1 << place
+        else:
+            self.minus |= 1 << place
+
+    def drop(self, places: int) -> None:
+        self.plus &= ~places
+        self.minus &= ~places
+
+
+@dataclass
+class Sharing:
+    """The search in one set of sums.
+
+    Args:
+        program: Gets the shared sums; its operands are those of the terms.
+        rows: Terms of each sum, no shift negative.
+        worth: One of :data:`WORTHS`.
+    """
+
+    program: ShiftAdd
+    rows: Sequence[Sequence[Term]]
+    worth: Worth
+    lane: int = 0
+    _digits: list[_Digits] = field(default_factory=list)
+    _sums: list[dict[tuple[int, int], int]] = field(default_factory=list)
+    _patterns: list[tuple[Pattern, int, int]] = field(default_factory=list)
+    _heap: list[int] = field(default_factory=list)
+
+    def run(self) -> list[list[Term]]:
+        """Return what is left of each sum when no pattern occurs twice."""
+        # A lane is twice as wide as needed: no distance reaches from one sum into the next.
+        self.lane = 2 * (1 + max((shift for row in self.rows for _, shift, _ in row), default=0))
+        self._digits = [_Digits() for _ in self.program.ends]
+        self._sums = [{} for _ in self.rows]
+        counts: dict[Pattern, int] = {}
+        for row, terms in enumerate(self.rows):
+            for term in terms:
+                self._insert(row, term, counts)
+        self._push(counts)
+        while self._heap:
+            place = heapq.heappop(self._heap) & ((1 << _PLACES) - 1)
+            pattern, count, _ = self._patterns[place]
+            found = self._occurrences(pattern)
+            if found.bit_count() == count:
+                self._replace(pattern, found)
+            elif found.bit_count() > 1:
+                self._again(place, found.bit_count())
+        return [[(*key, sign) for key, sign in terms.items()] for terms in self._sums]
+
+    def _push(self, counts: dict[Pattern, int]) -> None:
+        """Put patterns that occur more than once into the heap."""
+        for pattern, count in counts.items():
+            if count > 1:
+                self._patterns.append((pattern, count, self._worth(pattern)))
+                self._again(len(self._patterns) - 1, count)
+
+    def _again(self, place: int, count: int) -> None:
+        pattern, _, worth = self._patterns[place]
+        self._patterns[place] = pattern, count, worth
+        heapq.heappush(self._heap, (_MOST - (count - 1) * worth << _PLACES) + place)
+
+    def _worth(self, pattern: Pattern) -> int:
+        """Return what one occurrence counts. Ties go to the pattern that was seen first."""
+        a, b, distance, sign = pattern
+        program = self.program
+        widths = signed_bits(*program.ends[a]), signed_bits(*program.ends[b])
+        common = max(0, min(widths[0], distance + widths[1]) - max(0, distance))
+        step, _, _ = program.spelled((a, max(0, -distance), 1), (b, max(0, distance), sign))
+        return self.worth(common, program.price(step))
+
+    def _occurrences(self, pattern: Pattern) -> int:
+        """Return the places of the first operand where the pattern stands, without overlaps."""
+        a, b, distance, sign = pattern
+        first, second = self._digits[a], self._digits[b]
+        plus, minus = second.plus, second.minus
+        if sign < 0:
+            plus, minus = minus, plus
+        found = first.plus & _moved(plus, -distance) | first.minus & _moved(minus, -distance)
+        if a == b and found & found << distance:
+            rest, found = found, 0
+            while rest:
+                lowest = rest & -rest
+                found |= lowest
+                rest &= ~(lowest | lowest << distance)
+        return found
+
+    def _replace(self, pattern: Pattern, places: int) -> None:
+        """Make a number of the pattern, in every sum that has it."""
+        a, b, distance, sign = pattern
+        number, base, own = self.program.add((a, 0, 1), (b, distance, sign))
+        self._digits.extend(_Digits() for _ in range(number + 1 - len(self._digits)))
+        new = []
+        for row, shift in self._decoded(places):
+            first = self._sums[row].pop((a, shift))
+            del self._sums[row][b, shift + distance]
+            new.append((row, (number, shift + base, first * own)))
+        self._digits[a].drop(places)
+        self._digits[b].drop(_moved(places, distance))
+        counts: dict[Pattern, int] = {}
+        for row, term in new:
+            self._insert(row, term, counts)
+        self._push(counts)
+
+    def _decoded(self, places: int) -> Iterator[tuple[int, int]]:
+        """Yield sum and shift of each place."""
+        while places:
+            lowest = places & -places
+            places ^= lowest
+            yield divmod(lowest.bit_length() - 1, self.lane)
+
+    def _insert(self, row: int, term: Term, counts: dict[Pattern, int]) -> None:
+        """Put a term into a sum, and count the patterns that it makes; it has the last number."""
+        number, shift, sign = term
+        for (other, place), its in self._sums[row].items():
+            distance = abs(shift - place) if other == number else shift - place
+            key = other, number, distance, its * sign
+            counts[key] = counts.get(key, 0) + 1
+        self._sums[row][number, shift] = sign
+        self._digits[number].put(row * self.lane + shift, sign)
+
+
+def _moved(places: int, distance: int) -> int:
+    return places << distance if distance >= 0 else places >> -distance
