@@ -1,14 +1,16 @@
 """Style ``unrolled``: a whole frame in every cycle, products by constants as shifts and additions.
 
-- ``sums.py``: products with a constant matrix as few additions, common parts shared;
+- ``program.py``: products with a constant matrix as additions, and their price; ``sharing.py``: the
+  search for parts that results have in common; ``sums.py``: the cheapest program of a matrix;
 - ``affine.py``: requantizers as one short multiplication by a constant;
 - ``netlist.py``: integer steps with exact ranges, the form that layers are built in;
-- ``lower.py``: a rule for each op;
+- ``lower.py`` and ``reduce.py``: a rule for each op; ``rules.py``: what they have in common;
 - ``design.py``: the netlists as pipelines without stalls, and the stream ports around them.
 """
 
+from rlx_fpga.unrolled import reduce
 from rlx_fpga.unrolled.design import Unrolled
 from rlx_fpga.unrolled.lower import unroll
 from rlx_fpga.unrolled.report import report_of
 
-__all__ = ["Unrolled", "report_of", "unroll"]
+__all__ = ["Unrolled", "reduce", "report_of", "unroll"]

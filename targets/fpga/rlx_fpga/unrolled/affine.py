@@ -11,15 +11,19 @@ rounded away from zero it takes two lines, that differ in the addend.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 from rlx_fpga.unrolled.program import signed_digits
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rlx.numerics.fixed_point import Rescale
     from rlx_fpga.cells.rom import Integers
+
+    Codes: TypeAlias = Callable[[Integers], Integers]
 
 MOST_SHIFT: Final = 52
 """Greatest shift of a line that is tried."""
@@ -75,12 +79,22 @@ def requantizer_line(op: Any, channel: int, ends: tuple[int, int]) -> Line | Non
         clipped: Integers = np.clip(rescale.apply(accumulators) + op.zero_point, op.low, op.high)
         return clipped
 
+    return line_through(codes, factor * 2.0 ** (shift - 31), ends)
+
+
+def line_through(codes: Codes, slope: float, ends: tuple[int, int]) -> Line | None:
+    """Return the line that equals ``codes`` within ``ends``, or None if none was found.
+
+    Args:
+        codes: A function that never falls: close to a line of ``slope``, rounded and clamped.
+        slope: Of the ideal line.
+        ends: Least and greatest argument.
+    """
     first, zero, last = (int(code) for code in codes(np.array([ends[0], 0, ends[1]], np.int64)))
     reached = np.arange(first + 1, last + 1, dtype=np.int64)
     if not len(reached):
         return Line(0, first, first, 0, first, last)
     steps = _least(codes, reached, ends)
-    slope = factor * 2.0 ** (shift - 31)
     whole = [_Limits(steps, reached, steps - 1, reached)]
     found = _best(whole, slope)
     if found is None and ends[0] < 0 <= ends[1]:
@@ -126,7 +140,7 @@ def _by_sign(steps: Integers, codes: Integers, zero: int) -> list[_Limits]:
     ]  # fmt: skip
 
 
-def _least(codes: Any, wanted: Integers, ends: tuple[int, int]) -> Integers:  # noqa: ANN401
+def _least(codes: Codes, wanted: Integers, ends: tuple[int, int]) -> Integers:
     """Return for each code the least accumulator that gives it or more, by halving."""
     low = np.full(len(wanted), ends[0], np.int64)
     high = np.full(len(wanted), ends[1], np.int64)

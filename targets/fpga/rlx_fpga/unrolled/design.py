@@ -42,7 +42,7 @@ class Unrolled(Component):
 
     Members:
         i (or i0, i1, ...): In: the graph's inputs, int8, a whole tensor a beat.
-        o (or o0, o1, ...): Out: its outputs, likewise.
+        o (or o0, o1, ...): Out: its outputs, likewise; int32 for places of greatest codes.
 
     Attributes:
         program: What was built.
@@ -57,9 +57,10 @@ class Unrolled(Component):
     def __init__(self, graph: Graph, layers: Sequence[UnrolledLayer]) -> None:
         self.program, self.layers = WholeFrames(graph, graph.outputs), tuple(layers)
         self.pipelines = [
-            NetlistPipeline(one.netlist, sum(v.type.size for v in one.operands), one.outputs)
+            NetlistPipeline(one.netlist, sum(v.type.size for v in one.operands), one.outputs,
+                            one.node.types[0].dtype.bits)
             for one in layers
-        ]
+        ]  # fmt: skip
         self.arrivals: dict[Value, int] = dict.fromkeys(graph.inputs, 0)
         self.starts: list[int] = []
         for layer, pipeline in zip(self.layers, self.pipelines, strict=True):
@@ -72,7 +73,7 @@ class Unrolled(Component):
         members = {
             **{n: In(stream_of(v.type.size))
                for n, v in zip(self.input_names, graph.inputs, strict=True)},
-            **{n: Out(stream_of(v.type.size))
+            **{n: Out(stream_of(v.type.size, v.type.dtype.bits))
                for n, v in zip(self.output_names, graph.outputs, strict=True)},
         }  # fmt: skip
         super().__init__(members)
@@ -89,12 +90,14 @@ class Unrolled(Component):
     @property
     def memory_bits(self) -> int:
         """Bits of the output queues."""
-        return sum(8 * v.type.size * self.depth for v in self.program.graph.outputs)
+        outputs = self.program.graph.outputs
+        return sum(v.type.dtype.bits * v.type.size * self.depth for v in outputs)
 
     def elaborate(self, platform: object) -> Module:
         """Connect layers, delays, queues and the count of what is under way."""
         m = Module()
-        queues = [ResultQueue(v.type.size, 8, self.depth) for v in self.program.graph.outputs]
+        queues = [ResultQueue(v.type.size, v.type.dtype.bits, self.depth)
+                  for v in self.program.graph.outputs]  # fmt: skip
         inputs = [getattr(self, name) for name in self.input_names]
         take = Signal(name="take")
         there = [port.valid for port in inputs] + [queue.open for queue in queues]

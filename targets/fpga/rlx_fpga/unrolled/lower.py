@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
 from rlx.errors import DoesNotFitError
-from rlx.ir import RuleTable
 from rlx.ops.q import (
     QAdd,
-    QArgmax,
-    QAveragePool2d,
     QClamp,
     QConcat,
     QConv2d,
     QDense,
-    QMaxPool2d,
-    QMean,
     QMul,
     QPad,
     QRequantize,
@@ -31,9 +26,9 @@ from rlx.ops.q import (
     QTranspose,
 )
 from rlx_fpga.lower.rules import constant_operand, unsupported
-from rlx_fpga.unrolled.affine import requantizer_line
 from rlx_fpga.unrolled.netlist import Netlist
 from rlx_fpga.unrolled.program import signed_digits
+from rlx_fpga.unrolled.rules import PADDING, RULES, requantizer, scaled
 from rlx_fpga.unrolled.sums import shift_add
 
 if TYPE_CHECKING:
@@ -45,25 +40,14 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.rom import Integers
     from rlx_fpga.unrolled.affine import Line
     from rlx_fpga.unrolled.program import ShiftAdd, Term
+    from rlx_fpga.unrolled.rules import Wires
 
-    Wires: TypeAlias = npt.NDArray[np.int64]
-
-Rule: TypeAlias = "Callable[[Netlist, Node, list[Wires]], Wires]"
-"""Appends a node to a netlist: from the steps of its operands to those of its result, by shape."""
-
-RULES: RuleTable[Rule] = RuleTable("fpga, unrolled")
-
-RULES.refuse("a product of two codes needs a multiplier", QMul)
-RULES.refuse("a division needs a multiplier; use a dense layer or a pool of maxima", QMean,
-             QAveragePool2d)  # fmt: skip
-RULES.refuse("it takes many cycles; let the host do it with the logits", QArgmax, QSoftmax)
+RULES.refuse("a product of two codes needs a multiplier; use --style stream", QMul)
+RULES.refuse("its division takes many cycles; give the logits out, or argmax", QSoftmax)
 
 MOST_DIGITS: Final = 40_000
 """Signed digits of all weights, each used as often as it is multiplied: an upper estimate of the
 additions. Beyond, a network is refused: it would fill a large device and take hours to place."""
-
-PADDING: Final = -1
-"""Stands for the wire of a place outside of an image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,28 +158,6 @@ def unroll_conv2d(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
     return result
 
 
-@RULES.rule(QMaxPool2d)
-def unroll_max_pool2d(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
-    """Take the greatest of each window as a tree."""
-    (x,) = operands
-    op = cast("QMaxPool2d", node.op)
-    patches = op.window.patches(x, PADDING)
-    result = np.empty(node.types[0].static_shape, np.int64)
-    for place in np.ndindex(*result.shape):
-        window = patches[place[:3]][..., place[3]].reshape(-1)
-        wires = [int(wire) for wire in window if wire != PADDING]
-        result[place] = netlist.clamp(_greatest(netlist, wires), op.low, op.high)
-    return result
-
-
-def _greatest(netlist: Netlist, wires: list[int]) -> int:
-    while len(wires) > 1:
-        pairs = zip(wires[::2], wires[1::2], strict=False)
-        odd = wires[-1:] if len(wires) % 2 else []
-        wires = [*(netlist.greatest(a, b) for a, b in pairs), *odd]
-    return wires[0]
-
-
 @RULES.rule(QClamp)
 def unroll_clamp(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
     """Compare each code with both bounds."""
@@ -224,8 +186,8 @@ def unroll_sum(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
         b = netlist.table(int(y[place]), y_table)
         total = netlist.sum(a, b, (0, 0), negative=isinstance(op, QSub))
         step = netlist.steps[total]
-        line = _line(node, 0, (step.low, step.high))
-        result[place] = _scaled(netlist, line, (total, 0, 1), 0)
+        line = requantizer(node, 0, (step.low, step.high))
+        result[place] = scaled(netlist, line, (total, 0, 1), 0)
     return result
 
 
@@ -310,38 +272,5 @@ class _Product:
             low, high = sorted((sign * (step.low << shift), sign * (step.high << shift)))
         key = (channel, low + base, high + base, base)
         if key not in self.lines:
-            self.lines[key] = _line(self.node, channel, (low + base, high + base))
-        return _scaled(self.netlist, self.lines[key], total, base)
-
-
-def _line(node: Node, channel: int, ends: tuple[int, int]) -> Line:
-    found = requantizer_line(node.op, channel, ends)
-    if found is None:
-        raise unsupported(node, "its scaling cannot be spelled as one multiplication")
-    return found
-
-
-def _scaled(netlist: Netlist, line: Line, total: Term | None, base: int) -> int:
-    """Return ``clamp(((total + base) * factor + addend) >> shift)``."""
-    if total is None or not line.factor:
-        return netlist.constant(line.low)
-    wire, own, sign = total
-    step = netlist.steps[wire]
-    program = _factor(line.factor, step.low, step.high)
-    (term,) = program.build(netlist, [wire])
-    assert term is not None
-    wire, left, sign = term[0], term[1] + own, term[2] * sign
-    scaled = base * line.factor
-    if line.below == line.addend:
-        moved = netlist.offset(wire, left, line.addend + scaled, negative=sign < 0)
-    else:
-        accumulator = netlist.offset(total[0], own, base, negative=total[2] < 0)
-        product = netlist.offset(wire, left, scaled, negative=sign < 0)
-        moved = netlist.choice(product, accumulator, (line.addend, line.below))
-    return netlist.clamp(netlist.right(moved, line.shift), line.low, line.high)
-
-
-@lru_cache(1024)
-def _factor(factor: int, low: int, high: int) -> ShiftAdd:
-    """Return the program of a product with one constant, for numbers of ``low`` .. ``high``."""
-    return shift_add(np.array([[factor]]), [(low, high)])
+            self.lines[key] = requantizer(self.node, channel, (low + base, high + base))
+        return scaled(self.netlist, self.lines[key], total, base)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.rom import Integers
 
 Kind = Literal[
-    "input", "constant", "sum", "offset", "choice", "right", "clamp", "greatest", "table"
+    "input", "constant", "sum", "offset", "choice", "right", "clamp", "greatest", "pick", "table"
 ]
 
 FREE = frozenset({"input", "constant", "right"})
@@ -36,6 +36,7 @@ class Step:
     - ``right``: ``a >> n``, rounding down;
     - ``clamp``: least and greatest result;
     - ``greatest``: the greater of a and b;
+    - ``pick``: of two more operands the second one if b is greater than a, else the first;
     - ``table``: 256 entries, that of code -128 first.
 
     Attributes:
@@ -123,6 +124,12 @@ class Netlist:
         x, y = self.steps[a], self.steps[b]
         return self._append("greatest", (a, b), (), max(x.low, y.low), max(x.high, y.high))
 
+    def pick(self, a: int, b: int, first: int, second: int) -> int:
+        """Append ``second`` if b is greater than a, else ``first``."""
+        x, y = self.steps[first], self.steps[second]
+        low, high = min(x.low, y.low), max(x.high, y.high)
+        return self._append("pick", (a, b, first, second), (), low, high)
+
     def table(self, a: int, entries: Sequence[int]) -> int:
         """Append ``entries[a + 128]``."""
         x = self.steps[a]
@@ -185,4 +192,7 @@ def _selected(step: Step, operands: list[Integers]) -> Integers:
     if step.kind == "greatest":
         largest: Integers = np.maximum(operands[0], operands[1])
         return largest
+    if step.kind == "pick":
+        a, b, first, second = operands
+        return np.where(b > a, second, first)
     return np.array(step.numbers, np.int64)[operands[0] + 128]

@@ -36,7 +36,7 @@ class NetlistPipeline(Component):
 
     Members:
         i: In, the operands, int8.
-        o: Out, the results, int8, ``latency`` cycles later.
+        o: Out, the results, ``latency`` cycles later.
 
     Initiation interval 1. There is no enable: what goes in comes out.
 
@@ -44,15 +44,18 @@ class NetlistPipeline(Component):
         netlist: The steps.
         inputs: Operands.
         outputs: Steps that are the results.
+        width: Bits of a result.
     """
 
     _MustUse__silence = True
 
-    def __init__(self, netlist: Netlist, inputs: int, outputs: Sequence[int]) -> None:
-        self.netlist, self.outputs = netlist, tuple(outputs)
+    def __init__(
+        self, netlist: Netlist, inputs: int, outputs: Sequence[int], width: int = 8
+    ) -> None:
+        self.netlist, self.outputs, self.width = netlist, tuple(outputs), width
         self.places = schedule(netlist)
         self.latency = 1 + max(self.places[o][0] for o in self.outputs)
-        super().__init__({"i": In(Lanes(inputs)), "o": Out(Lanes(len(self.outputs)))})
+        super().__init__({"i": In(Lanes(inputs)), "o": Out(Lanes(len(self.outputs), width))})
 
     def elaborate(self, platform: object) -> Module:
         """Build every step, and registers where a number is read at a later stage."""
@@ -63,8 +66,8 @@ class NetlistPipeline(Component):
             operands = [registers.at(o, stage) for o in step.operands]
             registers.values.append(self._built(m, index, step, operands))
         last = self.latency
-        codes = [registers.at(o, last) for o in self.outputs]
-        m.d.comb += self.o.eq(Cat(*(_code(value) for value in codes)))
+        results = [registers.at(o, last) for o in self.outputs]
+        m.d.comb += self.o.eq(Cat(*(_extended(value, self.width) for value in results)))
         return m
 
     def _built(self, m: Module, index: int, step: Step, operands: list[Value]) -> Value:
@@ -106,12 +109,12 @@ class _Registers:
         return value
 
 
-def _code(value: Value) -> Value:
-    """Return a number as 8 bits."""
+def _extended(value: Value, width: int) -> Value:
+    """Return a number as ``width`` bits."""
     if isinstance(value, Const):
-        return Const(value.value, signed(8))
-    missing = 8 - len(value)
-    return Cat(value, value[-1].replicate(missing)) if missing > 0 else value[:8]
+        return Const(value.value, signed(width))
+    missing = width - len(value)
+    return Cat(value, value[-1].replicate(missing)) if missing > 0 else value[:width]
 
 
 def _computed(m: Module, index: int, step: Step, operands: list[Value]) -> Value:
@@ -128,9 +131,10 @@ def _computed(m: Module, index: int, step: Step, operands: list[Value]) -> Value
     if step.kind == "clamp":
         value, (low, high) = operands[0], numbers
         return Mux(value < low, low, Mux(value > high, high, value))
-    if step.kind == "greatest":
-        a, b = operands
-        return Mux(a > b, a, b)
+    if step.kind in ("greatest", "pick"):
+        a, b, *results = operands
+        first, second = results or operands
+        return Mux(b > a, second, first)
     assert step.kind == "table"
     return _looked_up(m, index, step, operands[0])
 
@@ -144,6 +148,6 @@ def _looked_up(m: Module, index: int, step: Step, code: Value) -> Value:
     memory = Memory(shape=signed(step.width), depth=256, init=entries)
     m.submodules[f"table{index}"] = memory
     port = memory.read_port(domain="comb")
-    m.d.comb += port.addr.eq(_code(code))
+    m.d.comb += port.addr.eq(_extended(code, 8))
     found: Value = port.data
     return found

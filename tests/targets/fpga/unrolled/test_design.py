@@ -10,7 +10,16 @@ from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import GraphModule, Stage
 from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q import QAdd, QDense, QMaxPool2d, QReshape, Window
+from rlx.ops.q import (
+    QAdd,
+    QArgmax,
+    QAveragePool2d,
+    QDense,
+    QMaxPool2d,
+    QMean,
+    QReshape,
+    Window,
+)
 from rlx_fpga import FpgaOptions
 from rlx_fpga.unrolled import Unrolled, report_of, unroll
 from rlx_sim.verify import FPGA
@@ -34,12 +43,25 @@ def network():
     return graph
 
 
+def choice():
+    """Return averages of an image, their mean, and the place of the greatest of them."""
+    graph = Graph("choice")
+    x = graph.input("x", i8(1, 4, 4, 3))
+    y = graph.apply(QAveragePool2d(window=Window.same((4, 4), (3, 3), (2, 2))), x)
+    op = QMean(axes=(1, 2), x_zero_point=-5, rescale=Rescale.of(0.9).divided(4), zero_point=9)
+    z = graph.apply(op, y)
+    graph.output(z, graph.apply(QArgmax(), z), names=["mean", "place"])
+    return graph
+
+
+@pytest.mark.parametrize("make", [network, choice])
 @pytest.mark.parametrize("stalls", [(0.0, 0.0), (0.4, 0.5)])
 @pytest.mark.sim
-def test_frames_keep_their_order_and_none_is_lost(stalls):
-    graph = network()
-    frames = np.random.default_rng(1).integers(-128, 128, (60, 16)).astype(np.int8)
-    expected = [evaluate(graph, {"x": x.reshape(1, 4, 4, 1)}) for x in frames]
+def test_frames_keep_their_order_and_none_is_lost(stalls, make):
+    graph = make()
+    (x,) = graph.inputs
+    frames = np.random.default_rng(1).integers(-128, 128, (60, x.type.size)).astype(np.int8)
+    expected = [evaluate(graph, {"x": frame.reshape(x.type.static_shape)}) for frame in frames]
     design = Unrolled(graph, unroll(graph))
     run = drive(design, {"i": frames}, {"o0": 60, "o1": 60}, stall_in=stalls[0],
                 stall_out=stalls[1])  # fmt: skip
@@ -62,7 +84,7 @@ def test_report_tells_the_style_and_what_it_takes():
 
 @pytest.mark.sim
 def test_emitted_folder_is_verified(tmp_path):
-    module = GraphModule(network(), Stage.MIR)
+    module = GraphModule(choice(), Stage.MIR)
     options = FpgaOptions(style="unrolled")
     emit.emit(module, target.load("fpga"), tmp_path / "out", options=options)
     found = FPGA.verify(tmp_path / "out", tools=["verilator"]).as_json()

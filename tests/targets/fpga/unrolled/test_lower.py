@@ -9,7 +9,16 @@ from rlx.errors import DoesNotFitError, UnsupportedOpError
 from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate
 from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q import Q_OPS, QConv2d, QDense, QMean, Window
+from rlx.ops.q import (
+    Q_OPS,
+    QArgmax,
+    QAveragePool2d,
+    QConv2d,
+    QDense,
+    QMul,
+    QSoftmax,
+    Window,
+)
 from rlx_fpga.unrolled.lower import RULES, unroll
 from rlx_fpga.unrolled.pipeline import LEVELS, schedule
 from strategies import STRATEGIES
@@ -68,15 +77,55 @@ def test_too_large_a_network_is_refused():
     ]
 
 
-def test_another_op_is_refused():
+@pytest.mark.parametrize(
+    ("op", "inputs", "reason"),
+    [
+        (QSoftmax(multiplier=1 << 30, left_shift=20, diff_min=-100), 1,
+         "its division takes many cycles; give the logits out, or argmax"),
+        (QMul(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.01), zero_point=0), 2,
+         "a product of two codes needs a multiplier; use --style stream"),
+    ],
+)  # fmt: skip
+def test_another_op_is_refused(op, inputs, reason):
     graph = Graph("net")
-    x = graph.input("x", i8(1, 4))
-    op = QMean(axes=(1,), x_zero_point=0, rescale=Rescale.of(0.25), zero_point=0)
-    graph.output(graph.apply(op, x, name="m"))
-    with pytest.raises(
-        UnsupportedOpError, match=r"^q.mean %1 'm': style unrolled lacks it: a division"
-    ):
+    operands = [graph.input(f"x{place}", i8(1, 4)) for place in range(inputs)]
+    graph.output(graph.apply(op, *operands, name="m"))
+    with pytest.raises(UnsupportedOpError) as caught:
         unroll(graph)
+    (line,) = str(caught.value).splitlines()
+    assert line == f"{op.name} %{inputs} 'm': style unrolled lacks it: {reason}"
+
+
+def pooled(op, *shape):
+    """Return the codes of ``op`` by its netlist, and the reference's, for 40 frames."""
+    graph = Graph("net")
+    graph.output(graph.apply(op, graph.input("x", i8(1, *shape))))
+    rng = np.random.default_rng(0)
+    for index in range(40):
+        codes = rng.integers(-128, 128, (1, *shape)).astype(np.int8)
+        if index < 2:
+            codes[:] = (-128, 127)[index]
+        yield run(graph, {"x": codes})[0], evaluate(graph, {"x": codes})[0]
+
+
+@pytest.mark.parametrize("kernel", [(1, 1), (1, 3), (2, 2), (5, 5), (7, 6)])
+def test_averages_round_as_the_division_does(kernel):
+    for found, expected in pooled(QAveragePool2d(window=Window(kernel, (1, 1))), 7, 6, 2):
+        assert np.array_equal(found, expected)
+
+
+def test_padding_of_averages_is_not_counted():
+    op = QAveragePool2d(window=Window.same((5, 4), (3, 3), (2, 1)), low=-20)
+    for found, expected in pooled(op, 5, 4, 1):
+        assert np.array_equal(found, expected)
+
+
+def test_of_equal_codes_the_first_one_is_greatest():
+    for count in (1, 2, 5, 11):
+        graph = Graph("net")
+        graph.output(graph.apply(QArgmax(), graph.input("x", i8(1, count))))
+        for codes in np.random.default_rng(0).integers(-1, 2, (30, 1, count)).astype(np.int8):
+            assert np.array_equal(run(graph, {"x": codes})[0], codes.argmax(axis=-1))
 
 
 def test_pixels_share_their_operands_and_padding_costs_nothing():
