@@ -151,7 +151,7 @@ class GlobalPool(Cell):
         i: In, ``lanes`` times int8: a frame of ``pixels`` pixels.
         o: Out, ``lanes`` times int ``out_bits``: one pixel.
 
-    Latency 1, takes a beat in every cycle. No multipliers; one running value for each channel.
+    Latency 2, takes a beat in every cycle. No multipliers; one running value for each channel.
 
     Args:
         kind: ``sum`` or ``max``.
@@ -159,6 +159,8 @@ class GlobalPool(Cell):
         channels: Channels of a pixel.
         lanes: Channels of a beat; divides ``channels``.
     """
+
+    latency = 2
 
     def __init__(
         self, kind: Literal["sum", "max"], *, pixels: int, channels: int, lanes: int
@@ -173,30 +175,53 @@ class GlobalPool(Cell):
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes, self.out_bits))})
 
     def elaborate(self, platform: object) -> Module:
-        """Read the running values of a block, update them, and give them at the last pixel."""
+        """Read the running values of a block, a cycle later update them or give them."""
         m = Module()
-        valid, enable, taken = Signal(), Signal(), Signal()
+        read_valid, enable, taken = Signal(), Signal(), Signal()
+        ends = Signal()
         m.d.comb += [
-            enable.eq(~valid | self.o.ready),
+            enable.eq(~self.o.valid | self.o.ready),
             self.i.ready.eq(enable),
-            self.o.valid.eq(valid),
             taken.eq(enable & self.i.valid),
         ]
         block, block_last = _count(m, taken, self.blocks, "block")
         pixel, pixel_last = _count(m, taken & block_last, self.pixels, "pixel")
-        running = Memory(shape=Lanes(self.lanes, self.out_bits), depth=self.blocks, init=[])
-        m.submodules.running = running
-        write, read = running.write_port(), running.read_port(domain="comb")
-        m.d.comb += [read.addr.eq(block), write.addr.eq(block), write.en.eq(taken)]
-        for lane in range(self.lanes):
-            code, old = self.i.payload[lane], read.data[lane]
-            new = Mux(code > old, code, old) if self.kind == "max" else code + old
-            m.d.comb += write.data[lane].eq(Mux(pixel == 0, code, new))
-        result = register(m, enable, Value.cast(write.data), "result")
         with m.If(enable):
-            m.d.sync += valid.eq(self.i.valid & pixel_last)
-        m.d.comb += raw(self.o).eq(result)
+            m.d.sync += [
+                read_valid.eq(self.i.valid),
+                ends.eq(pixel_last),
+                self.o.valid.eq(read_valid & ends),
+            ]
+        begins = register(m, enable, pixel == 0, "begins")
+        codes = register(m, enable, raw(self.i), "codes")
+        updated = Signal(Lanes(self.lanes, self.out_bits))
+        old = self._running(m, block, enable, enable & read_valid, updated)
+        for lane in range(self.lanes):
+            code = codes[8 * lane : 8 * lane + 8].as_signed()
+            new = Mux(code > old[lane], code, old[lane]) if self.kind == "max" else code + old[lane]
+            m.d.comb += updated[lane].eq(Mux(begins, code, new))
+        with m.If(enable):
+            m.d.sync += raw(self.o).eq(Value.cast(updated))
         return m
+
+    def _running(
+        self, m: Module, block: Value, enable: Value, write: Value, updated: Value
+    ) -> Value:
+        """Return the running values of the block that came a cycle ago; write what they become."""
+        shape = Lanes(self.lanes, self.out_bits)
+        old = Signal(shape, name="old")
+        if self.blocks == 1:
+            # What is written now is read in the next cycle: too soon for a memory and a register.
+            with m.If(write):
+                m.d.sync += old.eq(updated)
+            return old
+        running = Memory(shape=shape, depth=self.blocks, init=[])
+        m.submodules.running = running
+        into, out_of = running.write_port(), running.read_port(domain="comb")
+        with m.If(enable):
+            m.d.sync += [old.eq(out_of.data), into.addr.eq(block)]
+        m.d.comb += [out_of.addr.eq(block), into.en.eq(write), into.data.eq(updated)]
+        return old
 
 
 def _count(m: Module, step: Value, rounds: int, name: str) -> tuple[Value, Value]:
