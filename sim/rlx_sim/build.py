@@ -271,7 +271,7 @@ def _rows(
     after = placed(placements[0].used, device.family) if placements else {}
     estimates = {"dsp": report.get("multipliers"), **report}
     available = _available(device)
-    return [
+    rows = [
         {
             "resource": name,
             "estimate": estimates.get(name),
@@ -280,4 +280,22 @@ def _rows(
             "available": available.get(name),
         }
         for name in RESOURCES
+    ]
+    return [*rows, *_large_memories(device, report, found)]
+
+
+def _large_memories(
+    device: Device, report: Mapping[str, Any], found: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the row of large memories, if the device has some."""
+    if not device.spram:
+        return []
+    return [
+        {
+            "resource": "spram",
+            "estimate": report.get("spram", 0),
+            "synthesis": found["cells"].get(device.spram_cell, 0),
+            "placed": None,
+            "available": device.spram,
+        }
     ]

@@ -146,11 +146,13 @@ class StreamBench:
         program: The simulator.
         inputs: Ports of the core, in the order of its wrapper.
         outputs: Likewise.
+        weights: File of weights that a port of their own takes; None if there is no such port.
     """
 
     program: Path
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
+    weights: Path | None = None
 
     @classmethod
     def build(
@@ -181,11 +183,12 @@ class StreamBench:
             files, interface["top"], cwd=folder, output=output,
             options=[*memory_option(interface, folder), *_TRACE[trace]], timeout_s=timeout_s,
         )  # fmt: skip
-        ports = [
+        inputs, outputs = (
             tuple(Port.from_json(port) for port in interface[side])
             for side in ("inputs", "outputs")
-        ]
-        return cls(program, *ports)
+        )
+        sent = interface.get("weights")
+        return cls(program, inputs, outputs, sent and folder.resolve() / str(sent["file"]))
 
     def run(
         self,
@@ -213,6 +216,7 @@ class StreamBench:
             folder = Path(name)
             argv = [str(self.program), "--frames", str(frames), *(stalls or Stalls()).options()]
             argv += [] if waves is None else ["--waves", str(waves.resolve())]
+            argv += [] if self.weights is None else ["--weights", str(self.weights)]
             for index, array in enumerate(inputs):
                 little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
                 (folder / f"in{index}").write_bytes(little.tobytes())

@@ -132,6 +132,30 @@ class StreamPort:
 
 
 @dataclass(frozen=True, slots=True)
+class WeightPort:
+    """An AXI4-Stream port by which weights come in.
+
+    Attributes:
+        port: The port; its frame is all of the file, a byte for each lane in a beat.
+        path: File in the folder that holds what is to be sent, the lowest byte of each beat first.
+        each_frame: It is wanted again for every frame; else once after each reset.
+    """
+
+    port: StreamPort
+    path: str
+    each_frame: bool
+
+    @property
+    def occasion(self) -> str:
+        """When all of the file is wanted."""
+        return "for every frame" if self.each_frame else "once after each reset"
+
+    def to_json(self) -> dict[str, object]:
+        """Return the port as it stands in ``report.json``."""
+        return {**self.port.to_json(), "file": self.path, "each_frame": self.each_frame}
+
+
+@dataclass(frozen=True, slots=True)
 class Interface:
     """All ports of a core.
 
@@ -141,6 +165,7 @@ class Interface:
         outputs: Streams out, in the order of the graph's outputs.
         control: Registers behind an AXI4-Lite port; None for a core without.
         memories: Paths of files with constant words.
+        weights: Port by which weights come in; None if they are in the core.
     """
 
     prefix: str
@@ -148,6 +173,7 @@ class Interface:
     outputs: tuple[StreamPort, ...]
     control: Control | None = None
     memories: tuple[str, ...] = ()
+    weights: WeightPort | None = None
 
     @property
     def core(self) -> str:
@@ -161,8 +187,9 @@ class Interface:
 
     @property
     def ports(self) -> tuple[StreamPort, ...]:
-        """Inputs, then outputs."""
-        return self.inputs + self.outputs
+        """Inputs, the port of weights if there is one, then outputs."""
+        weights = () if self.weights is None else (self.weights.port,)
+        return self.inputs + weights + self.outputs
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -200,6 +227,7 @@ class Interface:
             "memory_define": self.memory_define,
             "inputs": [port.to_json() for port in self.inputs],
             "outputs": [port.to_json() for port in self.outputs],
+            **({} if self.weights is None else {"weights": self.weights.to_json()}),
             **(
                 {}
                 if self.control is None

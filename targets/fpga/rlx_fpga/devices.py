@@ -40,6 +40,9 @@ class Device:
         bram: Block memories.
         bram_cell: Their name.
         bram_bits: Bits of each, parity included.
+        spram: Large memories with one port, which no bitstream fills.
+        spram_cell: Their name.
+        spram_bits: Bits of each, in words of 16.
         synth: Command of Yosys that maps a design to it, without ``-top`` and outputs.
         pnr: Program and arguments of nextpnr, without inputs and outputs; empty if there is none.
         clock_mhz: Clock that estimates assume unless told otherwise.
@@ -62,6 +65,9 @@ class Device:
     synth: str
     pnr: tuple[str, ...]
     clock_mhz: float
+    spram: int = 0
+    spram_cell: str = ""
+    spram_bits: int = 0
 
     @property
     def summary(self) -> str:
@@ -69,6 +75,7 @@ class Device:
         return (
             f"{self.part} ({self.board}): {self.lut} LUT{self.lut_inputs}, {self.ff} FF,"
             f" {self.dsp} {self.dsp_cell}, {self.bram} {self.bram_cell}"
+            + (f", {self.spram} {self.spram_cell}" if self.spram else "")
         )
 
 

@@ -40,7 +40,7 @@ def design_files(
     device: Device,
     *,
     memory_files: bool = False,
-) -> dict[str, str]:
+) -> dict[str, str | bytes]:
     """Return every file of the folder but golden vectors and manifest, by relative path.
 
     Args:
@@ -103,7 +103,8 @@ def netlist(
         f"// Instantiate {interface.top}, which gives it AXI4-Stream ports.\n"
     )
     products = render("multiply.v.j2", name=platform.module(logic=False))
-    return banner + plain_module_names(body, interface.core) + products
+    ram = render("ram.v.j2", name=platform.ram) if f" {platform.ram} " in body else ""
+    return banner + plain_module_names(body, interface.core) + products + ram
 
 
 def plain_module_names(text: str, core: str) -> str:

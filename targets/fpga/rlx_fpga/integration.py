@@ -42,6 +42,7 @@ def litex_module(interface: Interface) -> str:
     """Return the core as a module for LiteX; its class is named after the prefix."""
     endpoints = [
         *_endpoints("sink", interface.inputs),
+        *([] if interface.weights is None else [(interface.weights.port, "weights")]),
         *_endpoints("source", interface.outputs),
     ]
     return render(

@@ -23,8 +23,17 @@ STYLES: Final = {
 CONTROLS: Final = ("none", "axi-lite")
 """Buses by which software can reach registers of the core."""
 
-WEIGHTS: Final = ("mem", "inline")
-"""Where weights can lie."""
+WEIGHTS: Final = ("mem", "inline", "load", "stream")
+"""Where weights can lie, or how they come in.
+
+- ``mem``: in files that ``$readmemh`` reads;
+- ``inline``: in the netlist;
+- ``load``: they come by a stream, once after each reset (style ``folded``);
+- ``stream``: they come by a stream in every frame, layer by layer (style ``folded``).
+"""
+
+STREAMED: Final = ("load", "stream")
+"""Those of :data:`WEIGHTS` that are not part of the bitstream."""
 
 _PREFIX_LENGTH: Final = 32
 _CLOCK: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)(?:[Hh][Zz])?")
@@ -166,8 +175,8 @@ class FpgaOptions:
     )  # fmt: skip
     weights: str = field(
         default="mem",
-        metadata={"help": "Where weights lie: in files that $readmemh reads, or in the netlist"
-                  " [mem].",
+        metadata={"help": "Where weights lie: in files that $readmemh reads, or in the netlist; for"
+                  " style folded they can also come by a stream, once or in every frame [mem].",
                   "choices": WEIGHTS},
     )  # fmt: skip
     control: str = field(
@@ -191,6 +200,12 @@ class FpgaOptions:
             value = getattr(self, name)
             if value not in known:
                 raise UsageError(f"{name} must be one of {', '.join(known)}, not {value!r}")
+        if self.weights in STREAMED and self.style != "folded":
+            raise UsageError(
+                f"style {self.style} has its weights in the core: --weights {self.weights} does not"
+                " go with it",
+                hint="use --weights mem, or --style folded",
+            )
         self._check_wishes()
 
     def _check_wishes(self) -> None:

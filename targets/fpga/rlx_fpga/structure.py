@@ -52,6 +52,7 @@ _PRODUCTS: Final = {
     Netlist(_PREFIX).module(logic=False): "multiply",
     Netlist(_PREFIX).module(logic=True): "product",
 }
+_RAM: Final = Netlist(_PREFIX).ram
 _SUMS: Final = ("+", "-")
 _BITWISE: Final = ("&", "|", "^")
 _REDUCTIONS: Final = ("==", "!=", "b", "r|", "r&", "r^")
@@ -261,6 +262,9 @@ class _Count:
         written = {c.memory for c in self.cells if isinstance(c, nir.SyncWritePort)}
         asynchronous = {c.memory for c in self.cells if isinstance(c, nir.AsyncReadPort)}
         for index, cell in enumerate(self.cells):
+            found = self.found[self.groups[cell.module_idx]].rams
+            if isinstance(cell, nir.Instance) and cell.type == _RAM:
+                found += _written_apart(cell)
             if not isinstance(cell, nir.Memory):
                 continue
             width = cell.width if index in written else _varying_bits(cell.init, cell.width)
@@ -273,7 +277,15 @@ class _Count:
                 style=style,
                 apart=APART in cell.attributes,
             )
-            self.found[self.groups[cell.module_idx]].rams.append(ram)
+            found.append(ram)
+
+
+def _written_apart(cell: nir.Instance) -> list[Ram]:
+    """Return the memory in an instance; none if it is in large blocks, which are counted apart."""
+    of = cell.parameters
+    if of["Large"]:
+        return []
+    return [Ram(of["Width"], of["Depth"], read_only=False, synchronous=True, apart=True)]
 
 
 def _outermost(netlist: nir.Netlist, index: int) -> str:

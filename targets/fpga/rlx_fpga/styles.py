@@ -54,7 +54,7 @@ def build(module: GraphModule, options: FpgaOptions) -> tuple[Design, dict[str, 
         design = unrolled.Unrolled(module.graph, unrolled.unroll(module.graph))
         return design, unrolled.report_of(design, options)
     if options.style == "folded":
-        machine = folded.Folded(folded.fold(module.graph, options.budget.dsp))
+        machine = folded.machine_of(module.graph, options)
         return machine, folded.report_of(machine, options)
     stream = design_of(module.graph, options)
     return stream.pipeline, report_of(stream)

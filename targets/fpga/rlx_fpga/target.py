@@ -11,8 +11,11 @@ from rlx.errors import UnsupportedOpError
 from rlx.ir.hash import structural_hash
 from rlx.plan import to_lir
 from rlx.target import Emission
-from rlx_fpga.axi import Interface, StreamPort, port_names
+from rlx_fpga.axi import Interface, StreamPort, WeightPort, port_names
 from rlx_fpga.emit import design_files
+from rlx_fpga.folded import Folded
+from rlx_fpga.folded.loader import stream_bytes
+from rlx_fpga.folded.program import Feed
 from rlx_fpga.lower import RULES
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.registers import Control, packed_version
@@ -72,12 +75,13 @@ class Fpga:
         design, report = build(module, options)
         prefix = options.prefix_for(module.graph.name)
         interface = replace(interface_of(design, prefix), control=_control(module, options))
+        interface, weights = _with_weights(interface, design)
         device = options.chosen_device
-        files = _files(design, interface, report, options)
+        files = weights | _files(design, interface, report, options)
         if options.synth:
             sources = json.loads(files["report.json"])["interface"]["sources"]
             report |= {"synthesis": synthesize(files, sources, interface.top, device)}
-            files = _files(design, interface, report, options)
+            files = weights | _files(design, interface, report, options)
         return Emission(files, report, {"prefix": prefix})
 
     def estimate(self, module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
@@ -88,7 +92,7 @@ class Fpga:
 
 def _files(
     design: Design, interface: Interface, report: Mapping[str, Any], options: FpgaOptions
-) -> dict[str, str]:
+) -> dict[str, str | bytes]:
     return design_files(
         design,
         interface,
@@ -96,6 +100,20 @@ def _files(
         options.chosen_device,
         memory_files=options.weights == "mem",
     )
+
+
+def _with_weights(interface: Interface, design: Design) -> tuple[Interface, dict[str, str | bytes]]:
+    """Return the interface with the port of weights, and the file of what it is sent."""
+    if not isinstance(design, Folded) or design.code.feed is Feed.BUILT_IN:
+        return interface, {}
+    content, lanes = stream_bytes(design.code), design.code.lanes
+    port = StreamPort(
+        name="s_axis_weights", member="w", direction="in", shape=(len(content) // lanes, lanes),
+        bits=8, lanes=lanes,
+    )  # fmt: skip
+    path = f"mem/{interface.prefix}_weights.bin"
+    each_frame = design.code.feed is Feed.STREAM
+    return replace(interface, weights=WeightPort(port, path, each_frame)), {path: content}
 
 
 def interface_of(design: Design, prefix: str) -> Interface:

@@ -35,6 +35,13 @@ def test_multiplier_blocks_are_used_where_there_are_some():
     assert "-dsp" not in device("ice40-hx8k").synth
 
 
+def test_large_memories_are_those_of_ultraplus():
+    found = device("ice40-up5k")
+    assert (found.spram, found.spram_bits) == (4, 256 * 1024)
+    assert found.summary.endswith("30 SB_RAM40_4K, 4 SB_SPRAM256KA")
+    assert device("ice40-hx8k").spram == 0
+
+
 def test_device_that_does_not_exist_is_refused_with_those_that_do():
     with pytest.raises(UsageError) as caught:
         device("ecp5")

@@ -16,6 +16,14 @@ from rlx_fpga.solver import Amount
         ({"fps": 0.0}, r"^fps must be a number above 0, not 0.0$"),
         ({"clock": float("nan")}, r"^clock must be a number above 0, not nan$"),
         ({"prefix": "module"}, r"^prefix 'module' is a reserved word"),
+        (
+            {"weights": "load"},
+            r"^style stream has its weights in the core: --weights load does not",
+        ),
+        (
+            {"weights": "stream", "style": "unrolled"},
+            r"^style unrolled has its weights in the core",
+        ),
         ({"device": "asic"}, r"^no device is called 'asic'; devices: ecp5-25k, .*zu7ev$"),
     ],
 )

@@ -50,6 +50,11 @@ class Netlist:
         """Return the name of the module that multiplies."""
         return f"{self.prefix}_multiply" + ("_logic" if logic else "")
 
+    @property
+    def ram(self) -> str:
+        """Name of the module that is a memory with one port."""
+        return f"{self.prefix}_ram"
+
 
 def multiply(
     m: Module, platform: object, x: Value, y: Value, name: str, *, logic: bool = False

@@ -5,11 +5,15 @@
 - ``sequencer.py``: loops and addresses of an instruction;
 - ``array.py``: products, sums, maxima and tables;
 - ``scale.py``: the exact requantizer that all results go through;
+- ``timing.py``: cycles where the array must rest while results are written;
+- ``loader.py``: weights that come by a stream;
+- ``choice.py``: what a device and the user's wishes make of it;
 - ``design.py``: memories, and the stream ports around them.
 """
 
+from rlx_fpga.folded.choice import machine_of
 from rlx_fpga.folded.design import Folded
 from rlx_fpga.folded.lower import fold
 from rlx_fpga.folded.report import report_of
 
-__all__ = ["Folded", "fold", "report_of"]
+__all__ = ["Folded", "fold", "machine_of", "report_of"]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from amaranth import Cat, Module, Mux, Signal, signed, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
+from rlx_fpga.cells.one_port import Ram
 from rlx_fpga.cells.pipe import follow
-from rlx_fpga.folded.program import Mode
+from rlx_fpga.cells.rom import pack
+from rlx_fpga.folded.program import Feed, Mode
+from rlx_fpga.folded.timing import ARRAY_LATENCY
 
 if TYPE_CHECKING:
     from amaranth.hdl import Value
@@ -17,31 +21,34 @@ if TYPE_CHECKING:
     from rlx_fpga.folded.program import FoldedProgram
     from rlx_fpga.folded.sequencer import Sequencer
 
-LATENCY = 3
-"""Cycles from the step that ends a block to its results."""
-
 
 class Array(Component):
     """Lanes that multiply and add; the first one can do the other things too.
 
     Members:
         code: In, int8, the code read, a cycle after its step.
-        done: Out, results of a block are there, ``LATENCY`` cycles after its last step.
+        done: Out, results of a block are there, ``ARRAY_LATENCY`` cycles after its last step.
         totals: Out, int32 for each lane.
+        fill: In, write a word of weights in this cycle (if they are not built in).
+        fill_word: In, its address.
+        fill_code: In, the word.
 
     The outputs of the sequencer are connected by the design.
     """
 
     _MustUse__silence = True
 
-    def __init__(self, program: FoldedProgram, sequencer: Sequencer) -> None:
-        self.program, self.sequencer = program, sequencer
+    def __init__(
+        self, program: FoldedProgram, sequencer: Sequencer, *, large: bool = False
+    ) -> None:
+        self.program, self.sequencer, self.large = program, sequencer, large
         self.multipliers = program.lanes if program.weights else 0
         super().__init__({
             "code": In(signed(8)), "done": Out(1), "totals": Out(32 * program.lanes),
             "step": In(1), "inside": In(1), "first": In(1), "last": In(1), "second": In(1),
             "word": In(len(sequencer.word)), "part": In(len(sequencer.part)),
             "mode": In(3), "padding": In(signed(8)), "tables": In(8),
+            "fill": In(1), "fill_word": In(len(sequencer.word)), "fill_code": In(8 * program.lanes),
         })  # fmt: skip
 
     def elaborate(self, platform: object) -> Module:
@@ -65,7 +72,7 @@ class Array(Component):
                     with m.Elif(self.mode == Mode.GREATEST):
                         m.d.sync += total.eq(term)
             m.d.comb += self.totals[32 * lane : 32 * lane + 32].eq(total)
-        m.d.comb += self.done.eq(late(self.step & self.last, "done", LATENCY))
+        m.d.comb += self.done.eq(late(self.step & self.last, "done", ARRAY_LATENCY))
         return m
 
     def _terms(self, m: Module, code: Value, second: Value, part: Value) -> list[Value]:
@@ -90,25 +97,37 @@ class Array(Component):
         lanes = self.program.lanes
         if not self.program.weights:
             return []
-        words = [
-            sum((number & 0xFF) << (8 * lane) for lane, number in enumerate(word))
-            for word in self.program.weights
-        ]
-        m.submodules.weights = memory = Memory(
-            shape=unsigned(8 * lanes), depth=len(words), init=words
-        )
-        port = memory.read_port()
-        m.d.comb += [port.addr.eq(self.word), port.en.eq(1)]
+        word = self._word(m)
         products = []
         for lane in range(lanes):
-            weight = port.data[8 * lane : 8 * lane + 8]
+            weight = word[8 * lane : 8 * lane + 8]
             if lane == 0 and lanes > 1:
-                narrow = port.data.word_select(part, 8)
+                narrow = word.word_select(part, 8)
                 weight = Mux(self.mode == Mode.NARROW, narrow, weight)
             product = Signal(signed(16), name=f"product_{lane}", reset_less=True)
             m.d.sync += product.eq(code * weight.as_signed())
             products.append(product)
         return products
+
+    def _word(self, m: Module) -> Value:
+        """Return the word of weights at the address of a cycle ago."""
+        lanes = self.program.lanes
+        if self.program.feed is not Feed.BUILT_IN:
+            m.submodules.weights = ram = Ram(8 * lanes, self.program.weight_depth, large=self.large)
+            m.d.comb += [
+                ram.address.eq(Mux(self.fill, self.fill_word, self.word)), ram.write.eq(self.fill),
+                ram.strobe.eq(-1), ram.code.eq(self.fill_code),
+            ]  # fmt: skip
+            filled: Value = ram.data
+            return filled
+        words = pack(np.array(self.program.weights), 8)
+        m.submodules.weights = memory = Memory(
+            shape=unsigned(8 * lanes), depth=len(words), init=words
+        )
+        port = memory.read_port()
+        m.d.comb += [port.addr.eq(self.word), port.en.eq(1)]
+        word: Value = port.data
+        return word
 
     def _entry(self, m: Module, code: Value, second: Value) -> Value:
         """Return the entry of the current table, or 0 if there are none."""

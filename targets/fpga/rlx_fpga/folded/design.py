@@ -12,10 +12,12 @@ from rlx.numerics.exponential import softmax_table
 from rlx.ops.q import QSoftmax
 from rlx_fpga.cells.argmax import Argmax
 from rlx_fpga.cells.fifo import SkidBuffer
+from rlx_fpga.cells.one_port import PairedRam, large_blocks
 from rlx_fpga.cells.softmax import Softmax
 from rlx_fpga.cells.streams import raw, stream_of
 from rlx_fpga.folded.array import Array
-from rlx_fpga.folded.fields import Fields
+from rlx_fpga.folded.loader import Loader
+from rlx_fpga.folded.program import Feed
 from rlx_fpga.folded.scale import LATENCY as SCALE_LATENCY
 from rlx_fpga.folded.scale import Scale
 from rlx_fpga.folded.sequencer import Sequencer
@@ -47,28 +49,38 @@ class Folded(Component):
         i (or i0, i1, ...): In: the graph's inputs, int8, one element a beat.
         o (or o0, o1, ...): Out: its outputs, likewise; int32 for an index.
 
+        w: In: weights and scaling constants, if they come by a stream; a byte for each lane.
+
     Several inputs are read one after the other, and so are outputs.
+
+    Args:
+        code: What the machine executes.
+        large: Keep what needs only one port in the large memories of the device: weights that
+            come by a stream, activations if the code says that one port is enough.
 
     Attributes:
         program: Streams.
         code: What the machine executes.
+        large: As given.
     """
 
     _MustUse__silence = True
 
-    def __init__(self, code: FoldedProgram) -> None:
-        self.program, self.code = FoldedStreams(code.graph), code
+    def __init__(self, code: FoldedProgram, *, large: bool = False) -> None:
+        self.program, self.code, self.large = FoldedStreams(code.graph), code, large
         graph = code.graph
         self.input_names = _numbered("i", len(graph.inputs))
         self.output_names = _numbered("o", len(graph.outputs))
         self.finishes = [None if n is None else _cell(n) for n in code.finishes]
         self.sequencer = Sequencer(code)
-        self.array = Array(code, self.sequencer)
+        self.array = Array(code, self.sequencer, large=large)
+        self.loader = None if code.feed is Feed.BUILT_IN else Loader(code)
         self.scale = Scale()
         outputs = zip(self.output_names, graph.outputs, strict=True)
         super().__init__({
             **{name: In(stream_of(1)) for name in self.input_names},
             **{name: Out(stream_of(1, value.type.dtype.bits)) for name, value in outputs},
+            **({} if self.loader is None else {"w": In(stream_of(code.lanes))}),
         })  # fmt: skip
 
     @property
@@ -86,6 +98,16 @@ class Folded(Component):
         """Multiplications in one cycle."""
         return sum(self.parts.values())
 
+    @property
+    def large_memories(self) -> int:
+        """Large memories of the device that are taken."""
+        if not self.large:
+            return 0
+        code = self.code
+        weights = 0 if self.loader is None else large_blocks(8 * code.lanes, code.weight_depth)
+        activations = large_blocks(16, -(-code.memory // 2)) if code.one_port else 0
+        return weights + activations
+
     def lanes(self, value: Value) -> int:
         """Return 1: streams carry one element a beat."""
         del value
@@ -97,24 +119,38 @@ class Folded(Component):
         m.submodules.sequencer, m.submodules.array = self.sequencer, self.array
         m.submodules.scale = self.scale
         bits = self.sequencer.address_bits
-        m.submodules.memory = memory = Memory(shape=signed(8), depth=self.code.memory, init=[])
-        self.write, self.read = memory.write_port(), memory.read_port()
         self.position = Signal(bits, init=self.code.inputs[0])
         loading, storing = Signal(), Signal()
-        m.d.comb += [
-            self.array.code.eq(self.read.data),
-            self.read.addr.eq(Mux(storing, self.position, self.sequencer.address)),
-            self.read.en.eq(1),
-        ]
+        read = Signal(bits, name="read_address")
+        m.d.comb += read.eq(Mux(storing, self.position, self.sequencer.address))
         self._connect(m)
         result, address, code = self._results(m)
+        write = Signal(bits, name="write_address")
         m.d.comb += [
-            self.write.en.eq(result | loading),
-            self.write.addr.eq(Mux(loading, self.position, address)),
-            self.write.data.eq(code),
+            write.eq(Mux(loading, self.position, address)),
+            self.sequencer.hold.eq(result if self.code.one_port else 0),
         ]
+        self._memory(m, read, result | loading, write, code)
+        m.d.comb += self.array.code.eq(self.stored)
         self._control(m, loading, storing)
         return m
+
+    def _memory(self, m: Module, read: Wire, writes: Wire, write: Wire, code: Wire) -> None:
+        """Keep activations: read one, write one, or only one of both."""
+        self.stored = Signal(signed(8))
+        if self.code.one_port:
+            m.submodules.memory = paired = PairedRam(self.code.memory, large=self.large)
+            m.d.comb += [
+                paired.address.eq(Mux(writes, write, read)), paired.write.eq(writes),
+                paired.code.eq(code), self.stored.eq(paired.data),
+            ]  # fmt: skip
+            return
+        m.submodules.memory = memory = Memory(shape=signed(8), depth=self.code.memory, init=[])
+        writer, reader = memory.write_port(), memory.read_port()
+        m.d.comb += [
+            writer.en.eq(writes), writer.addr.eq(write), writer.data.eq(code),
+            reader.addr.eq(read), reader.en.eq(1), self.stored.eq(reader.data),
+        ]  # fmt: skip
 
     def _connect(self, m: Module) -> None:
         """Connect sequencer and array."""
@@ -168,16 +204,19 @@ class Folded(Component):
 
     def _constants(self, m: Module, step: Wire, again: Wire) -> dict[str, Wire]:
         """Return the constants of the result that was given a cycle ago."""
-        scales = self.code.scales
-        fields = Fields([
-            {"bias": one.bias, "multiplier": one.multiplier, "left": one.left, "right": one.right}
-            for one in scales
-        ])  # fmt: skip
+        fields, depth = self.code.constants, self.code.scale_depth
+        built_in = fields.words if self.loader is None else []
         m.submodules.scales = memory = Memory(
-            shape=unsigned(fields.width), depth=len(scales), init=fields.words
+            shape=unsigned(fields.width), depth=depth, init=built_in
         )
+        if self.loader is not None:
+            writer, loader = memory.write_port(), self.loader
+            m.d.comb += [
+                writer.en.eq(loader.scale_write), writer.addr.eq(loader.scale_place),
+                writer.data.eq(loader.scale_code),
+            ]  # fmt: skip
         port = memory.read_port()
-        place = Signal(range(len(scales) + 1))
+        place = Signal(range(depth + 1))
         with m.If(self.sequencer.begin | again):
             m.d.sync += place.eq(self._get("constants"))
         with m.Elif(step & ~self._get("uniform")):
@@ -201,7 +240,11 @@ class Folded(Component):
         count = Signal(range(max(*inputs, *outputs) + 1))
         first = self.code.inputs[0]
         senders = [self._sender(m, index, name) for index, name in enumerate(self.output_names)]
-        with m.FSM(init="LOAD0"):
+        booted = None if self.loader is None else self._feed(m, self.loader)
+        with m.FSM(init="LOAD0" if booted is None else "BOOT"):
+            if booted is not None:
+                with m.State("BOOT"), m.If(booted):
+                    m.next = "LOAD0"
             for index, name in enumerate(self.input_names):
                 with m.State(f"LOAD{index}"):
                     last = index + 1 == len(inputs)
@@ -222,6 +265,29 @@ class Folded(Component):
                     if index + 1 < len(outputs):
                         after = (f"STORE{index + 1}", self.code.outputs[index + 1])
                     self._store(m, senders[index], count, outputs[index], after, storing)
+
+    def _feed(self, m: Module, loader: Loader) -> Wire | None:
+        """Connect the loader; return whether all is there, if that is awaited after a reset."""
+        m.submodules.loader, array = loader, self.array
+        connect(m, flipped(self.w), loader.i)
+        m.d.comb += [
+            array.fill.eq(loader.write), array.fill_word.eq(loader.word),
+            array.fill_code.eq(loader.code),
+        ]  # fmt: skip
+        if self.code.feed is Feed.STREAM:
+            m.d.comb += [
+                loader.start.eq(self.sequencer.begin), self.sequencer.filled.eq(loader.done),
+                loader.last_scale.eq(self._get("last_scale")), loader.words.eq(self._get("words")),
+            ]  # fmt: skip
+            return None
+        started = Signal()
+        m.d.sync += started.eq(1)
+        m.d.comb += [
+            loader.start.eq(~started), loader.last_scale.eq(self.code.scale_depth - 1),
+            loader.words.eq(self.code.weight_depth),
+        ]  # fmt: skip
+        done: Wire = loader.done
+        return done
 
     def _load(
         self, m: Module, port: Any, count: Signal, size: int, after: tuple[str, int],  # noqa: ANN401
@@ -261,7 +327,7 @@ class Folded(Component):
         read, arrived = Signal(name=f"{name}_read"), Signal(name=f"{name}_arrived")
         held = Signal(range(3), name=f"{name}_held")
         m.d.sync += arrived.eq(read)
-        m.d.comb += [buffer.i.valid.eq(arrived), raw(buffer.i).eq(self.read.data)]
+        m.d.comb += [buffer.i.valid.eq(arrived), raw(buffer.i).eq(self.stored)]
         gone = buffer.o.valid & buffer.o.ready
         m.d.sync += held.eq(held + read - gone)
         if cell is None:

@@ -33,7 +33,7 @@ from rlx.ops.q import (
     Window,
 )
 from rlx.plan import plan_memory
-from rlx_fpga.folded.program import FoldedProgram, Instruction, Loops, Mode, Scale
+from rlx_fpga.folded.program import Feed, FoldedProgram, Instruction, Loops, Mode, Scale
 from rlx_fpga.lower.rules import constant_operand, unsupported
 
 if TYPE_CHECKING:
@@ -58,12 +58,21 @@ SCALE_MULTIPLIERS = 4
 IDENTITY = Scale(0, 1 << 30, 1, 0)
 
 
-def fold(graph: Graph, multipliers: int) -> FoldedProgram:
+def fold(
+    graph: Graph, multipliers: int, *, feed: Feed = Feed.BUILT_IN, two_ports: int | None = None
+) -> FoldedProgram:
     """Return the fastest program for an array within a budget of multipliers.
+
+    Args:
+        graph: The graph.
+        multipliers: The budget.
+        feed: How weights come in.
+        two_ports: Most bytes of activations for which the device has a memory that reads and
+            writes in the same cycle; None if it has it for any.
 
     Raises:
         UnsupportedOpError: An op has no instruction.
-        EmitError: Inputs, outputs or parameters cannot become streams.
+        EmitError: Inputs, outputs or parameters cannot become streams; there are no weights.
         DoesNotFitError: The budget is too small for one lane.
     """
     for value in graph.inputs:
@@ -81,7 +90,12 @@ def fold(graph: Graph, multipliers: int) -> FoldedProgram:
             where=f"graph {graph.name!r}",
             hint="raise the budget",
         )
-    programs = [_Builder(graph, lanes).run() for lanes in fitting]
+    programs = [_Builder(graph, lanes, feed, two_ports).run() for lanes in fitting]
+    if feed is not Feed.BUILT_IN and not programs[0].weights:
+        raise EmitError(
+            f"graph {graph.name!r} has no weights that could come by a stream",
+            hint="use --weights mem",
+        )
     return min(programs, key=lambda program: (program.interval, program.lanes))
 
 
@@ -106,14 +120,15 @@ class _Reads:
 class _Builder:
     """The program of a graph for one number of lanes."""
 
-    def __init__(self, graph: Graph, lanes: int) -> None:
-        self.program = FoldedProgram(graph, lanes)
+    def __init__(self, graph: Graph, lanes: int, feed: Feed, two_ports: int | None) -> None:
+        self.program = FoldedProgram(graph, lanes, feed)
         self.graph, self.lanes = graph, lanes
         # Results are written in the order in which operands are read: elementwise ops may work
         # in place.
         self.plan = plan_memory(graph, alignment=1, ports_inside=True)
         self.places = {place.value: place.offset for place in self.plan.placements}
         self.program.memory = self.plan.arena_bytes
+        self.program.one_port = two_ports is not None and self.plan.arena_bytes > two_ports
         self.program.span = 1 << max(1, (self.plan.arena_bytes - 1).bit_length())
 
     def run(self) -> FoldedProgram:
@@ -156,6 +171,7 @@ class _Builder:
         program, op = self.program, cast("Any", node.op)
         mask = program.span - 1
         loops = reads.loops
+        apart = program.feed is Feed.STREAM
         masked = Loops(
             loops.counts, cast("Any", tuple(s & mask for s in loops.strides)), loops.steps,
             loops.origin, loops.size,
@@ -170,9 +186,11 @@ class _Builder:
                 last_lanes=reads.last_lanes,
                 source=(self.places[node.operands[0]] + reads.start) & mask,
                 target=self.places[node.result],
-                weights=len(program.weights),
+                weights=0 if apart else len(program.weights),
+                words=0 if weights is None else len(weights),
                 tables=len(program.tables),
-                constants=len(program.scales),
+                constants=0 if apart else len(program.scales),
+                scales=len(scales),
                 uniform=len(scales) == 1,
                 padding=reads.padding,
                 zero_point=getattr(op, "zero_point", 0) if scales[0] is not IDENTITY else 0,

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
+
+from rlx_fpga.folded.fields import Fields
+from rlx_fpga.folded.timing import running_cycles
 
 if TYPE_CHECKING:
     from rlx.ir import Graph, Node, Value
@@ -13,8 +17,22 @@ PIPELINE: Final = 16
 """Cycles from the last step of an instruction until its last result is in memory, at most, less one
 for each lane of the array."""
 
+FILL_END: Final = 1
+"""Cycles from the last beat of weights until they can be used."""
+
 START: Final = 1
 """Cycles from the last code read until the program runs."""
+
+
+class Feed(Enum):
+    """How weights and scaling constants come into their memories."""
+
+    BUILT_IN = "built in"
+    """With the bitstream: the memories are read-only."""
+    LOAD = "load"
+    """By a stream, once after each reset."""
+    STREAM = "stream"
+    """By a stream, in every frame: those of an instruction right before it runs."""
 
 
 class Mode(IntEnum):
@@ -82,8 +100,10 @@ class Instruction:
             image: modulo the span).
         target: Address of the first result.
         weights: Where its weights begin, in words of the weight memory.
+        words: Words of its weights.
         tables: Its first table.
         constants: Where its scaling constants begin.
+        scales: How many there are.
         uniform: Whether all results have the same constants.
         padding: Code read outside of the image.
         zero_point: Added to results.
@@ -100,8 +120,10 @@ class Instruction:
     source: int
     target: int
     weights: int = 0
+    words: int = 0
     tables: int = 0
     constants: int = 0
+    scales: int = 1
     uniform: bool = False
     padding: int = 0
     zero_point: int = 0
@@ -112,10 +134,6 @@ class Instruction:
     def gap(self) -> int:
         """Cycles added to a block that is shorter than giving out the results of the one before."""
         return max(0, self.lanes - self.loops.inner)
-
-    def cycles(self, array: int) -> int:
-        """Return the cycles that the instruction takes in an array of ``array`` lanes."""
-        return self.loops.blocks * (self.loops.inner + self.gap) + PIPELINE + array + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +163,16 @@ class FoldedProgram:
         weights: Words of the weight memory, each ``lanes`` int8 numbers.
         tables: Tables of 256 numbers, that of code -128 first.
         scales: Constants of all results.
+        feed: How weights and constants come in. If they come for each instruction, all of these
+            begin at address 0; the lists here still hold them one after the other.
+        one_port: Whether the activation memory reads or writes in a cycle, not both: then the
+            array rests while a result is written.
     """
 
     graph: Graph
     lanes: int
+    feed: Feed = Feed.BUILT_IN
+    one_port: bool = False
     memory: int = 0
     span: int = 2
     inputs: list[int] = field(default_factory=list)
@@ -170,8 +194,47 @@ class FoldedProgram:
         """Cycles that outputs take: one code in each, and one to end each."""
         return sum(value.type.size + 1 for value in self.stored)
 
+    @cached_property
+    def constants(self) -> Fields:
+        """The constants of all results as words."""
+        return Fields([
+            {"bias": one.bias, "multiplier": one.multiplier, "left": one.left, "right": one.right}
+            for one in self.scales
+        ])  # fmt: skip
+
+    @property
+    def beats_a_scale(self) -> int:
+        """Beats of the weight stream that the constants of a result take."""
+        return -(-self.constants.width // (8 * self.lanes))
+
+    @property
+    def weight_depth(self) -> int:
+        """Words of the weight memory."""
+        if self.feed is Feed.STREAM:
+            return max(one.words for one in self.instructions)
+        return len(self.weights)
+
+    @property
+    def scale_depth(self) -> int:
+        """Words of the memory of constants."""
+        if self.feed is Feed.STREAM:
+            return max(one.scales for one in self.instructions)
+        return len(self.scales)
+
+    def fill_cycles(self, one: Instruction) -> int:
+        """Cycles in which weights and constants of an instruction come in, in every frame."""
+        if self.feed is not Feed.STREAM:
+            return 0
+        return one.scales * self.beats_a_scale + one.words + FILL_END
+
+    def cycles(self, one: Instruction) -> int:
+        """Return the cycles that an instruction takes, if no beat has to be waited for."""
+        free = one.loops.blocks * (one.loops.inner + one.gap)
+        run = running_cycles(one) if self.one_port else free
+        return self.fill_cycles(one) + run + PIPELINE + self.lanes + 1
+
     @property
     def interval(self) -> int:
         """Cycles between frames: nothing overlaps."""
-        run = sum(one.cycles(self.lanes) for one in self.instructions)
+        run = sum(self.cycles(one) for one in self.instructions)
         return self.load_cycles + START + run + self.store_cycles

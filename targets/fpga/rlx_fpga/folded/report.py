@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rlx.ir.inspect import node_macs
 from rlx_fpga.costs import Resources, resources_by_layer
+from rlx_fpga.folded.program import Feed
 from rlx_fpga.report import device_report
 
 if TYPE_CHECKING:
@@ -22,8 +23,9 @@ def report_of(design: Folded, options: FpgaOptions) -> dict[str, Any]:
 
     A layer has ``name``, ``op``, ``macs`` of a frame, ``lanes`` at work, ``cycles`` (without those
     of other layers: they run one after the other) and ``memory_bits`` (0: memories are shared).
-    ``busy`` is the part of the interval in which the lanes multiply. The rest is that of
-    ``rlx_fpga.report.device_report``.
+    ``weights`` tells how weights come in, if not with the bitstream, ``spram`` the large memories
+    taken, if any. ``busy`` is the part of the interval in which the lanes multiply. The rest is
+    that of ``rlx_fpga.report.device_report``.
     """
     code = design.code
     rows: list[dict[str, Any]] = [
@@ -32,7 +34,7 @@ def report_of(design: Folded, options: FpgaOptions) -> dict[str, Any]:
             "op": one.node.op.name,
             "macs": node_macs(one.node),
             "lanes": one.lanes,
-            "cycles": one.cycles(code.lanes),
+            "cycles": code.cycles(one),
             "multipliers": 0,
             "memory_bits": 0,
         }
@@ -41,9 +43,10 @@ def report_of(design: Folded, options: FpgaOptions) -> dict[str, Any]:
     macs = sum(row["macs"] for row in rows)
     memories = {
         "activation_bits": 8 * code.memory,
-        "weight_bits": 8 * code.lanes * len(code.weights),
+        "weight_bits": 8 * code.lanes * code.weight_depth,
         "table_bits": 32 * 256 * len(code.tables),
     }
+    large = design.large_memories
     found = resources_by_layer(design, design.parts, options.chosen_device.family)
     return {
         "style": "folded",
@@ -57,5 +60,7 @@ def report_of(design: Folded, options: FpgaOptions) -> dict[str, Any]:
         "multipliers": design.multipliers,
         **memories,
         "memory_bits": sum(memories.values()),
+        **({"weights": code.feed.value} if code.feed is not Feed.BUILT_IN else {}),
+        **({"spram": large} if large else {}),
         **device_report(sum(found.values(), Resources()), code.interval, options),
     }

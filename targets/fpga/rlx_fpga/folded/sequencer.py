@@ -9,7 +9,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
 from rlx_fpga.folded.fields import Fields
-from rlx_fpga.folded.program import PIPELINE
+from rlx_fpga.folded.program import PIPELINE, Feed
 
 if TYPE_CHECKING:
     from amaranth.hdl import Value
@@ -22,7 +22,11 @@ LEVELS: Final = ("row", "column", "block", "tap_row", "tap_column", "channel")
 
 def instruction_fields(program: FoldedProgram) -> Fields:
     """Return all instructions as words."""
-    return Fields([_row(one) for one in program.instructions])
+    rows = [_row(one) for one in program.instructions]
+    if program.feed is Feed.STREAM:
+        counts = [{"words": o.words, "last_scale": o.scales - 1} for o in program.instructions]
+        rows = [row | count for row, count in zip(rows, counts, strict=True)]
+    return Fields(rows)
 
 
 def _row(one: Instruction) -> dict[str, int]:
@@ -60,6 +64,8 @@ class Sequencer(Component):
         done: Out, high for one cycle when every result is in memory.
         instruction: Out, word of the current one (see ``instruction_fields``).
         begin: Out, high for one cycle at the start of each instruction.
+        filled: In, weights and constants of the instruction are there, if they come for each.
+        hold: In, read nothing in this cycle.
         step: Out, the array reads a code in this cycle.
         address: Out, of the code.
         inside: Out, whether it lies in the image.
@@ -76,11 +82,13 @@ class Sequencer(Component):
         self.program = program
         self.fields = instruction_fields(program)
         self.address_bits = (program.span - 1).bit_length()
-        words = max(1, (len(program.weights)).bit_length())
+        words = max(1, program.weight_depth.bit_length())
         parts = max(1, (program.lanes - 1).bit_length())
-        flags = ("start", "done", "begin", "step", "inside", "first", "last", "second")
+        wishes = ("start", "filled", "hold")
+        flags = ("done", "begin", "step", "inside", "first", "last", "second")
         super().__init__({
-            **{name: (In if name == "start" else Out)(1) for name in flags},
+            **{name: In(1) for name in wishes},
+            **{name: Out(1) for name in flags},
             "instruction": Out(self.fields.width),
             "address": Out(self.address_bits),
             "word": Out(words),
@@ -99,6 +107,7 @@ class Sequencer(Component):
         port = memory.read_port(domain="comb")
         m.d.comb += [port.addr.eq(place), self.instruction.eq(port.data)]
         ended = self._loops(m)
+        fed = self.program.feed is Feed.STREAM
         with m.FSM():
             with m.State("IDLE"), m.If(self.start):
                 m.d.sync += place.eq(0)
@@ -106,7 +115,10 @@ class Sequencer(Component):
             with m.State("FETCH"):
                 m.d.comb += self.begin.eq(1)
                 m.d.sync += wait.eq(self._wait - 1)
-                m.next = "RUN"
+                m.next = "FILL" if fed else "RUN"
+            if fed:
+                with m.State("FILL"), m.If(self.filled):
+                    m.next = "RUN"
             with m.State("RUN"):
                 m.d.comb += self._running.eq(1)
                 with m.If(ended):
@@ -140,15 +152,15 @@ class Sequencer(Component):
         m.d.comb += block_end.eq(full["channel"] & full["tap_column"] & full["tap_row"])
         gap, left = self._get("gap"), Signal(self.fields.size("gap"), name="gap_left")
         resting = Signal()
-        m.d.comb += self.step.eq(self._running & ~resting)
+        m.d.comb += self.step.eq(self._running & ~resting & ~self.hold)
         advance = Signal()
         # A block that ends is counted when its gap is over.
         m.d.comb += advance.eq(
-            self._running & Mux(resting, left == 0, ~block_end | (gap == 0))
-        )  # fmt: skip
+            self._running & ~self.hold & Mux(resting, left == 0, ~block_end | (gap == 0))
+        )
         with m.If(self.step & block_end & (gap != 0)):
             m.d.sync += [resting.eq(1), left.eq(gap - 1)]
-        with m.Elif(resting):
+        with m.Elif(resting & ~self.hold):
             m.d.sync += [left.eq(left - 1), resting.eq(left != 0)]
         turns = self._turns(m, counts, full, advance)
         self._addresses(m, turns)

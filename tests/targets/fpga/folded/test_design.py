@@ -14,8 +14,11 @@ from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QArgmax, QConv2d, QDense, QMaxPool2d, QReshape, QSoftmax, Window
 from rlx_fpga import FpgaOptions
 from rlx_fpga.folded import Folded, fold, report_of
+from rlx_fpga.folded.loader import stream_bytes
+from rlx_fpga.folded.program import Feed
 from rlx_sim.fpga import VerilatorHarness
 from rlx_sim.protocol import compare
+from rlx_sim.stream import Stalls
 from rlx_sim.verify import FPGA
 
 
@@ -60,8 +63,28 @@ def test_frames_come_in_order_whatever_pauses(stalls):
 
 
 @pytest.mark.sim
-def test_emitted_folder_is_verified(tmp_path):
-    options = FpgaOptions(style="folded", dsp=9)
+@pytest.mark.parametrize("two_ports", [None, 0])
+@pytest.mark.parametrize("feed", Feed)
+def test_weights_by_a_stream_and_one_port_change_no_bit(feed, two_ports):
+    graph = network()
+    frames = np.random.default_rng(2).integers(-128, 128, (2, 48)).astype(np.int8)
+    expected = [evaluate(graph, {"x": x.reshape(1, 4, 4, 3)}) for x in frames]
+    program = fold(graph, 9, feed=feed, two_ports=two_ports)
+    weights = np.frombuffer(stream_bytes(program), np.int8).reshape(-1, program.lanes)
+    times = {Feed.BUILT_IN: 0, Feed.LOAD: 1, Feed.STREAM: 2}[feed]
+    beats = {"w": np.concatenate([weights] * times)} if times else {}
+    for stall in (0.0, 0.5):
+        run = drive(Folded(program), {"i": frames.reshape(-1, 1), **beats}, {"o0": 10, "o1": 2},
+                    limit=20_000, stall_in=stall, stall_out=stall, idle=50)  # fmt: skip
+        assert np.array_equal(run.outputs["o0"].reshape(2, 5), [e[0][0] for e in expected])
+        assert np.array_equal(run.outputs["o1"].reshape(-1), [e[1][0] for e in expected])
+        assert stall or run.interval(1, "o1") == program.interval
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("weights", ["mem", "load", "stream"])
+def test_emitted_folder_is_verified(tmp_path, weights):
+    options = FpgaOptions(style="folded", dsp=9, weights=weights, device="ice40-up5k")
     emit.emit(GraphModule(network(), Stage.MIR), target.load("fpga"), tmp_path / "out",
               options=options)  # fmt: skip
     found = FPGA.verify(tmp_path / "out", tools=["verilator"]).as_json()
@@ -86,26 +109,54 @@ def test_results_may_overwrite_operands():
     assert (program.memory, program.span) == (96, 128)
 
 
-def simulated(path, tmp_path, dsp, frames):
-    """Emit a network, simulate it, and return its interval if every bit is right."""
+def simulated(path, tmp_path, frames=2, stalls=None, **options):
+    """Emit a network, simulate it, and return its report if every bit is right."""
     module = frontends.load(path)
     golden = emit.reference_outputs(module.graph, emit.random_inputs(module.graph, frames))
-    options = FpgaOptions(style="folded", dsp=dsp, prefix="net")
-    emission = emit.emit(module, target.load("fpga"), tmp_path / "out", options=options,
+    chosen = FpgaOptions(style="folded", prefix="net", **options)
+    emission = emit.emit(module, target.load("fpga"), tmp_path / "out", options=chosen,
                          golden=golden)  # fmt: skip
-    found = VerilatorHarness().simulate(tmp_path / "out", golden, timeout_s=600)
+    found = VerilatorHarness(stalls).simulate(tmp_path / "out", golden, timeout_s=600)
     assert compare("verilator", found, golden) == []
-    assert found.interval == emission.report["interval"]
-    return found.interval
+    if stalls is None and frames > 1:
+        assert found.interval == emission.report["interval"]
+    return emission.report
 
 
 @pytest.mark.sim
 def test_tinyconv_on_the_multipliers_of_an_up5k(tmp_path):
     path = ROOT / "examples" / "mnist" / "tinyconv.rlx"
-    assert simulated(path, tmp_path, 8, 2) <= 56_200
+    assert simulated(path, tmp_path, dsp=8)["interval"] <= 56_200
 
 
 @pytest.mark.models
 @pytest.mark.sim
 def test_keyword_spotting_on_the_multipliers_of_an_ecp5_25k(shared_models, tmp_path):
-    assert simulated(shared_models / "kws_ref_model.tflite", tmp_path, 28, 2) <= 445_000
+    path = shared_models / "kws_ref_model.tflite"
+    assert simulated(path, tmp_path, dsp=28)["interval"] <= 445_000
+
+
+UP5K = {
+    "kws_ref_model.tflite": (2, 1_570_000),
+    "ad01_int8.tflite": (2, 137_000),
+    "vww_96_int8.tflite": (1, 2_430_000),
+    "pretrainedResnet_quant.tflite": (1, 6_480_000),
+}
+"""Frames, and the most cycles, of networks whose weights do not fit an iCE40 UP5K."""
+
+
+@pytest.mark.models
+@pytest.mark.sim
+@pytest.mark.parametrize("model", UP5K)
+def test_networks_of_mlperf_tiny_on_an_up5k_that_is_sent_their_weights(
+    model, shared_models, tmp_path
+):
+    frames, cycles = UP5K[model]
+    # Keyword spotting has to wait for weights, too.
+    stalls = Stalls(seed=3, inputs=60, outputs=60) if model.startswith("kws") else None
+    report = simulated(shared_models / model, tmp_path, frames, stalls, device="ice40-up5k",
+                       weights="stream")  # fmt: skip
+    assert report["interval"] <= cycles
+    assert report["bram"] <= 30
+    assert report["spram"] <= 4
+    assert report["dsp"] <= 8

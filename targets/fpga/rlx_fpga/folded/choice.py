@@ -1,0 +1,40 @@
+"""Which folded machine a device and a user's wishes ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rlx_fpga.folded.design import Folded
+from rlx_fpga.folded.lower import fold
+from rlx_fpga.folded.program import Feed
+
+if TYPE_CHECKING:
+    from rlx.ir import Graph
+    from rlx_fpga.devices import Device
+    from rlx_fpga.options import FpgaOptions
+
+FEEDS: Final = {"load": Feed.LOAD, "stream": Feed.STREAM}
+"""How weights come in, by what ``--weights`` says; built in else."""
+
+
+def machine_of(graph: Graph, options: FpgaOptions) -> Folded:
+    """Return the machine for ``graph``.
+
+    Raises:
+        UnsupportedOpError: An op has no instruction.
+        EmitError: Inputs, outputs or parameters cannot become streams.
+        DoesNotFitError: The budget of multipliers is too small.
+    """
+    device = options.chosen_device
+    feed = FEEDS.get(options.weights, Feed.BUILT_IN)
+    code = fold(graph, options.budget.dsp, feed=feed, two_ports=_two_ports(device))
+    return Folded(code, large=device.spram > 0)
+
+
+def _two_ports(device: Device) -> int | None:
+    """Return the bytes of activations above which large memories are the better place.
+
+    They have one port, which costs a cycle for each result; block memories have two, but half of
+    them are for weights, constants and tables. None if the device has no large memories.
+    """
+    return device.bram * device.bram_bits // 8 // 2 if device.spram else None
