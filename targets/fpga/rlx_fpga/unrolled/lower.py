@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from rlx_fpga.unrolled.program import ShiftAdd, Term
     from rlx_fpga.unrolled.rules import Wires
 
-RULES.refuse("a product of two codes needs a multiplier; use --style stream", QMul)
 RULES.refuse("its division takes many cycles; give the logits out, or argmax", QSoftmax)
 
 MOST_DIGITS: Final = 40_000
@@ -57,8 +56,8 @@ class UnrolledLayer:
     Attributes:
         name: Identifier, unique in the design.
         node: The op.
-        netlist: Its steps; inputs are the elements of all operands, one operand after another.
-        operands: Operands that are computed.
+        netlist: Its steps; inputs are the elements of ``operands``, one after another.
+        operands: Operands that are computed, each once.
         outputs: Steps that are the elements of the result, in row-major order.
     """
 
@@ -111,7 +110,7 @@ def _digit_counts() -> Integers:
 
 def _layer(node: Node, index: int) -> UnrolledLayer:
     netlist = Netlist()
-    computed: list[Value] = []
+    computed: dict[Value, Wires] = {}
     wires = []
     count = 0
     for operand in node.operands:
@@ -120,11 +119,13 @@ def _layer(node: Node, index: int) -> UnrolledLayer:
             if operand.type.dtype.bits > 8 or isinstance(node.op, QConv2d | QDense):
                 continue
             steps = [netlist.constant(int(value)) for value in operand.constant.reshape(-1)]
-        else:
-            computed.append(operand)
+            wires.append(np.array(steps, np.int64).reshape(shape))
+            continue
+        if operand not in computed:
             steps = [netlist.input(count + place) for place in range(operand.type.size)]
             count += operand.type.size
-        wires.append(np.array(steps, np.int64).reshape(shape))
+            computed[operand] = np.array(steps, np.int64).reshape(shape)
+        wires.append(computed[operand])
     result = RULES[type(node.op)](netlist, node, wires)
     name = f"n{index}_{node.op.name.rpartition('.')[2]}"
     outputs = tuple(result.reshape(-1).tolist())
@@ -189,6 +190,30 @@ def unroll_sum(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
         line = requantizer(node, 0, (step.low, step.high))
         result[place] = scaled(netlist, line, (total, 0, 1), 0)
     return result
+
+
+@RULES.rule(QMul)
+def unroll_product(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Look each code up in a table of its multiples, or of its square."""
+    x, y = np.broadcast_arrays(*operands)
+    result = np.empty(x.shape, np.int64)
+    for place in np.ndindex(*x.shape):
+        result[place] = _product_of(netlist, node, int(x[place]), int(y[place]))
+    return result
+
+
+def _product_of(netlist: Netlist, node: Node, a: int, b: int) -> int:
+    """Append the product of two steps one of which decides the other."""
+    codes = np.arange(-128, 128).astype(np.int8)
+    steps = netlist.steps[a], netlist.steps[b]
+    constants = [step.numbers[0] if step.kind == "constant" else None for step in steps]
+    if a != b and constants == [None, None]:
+        reason = "a product of two computed codes needs a multiplier; use --style stream"
+        raise unsupported(node, f"style unrolled lacks it: {reason}")
+    factors = [codes if c is None else np.full_like(codes, c) for c in constants]
+    (values,) = node.op.evaluate(*factors)
+    read = b if constants[1] is None else a
+    return netlist.table(read, values.tolist())
 
 
 @RULES.rule(QReshape)

@@ -17,6 +17,7 @@ from rlx.ops.q import (
     QDense,
     QMaxPool2d,
     QMean,
+    QMul,
     QReshape,
     Window,
 )
@@ -44,13 +45,17 @@ def network():
 
 
 def choice():
-    """Return averages of an image, their mean, and the place of the greatest of them."""
+    """Return averages of an image, their mean, and the place of its greatest weighted square."""
     graph = Graph("choice")
     x = graph.input("x", i8(1, 4, 4, 3))
     y = graph.apply(QAveragePool2d(window=Window.same((4, 4), (3, 3), (2, 2))), x)
     op = QMean(axes=(1, 2), x_zero_point=-5, rescale=Rescale.of(0.9).divided(4), zero_point=9)
     z = graph.apply(op, y)
-    graph.output(z, graph.apply(QArgmax(), z), names=["mean", "place"])
+    square = QMul(x_zero_point=9, y_zero_point=9, rescale=Rescale.of(0.02), zero_point=-128)
+    weigh = QMul(x_zero_point=-128, y_zero_point=0, rescale=Rescale.of(0.01), zero_point=-128)
+    weights = graph.constant(np.array([[80, 127, 100]], np.int8))
+    y = graph.apply(weigh, graph.apply(square, z, z), weights)
+    graph.output(z, graph.apply(QArgmax(), y), names=["mean", "place"])
     return graph
 
 
