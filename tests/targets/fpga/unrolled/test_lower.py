@@ -38,7 +38,7 @@ def run(graph, inputs):
 def test_op_gives_the_codes_of_the_reference(op):
     taken = []
 
-    @settings(max_examples=12, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=36 if op is QMul else 12, suppress_health_check=list(HealthCheck))
     @given(STRATEGIES[op](size=2, batch=1))
     def check(case):
         try:
@@ -50,8 +50,8 @@ def test_op_gives_the_codes_of_the_reference(op):
             assert np.array_equal(one, expected)
 
     check()
-    # Products of two computed codes are refused.
-    assert len(taken) >= (4 if op is QMul else 6)
+    # Half of the products are of two computed codes, and refused.
+    assert len(taken) >= 6
 
 
 def test_every_op_has_a_rule_or_a_reason():
