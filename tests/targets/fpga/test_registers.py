@@ -146,5 +146,6 @@ def test_core_without_control_has_no_registers():
 def test_option_is_checked():
     with pytest.raises(Exception, match=r"^control must be one of none, axi-lite, not 'apb'$"):
         FpgaOptions(control="apb")
-    with pytest.raises(Exception, match=r"^weights must be one of mem, inline, load, stream, not 'flash'$"):
+    wanted = r"^weights must be one of mem, inline, load, stream, not 'flash'$"
+    with pytest.raises(Exception, match=wanted):
         FpgaOptions(weights="flash")

@@ -2,6 +2,7 @@
 
 - ``program.py``: what the machine executes: instructions and the constants that they use;
 - ``lower.py``: a rule for each op, and the program of a graph;
+- ``moves.py``: the rules of ops that only move codes;
 - ``sequencer.py``: loops and addresses of an instruction;
 - ``array.py``: products, sums, maxima and tables;
 - ``scale.py``: the exact requantizer that all results go through;
@@ -11,6 +12,7 @@
 - ``design.py``: memories, and the stream ports around them.
 """
 
+from rlx_fpga.folded import moves as moves
 from rlx_fpga.folded.choice import machine_of
 from rlx_fpga.folded.design import Folded
 from rlx_fpga.folded.lower import fold

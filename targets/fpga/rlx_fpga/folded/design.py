@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from amaranth import Module, Mux, Signal, signed, unsigned
+from amaranth import Const, Module, Mux, Signal, signed, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out, connect, flipped
 
@@ -13,6 +13,7 @@ from rlx.ops.q import QSoftmax
 from rlx_fpga.cells.argmax import Argmax
 from rlx_fpga.cells.fifo import SkidBuffer
 from rlx_fpga.cells.one_port import PairedRam, large_blocks
+from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.softmax import Softmax
 from rlx_fpga.cells.streams import raw, stream_of
 from rlx_fpga.folded.array import Array
@@ -181,7 +182,8 @@ class Folded(Component):
         with m.If(self.array.done):
             m.d.sync += pixel_ends.eq(last_block)
         giving = left != 0
-        constant = self._constants(m, giving, giving & (left == 1) & pixel_ends)
+        ends = giving & (left == 1) & pixel_ends
+        constant = self._constants(m, giving, ends)
         total = Signal(signed(32), reset_less=True)
         m.d.sync += total.eq(held[:32])
         m.d.comb += [self.scale.total.eq(total)]
@@ -194,13 +196,21 @@ class Folded(Component):
             m.d.sync += later.eq(valid)
             valid = later
         address = Signal(self.sequencer.address_bits, name="result_address")
+        step = self._step(m, ends)
         with m.If(self.sequencer.begin):
             m.d.sync += address.eq(self._get("target"))
         with m.Elif(valid):
-            m.d.sync += address.eq(address + 1)
+            m.d.sync += address.eq(address + step)
         code = Signal(signed(8), name="written")
         m.d.comb += code.eq(self.scale.code)
         return valid, address, self._loaded(m, code)
+
+    def _step(self, m: Module, ends: Wire) -> Wire:
+        """Return the distance to the next result: more than 1 only at the end of a pixel."""
+        if not self.code.skips:
+            return Const(1)
+        late = follow(m, ends, "pixel_ended", 1 + SCALE_LATENCY, reset=True)
+        return Mux(late, self._get("result_step"), 1)
 
     def _constants(self, m: Module, step: Wire, again: Wire) -> dict[str, Wire]:
         """Return the constants of the result that was given a cycle ago."""

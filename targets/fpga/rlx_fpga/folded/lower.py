@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from rlx.errors import DoesNotFitError, EmitError
+from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError
 from rlx.ir import DType, RuleTable
 from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import (
@@ -16,25 +16,21 @@ from rlx.ops.q import (
     QArgmax,
     QAveragePool2d,
     QClamp,
-    QConcat,
     QConv2d,
     QDense,
     QMaxPool2d,
     QMean,
     QMul,
-    QPad,
     QRequantize,
     QReshape,
-    QSlice,
     QSoftmax,
     QSub,
     QTable,
-    QTranspose,
     Window,
 )
 from rlx.plan import plan_memory
 from rlx_fpga.folded.program import Feed, FoldedProgram, Instruction, Loops, Mode, Scale
-from rlx_fpga.lower.rules import constant_operand, unsupported
+from rlx_fpga.lower.rules import constant_operand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,12 +38,11 @@ if TYPE_CHECKING:
     from rlx.ir import Graph, Node, Value
     from rlx_fpga.cells.rom import Integers
 
-Rule: TypeAlias = "Callable[[_Builder, Node], None]"
+Rule: TypeAlias = "Callable[[Builder, Node], None]"
 """Appends the instruction of a node; raises UnsupportedOpError where there is none."""
 
 RULES: RuleTable[Rule] = RuleTable("fpga, folded")
 RULES.refuse("the array has no product of two codes", QMul)
-RULES.refuse("it moves codes only, and no instruction does", QConcat, QPad, QSlice, QTranspose)
 
 LANES = (1, 2, 4, 8, 16, 32)
 """Numbers of lanes that an array can have."""
@@ -90,13 +85,19 @@ def fold(
             where=f"graph {graph.name!r}",
             hint="raise the budget",
         )
-    programs = [_Builder(graph, lanes, feed, two_ports).run() for lanes in fitting]
+    programs = [Builder(graph, lanes, feed, two_ports).run() for lanes in fitting]
     if feed is not Feed.BUILT_IN and not programs[0].weights:
         raise EmitError(
             f"graph {graph.name!r} has no weights that could come by a stream",
             hint="use --weights mem",
         )
     return min(programs, key=lambda program: (program.interval, program.lanes))
+
+
+def refused(node: Node, reason: str) -> UnsupportedOpError:
+    """Return (not raise) an error that names the node and the style that has more ops."""
+    where = f"{node.op.name} {node.label}"
+    return UnsupportedOpError(reason, where=where, hint="try --style stream")
 
 
 def refusal(node: Node) -> str | None:
@@ -106,8 +107,12 @@ def refusal(node: Node) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reads:
-    """What an instruction reads and gives: see ``Instruction``."""
+class Reads:
+    """What an instruction reads and gives: see ``Instruction``.
+
+    ``start`` is counted from the beginning of operand number ``operand``, ``offset`` from that of
+    the result.
+    """
 
     mode: Mode
     loops: Loops
@@ -115,9 +120,12 @@ class _Reads:
     last_lanes: int
     start: int = 0
     padding: int = 0
+    operand: int = 0
+    offset: int = 0
+    skip: int = 0
 
 
-class _Builder:
+class Builder:
     """The program of a graph for one number of lanes."""
 
     def __init__(self, graph: Graph, lanes: int, feed: Feed, two_ports: int | None) -> None:
@@ -136,7 +144,7 @@ class _Builder:
         program, finishing = self.program, self._finishing()
         for node in self.plan.schedule:
             if (reason := refusal(node)) is not None:
-                raise unsupported(node, reason)
+                raise refused(node, reason)
             if node not in finishing.values():
                 RULES[type(node.op)](self, node)
         if not program.instructions:
@@ -164,7 +172,7 @@ class _Builder:
         }  # fmt: skip
 
     def append(
-        self, node: Node, reads: _Reads, scales: Sequence[Scale], *,
+        self, node: Node, reads: Reads, scales: Sequence[Scale], *,
         weights: Integers | None = None, tables: Sequence[Sequence[int]] = (),
     ) -> None:  # fmt: skip
         """Append an instruction and its constants; ``weights`` in words of the memory."""
@@ -184,8 +192,9 @@ class _Builder:
                 loops=masked,
                 lanes=reads.lanes,
                 last_lanes=reads.last_lanes,
-                source=(self.places[node.operands[0]] + reads.start) & mask,
-                target=self.places[node.result],
+                source=(self.places[node.operands[reads.operand]] + reads.start) & mask,
+                target=self.places[node.result] + reads.offset,
+                skip=reads.skip,
                 weights=0 if apart else len(program.weights),
                 words=0 if weights is None else len(weights),
                 tables=len(program.tables),
@@ -207,7 +216,7 @@ class _Builder:
         """Return the constants of an op with ``rescale``, for each of its results."""
         rescale: Rescale = cast("Any", node.op).rescale
         if rescale.rounding is not Rounding.DOUBLE:
-            raise unsupported(node, "style folded rounds twice only")
+            raise refused(node, "style folded rounds twice only")
         count = max(len(bias), rescale.channels)
         pairs = zip(rescale.multiplier, rescale.shift, strict=True)
         factors = [Scale(0, m, max(s, 0), max(-s, 0)) for m, s in pairs]
@@ -226,20 +235,20 @@ def _along_last_axis(node: Node) -> bool:
 
 
 @RULES.rule(QReshape)
-def fold_reshape(build: _Builder, node: Node) -> None:
+def fold_reshape(build: Builder, node: Node) -> None:
     """Do nothing: the result lies where the operand does."""
     assert build.places[node.result] == build.places[node.operands[0]]
 
 
 @RULES.rule(QSoftmax, QArgmax)
-def fold_last(build: _Builder, node: Node) -> None:
+def fold_last(build: Builder, node: Node) -> None:
     """Refuse: these ops are done on the way out only."""
     del build
-    raise unsupported(node, "style folded does it on the last axis of an output only")
+    raise refused(node, "style folded does it on the last axis of an output only")
 
 
 @RULES.rule(QDense)
-def fold_dense(build: _Builder, node: Node) -> None:
+def fold_dense(build: Builder, node: Node) -> None:
     """Read each row for every block of outputs."""
     x = node.operands[0].type.static_shape
     rows, inner = math.prod(x[:-1]), x[-1]
@@ -247,44 +256,63 @@ def fold_dense(build: _Builder, node: Node) -> None:
 
 
 @RULES.rule(QConv2d)
-def fold_conv2d(build: _Builder, node: Node) -> None:
+def fold_conv2d(build: Builder, node: Node) -> None:
     """Read each window for every block of outputs; depthwise, one channel of it for each."""
     op = cast("QConv2d", node.op)
     batch, height, width, channels = node.operands[0].type.static_shape
     if batch != 1:
-        raise unsupported(node, "style folded takes one image at a time")
-    if op.groups == 1:
-        _matrix(build, node, (height, width, channels), op.window)
-        return
+        raise refused(node, "style folded takes one image at a time")
     outputs = len(constant_operand(node, 1, "weights"))
     if op.groups != channels or outputs != channels:
-        raise unsupported(node, "style folded has all channels in one group, or each in its own")
+        _matrix(build, node, (height, width, channels), op.window, op.groups)
+        return
     loops = _image_loops(node, op.window, blocks=channels, channels=1)
-    reads = _Reads(Mode.NARROW, loops, 1, 1, _corner(node, op.window), op.x_zero_point)
+    reads = Reads(Mode.NARROW, loops, 1, 1, _corner(node, op.window), op.x_zero_point)
     weights, bias = _weights(node)
     flat = np.zeros(-(-weights.size // build.lanes) * build.lanes, np.int64)
     flat[: weights.size] = weights.reshape(-1)
     build.append(node, reads, build.scales(node, bias), weights=flat.reshape(-1, build.lanes))
 
 
-def _matrix(build: _Builder, node: Node, image: tuple[int, int, int], window: Window) -> None:
-    """Append a layer in which every output needs every channel."""
+def _matrix(
+    build: Builder, node: Node, image: tuple[int, int, int], window: Window, groups: int = 1
+) -> None:
+    """Append a layer in which every output needs every channel of its group.
+
+    A group is a block, if its outputs fit the lanes. Else all groups become one: weights of other
+    groups are 0.
+    """
     height, width, channels = image
     weights, bias = _weights(node)
-    outputs, terms = weights.shape
     lanes = build.lanes
+    if groups > 1 and len(weights) // groups > lanes:
+        weights, groups = _joined(weights, groups, window.taps), 1
+    outputs, terms = len(weights) // groups, weights.shape[1]
     blocks = -(-outputs // lanes)
-    padded = np.zeros((blocks * lanes, terms), np.int64)
-    padded[:outputs] = weights
-    words = padded.reshape(blocks, lanes, terms).transpose(0, 2, 1).reshape(-1, lanes)
-    loops = _loops(image, window, window.output_size((height, width)), blocks, channels, 0)
+    padded = np.zeros((groups, blocks * lanes, terms), np.int64)
+    padded[:, :outputs] = weights.reshape(groups, outputs, terms)
+    words = padded.reshape(groups * blocks, lanes, terms).transpose(0, 2, 1).reshape(-1, lanes)
+    inner = channels // groups
+    loops = _loops(
+        image, window, window.output_size((height, width)), groups * blocks, inner,
+        inner if groups > 1 else 0,
+    )  # fmt: skip
     last = outputs - (blocks - 1) * lanes
     first = min(lanes, outputs)
-    reads = _Reads(
+    reads = Reads(
         Mode.WIDE, loops, first, last, -_edge(window, width) * channels,
         cast("Any", node.op).x_zero_point,
     )  # fmt: skip
     build.append(node, reads, build.scales(node, bias), weights=words)
+
+
+def _joined(weights: Integers, groups: int, taps: int) -> Integers:
+    """Return weights [outputs, terms] of groups as those of one group."""
+    parts = weights.reshape(groups, len(weights) // groups, taps, -1)
+    joined = np.zeros((groups, parts.shape[1], taps, groups, parts.shape[3]), np.int64)
+    for group in range(groups):
+        joined[group, :, :, group] = parts[group]
+    return joined.reshape(len(weights), -1)
 
 
 def _weights(node: Node) -> tuple[Integers, Integers]:
@@ -295,28 +323,28 @@ def _weights(node: Node) -> tuple[Integers, Integers]:
     bias = bias - cast("Any", node.op).x_zero_point * weights.sum(axis=1)
     reach = np.abs(weights).sum(axis=1) * 128 + np.abs(bias)
     if reach.max() >= 1 << 31:
-        raise unsupported(node, "an accumulator of more than 32 bits would be needed")
+        raise refused(node, "an accumulator of more than 32 bits would be needed")
     return weights, bias
 
 
 @RULES.rule(QMaxPool2d)
-def fold_max_pool2d(build: _Builder, node: Node) -> None:
+def fold_max_pool2d(build: Builder, node: Node) -> None:
     """Take the greatest of each window, channel by channel."""
     op = cast("QMaxPool2d", node.op)
     channels = _channels(node)
     loops = _image_loops(node, op.window, blocks=channels, channels=1)
-    reads = _Reads(Mode.GREATEST, loops, 1, 1, _corner(node, op.window), -128)
+    reads = Reads(Mode.GREATEST, loops, 1, 1, _corner(node, op.window), -128)
     build.append(node, reads, [IDENTITY])
 
 
 @RULES.rule(QAveragePool2d)
-def fold_average_pool2d(build: _Builder, node: Node) -> None:
+def fold_average_pool2d(build: Builder, node: Node) -> None:
     """Sum each window and divide by its taps, which must be the same everywhere."""
     op = cast("QAveragePool2d", node.op)
     if op.window.is_padded:
-        raise unsupported(node, "style folded divides all windows by the same number: no padding")
+        raise refused(node, "style folded divides all windows by the same number: no padding")
     loops = _image_loops(node, op.window, blocks=_channels(node), channels=1)
-    reads = _Reads(Mode.TOTAL, loops, 1, 1, _corner(node, op.window))
+    reads = Reads(Mode.TOTAL, loops, 1, 1, _corner(node, op.window))
     build.append(node, reads, [_division(node, op.window.taps)])
 
 
@@ -324,7 +352,7 @@ def _channels(node: Node) -> int:
     """Return the channels of an image, or refuse several images."""
     batch, _, _, channels = node.operands[0].type.static_shape
     if batch != 1:
-        raise unsupported(node, "style folded takes one image at a time")
+        raise refused(node, "style folded takes one image at a time")
     return channels
 
 
@@ -343,11 +371,11 @@ def _division(node: Node, count: int) -> Scale:
         exact = Rescale((multiplier,), (-right,)).apply(sums << left)
         if right <= 31 and np.array_equal(exact, expected):
             return Scale(0, multiplier, left, right)
-    raise unsupported(node, f"no scaling divides by {count} exactly")
+    raise refused(node, f"no scaling divides by {count} exactly")
 
 
 @RULES.rule(QMean)
-def fold_mean(build: _Builder, node: Node) -> None:
+def fold_mean(build: Builder, node: Node) -> None:
     """Sum over axes that follow one another."""
     op = cast("QMean", node.op)
     shape = node.operands[0].type.static_shape
@@ -355,38 +383,38 @@ def fold_mean(build: _Builder, node: Node) -> None:
     axes = {axis for axis in axes if shape[axis] > 1} or {max(axes)}
     first, last = min(axes), max(axes)
     if any(shape[axis] > 1 for axis in set(range(first, last)) - axes):
-        raise unsupported(node, f"axes {op.axes} do not follow one another")
+        raise refused(node, f"axes {op.axes} do not follow one another")
     outer, count = math.prod(shape[:first]), math.prod(shape[first : last + 1])
     inner = math.prod(shape[last + 1 :])
     loops = Loops((1, outer, inner, 1, count, 1), (0, count * inner, 1, 0, inner), size=(1, 1))
     bias = np.array([-op.x_zero_point * count])
-    build.append(node, _Reads(Mode.TOTAL, loops, 1, 1), build.scales(node, bias))
+    build.append(node, Reads(Mode.TOTAL, loops, 1, 1), build.scales(node, bias))
 
 
 @RULES.rule(QClamp)
-def fold_clamp(build: _Builder, node: Node) -> None:
+def fold_clamp(build: Builder, node: Node) -> None:
     """Read each code, clamp it on its way back."""
-    build.append(node, _Reads(Mode.GREATEST, _each(node, 1, 0), 1, 1), [IDENTITY])
+    build.append(node, Reads(Mode.GREATEST, _each(node, 1, 0), 1, 1), [IDENTITY])
 
 
 @RULES.rule(QRequantize, QTable)
-def fold_table(build: _Builder, node: Node) -> None:
+def fold_table(build: Builder, node: Node) -> None:
     """Look each code up."""
     (values,) = node.op.evaluate(np.arange(-128, 128).astype(np.int8))
-    reads = _Reads(Mode.TABLE, _each(node, 1, 0), 1, 1)
+    reads = Reads(Mode.TABLE, _each(node, 1, 0), 1, 1)
     build.append(node, reads, [IDENTITY], tables=[values.tolist()])
 
 
 @RULES.rule(QAdd, QSub)
-def fold_sum(build: _Builder, node: Node) -> None:
+def fold_sum(build: Builder, node: Node) -> None:
     """Look both operands up, add, requantize."""
     op = cast("QAdd", node.op)
     if any(o.constant is not None or o.type.shape != node.types[0].shape for o in node.operands):
-        raise unsupported(node, "style folded adds two computed tensors of the same shape")
+        raise refused(node, "style folded adds two computed tensors of the same shape")
     codes = np.arange(-128, 128).astype(np.int8)
     x, y = op.scaled_operands((codes, codes))
     distance = build.places[node.operands[1]] - build.places[node.operands[0]]
-    reads = _Reads(Mode.TABLE, _each(node, 2, distance), 1, 1)
+    reads = Reads(Mode.TABLE, _each(node, 2, distance), 1, 1)
     tables = [x.tolist(), (-y if isinstance(op, QSub) else y).tolist()]
     build.append(node, reads, build.scales(node, np.zeros(1, np.int64)), tables=tables)
 

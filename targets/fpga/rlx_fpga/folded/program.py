@@ -99,6 +99,7 @@ class Instruction:
         source: Address of the first code, that of the first window's corner (it may lie before the
             image: modulo the span).
         target: Address of the first result.
+        skip: Bytes left out behind the results of each pixel.
         weights: Where its weights begin, in words of the weight memory.
         words: Words of its weights.
         tables: Its first table.
@@ -119,6 +120,7 @@ class Instruction:
     last_lanes: int
     source: int
     target: int
+    skip: int = 0
     weights: int = 0
     words: int = 0
     tables: int = 0
@@ -183,6 +185,11 @@ class FoldedProgram:
     weights: list[tuple[int, ...]] = field(default_factory=list)
     tables: list[tuple[int, ...]] = field(default_factory=list)
     scales: list[Scale] = field(default_factory=list)
+
+    @property
+    def skips(self) -> bool:
+        """Whether any results do not lie side by side."""
+        return any(one.skip for one in self.instructions)
 
     @property
     def load_cycles(self) -> int:

@@ -26,6 +26,9 @@ def instruction_fields(program: FoldedProgram) -> Fields:
     if program.feed is Feed.STREAM:
         counts = [{"words": o.words, "last_scale": o.scales - 1} for o in program.instructions]
         rows = [row | count for row, count in zip(rows, counts, strict=True)]
+    if program.skips:
+        steps = [{"result_step": one.skip + 1} for one in program.instructions]
+        rows = [row | step for row, step in zip(rows, steps, strict=True)]
     return Fields(rows)
 
 

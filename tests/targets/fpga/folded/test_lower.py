@@ -9,7 +9,7 @@ from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError
 from rlx.ir import Graph, i8, i32
 from rlx.ir.evaluate import evaluate
 from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q import Q_OPS, QAveragePool2d, QDense, QMul, QReshape, Window
+from rlx.ops.q import Q_OPS, QAveragePool2d, QConcat, QConv2d, QDense, QMul, QReshape, Window
 from rlx_fpga.folded import Folded, fold
 from rlx_fpga.folded.lower import LANES, RULES
 from strategies import STRATEGIES
@@ -68,6 +68,51 @@ def test_op_gives_the_codes_of_the_reference(op):
             assert np.array_equal(one, expected)
 
 
+def convolution(groups, outputs, channels=6):
+    rng = np.random.default_rng(groups)
+    graph = Graph("net")
+    w = graph.constant(rng.integers(-127, 128, (outputs, 3, 3, channels // groups)).astype(np.int8))
+    b = graph.constant(rng.integers(-500, 500, outputs).astype(np.int32))
+    op = QConv2d(window=Window.same((4, 4), (3, 3)), groups=groups, x_zero_point=-3,
+                 zero_point=7, rescale=Rescale.of(0.004))  # fmt: skip
+    graph.output(graph.apply(op, graph.input("x", i8(1, 4, 4, channels)), w, b))
+    return graph
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize(
+    ("groups", "outputs", "multipliers"), [(2, 6, 8), (3, 3, 8), (2, 12, 6), (6, 12, 8)]
+)
+def test_groups_are_blocks_or_one_group_with_zeros(groups, outputs, multipliers):
+    graph = convolution(groups, outputs)
+    x = np.random.default_rng(9).integers(-128, 128, (1, 4, 4, 6)).astype(np.int8)
+    (found,) = run(graph, {"x": x}, multipliers)
+    assert np.array_equal(found, evaluate(graph, {"x": x})[0])
+
+
+def concatenation(axis, shapes):
+    graph = Graph("net")
+    parts = [graph.input(f"x{n}", i8(*shape)) for n, shape in enumerate(shapes)]
+    graph.output(graph.apply(QConcat(axis=axis), *parts))
+    return graph
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize(
+    ("axis", "shapes"),
+    [(-1, [(1, 3, 2, 2), (1, 3, 2, 5), (1, 3, 2, 1)]), (1, [(1, 2, 3, 2), (1, 1, 3, 2)])],
+)
+def test_joined_tensors_lie_between_each_other(axis, shapes):
+    graph = concatenation(axis, shapes)
+    rng = np.random.default_rng(5)
+    inputs = {
+        value.name: rng.integers(-128, 128, value.type.static_shape).astype(np.int8)
+        for value in graph.inputs
+    }
+    (found,) = run(graph, inputs)
+    assert np.array_equal(found, evaluate(graph, inputs)[0])
+
+
 def test_every_op_has_a_rule_or_a_reason():
     assert all(RULES.knows(op) for op in Q_OPS)
 
@@ -98,6 +143,7 @@ def test_refusals_say_why():
         fold(graph, 8)
     assert str(caught.value) == (
         "q.mul %1 'm': style folded lacks it: the array has no product of two codes"
+        "\n  hint: try --style stream"
     )
     graph = Graph("net")
     graph.output(graph.input("x", i32(1, 4)))

@@ -1,0 +1,133 @@
+"""Ops that only move codes: each is read once, in the order of the results."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from rlx.ops.q import QConcat, QPad, QSlice, QTranspose
+from rlx_fpga.folded.lower import IDENTITY, RULES, Reads, refused
+from rlx_fpga.folded.program import Loops, Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Node
+    from rlx_fpga.folded.lower import Builder
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """A loop over results.
+
+    Attributes:
+        count: Turns.
+        stride: Bytes from one code to the next.
+        before: Places before the operand's first one; only a padded axis has a ``size``.
+        size: Places that the operand has; None if all results are codes of it.
+    """
+
+    count: int
+    stride: int
+    before: int = 0
+    size: int | None = None
+
+
+@RULES.rule(QSlice)
+def fold_slice(build: Builder, node: Node) -> None:
+    """Read every step-th code of each axis."""
+    op = cast("QSlice", node.op)
+    strides = _strides(node.operands[0].type.static_shape)
+    axes = [
+        _Axis(len(range(*bounds)), step * stride)
+        for bounds, step, stride in zip(
+            zip(op.start, op.stop, op.step, strict=True), op.step, strides, strict=True
+        )
+    ]
+    start = sum(a * b for a, b in zip(op.start, strides, strict=True))
+    _append(build, node, axes, Reads(Mode.GREATEST, _NO_LOOPS, 1, 1, start))
+
+
+@RULES.rule(QTranspose)
+def fold_transpose(build: Builder, node: Node) -> None:
+    """Read along the axes in another order."""
+    shape = node.operands[0].type.static_shape
+    strides = _strides(shape)
+    axes = [_Axis(shape[axis], strides[axis]) for axis in cast("QTranspose", node.op).axes]
+    _append(build, node, axes, Reads(Mode.GREATEST, _NO_LOOPS, 1, 1))
+
+
+@RULES.rule(QPad)
+def fold_pad(build: Builder, node: Node) -> None:
+    """Read around the operand, too."""
+    op = cast("QPad", node.op)
+    shape, results = node.operands[0].type.static_shape, node.types[0].static_shape
+    strides = _strides(shape)
+    axes = [
+        _Axis(count, stride) if count == size else _Axis(count, stride, before, size)
+        for count, stride, before, size in zip(results, strides, op.before, shape, strict=True)
+    ]
+    start = -sum(a * b for a, b in zip(op.before, strides, strict=True))
+    _append(build, node, axes, Reads(Mode.GREATEST, _NO_LOOPS, 1, 1, start, op.value))
+
+
+@RULES.rule(QConcat)
+def fold_concat(build: Builder, node: Node) -> None:
+    """Copy one operand after the other; results of the others are skipped."""
+    result = node.types[0].static_shape
+    axis = cast("QConcat", node.op).axis % len(result)
+    if any(operand.constant is not None for operand in node.operands):
+        raise refused(node, "style folded joins computed tensors only")
+    whole, offset = math.prod(result[axis:]), 0
+    for place, operand in enumerate(node.operands):
+        shape = operand.type.static_shape
+        outer, own = math.prod(shape[:axis]), math.prod(shape[axis:])
+        loops = Loops((1, outer, own, 1, 1, 1), (0, own, 1, 0, 0))
+        reads = Reads(Mode.GREATEST, loops, 1, 1, operand=place, offset=offset, skip=whole - own)
+        build.append(node, reads, [IDENTITY])
+        offset += own
+
+
+_NO_LOOPS = Loops((1, 1, 1, 1, 1, 1), (0, 0, 0, 0, 0))
+
+
+def _append(build: Builder, node: Node, axes: list[_Axis], reads: Reads) -> None:
+    """Append the instruction that goes along ``axes``, if three loops are enough."""
+    row, column, block = _three(node, _merged(axes))
+    loops = Loops(
+        counts=(row.count, column.count, block.count, 1, 1, 1),
+        strides=(row.stride, column.stride, block.stride, 0, 0),
+        steps=(int(row.size is not None), int(column.size is not None), 0, 0),
+        origin=(-row.before, -column.before),
+        size=(row.size or 1, column.size or 1),
+    )
+    build.append(node, replace(reads, loops=loops), [IDENTITY])
+
+
+def _merged(axes: Sequence[_Axis]) -> list[_Axis]:
+    """Return fewer axes that mean the same."""
+    found: list[_Axis] = []
+    for axis in axes:
+        if axis.count == 1 and axis.size is None:
+            continue
+        last = found[-1] if found else None
+        plain = axis.size is None and last is not None and last.size is None
+        if last is not None and plain and last.stride == axis.stride * axis.count:
+            found[-1] = _Axis(last.count * axis.count, axis.stride)
+        else:
+            found.append(axis)
+    return found
+
+
+def _three(node: Node, axes: list[_Axis]) -> list[_Axis]:
+    """Return rows, columns and blocks; blocks cannot be padded."""
+    if axes and axes[-1].size is not None:
+        axes = [*axes, _Axis(1, 0)]
+    if len(axes) > 3:
+        raise refused(node, "style folded moves codes along three axes at most")
+    return [_Axis(1, 0)] * (3 - len(axes)) + axes
+
+
+def _strides(shape: Sequence[int]) -> list[int]:
+    return [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
