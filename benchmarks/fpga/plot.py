@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jinja2
 
+from benchmarks.fpga.points import bound
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -45,7 +47,7 @@ stroke-width="2"/>
 <text x="{{ points[-1][0] + 10 }}" y="{{ points[-1][1] + 4 }}" fill="{{ colour }}">{{ name }}</text>
 {% endfor %}
 <text x="{{ right - 4 }}" y="{{ top + 14 }}" text-anchor="end" fill="#555">dashed: \
-multiplications / multipliers</text>
+multiplications / products in a cycle at most</text>
 </svg>
 """
 
@@ -56,10 +58,9 @@ def plot(rows: Mapping[PointKey, Mapping[str, Any]], device: str) -> str:
     lines = []
     for name, colour in zip(networks, COLOURS, strict=False):
         mine = [row for (n, of, _), row in rows.items() if (n, of) == (name, device)]
-        own = sorted((row["multipliers"], row["interval"]) for row in mine)
-        macs = mine[0]["macs"]
-        bounds = " ".join(f"{_x(m)},{_y(macs / m)}" for m, _ in own)
-        lines.append((name, colour, [(_x(m), _y(i)) for m, i in own], bounds))
+        own = sorted((row["multipliers"], row["interval"], bound(row)) for row in mine)
+        bounds = " ".join(f"{_x(m)},{_y(least)}" for m, _, least in own)
+        lines.append((name, colour, [(_x(m), _y(i)) for m, i, _ in own], bounds))
     template = jinja2.Environment(trim_blocks=True, autoescape=True).from_string(_TEMPLATE)
     return template.render(
         width=WIDTH, height=HEIGHT, left=LEFT, right=WIDTH - RIGHT, top=TOP,

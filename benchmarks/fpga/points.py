@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from rlx import emit, frontends, target
 from rlx_fpga import FpgaOptions
+from rlx_fpga.cells.multiply import PAIRINGS, Pairing
+from rlx_fpga.devices import device
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -88,13 +90,19 @@ SMALL = (Point("TinyConv", "ecp5-85k", 40), Point("AD", "ecp5-85k", 40))
 def points() -> Iterator[Point]:
     """Yield every point whose network is there: TinyConv always, others under ``RLX_SHARED``."""
     for network in filter(there, NETWORKS):
-        for device, budgets in BUDGETS.items():
-            yield from (Point(network, device, budget) for budget in budgets)
+        for name, budgets in BUDGETS.items():
+            yield from (Point(network, name, budget) for budget in budgets)
 
 
 def point_of(row: Mapping[str, Any]) -> PointKey:
     """Return the values of :data:`KEY` in a row."""
     return row["network"], row["device"], row["budget"]
+
+
+def bound(row: Mapping[str, Any]) -> float:
+    """Return the cycles that the multiplications of a row's network take its blocks at least."""
+    alone = PAIRINGS[device(row["device"]).family] is Pairing.NONE
+    return row["macs"] / (row["multipliers"] * (1 if alone else 2))
 
 
 def there(network: str) -> bool:

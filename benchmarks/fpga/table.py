@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import stored
 from benchmarks.fpga import adders, cells, clock, cycles, folded, predicted
 from benchmarks.fpga.plot import plot
-from benchmarks.fpga.points import BUDGETS, NETWORKS, ROOT, point_of
+from benchmarks.fpga.points import BUDGETS, NETWORKS, ROOT, bound, point_of
 from benchmarks.markdown import markdown_table
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ def page() -> str:
         "## Cycles\n\n" + _cycles(known, measured),
         "A frame's interval is that of the slowest layer; *busy* is the part of it in which the\n"
         "products of the slowest array are at work. The bound is the network's multiplications\n"
-        "divided by the design's multipliers.\n",
+        "divided by what the design's multipliers can do in a cycle: a product each on ECP5, two\n"
+        "on Artix-7.\n",
         *(f"![Interval by multipliers, {one}]({_picture(one).name})\n" for one in BUDGETS),
         "## Cells\n\n" + _cells(known),
         "## Clock\n\n" + _CLOCK + "\n" + _clocks(known),
@@ -115,7 +117,7 @@ def _cycles(known: dict[PointKey, Row], measured: dict[PointKey, Row]) -> str:
         body.append([
             *map(str, point), f"{row['multipliers']:,}",
             f"{interval:,}" + ("" if current else " \\*"),
-            f"{-(-row['macs'] // row['multipliers']):,}",
+            f"{math.ceil(bound(row)):,}",
             f"{latency:,}" if latency else "-",
             f"{latency / interval:.1f}" if latency else "-",
             f"{100 * row['busy']:.1f} %", f"`{row['slowest']}`",

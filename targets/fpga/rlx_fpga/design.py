@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from rlx.errors import DoesNotFitError
+from rlx_fpga.cells.multiply import PAIRINGS
 from rlx_fpga.costs import Resources, resources_by_layer
 from rlx_fpga.devices import devices
 from rlx_fpga.folding import Folding
@@ -269,7 +270,7 @@ def folding_for(program: Program, options: FpgaOptions, device: Device, *, logic
     """Return the foldings of ``program``, priced for ``device``; with products in logic or not."""
     plans = {stage.name: stage.plan for stage in program.stages}
     return Folding(
-        program.choices(logic=logic),
+        program.choices(logic=logic, pairing=PAIRINGS[device.family]),
         {name: (pe, simd) for name, pe, simd in options.fold},
         lambda name, fold: amount_of(plans[name], fold, device.family),
         _weights(device),

@@ -11,7 +11,7 @@ from amaranth.back import verilog
 
 from rlx_fpga.axi import control_files, harness_cpp, top_verilog
 from rlx_fpga.cells.memory_files import MemoryFiles
-from rlx_fpga.cells.multiply import Netlist
+from rlx_fpga.cells.multiply import Netlist, Pairing
 from rlx_fpga.integration import integration_files
 from rlx_fpga.render import render
 
@@ -103,8 +103,11 @@ def netlist(
         f"// Instantiate {interface.top}, which gives it AXI4-Stream ports.\n"
     )
     products = render("multiply.v.j2", name=platform.module(logic=False))
-    ram = render("ram.v.j2", name=platform.ram) if f" {platform.ram} " in body else ""
-    return banner + plain_module_names(body, interface.core) + products + ram
+    parts = {platform.pair(one): f"multiply_{one.value}" for one in Pairing}
+    parts[platform.ram] = "ram"
+    needed = {name: kind for name, kind in parts.items() if f" {name} " in body}
+    others = [render(f"{kind}.v.j2", name=name) for name, kind in needed.items()]
+    return banner + plain_module_names(body, interface.core) + products + "".join(others)
 
 
 def plain_module_names(text: str, core: str) -> str:

@@ -15,6 +15,7 @@ from rlx.ir import DType
 from rlx_fpga.balance import Operand, Timing, queue_depths
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
+from rlx_fpga.cells.multiply import Pairing
 from rlx_fpga.cells.streams import stream_of
 from rlx_fpga.cells.width import WidthConverter
 from rlx_fpga.lower import RULES, Alias
@@ -63,17 +64,23 @@ class Program:
     stages: tuple[Stage, ...]
     outputs: tuple[Value, ...]
 
-    def choices(self, *, logic: bool = False) -> dict[str, list[Fold]]:
+    def choices(
+        self, *, logic: bool = False, pairing: Pairing = Pairing.NONE
+    ) -> dict[str, list[Fold]]:
         """Return the foldings to choose from, by name of the stage.
 
         Args:
             logic: Offer them with products made of lookup tables too, and with weights in them.
+            pairing: How two products share a multiplier of the device.
         """
-        found = {stage.name: stage.plan.folds() for stage in self.stages}
-        if logic:
-            for folds in found.values():
-                folds += [fold.in_logic() for fold in folds if fold.products]
+        found = {}
+        for stage in self.stages:
+            plain = stage.plan.folds()
+            folds = [fold.in_pairs(pairing) for fold in plain]
+            if logic:
+                folds += [fold.in_logic() for fold in plain if fold.products]
                 folds += [fold.in_tables() for fold in folds if fold.weight_bits]
+            found[stage.name] = folds
         return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from rlx_fpga.cells.mvu import MAX_WORD_BITS
+from rlx_fpga.cells.mvu import stored_bits, together
 from rlx_fpga.lower.weighted import DepthwiseConvolution, Matrix
 from rlx_fpga.memories import place_of
 from rlx_fpga.solver import Amount
@@ -58,10 +58,10 @@ def _rams(plan: Plan, fold: Fold) -> Iterator[Ram]:
         case Matrix():
             outputs, terms = plan.weights.shape
             depth = -(-outputs // fold.pe) * terms // fold.simd
-            bits = plan.weight_bits
-            together = max(1, MAX_WORD_BITS // (bits * fold.simd))
-            for start in range(0, fold.pe, together):
-                rows = min(together, fold.pe - start)
+            bits = stored_bits(plan.weights, fold.pairing)
+            step = together(bits, fold.simd)
+            for start in range(0, fold.pe, step):
+                rows = min(step, fold.pe - start)
                 yield Ram(
                     bits * rows * fold.simd, depth, read_only=True, synchronous=True, style=style
                 )

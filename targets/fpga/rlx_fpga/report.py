@@ -25,9 +25,9 @@ def report_of(design: Design) -> dict[str, Any]:
 
     A layer has ``name`` (of its module), ``op``, ``macs`` of a frame, ``pe`` and ``simd``,
     ``cycles`` for a frame, ``lut``, ``ff``, ``dsp`` and ``bram`` of the device (estimates; see
-    ``rlx_fpga.costs``), ``multipliers`` (products in one cycle), ``memory_bits`` (weights, tables,
-    line buffers) and ``queue_bits`` (in front of its operands). ``sources`` gives each layer's name
-    in the model. The rest is that of ``device_report``.
+    ``rlx_fpga.costs``), ``multipliers`` (blocks that the cells ask for), ``memory_bits`` (weights,
+    tables, line buffers) and ``queue_bits`` (in front of its operands). ``sources`` gives each
+    layer's name in the model. The rest is that of ``device_report``.
     """
     pipeline, options = design.pipeline, design.options
     stages = pipeline.program.stages

@@ -18,7 +18,7 @@ from amaranth.hdl import Fragment, Value
 from amaranth.hdl import _ir as ir
 from amaranth.hdl import _nir as nir
 
-from rlx_fpga.cells.multiply import Netlist
+from rlx_fpga.cells.multiply import Netlist, Pairing
 from rlx_fpga.cells.ram import APART
 from rlx_fpga.liveness import is_constant, live_nets
 
@@ -49,8 +49,10 @@ KINDS: Final = {
 _LONG: Final = 3
 _PREFIX: Final = "rlx"
 _PRODUCTS: Final = {
-    Netlist(_PREFIX).module(logic=False): "multiply",
-    Netlist(_PREFIX).module(logic=True): "product",
+    Netlist(_PREFIX).module(logic=False): ("multiply", (("x", "y"),)),
+    Netlist(_PREFIX).module(logic=True): ("product", (("x", "y"),)),
+    Netlist(_PREFIX).pair(Pairing.SHARED): ("multiply", (("x", "y"),)),
+    Netlist(_PREFIX).pair(Pairing.APART): ("multiply", (("x0", "y0"), ("x1", "y1"))),
 }
 _RAM: Final = Netlist(_PREFIX).ram
 _SUMS: Final = ("+", "-")
@@ -156,11 +158,16 @@ class _Count:
             case nir.Matches():
                 self.bits["equal"] += len(cell.value) * len(cell.patterns)
             case nir.Instance(type=kind) if kind in _PRODUCTS:
-                self.bits[_PRODUCTS[kind]] += len(cell.ports_i["x"]) * len(cell.ports_i["y"])
+                self._products(cell)
             case nir.Part():
                 self.bits["shift"] += cell.width * len(cell.offset)
             case _:
                 pass
+
+    def _products(self, cell: nir.Instance) -> None:
+        name, operands = _PRODUCTS[cell.type]
+        for x, y in operands:
+            self.bits[name] += len(cell.ports_i[x]) * len(cell.ports_i[y])
 
     def _operator(self, live: int, cell: nir.Operator) -> None:
         """Count an operator of whose result ``live`` bits are read."""

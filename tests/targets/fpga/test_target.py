@@ -211,6 +211,8 @@ def test_synthesis_counts_what_was_estimated(device):
     found = report["synthesis"]
     assert found["device"] == device
     assert found["dsp"] == report["dsp"] == report["multipliers"]
+    pairs = any("_multiply_shared #" in text for text in emission.files.values())
+    assert pairs == (device == "artix7-35t")
     assert found["bram"] == report["bram"]
     # In so small a design the parts that are estimated worst are a large share.
     for name in ("lut", "ff"):

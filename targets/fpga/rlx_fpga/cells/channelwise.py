@@ -9,7 +9,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.accumulate import Accumulator, Ranges, ranges_of
-from rlx_fpga.cells.multiply import LATENCY, multiply
+from rlx_fpga.cells.multiply import LATENCY, Pairing, multiply_each
 from rlx_fpga.cells.mvu import OPERAND_STAGES, enter, field, needs_multiplier, weight_bits
 from rlx_fpga.cells.pipe import follow, register
 from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
@@ -31,7 +31,7 @@ class Depthwise(Cell):
 
     Takes a beat in every cycle. Cost: ``pe * multiplier`` products, ``weight_bits`` of memory for
     each weight, and the biases. Products are multipliers, but for weights of two bits, and
-    ``logic`` of the others.
+    ``logic`` of the others; half as many where two that have nothing in common share a block.
 
     Args:
         weights: int8 [channels * multiplier, taps].
@@ -41,6 +41,7 @@ class Depthwise(Cell):
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
         logic: Products made of lookup tables.
         tables: Keep the weights in lookup tables.
+        pairing: What two products that share a block must have in common; here, nothing will do.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Depthwise(Cell):
         beat_cycles: int = 1,
         logic: int = 0,
         tables: bool = False,
+        pairing: Pairing = Pairing.NONE,
     ) -> None:
         outputs, self.taps = weights.shape
         require_divisor(pe, channels)
@@ -75,7 +77,9 @@ class Depthwise(Cell):
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
         self.logic = logic if needs_multiplier(self.weight_bits) else self.products
-        self.multipliers = self.products - self.logic
+        apart = pairing is Pairing.APART and not self.logic
+        self.pairing = pairing if apart else Pairing.NONE
+        self.multipliers = self.products - self.logic - apart * (self.products // 2)
         folded = weights.reshape(channels // pe, self.products, self.taps).transpose(0, 2, 1)
         words = pack(folded.reshape(-1, self.products), self.weight_bits)
         self.rom = CyclicRom(words, self.weight_bits * self.products, tables=tables)
@@ -88,15 +92,15 @@ class Depthwise(Cell):
         m = Module()
         m.submodules.accumulator = accumulator = self.accumulator
         codes, (weights,), valid = enter(m, self.i, accumulator, [self.rom])
-        for index in range(self.products):
-            product = multiply(
-                m,
-                platform,
+        operands = {
+            f"product_{index}": (
                 field(codes, index // self.multiplier, 8),
                 field(weights, index, self.weight_bits),
-                f"product_{index}",
-                logic=index < self.logic,
             )
+            for index in range(self.products)
+        }
+        products = multiply_each(m, platform, operands, logic=self.logic, pairing=self.pairing)
+        for index, product in enumerate(products):
             m.d.comb += accumulator.terms[index].eq(product)
         m.d.comb += accumulator.valid.eq(follow(m, valid, "valid", LATENCY, reset=True))
         connect(m, accumulator.o, flipped(self.o))

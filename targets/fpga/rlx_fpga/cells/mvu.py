@@ -9,7 +9,7 @@ from amaranth import Cat, Module, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.accumulate import Accumulator, ranges_of
-from rlx_fpga.cells.multiply import LATENCY, multiply
+from rlx_fpga.cells.multiply import LATENCY, Pairing, multiply_each, multiply_shared, pack_pairs
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
 from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
@@ -40,7 +40,8 @@ class MatrixVector(Cell):
 
     Takes a beat in every cycle, if the consumer keeps up. Cost: ``pe * simd`` products;
     ``outputs * terms`` weights of ``weight_bits`` in memory (``outputs`` as a multiple of ``pe``);
-    the biases. Products are multipliers, but for weights of two bits, and ``logic`` of the others.
+    the biases. Products are multipliers, but for weights of two bits, and ``logic`` of the others;
+    in pairs, half as many, and a bit more for each weight if one is the least of its width.
 
     Args:
         weights: int8 [outputs, terms].
@@ -51,6 +52,7 @@ class MatrixVector(Cell):
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
         logic: Products made of lookup tables.
         tables: Keep the weights in lookup tables.
+        pairing: How two products share a block, if at all: of two outputs with one term, or any.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class MatrixVector(Cell):
         beat_cycles: int = 1,
         logic: int = 0,
         tables: bool = False,
+        pairing: Pairing = Pairing.NONE,
     ) -> None:
         outputs: int = weights.shape[0]
         terms: int = weights.shape[1]
@@ -91,10 +94,12 @@ class MatrixVector(Cell):
         )
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
-        self.roms = weight_roms(weights, pe, simd, self.weight_bits, tables=tables)
-        self.latency = delay + self.accumulator.latency
         self.logic = logic if needs_multiplier(self.weight_bits) else pe * simd
-        self.multipliers = pe * simd - self.logic
+        self.pairing = Pairing.NONE if self.logic else pairing
+        self.stored_bits = stored_bits(weights, self.pairing)
+        self.roms = weight_roms(weights, pe, simd, self.stored_bits, self.pairing, tables=tables)
+        self.latency = delay + self.accumulator.latency
+        self.multipliers = pe * simd - self.logic - pairs_of(self.pairing, pe, simd)
         self.memory_bits = self.accumulator.memory_bits + sum(r.memory_bits for r in self.roms)
         super().__init__({"i": In(stream_of(simd)), "o": Out(stream_of(self.lanes, self.acc_bits))})
 
@@ -108,25 +113,48 @@ class MatrixVector(Cell):
         m = Module()
         m.submodules.accumulator = accumulator = self.accumulator
         codes, factors, valid = enter(m, self.i, accumulator, self.roms)
-        matrix = Cat(*factors)
+        products = self._products(m, platform, codes, Cat(*factors))
         levels, _ = _tree_of(self.simd, 8 + self.weight_bits)
         for row in range(self.pe):
-            products = [
-                multiply(
-                    m,
-                    platform,
-                    field(codes, column, 8),
-                    field(matrix, row * self.simd + column, self.weight_bits),
-                    f"product_{row}_{column}",
-                    logic=row * self.simd + column < self.logic,
-                )
-                for column in range(self.simd)
-            ]
-            m.d.comb += accumulator.terms[row].eq(_tree(m, products, f"sum_{row}"))
+            mine = products[row * self.simd : (row + 1) * self.simd]
+            m.d.comb += accumulator.terms[row].eq(_tree(m, mine, f"sum_{row}"))
         stages = LATENCY + levels
         m.d.comb += accumulator.valid.eq(follow(m, valid, "valid", stages, reset=True))
         connect(m, accumulator.o, flipped(self.o))
         return m
+
+    def _products(self, m: Module, platform: object, codes: Value, matrix: Value) -> list[Value]:
+        """Return the products of all outputs, those of the first output first."""
+        x = [field(codes, column, 8) for column in range(self.simd)]
+        rows = [
+            [field(matrix, row * self.simd + k, self.stored_bits) for k in range(self.simd)]
+            for row in range(self.pe)
+        ]
+        products: list[Value] = []
+        paired = self.pe - self.pe % 2 if self.pairing is Pairing.SHARED else 0
+        for row in range(0, paired, 2):
+            pairs = [
+                multiply_shared(m, platform, x[k], pair, self.weight_bits, f"product_{row}_{k}")
+                for k, pair in enumerate(zip(rows[row], rows[row + 1], strict=True))
+            ]
+            products += [low for low, _ in pairs] + [high for _, high in pairs]
+        single = {
+            f"product_{row}_{k}": (x[k], rows[row][k][: self.weight_bits].as_signed())
+            for row in range(paired, self.pe)
+            for k in range(self.simd)
+        }
+        return products + multiply_each(m, platform, single, logic=self.logic, pairing=self.pairing)
+
+
+def pairs_of(pairing: Pairing, pe: int, simd: int) -> int:
+    """Return how many pairs of products of an array share a block."""
+    match pairing:
+        case Pairing.NONE:
+            return 0
+        case Pairing.SHARED:
+            return pe // 2 * simd
+        case Pairing.APART:
+            return pe * simd // 2
 
 
 def weight_bits(weights: Integers) -> int:
@@ -142,8 +170,20 @@ def needs_multiplier(bits: int) -> bool:
     return bits > 2
 
 
+def stored_bits(weights: Integers, pairing: Pairing) -> int:
+    """Return the width that a weight has in memory: packed, it can be one less than the least."""
+    bits = weight_bits(weights)
+    packed = pairing is Pairing.SHARED and int(weights.min()) == -1 << (bits - 1)
+    return bits + packed
+
+
+def together(bits: int, simd: int) -> int:
+    """Return the outputs whose weights of ``bits`` bits share a memory."""
+    return max(1, MAX_WORD_BITS // (bits * simd))
+
+
 def weight_roms(
-    weights: Integers, pe: int, simd: int, bits: int, *, tables: bool = False
+    weights: Integers, pe: int, simd: int, bits: int, pairing: Pairing, *, tables: bool = False
 ) -> list[CyclicRom]:
     """Return the weights as memories in the order in which a folded unit wants them.
 
@@ -153,12 +193,14 @@ def weight_roms(
     filled = np.pad(weights, ((0, -outputs % pe), (0, 0)))
     blocks = filled.reshape(-1, pe, terms // simd, simd).transpose(0, 2, 1, 3)
     folded = blocks.reshape(-1, pe, simd)
-    together = max(1, MAX_WORD_BITS // (bits * simd))
+    if pairing is Pairing.SHARED:
+        folded = pack_pairs(folded)
+    step = together(bits, simd)
     return [
         CyclicRom(
             pack(part.reshape(len(part), -1), bits), bits * part.shape[1] * simd, tables=tables
         )
-        for part in np.split(folded, range(together, pe, together), axis=1)
+        for part in np.split(folded, range(step, pe, step), axis=1)
     ]
 
 

@@ -84,7 +84,7 @@ class Cell(Part):
     """Base of all cells: a component and its cost.
 
     Attributes:
-        multipliers: Multiplications in one cycle, each of at most 18 by 18 bits.
+        multipliers: Multiplier blocks, each for a product of 18 by 18 bits, or for two of bytes.
         memory_bits: Bits of all memories, read-only ones included.
         latency: Cycles from the transfer of the last beat that an output depends on to the first
             cycle in which that output is valid, while nothing stalls.

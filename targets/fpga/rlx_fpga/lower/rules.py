@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rlx.errors import UnsupportedOpError
 from rlx.ir import RuleTable
+from rlx_fpga.cells.multiply import Pairing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,12 +32,14 @@ class Fold:
         pe: Results computed at the same time; lanes, for a layer without products.
         simd: Terms of each that are computed at the same time.
         cycles: Cycles for a frame, as a first estimate; never too many.
-        multipliers: Multiplications in one cycle.
+        multipliers: Multiplier blocks.
         beat_cycles: Cycles for each beat, in a layer without products of its own.
         products: Multiplications that could be made of lookup tables instead.
         logic: Those that are; they do not count as multipliers.
         weight_bits: Bits of their second operand; 0 for a layer without weights.
         tables: Whether weights lie in lookup tables, not in block memories.
+        shared: Pairs of products that have an operand in common.
+        pairing: How two products share a multiplier.
     """
 
     pe: int
@@ -48,6 +51,8 @@ class Fold:
     logic: int = 0
     weight_bits: int = 0
     tables: bool = False
+    shared: int = 0
+    pairing: Pairing = Pairing.NONE
 
     def in_tables(self) -> Fold:
         """Return the folding with all of its weights in lookup tables."""
@@ -55,8 +60,20 @@ class Fold:
 
     def in_logic(self) -> Fold:
         """Return the folding with all of its products made of lookup tables."""
+        assert self.pairing is Pairing.NONE
         multipliers = self.multipliers - self.products
         return replace(self, multipliers=multipliers, products=0, logic=self.products)
+
+    def in_pairs(self, pairing: Pairing) -> Fold:
+        """Return the folding with two products in a multiplier, where there are such pairs."""
+        pairs = {
+            Pairing.NONE: 0,
+            Pairing.SHARED: self.shared,
+            Pairing.APART: self.products // 2,
+        }[pairing]
+        if not pairs:
+            return self
+        return replace(self, multipliers=self.multipliers - pairs, pairing=pairing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ import numpy as np
 from rlx_fpga.cells.accumulate import drain_lanes, ranges_of
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.channelwise import Depthwise
-from rlx_fpga.cells.mvu import MatrixVector, needs_multiplier, weight_bits
+from rlx_fpga.cells.multiply import Pairing
+from rlx_fpga.cells.mvu import MatrixVector, needs_multiplier, pairs_of, weight_bits
 from rlx_fpga.cells.requantize import Requantize, lane_multipliers
 from rlx_fpga.lower.rules import (
     Fold,
@@ -67,10 +68,22 @@ class Weighted(Plan):
         bits = self.ranges.out_bits
         return requantizer(self.attributes, len(self.weights), 1, bits).scaling.parts
 
-    def folded(self, pe: int, simd: int, products: int, cycles: int, drain: Drain) -> Fold:
-        """Return a folding with so many products in a cycle, and the requantizer behind them."""
+    def folded(
+        self, pe: int, simd: int, products: int, cycles: int, drain: Drain, shared: int = 0
+    ) -> Fold:
+        """Return a folding with so many products in a cycle, and the requantizer behind them.
+
+        Args:
+            pe: Results, or input channels of a depthwise convolution, at the same time.
+            simd: Terms of each.
+            products: Of weights and codes.
+            cycles: For a frame.
+            drain: The requantizer.
+            shared: Pairs of products that have their code in common.
+        """
         bits = self.weight_bits
-        products = products if needs_multiplier(bits) else 0
+        if not needs_multiplier(bits):
+            products = shared = 0
         return Fold(
             pe,
             simd,
@@ -78,6 +91,7 @@ class Weighted(Plan):
             products + drain.multipliers,
             products=products,
             weight_bits=bits,
+            shared=shared,
         )
 
     @cached_property
@@ -168,8 +182,12 @@ class Matrix(Weighted):
             frame = geometry.words * self.image.channels // simd
             for pe, groups, drain in self._drained(outputs, group):
                 cycles = self.image.count * max(pixels * group * groups, frame)
-                found.append(self.folded(pe, simd, pe * simd, cycles, drain))
+                found.append(self._folded_matrix(pe, simd, cycles, drain))
         return found + self._whole_folds()
+
+    def _folded_matrix(self, pe: int, simd: int, cycles: int, drain: Drain) -> Fold:
+        pairs = pairs_of(Pairing.SHARED, pe, simd)
+        return self.folded(pe, simd, pe * simd, cycles, drain, pairs)
 
     def _drained(self, outputs: int, group: int) -> Iterator[tuple[int, int, Drain]]:
         """Yield results at a time, how often, and the requantizer that keeps up with them."""
@@ -187,10 +205,9 @@ class Matrix(Weighted):
             return []
         outputs, terms = self.weights.shape
         return [
-            self.folded(
+            self._folded_matrix(
                 pe,
                 simd,
-                pe * simd,
                 self.image.count * whole.cycles_per_frame(terms // simd * groups),
                 drain,
             )
@@ -212,6 +229,7 @@ class Matrix(Weighted):
             beat_cycles=drain.beat_cycles,
             logic=fold.logic,
             tables=fold.tables,
+            pairing=fold.pairing,
         )
         cells: dict[str, Cell] = {"matrix": matrix, "requantize": self.requantize(drain)}
         if self.pixelwise and matrix.repeat == 1:
@@ -276,6 +294,7 @@ class DepthwiseConvolution(Weighted):
             beat_cycles=drain.beat_cycles,
             logic=fold.logic,
             tables=fold.tables,
+            pairing=fold.pairing,
         )
         window = window_cell(
             self.image,

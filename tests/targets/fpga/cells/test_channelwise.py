@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
 from rlx_fpga.cells.channelwise import Depthwise, GlobalPool, Pool
+from rlx_fpga.cells.multiply import Pairing
 
 STALLS = st.sampled_from([0.0, 0.5])
 
@@ -41,6 +42,20 @@ def test_depthwise_convolves(taps, blocks, pe, multiplier, stalls):
     if stalls == (0.0, 0.0):
         assert np.all(np.diff(run.taken["i"]) == 1)
         assert run.given["o"][0] - run.taken["i"][taps - 1] == cell.latency
+
+
+@pytest.mark.parametrize(
+    ("pairing", "pe", "multipliers"),
+    [(Pairing.SHARED, 3, 3), (Pairing.APART, 3, 2), (Pairing.APART, 4, 2), (Pairing.APART, 1, 1)],
+)
+def test_depthwise_products_share_blocks_that_ask_for_nothing_in_common(pairing, pe, multipliers):
+    weights = codes(12, 4, seed=1).astype(np.int8)
+    cell = Depthwise(weights, None, channels=12, pe=pe, pairing=pairing)
+    assert cell.multipliers == multipliers
+    x = codes(2, 4, 12)
+    expected = to_beats(np.einsum("ntc,ct->nc", x, weights.astype(int)), cell.lanes)
+    run = run_cell(cell, feed(x, pe), len(expected), stall_in=0.3, stall_out=0.3)
+    assert np.array_equal(run.output, expected)
 
 
 @settings(max_examples=20)

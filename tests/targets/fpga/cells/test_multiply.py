@@ -7,9 +7,20 @@ from targets.fpga.harness import assert_lint_clean, run_cell
 from targets.fpga.test_axi import interface
 
 from rlx.process import run
-from rlx_fpga.cells.multiply import LATENCY, Netlist, multiply
+from rlx_fpga.cells.multiply import (
+    LATENCY,
+    PAIRINGS,
+    WIDE_BITS,
+    Netlist,
+    Pairing,
+    multiply,
+    multiply_apart,
+    multiply_shared,
+    pack_pairs,
+)
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.streams import Cell, stream_of
+from rlx_fpga.devices import devices
 from rlx_fpga.emit import netlist
 from rlx_fpga.render import render
 from rlx_fpga.synthesis import find_yosys
@@ -84,3 +95,126 @@ def test_products_of_lookup_tables_are_products(tmp_path, x, y):
         f"sat -verify -seq {LATENCY + 1} -prove-skip {LATENCY} -prove equal 1"
     )
     run((*find_yosys().command, "-q", "-p", script), cwd=tmp_path, timeout_s=120)
+
+
+class Pair(Cell):
+    """Products of lane 0 with lanes 1 and 2, or of lanes 0 and 1 and of lanes 0 and 2."""
+
+    def __init__(self, pairing):
+        self.pairing = pairing
+        super().__init__({"i": In(stream_of(3, 9)), "o": Out(stream_of(2, 16))})
+
+    def elaborate(self, platform):
+        m = Module()
+        x, one, other = (self.i.payload[lane] for lane in range(3))
+        x = x[:8].as_signed()
+        if self.pairing is Pairing.SHARED:
+            found = multiply_shared(m, platform, x, (one, other), 8, "product")
+        else:
+            one, other = one[:8].as_signed(), other[:8].as_signed()
+            found = multiply_apart(m, platform, (x, one), (x, other), "product")
+        m.d.comb += [
+            self.i.ready.eq(1),
+            self.o.valid.eq(follow(m, self.i.valid, "valid", LATENCY, reset=True)),
+        ]
+        m.d.comb += [self.o.payload[lane].eq(product) for lane, product in enumerate(found)]
+        return m
+
+
+PAIRED = [Pairing.SHARED, Pairing.APART]
+
+
+@pytest.mark.parametrize("pairing", PAIRED)
+def test_two_products_come_from_one_block(pairing):
+    x = np.random.default_rng(0).integers(-128, 128, (60, 3))
+    x[:8] = np.array(np.meshgrid(*[[-128, 127]] * 3)).reshape(3, 8).T
+    packed = x.copy()
+    if pairing is Pairing.SHARED:
+        packed[:, 1:] = pack_pairs(x[:, 1:, None])[..., 0]
+    done = run_cell(Pair(pairing), packed, 60, stall_in=0.3)
+    assert np.array_equal(done.output, x[:, :1] * x[:, 1:])
+    assert done.latency == LATENCY
+
+
+def test_both_products_can_be_cut_out_of_one_for_all_bytes():
+    codes = np.arange(-128, 128)
+    factors = np.array(np.meshgrid(codes, codes)).reshape(2, -1)
+    first, second = pack_pairs(factors.T[..., None])[..., 0].T
+    # Written side by side: the first one with copies of its sign.
+    wide = (second << 16) + (first & 0xFFFF)
+    assert np.array_equal(wide, (factors[1] << 16) + factors[0])
+    assert -(1 << (WIDE_BITS - 1)) <= wide.min() <= wide.max() < 1 << (WIDE_BITS - 1)
+    for x in codes:
+        total = wide * x + (1 << 15)
+        assert np.array_equal((total & 0xFFFF) - (1 << 15), factors[0] * x)
+        assert np.array_equal(total >> 16, factors[1] * x)
+
+
+def test_factors_are_packed_in_pairs_and_an_odd_one_stays():
+    factors = np.array([[[-3, 3], [5, 5], [-1, -128], [-128, -128], [-7, 7]]], np.int8)
+    assert pack_pairs(factors).tolist() == [[[-3, 3], [4, 5], [-1, -128], [-129, -129], [-7, 7]]]
+
+
+def test_pairing_is_told_for_every_family():
+    assert {one.family for one in devices().values()} == set(PAIRINGS)
+
+
+@pytest.mark.parametrize("pairing", PAIRED)
+def test_emitted_netlists_bring_the_modules_of_pairs_that_they_need(pairing):
+    text = netlist(Pair(pairing), interface())
+    for other in PAIRED:
+        assert text.count(f"module net_core_multiply_{other.value} ") == (other is pairing)
+    assert ("SB_MAC16" in text) == (pairing is Pairing.APART)
+
+
+@pytest.mark.parametrize("pairing", PAIRED)
+def test_pair_lint(pairing, tmp_path):
+    assert_lint_clean(Pair(pairing), tmp_path)
+
+
+SHARED = """
+module proof(input clk, input signed [{x}-1:0] x, input signed [{y}-1:0] first, second,
+             output equal);
+  localparam APART = {x} + {y};
+  wire signed [APART+{y}:0] wide = (second <<< APART) + first;
+  wire signed [APART-1:0] low, high, one, other;
+  mul_shared #(.X({x}), .Y(APART+{y}+1), .APART(APART)) pair (
+      .clk(clk), .x(x), .y(wide), .low(low), .high(high));
+  mul #(.X({x}), .Y({y})) a (.clk(clk), .x(x), .y(first), .z(one));
+  mul #(.X({x}), .Y({y})) b (.clk(clk), .x(x), .y(second), .z(other));
+  assign equal = low == one && high == other;
+endmodule
+"""
+
+APART = """
+module proof(input clk, input signed [3:0] x0, y0, x1, y1, output equal);
+  wire signed [15:0] one, other, low, high;
+  mul_apart pair (.clk(clk), .x0(x0), .y0(y0), .x1(x1), .y1(y1), .z0(low), .z1(high));
+  mul #(.X(8), .Y(8)) first (.clk(clk), .x(x0), .y(y0), .z(one));
+  mul #(.X(8), .Y(8)) second (.clk(clk), .x(x1), .y(y1), .z(other));
+  assign equal = low == one && high == other;
+endmodule
+"""
+
+
+def prove(folder, kind, proof):
+    modules = [render(f"multiply{name}.v.j2", name=f"mul{name}") for name in ("", f"_{kind}")]
+    (folder / "proof.v").write_text("".join(modules) + proof)
+    script = (
+        "read_verilog -sv proof.v; prep -top proof -flatten; "
+        f"sat -verify -seq {LATENCY + 1} -prove-skip {LATENCY} -prove equal 1"
+    )
+    run((*find_yosys().command, "-q", "-p", script), cwd=folder, timeout_s=120)
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize(("x", "y"), [(3, 3), (4, 3), (2, 4)])
+def test_pairs_with_a_common_operand_are_both_products(tmp_path, x, y):
+    """Proved for all operands, whatever the registers held before."""
+    prove(tmp_path, "shared", SHARED.format(x=x, y=y))
+
+
+@pytest.mark.synth
+def test_pairs_with_nothing_in_common_are_both_products(tmp_path):
+    """Proved for operands of four bits."""
+    prove(tmp_path, "apart", APART)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats, to_verilog
 
 from rlx_fpga.cells.accumulate import drain_lanes
-from rlx_fpga.cells.multiply import Netlist
+from rlx_fpga.cells.multiply import Netlist, Pairing
 from rlx_fpga.cells.mvu import MatrixVector
 
 
@@ -155,6 +155,57 @@ def test_matrix_vector_with_products_in_logic():
     text = verilog.convert(cell, platform=Netlist("net"), emit_src=False)
     assert text.count("  net_multiply_logic #(") == 3
     assert text.count("  net_multiply #(") == 5
+
+
+PAIRS = [Pairing.SHARED, Pairing.APART]
+
+
+@settings(max_examples=12)
+@given(
+    case=cases(),
+    pairing=st.sampled_from(PAIRS),
+    scale=st.sampled_from([1, 3, 7, 127]),
+    stall=st.sampled_from([0.0, 0.5]),
+)
+def test_matrix_vector_multiplies_in_pairs(case, pairing, scale, stall):
+    outputs, terms, pe, simd, with_bias = case
+    weights, bias = parameters(outputs, terms, scale=scale)
+    alone = MatrixVector(weights, bias if with_bias else None, pe=pe, simd=simd)
+    cell = MatrixVector(weights, bias if with_bias else None, pe=pe, simd=simd, pairing=pairing)
+    x = np.random.default_rng(1).integers(-128, 128, (3, terms))
+    expected = to_beats(x @ weights.T.astype(int) + bias * with_bias, cell.lanes)
+    run = run_cell(cell, feed(x, cell), len(expected), stall_in=stall, stall_out=stall, idle=20)
+    assert np.array_equal(run.output, expected)
+    assert (cell.latency, cell.memory_bits) == (alone.latency, alone.memory_bits)
+
+
+@pytest.mark.parametrize(
+    ("pe", "pairing", "pairs", "single"),
+    [
+        (4, Pairing.SHARED, 6, 0),
+        (3, Pairing.SHARED, 3, 3),
+        (1, Pairing.SHARED, 0, 3),
+        (3, Pairing.APART, 4, 1),
+        (1, Pairing.APART, 1, 1),
+    ],
+)
+def test_matrix_vector_takes_a_block_for_two_products(pe, pairing, pairs, single):
+    cell = MatrixVector(*parameters(8, 12), pe=pe, simd=3, pairing=pairing)
+    assert cell.multipliers == pairs + single
+    text = verilog.convert(cell, platform=Netlist("net"), emit_src=False)
+    assert text.count(f"  net_multiply_{pairing.value} ") == pairs
+    assert text.count("  net_multiply #(") == single
+
+
+@pytest.mark.parametrize("weight", [-128, 127])
+@pytest.mark.parametrize("value", [-128, 127])
+def test_matrix_vector_in_pairs_holds_the_extremes(weight, value):
+    weights = np.array([[-128] * 4, [weight] * 4, [127] * 4], np.int8)
+    cell = MatrixVector(weights, None, pe=3, simd=2, pairing=Pairing.SHARED)
+    # The least number of eight bits, less one, needs a ninth.
+    assert cell.stored_bits == 9
+    run = run_cell(cell, feed(np.full((2, 4), value), cell), 6 // cell.lanes)
+    assert np.array_equal(run.output.reshape(-1, 3), [value * weights.sum(axis=1, dtype=int)] * 2)
 
 
 @pytest.mark.parametrize("scale", [0, 1, 3, 7])
