@@ -14,23 +14,33 @@ if TYPE_CHECKING:
 STORED = RESULTS / "fpga_folded.jsonl"
 """Results that ``python -m benchmarks --check`` compares with."""
 
-KEY = ("network", "device")
-COSTS = ("interval", "multipliers", "activation_bits", "weight_bits", "table_bits")
+KEY = ("network", "device", "weights")
+COSTS = ("interval", "multipliers", "activation_bits", "weight_bits", "table_bits", "bram", "spram")
 """Entries of a row that must not grow."""
 
-DEVICES = ("ice40-up5k", "ecp5-25k")
+DESIGNS = (
+    ("ice40-up5k", "mem"),
+    ("ice40-up5k", "load"),
+    ("ice40-up5k", "stream"),
+    ("ecp5-25k", "mem"),
+)
+"""Small devices, and how weights come into them: a stream is for those that cannot keep them."""
 
 
 def measure() -> Iterator[dict[str, Any]]:
-    """Yield a row for each network that is there and each small device."""
+    """Yield a row for each network that is there and each design."""
     fpga = target.load("fpga")
     for network in NETWORKS:
-        for device in DEVICES if there(network) else ():
-            options = FpgaOptions(prefix=PREFIX, style="folded", device=device)
+        for device, weights in DESIGNS if there(network) else ():
+            options = FpgaOptions(prefix=PREFIX, style="folded", device=device, weights=weights)
             report = fpga.estimate(emit.lower(load(network), fpga, options=options).module, options)
-            names = (*COSTS, "lanes", "busy", "clock_mhz", "fps", "bram_percent")
+            found = {"spram": 0, **report}
+            large = options.chosen_device.spram or 1
+            names = (*COSTS, "lanes", "busy", "clock_mhz", "fps", "lut", "bram_percent")
             yield {
                 "network": network,
                 "device": device,
-                **{name: report[name] for name in names},
+                "weights": weights,
+                **{name: found[name] for name in names},
+                "spram_percent": round(100 * found["spram"] / large, 1),
             }

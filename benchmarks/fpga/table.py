@@ -47,8 +47,9 @@ ones take hours.
 """
 
 _FOLDED = """\
-Style `folded` for devices too small for a pipeline. Cycles are exact (`tests/targets/fpga/folded`);
-block memories above 100 % do not fit.
+Style `folded` for devices too small for a pipeline. Weights come with the bitstream (`mem`), by a
+stream after each reset (`load`) or by one in every frame (`stream`). Cycles are exact
+(`tests/targets/fpga/folded`), if no weight has to be waited for; memories above 100 % do not fit.
 """
 
 _ADDERS = """\
@@ -162,15 +163,16 @@ def _clocks(known: dict[PointKey, Row]) -> str:
 
 
 def _folded() -> str:
-    head = ["network", "device", "lanes", "cycles", "lanes busy", "clock", "frames a second",
-            "block memories"]  # fmt: skip
+    head = ["network", "device", "weights", "lanes", "cycles", "lanes busy", "clock",
+            "frames a second", "block memories", "large ones"]  # fmt: skip
     body = [
-        [row["network"], row["device"], str(row["lanes"]), f"{row['interval']:,}",
-         f"{100 * row['busy']:.0f} %", f"{row['clock_mhz']:g} MHz", f"{row['fps']:,.0f}",
-         f"{row['bram_percent']:.0f} %"]
+        [row["network"], row["device"], f"`{row['weights']}`", str(row["lanes"]),
+         f"{row['interval']:,}", f"{100 * row['busy']:.0f} %", f"{row['clock_mhz']:g} MHz",
+         f"{row['fps']:,.0f}", f"{row['bram_percent']:.0f} %",
+         f"{row['spram_percent']:.0f} %" if row["spram"] else "-"]
         for name in NETWORKS for row in stored.read(folded.STORED) if row["network"] == name
     ]  # fmt: skip
-    return markdown_table(head, body, texts=2)
+    return markdown_table(head, body, texts=3)
 
 
 def _adders(peers: list[Row]) -> str:

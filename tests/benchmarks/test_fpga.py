@@ -48,9 +48,12 @@ def test_budgets_are_those_of_the_devices():
 
 
 def test_every_network_is_folded_for_small_devices():
-    rows = {(row["network"], row["device"]): row for row in stored.read(folded.STORED)}
-    assert set(rows) == {(n, d) for n in points.NETWORKS for d in folded.DEVICES}
-    assert rows["TinyConv", "ice40-up5k"]["bram_percent"] <= 100
+    rows = {tuple(row[name] for name in folded.KEY): row for row in stored.read(folded.STORED)}
+    assert set(rows) == {(n, *design) for n in points.NETWORKS for design in folded.DESIGNS}
+    assert rows["TinyConv", "ice40-up5k", "mem"]["bram_percent"] <= 100
+    for network in points.NETWORKS:
+        row = rows[network, "ice40-up5k", "stream"]
+        assert max(row["bram_percent"], row["spram_percent"]) <= 100
 
 
 def test_adders_of_the_first_convolution_are_the_stored_ones():
