@@ -18,7 +18,7 @@ WIDTH, HEIGHT = 640, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 110, 20, 50
 COLOURS: Final = ("#1b6ca8", "#c1440e", "#2e7d32", "#7b1fa2", "#8d6e00")
 X_RANGE = (32, 256)
-Y_RANGE = (1_000, 1_000_000)
+Y_RANGE = (400, 1_000_000)
 
 _TEMPLATE: Final = """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {{ width }} {{ height }}" \

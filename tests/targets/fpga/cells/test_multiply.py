@@ -189,19 +189,22 @@ endmodule
 APART = """
 module proof(input clk, input signed [3:0] x0, y0, x1, y1, output equal);
   wire signed [15:0] one, other, low, high;
-  mul_apart pair (.clk(clk), .x0(x0), .y0(y0), .x1(x1), .y1(y1), .z0(low), .z1(high));
-  mul #(.X(8), .Y(8)) first (.clk(clk), .x(x0), .y(y0), .z(one));
-  mul #(.X(8), .Y(8)) second (.clk(clk), .x(x1), .y(y1), .z(other));
+  wire signed [7:0] a = x0 {shift}, b = y0 {shift}, c = x1 {shift}, d = y1 {shift};
+  mul_apart pair (.clk(clk), .x0(a), .y0(b), .x1(c), .y1(d), .z0(low), .z1(high));
+  mul #(.X(8), .Y(8)) first (.clk(clk), .x(a), .y(b), .z(one));
+  mul #(.X(8), .Y(8)) second (.clk(clk), .x(c), .y(d), .z(other));
   assign equal = low == one && high == other;
 endmodule
 """
 
+BLOCK = "read_verilog -defer +/ice40/cells_sim.v; read_verilog -sv -D RLX_ICE40 proof.v"
 
-def prove(folder, kind, proof):
+
+def prove(folder, kind, proof, read="read_verilog -sv proof.v"):
     modules = [render(f"multiply{name}.v.j2", name=f"mul{name}") for name in ("", f"_{kind}")]
     (folder / "proof.v").write_text("".join(modules) + proof)
     script = (
-        "read_verilog -sv proof.v; prep -top proof -flatten; "
+        f"{read}; prep -top proof -flatten; async2sync; opt -full; "
         f"sat -verify -seq {LATENCY + 1} -prove-skip {LATENCY} -prove equal 1"
     )
     run((*find_yosys().command, "-q", "-p", script), cwd=folder, timeout_s=120)
@@ -215,6 +218,8 @@ def test_pairs_with_a_common_operand_are_both_products(tmp_path, x, y):
 
 
 @pytest.mark.synth
-def test_pairs_with_nothing_in_common_are_both_products(tmp_path):
-    """Proved for operands of four bits."""
-    prove(tmp_path, "apart", APART)
+@pytest.mark.parametrize("shift", ["", "<<< 4"])
+@pytest.mark.parametrize("read", ["read_verilog -sv proof.v", BLOCK], ids=["products", "block"])
+def test_pairs_with_nothing_in_common_are_both_products(tmp_path, read, shift):
+    """Proved for the low and for the high halves of bytes, with Yosys's model of the block too."""
+    prove(tmp_path, "apart", APART.format(shift=shift), read)
