@@ -46,6 +46,7 @@ class Device:
         synth: Command of Yosys that maps a design to it, without ``-top`` and outputs.
         pnr: Program and arguments of nextpnr, without inputs and outputs; empty if there is none.
         clock_mhz: Clock that estimates assume unless told otherwise.
+        clock_pin: Pin at which the board has a clock; empty if it has none for the logic alone.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Device:
     spram: int = 0
     spram_cell: str = ""
     spram_bits: int = 0
+    clock_pin: str = ""
 
     @property
     def summary(self) -> str:

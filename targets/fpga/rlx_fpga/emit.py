@@ -72,7 +72,7 @@ def design_files(
             "test.py.j2", interface=interface, frames=frames, idle_limit=idle
         ),
         "tb/run.py": render("run.py.j2", interface=interface),
-        **integration_files(interface, device),
+        **integration_files(interface, device, float(report["clock_mhz"])),
         "README.md": readme(interface, report, device),
         "report.json": json.dumps({**report, "interface": interface.to_json()}, indent=2) + "\n",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rlx import __version__
@@ -24,16 +25,57 @@ _CHANNELS: Final = (
 )
 
 
-def integration_files(interface: Interface, device: Device) -> dict[str, str]:
-    """Return what synthesis, place and route, and other projects need beside the Verilog."""
+PINS: Final = ("clk_i", "rst_ni", "serial_i", "load_i", "serial_o")
+"""Ports of the wrapper with few pins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """How nextpnr's tools for a family are told about pins, and make a bitstream.
+
+    Attributes:
+        constraints: Ending of the file with clock and pins; also nextpnr's option for it.
+        unconstrained: nextpnr's option for ports that have no pin.
+        place: Its option for what it leaves for the packer.
+        placed: Ending of that file.
+        pack: Program that packs it, with its options.
+        packed: Ending of the bitstream.
+    """
+
+    constraints: str
+    unconstrained: str
+    place: str
+    placed: str
+    pack: tuple[str, ...]
+    packed: str
+
+
+FLOWS: Final = {
+    "ecp5": Flow(
+        "lpf", UNCONSTRAINED["ecp5"], "--textcfg", "config", ("ecppack", "--compress"), "bit"
+    ),
+    "ice40": Flow("pcf", UNCONSTRAINED["ice40"], "--asc", "asc", ("icepack",), "bin"),
+}
+"""By family."""
+
+
+def integration_files(interface: Interface, device: Device, clock_mhz: float) -> dict[str, str]:
+    """Return what synthesis, place and route, and other projects need beside the Verilog.
+
+    Args:
+        interface: Ports of the core.
+        device: What scripts and constraints are for.
+        clock_mhz: Clock that constraints ask for.
+    """
     prefix = interface.prefix
-    scripts = _nextpnr(interface, device) if device.pnr else _vivado(interface, device)
+    scripts = _nextpnr if device.pnr else _vivado
     return {
         f"synth/{device.name}.ys": synthesis_script(interface.sources, interface.top, device),
         f"synth/{interface.top}_pins.sv": pins_verilog(interface),
-        f"synth/{prefix}.xdc": render("clock.xdc.j2", interface=interface, device=device),
-        **scripts,
-        f"{prefix}.core": render("core.j2", interface=interface, version=__version__),
+        **scripts(interface, device, clock_mhz),
+        f"{prefix}.core": render(
+            "core.j2", interface=interface, device=device, version=__version__
+        ),
         f"litex/{prefix}_litex.py": litex_module(interface),
     }
 
@@ -64,17 +106,23 @@ def _endpoints(word: str, ports: tuple[StreamPort, ...]) -> list[tuple[StreamPor
     return [(port, f"{word}{index}") for index, port in enumerate(ports)]
 
 
-def _nextpnr(interface: Interface, device: Device) -> dict[str, str]:
-    """Return the makefile that runs Yosys and nextpnr by hand."""
-    option = UNCONSTRAINED[device.family]
-    values = {"interface": interface, "device": device, "unconstrained": option}
-    return {"synth/Makefile": render("Makefile.j2", **values)}
+def _nextpnr(interface: Interface, device: Device, clock_mhz: float) -> dict[str, str]:
+    """Return constraints, and the makefile that runs Yosys, nextpnr and the packer by hand."""
+    flow = FLOWS[device.family]
+    values = {"interface": interface, "device": device, "mhz": clock_mhz, "pins": PINS}
+    return {
+        f"synth/{interface.prefix}.{name}": render(f"constraints.{name}.j2", **values)
+        for name in (flow.constraints, "sdc")
+    } | {"synth/Makefile": render("Makefile.j2", flow=flow, **values)}
 
 
-def _vivado(interface: Interface, device: Device) -> dict[str, str]:
-    """Return scripts for Vivado; a packaged core cannot read weights from files of its folder."""
+def _vivado(interface: Interface, device: Device, clock_mhz: float) -> dict[str, str]:
+    """Return constraints and scripts; a packaged core cannot read weights from files."""
     values = {"interface": interface, "device": device, "version": __version__}
-    files = {"synth/vivado.tcl": render("vivado.tcl.j2", **values)}
+    files = {
+        f"synth/{interface.prefix}.xdc": render("constraints.xdc.j2", mhz=clock_mhz, **values),
+        "synth/vivado.tcl": render("vivado.tcl.j2", **values),
+    }
     if not interface.memories:
         files["synth/package_ip.tcl"] = render("package_ip.tcl.j2", **values)
     return files

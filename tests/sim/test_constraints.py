@@ -1,0 +1,114 @@
+"""Clock and pins for every device, and the way to a bitstream by the emitted makefile."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from design_report import TOTALS
+from support import missing, require_program
+
+from rlx.errors import SimulationError
+from rlx.process import run
+from rlx_fpga.axi import Interface, StreamPort
+from rlx_fpga.cells.concat import Concat
+from rlx_fpga.devices import device, devices
+from rlx_fpga.emit import design_files
+from rlx_fpga.integration import PINS
+
+MHZ = 60
+REPORT = {**TOTALS, "interval": 8, "dsp": 0, "layers": [], "clock_mhz": float(MHZ)}
+
+BOARDS = {
+    "ecp5-25k": ("G2", "D6", "R1", "T1", "B2"),
+    "ice40-up5k": ("35", "10", "4", "2", "11"),
+}
+"""Pins of the ports, in their order, on the boards that the devices are from."""
+
+
+def files_for(name):
+    inputs = (
+        StreamPort(name="s0_axis", member="i0", direction="in", shape=(4, 1), bits=8, lanes=1),
+        StreamPort(name="s1_axis", member="i1", direction="in", shape=(4, 1), bits=8, lanes=1),
+    )
+    output = StreamPort(name="m_axis", member="o", direction="out", shape=(4, 2), bits=8, lanes=1)
+    return design_files(
+        Concat(1, (1, 1)), Interface("net", inputs, (output,)), REPORT, device(name)
+    )
+
+
+def lay_out(files, folder):
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content)
+
+
+@pytest.mark.parametrize("name", devices())
+def test_every_device_has_constraints_with_the_wished_clock(name):
+    files, chosen = files_for(name), device(name)
+    if chosen.family == "ecp5":
+        assert 'FREQUENCY PORT "clk_i" 60 MHZ;\n' in files["synth/net.lpf"]
+        assert f'#LOCATE COMP "clk_i" SITE "{chosen.clock_pin}";\n' in files["synth/net.lpf"]
+    elif chosen.family == "ice40":
+        assert "set_frequency clk_i 60\n" in files["synth/net.pcf"]
+        assert f"#set_io clk_i {chosen.clock_pin}\n" in files["synth/net.pcf"]
+    else:
+        clock = "create_clock -name clk_i -period 16.667 [get_ports clk_i]\n"
+        assert clock in files["synth/net.xdc"]
+        assert f"PACKAGE_PIN {chosen.clock_pin or 'PIN'} IOSTANDARD" in files["synth/net.xdc"]
+    if chosen.pnr:
+        assert "-period 16.667 [get_ports clk_i]\n" in files["synth/net.sdc"]
+        assert "synth/vivado.tcl" not in files
+    assert sum(path.endswith((".lpf", ".pcf", ".xdc")) for path in files) == 1
+
+
+def fill_in(text, name):
+    """Return constraints with a pin for each port, as a user makes them."""
+    for pin, place in zip(PINS, BOARDS[name], strict=True):
+        text = re.sub(
+            rf'#LOCATE COMP "{pin}" SITE ".*"', f'LOCATE COMP "{pin}" SITE "{place}"', text
+        )
+        text = text.replace(f'#IOBUF PORT "{pin}"', f'IOBUF PORT "{pin}"')
+        text = re.sub(rf"#set_io {pin} .*", f"set_io {pin} {place}", text)
+    return text
+
+
+def make(folder, name, *goals):
+    """Run the emitted makefile with the tools of the wheels."""
+    tools = Path(sys.executable).parent
+    family = name.partition("-")[0]
+    packer = {"ecp5": "ecppack", "ice40": "icepack"}[family]
+    wheels = {"YOSYS": "yosys", "NEXTPNR": f"nextpnr-{family}", "PACK": packer}
+    for program in wheels.values():
+        if not (tools / f"yowasp-{program}").is_file():
+            missing(f"yowasp-{program} is not installed")
+    settings = [f"{key}={tools / f'yowasp-{value}'}" for key, value in wheels.items()]
+    argv = [require_program("make"), "-f", "synth/Makefile", *settings, *goals]
+    return run(argv, cwd=folder, timeout_s=600)
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize("name", BOARDS)
+def test_makefile_makes_a_bitstream_once_all_pins_are_given(name, tmp_path):
+    files = files_for(name)
+    lay_out(files, tmp_path)
+    (constraints,) = (path for path in files if path.endswith((".lpf", ".pcf")))
+    with pytest.raises(SimulationError, match=r"(?s)unconstrained"):
+        make(tmp_path, name, "bitstream")
+    (tmp_path / constraints).write_text(fill_in(files[constraints], name))
+    make(tmp_path, name, "bitstream")
+    (stream,) = [path for path in tmp_path.iterdir() if path.suffix in (".bit", ".bin")]
+    assert stream.name.startswith("net.")
+    # The packers begin with a comment and a preamble.
+    assert b"\x7e\xaa\x99\x7e" in stream.read_bytes() or b"\xbd\xb3" in stream.read_bytes()
+
+
+@pytest.mark.synth
+def test_clock_of_the_constraints_is_what_nextpnr_aims_at(tmp_path):
+    lay_out(files_for("ice40-up5k"), tmp_path)
+    done = make(tmp_path, "ice40-up5k")
+    text = done.stdout + done.stderr
+    assert "at 60.00 MHz" in text
+    assert (tmp_path / "ice40-up5k_seed1.json").is_file()
