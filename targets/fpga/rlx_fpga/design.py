@@ -31,8 +31,11 @@ ROUNDS: Final = 8
 SPARE_ROUNDS: Final = 3
 """The same for a design that is only made if it is faster than another."""
 
+FEW_PRODUCTS: Final = 2
+"""Products of a layer that may be made of lookup tables in any design, for want of multipliers."""
+
 LUT_UNTOLD: Final = 900
-"""Lookup tables of a layer that its price does not tell (queues, requantizers), about."""
+"""Lookup tables of a layer that its price does not tell (queues, constants), about."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,8 @@ def _with_spare_tables(program: Program, options: FpgaOptions) -> Design | None:
         design = search.design(SPARE_ROUNDS)
     except DoesNotFitError:
         return None
-    plain = folding_for(program, options, options.chosen_device, logic=False)
+    device = options.chosen_device
+    plain = folding_for(program, options, device, logic=False, few=FEW_PRODUCTS)
     folds = plain.fastest(options.budget)
     if folds is not None and Pipeline(program, folds).interval <= design.pipeline.interval:
         return None
@@ -112,12 +116,21 @@ class _Search:
         self.device = options.chosen_device
         self.folding = folding_for(program, options, self.device, logic=logic)
         self.multipliers_first = logic and options.aim in FASTEST
+        if not logic and options.aim in FASTEST:
+            self._free_multipliers()
         if self.multipliers_first:
             # They are there: what becomes faster takes lookup tables only for what is beyond them.
             self.folding.weights = replace(self.folding.weights, dsp=0)
         self.budget = options.budget
         self._holds: dict[str, Fraction] = {}
         self._smallest: Resources | None = None
+
+    def _free_multipliers(self) -> None:
+        """Let small layers do without multipliers, if that makes the slowest one faster."""
+        freed = folding_for(self.program, self.options, self.device, logic=False, few=FEW_PRODUCTS)
+        least, before = (one.least_cycles(self.options.budget) for one in (freed, self.folding))
+        if least is not None and before is not None and least < before:
+            self.folding, self.multipliers_first = freed, True
 
     def design(self, rounds: int = ROUNDS) -> Design:
         """Choose, build and count; draw the limits in and choose again if it is too much."""
@@ -266,11 +279,18 @@ class _Search:
         return folding.cheapest(limit, None if fps is None else int(hertz / fps)) is not None
 
 
-def folding_for(program: Program, options: FpgaOptions, device: Device, *, logic: bool) -> Folding:
-    """Return the foldings of ``program``, priced for ``device``; with products in logic or not."""
+def folding_for(
+    program: Program,
+    options: FpgaOptions,
+    device: Device,
+    *,
+    logic: bool,
+    few: int = 0,
+) -> Folding:
+    """Return the foldings of ``program``, priced for ``device``; see ``Program.choices``."""
     plans = {stage.name: stage.plan for stage in program.stages}
     return Folding(
-        program.choices(logic=logic, pairing=PAIRINGS[device.family]),
+        program.choices(logic=logic, few=few, pairing=PAIRINGS[device.family]),
         {name: (pe, simd) for name, pe, simd in options.fold},
         lambda name, fold: amount_of(plans[name], fold, device.family),
         _weights(device),

@@ -65,20 +65,21 @@ class Program:
     outputs: tuple[Value, ...]
 
     def choices(
-        self, *, logic: bool = False, pairing: Pairing = Pairing.NONE
+        self, *, logic: bool = False, few: int = 0, pairing: Pairing = Pairing.NONE
     ) -> dict[str, list[Fold]]:
         """Return the foldings to choose from, by name of the stage.
 
         Args:
             logic: Offer them with products made of lookup tables too, and with weights in them.
+            few: Offer layers of so few products with them made of lookup tables.
             pairing: How two products share a multiplier of the device.
         """
         found = {}
         for stage in self.stages:
             plain = stage.plan.folds()
             folds = [fold.in_pairs(pairing) for fold in plain]
+            folds += [f.in_logic() for f in plain if f.products and (logic or f.products <= few)]
             if logic:
-                folds += [fold.in_logic() for fold in plain if fold.products]
                 folds += [fold.in_tables() for fold in folds if fold.weight_bits]
             found[stage.name] = folds
         return found
@@ -293,7 +294,7 @@ class Pipeline(Component):
         """Return the part of a frame that must be queued so that uneven flow costs no cycles.
 
         Next to the slowest stage only: elsewhere there is time to catch up. Inputs of the pipeline
-        count as always there.
+        count as always there. Results that never come faster than they are taken wait for nothing.
         """
         if source < 0:
             return Fraction(0)
@@ -301,7 +302,8 @@ class Pipeline(Component):
         slowest = max(one.cycles for one in self.layers)
         if max(before.cycles, layer.cycles) < BUSY * slowest:
             return Fraction(0)
-        arriving = before.uneven[1] if before.cycles <= layer.cycles else Fraction(0)
+        bursts = (before.burst or before.cycles) <= layer.cycles
+        arriving = before.uneven[1] if bursts else Fraction(0)
         return arriving + layer.uneven[0]
 
 

@@ -32,6 +32,9 @@ LUT_OF_LOGIC: Final = 100
 TABLE_BITS: Final = {"ecp5": 16, "ice40": 16, "xc7": 64, "xcup": 64}
 """Bits of weights that a lookup table keeps."""
 
+LUT_OF_LANE: Final = {1: 120, 2: 220, 4: 220, 8: 300, 16: 220, 31: 160}
+"""Lookup tables of a requantizer's lane, by cycles of a beat; without multipliers from 8 on."""
+
 LUT_OF_RESULT: Final = 90
 """Lookup tables of an accumulator, and of what hands its results on."""
 
@@ -45,6 +48,7 @@ def amount_of(plan: Plan, fold: Fold, family: str) -> Amount:
     lut = (
         LUT_OF_PRODUCT * fold.pe * fold.simd
         + LUT_OF_RESULT * fold.pe
+        + LUT_OF_LANE[fold.beat_cycles] * fold.drain_lanes
         + logic
         + tables // TABLE_BITS[family]
     )

@@ -77,6 +77,17 @@ def test_products_are_made_of_logic_where_multipliers_are_few():
     assert spent["interval"] <= few["interval"]
 
 
+def test_small_layers_leave_their_multipliers_to_the_slowest_one():
+    enough, short = estimate(dsp=12), estimate(dsp=11)
+    assert short["interval"] == enough["interval"]
+    dense = [
+        next(row for row in report["layers"] if row["op"] == "q.dense")
+        for report in (enough, short)
+    ]
+    assert [row["pe"] * row["simd"] for row in dense] == [1, 1]
+    assert [row["dsp"] for row in dense] == [1, 0]
+
+
 def test_lookup_tables_to_spare_make_products_where_speed_is_the_goal():
     spent, plain = estimate(device="ecp5-25k"), estimate(device="ecp5-25k", dsp=28)
     assert spent["interval"] < plain["interval"]

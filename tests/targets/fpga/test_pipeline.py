@@ -199,6 +199,28 @@ def test_pipeline_takes_the_cycles_it_claims(name, budget):
 
 
 @pytest.mark.sim
+def test_pauses_between_rows_cost_nothing_where_the_next_layer_is_nearly_as_slow():
+    # Whole windows come in rows with pauses between them, faster than the depthwise layer takes
+    # them, although a frame of them takes longer than one of that layer.
+    graph = Graph("rows")
+    x = graph.input("x", i8(1, 12, 96, 3))
+    x = conv(graph, x, 8, 3, 2, ((0, 1), (0, 1)), name="rows")
+    graph.output(conv(graph, x, 8, 3, padding=SAME, name="depthwise", groups=8))
+    program = program_of(graph)
+    wanted = {"n0_conv2d": (1, 27), "n1_conv2d": (8, 1)}
+    folds = {
+        name: next(fold for fold in all_ if (fold.pe, fold.simd) == wanted[name])
+        for name, all_ in program.choices().items()
+    }
+    pipeline = Pipeline(program, folds)
+    slowest, next_ = (layer.cycles for layer in pipeline.layers)
+    assert next_ < slowest < next_ * 4 / 3
+    run = simulate(pipeline, x_of(graph), 4)
+    (output,) = program.outputs
+    assert run.interval(output.type.size // pipeline.lanes(output)) == slowest
+
+
+@pytest.mark.sim
 @settings(max_examples=20)
 @given(data=st.data())
 def test_no_network_is_faster_than_its_slowest_layer(data):

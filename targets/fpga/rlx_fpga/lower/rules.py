@@ -33,7 +33,8 @@ class Fold:
         simd: Terms of each that are computed at the same time.
         cycles: Cycles for a frame, as a first estimate; never too many.
         multipliers: Multiplier blocks.
-        beat_cycles: Cycles for each beat, in a layer without products of its own.
+        beat_cycles: Cycles that the requantizer takes for a beat; 1 for a layer without one.
+        drain_lanes: Lanes of the requantizer behind products; 0 for a layer without weights.
         products: Multiplications that could be made of lookup tables instead.
         logic: Those that are; they do not count as multipliers.
         weight_bits: Bits of their second operand; 0 for a layer without weights.
@@ -47,6 +48,7 @@ class Fold:
     cycles: int
     multipliers: int = 0
     beat_cycles: int = 1
+    drain_lanes: int = 0
     products: int = 0
     logic: int = 0
     weight_bits: int = 0
@@ -89,6 +91,8 @@ class Layer:
         skew: For each operand, by how much of a frame it can be ahead of the share that has been
             given out, and by how much behind; empty if all go in step.
         uneven: How far input and output stray from an even flow, as parts of a frame.
+        burst: Cycles for a frame at the rate at which results come while none is waited for; those
+            of ``cycles`` if 0.
     """
 
     cell: Chain
@@ -98,6 +102,7 @@ class Layer:
     lead: Fraction = Fraction(0)
     skew: tuple[tuple[Fraction, Fraction], ...] = ()
     uneven: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
+    burst: int = 0
 
 
 class Plan(ABC):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.accumulate import Ranges
     from rlx_fpga.cells.rom import Integers
     from rlx_fpga.cells.streams import Cell
+
+
+MORE_RESULTS: Final = 3
+"""How many results more than needed a folding may compute at a time to drain them with less."""
 
 
 class Weighted(Plan):
@@ -89,6 +93,8 @@ class Weighted(Plan):
             simd,
             cycles,
             products + drain.multipliers,
+            beat_cycles=drain.beat_cycles,
+            drain_lanes=drain.lanes,
             products=products,
             weight_bits=bits,
             shared=shared,
@@ -99,10 +105,11 @@ class Weighted(Plan):
         """Width of the weights."""
         return weight_bits(self.weights)
 
-    def drain(self, results: int, group: int) -> Drain | None:
-        """Return the cheapest requantizer for ``results`` results in every ``group`` cycles.
+    def drains(self, results: int, group: int) -> list[Drain]:
+        """Return the requantizers to choose from for ``results`` results in ``group`` cycles.
 
-        None if there is none, which can only be if ``results`` does not divide the outputs.
+        The cheapest one, and the cheapest without multipliers if that is another. None at all can
+        only be if ``results`` does not divide the outputs.
         """
         outputs = len(self.weights)
         found = []
@@ -110,16 +117,17 @@ class Weighted(Plan):
             lanes = drain_lanes(results, group, beat_cycles, outputs if outputs % results else 0)
             if lanes is not None:
                 found.append(Drain(lanes, beat_cycles, lanes * multipliers))
-        return cheapest_drain(found)
+        chosen = [cheapest_drain(found), cheapest_drain(d for d in found if not d.multipliers)]
+        return list(dict.fromkeys(drain for drain in chosen if drain is not None))
 
-    def requantize(self, drain: Drain) -> Requantize:
+    def requantize(self, fold: Fold) -> Requantize:
         """Return the requantizer behind the accumulators."""
         return requantizer(
             self.attributes,
             len(self.weights),
-            drain.lanes,
+            fold.drain_lanes,
             self.ranges.out_bits,
-            beat_cycles=drain.beat_cycles,
+            beat_cycles=fold.beat_cycles,
         )
 
 
@@ -180,7 +188,7 @@ class Matrix(Weighted):
         for simd in divisors(self.image.channels):
             group = terms // simd
             frame = geometry.words * self.image.channels // simd
-            for pe, groups, drain in self._drained(outputs, group):
+            for pe, groups, drain in self._drained(outputs, group, simd):
                 cycles = self.image.count * max(pixels * group * groups, frame)
                 found.append(self._folded_matrix(pe, simd, cycles, drain))
         return found + self._whole_folds()
@@ -189,14 +197,23 @@ class Matrix(Weighted):
         pairs = pairs_of(Pairing.SHARED, pe, simd)
         return self.folded(pe, simd, pe * simd, cycles, drain, pairs)
 
-    def _drained(self, outputs: int, group: int) -> Iterator[tuple[int, int, Drain]]:
-        """Yield results at a time, how often, and the requantizer that keeps up with them."""
-        before = 0
+    def _drained(self, outputs: int, group: int, simd: int) -> Iterator[tuple[int, int, Drain]]:
+        """Yield results at a time, how often, and a requantizer that keeps up with them.
+
+        Of numbers that need equally many groups, the least that can be drained, and a greater one
+        if its results can be drained with so few multipliers that all together are fewer.
+        """
+        best: dict[int, tuple[int, int]] = {}
         for pe in range(1, outputs + 1):
             groups = -(-outputs // pe)
-            if groups != before and (drain := self.drain(pe, group)) is not None:
-                before = groups
-                yield pe, groups, drain
+            least, fewest = best.get(groups, (pe, 0))
+            if pe - least > MORE_RESULTS:
+                continue
+            drains = self.drains(pe, group)
+            total = min((pe * simd + d.multipliers for d in drains), default=0)
+            if drains and (groups not in best or total < fewest):
+                best[groups] = least, total
+                yield from ((pe, groups, drain) for drain in drains)
 
     def _whole_folds(self) -> list[Fold]:
         """Return the foldings that only a window in registers makes possible."""
@@ -213,25 +230,23 @@ class Matrix(Weighted):
             )
             for simd in divisors(terms)
             if self.image.channels % simd
-            for pe, groups, drain in self._drained(outputs, terms // simd)
+            for pe, groups, drain in self._drained(outputs, terms // simd, simd)
         ]
 
     def build(self, fold: Fold) -> Layer:
         """Return window, matrix-vector unit and requantizer; no window if it would do nothing."""
         _ = self.ranges
-        drain = self.drain(fold.pe, self.weights.shape[1] // fold.simd)
-        assert drain is not None, "a folding that was not offered"
         matrix = MatrixVector(
             self.weights,
             self.bias,
             pe=fold.pe,
             simd=fold.simd,
-            beat_cycles=drain.beat_cycles,
+            beat_cycles=fold.beat_cycles,
             logic=fold.logic,
             tables=fold.tables,
             pairing=fold.pairing,
         )
-        cells: dict[str, Cell] = {"matrix": matrix, "requantize": self.requantize(drain)}
+        cells: dict[str, Cell] = {"matrix": matrix, "requantize": self.requantize(fold)}
         if self.pixelwise and matrix.repeat == 1:
             beats = self.image.count * matrix.group
             return Layer(Chain(cells), fold, beats, pipeline_hold([*cells.values()], beats))
@@ -275,23 +290,22 @@ class DepthwiseConvolution(Weighted):
         for pe in divisors(self.image.channels):
             blocks = self.image.channels // pe
             cycles = self.image.count * blocks * max(pixels * geometry.taps, geometry.words)
-            drain = self.drain(pe * multiplier, geometry.taps)
-            assert drain is not None
-            found.append(self.folded(pe, 1, pe * multiplier, cycles, drain))
+            found += [
+                self.folded(pe, 1, pe * multiplier, cycles, drain)
+                for drain in self.drains(pe * multiplier, geometry.taps)
+            ]
         return found
 
     def build(self, fold: Fold) -> Layer:
         """Return window, depthwise unit and requantizer."""
         _ = self.ranges
         outputs = len(self.weights)
-        drain = self.drain(fold.pe * outputs // self.image.channels, self.window.taps)
-        assert drain is not None
         unit = Depthwise(
             self.weights.reshape(outputs, -1),
             self.bias,
             channels=self.image.channels,
             pe=fold.pe,
-            beat_cycles=drain.beat_cycles,
+            beat_cycles=fold.beat_cycles,
             logic=fold.logic,
             tables=fold.tables,
             pairing=fold.pairing,
@@ -304,7 +318,7 @@ class DepthwiseConvolution(Weighted):
             repeat=1,
             order="channelwise",
         )
-        cells = {"window": window, "depthwise": unit, "requantize": self.requantize(drain)}
+        cells = {"window": window, "depthwise": unit, "requantize": self.requantize(fold)}
         return windowed(cells, fold, self.image)
 
 

@@ -91,6 +91,7 @@ def windowed(cells: dict[str, Cell], fold: Fold, image: Image) -> Layer:
         (geometry.hold + pixels) / image.count + registers,
         max(geometry.lead, Fraction(0)) / image.count,
         uneven=(Fraction(0), geometry.unevenness / image.count),
+        burst=words,
     )
 
 
@@ -153,4 +154,5 @@ def whole_windowed(
         (taken + added + Fraction(2, pixels)) / image.count + registers,
         (max(geometry.lead, Fraction(0)) + added) / image.count,
         uneven=(flow[0] / image.count, max(flow[1], geometry.unevenness) / image.count),
+        burst=pixels * replay.beats * image.count,
     )
