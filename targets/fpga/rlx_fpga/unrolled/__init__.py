@@ -5,7 +5,8 @@
 - ``affine.py``: requantizers as one short multiplication by a constant;
 - ``netlist.py``: integer steps with exact ranges, the form that layers are built in;
 - ``lower.py`` and ``reduce.py``: a rule for each op; ``rules.py``: what they have in common;
-- ``design.py``: the netlists as pipelines without stalls, and the stream ports around them.
+- ``design.py``: the netlists as pipelines without stalls, and the stream ports around them;
+- ``cost.py``: cells of layers.
 """
 
 from rlx_fpga.unrolled import reduce

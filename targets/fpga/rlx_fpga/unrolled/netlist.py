@@ -74,7 +74,7 @@ class Netlist:
     @property
     def adder_bits(self) -> int:
         """Bits of all additions that need a carry: about as many lookup tables."""
-        return sum(self._carry_bits(step) for step in self.steps)
+        return sum(self.carry_bits(step) for step in self.steps)
 
     def input(self, place: int) -> int:
         """Append an int8 operand."""
@@ -152,8 +152,8 @@ class Netlist:
             self.steps.append(Step(kind, operands, numbers, low, high))
         return self._known[key]
 
-    def _carry_bits(self, step: Step) -> int:
-        """Return the bits of a result above those of an operand that pass through as they are."""
+    def carry_bits(self, step: Step) -> int:
+        """Return the bits of an addition without those of an operand that pass through."""
         if step.kind == "offset":
             shift, negative, constant = step.numbers
             zeros = (constant & -constant).bit_length() - 1 if constant else step.width

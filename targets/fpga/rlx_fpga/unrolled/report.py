@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.ir.inspect import node_macs
-from rlx_fpga.costs import Resources, resources_by_layer
+from rlx_fpga.costs import Resources
 from rlx_fpga.report import cells_of, device_report
+from rlx_fpga.unrolled.cost import resources_by_netlist
 
 if TYPE_CHECKING:
     from rlx_fpga.options import FpgaOptions
@@ -25,8 +26,8 @@ def report_of(design: Unrolled, options: FpgaOptions) -> dict[str, Any]:
     (0); and ``lut`` and ``ff`` of the device, estimates. ``latency`` is that of the pipeline,
     without the output queue. The rest is that of ``rlx_fpga.report.device_report``.
     """
-    names = dict.fromkeys((layer.name for layer in design.layers), 0)
-    found = resources_by_layer(design, names, options.chosen_device.family)
+    netlists = {layer.name: layer.netlist for layer in design.layers}
+    found = resources_by_netlist(design, netlists, options.chosen_device.family)
     rows = [
         {
             "name": layer.name,
