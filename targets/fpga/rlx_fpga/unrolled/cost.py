@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from amaranth.lib.wiring import Component
 
     from rlx_fpga.structure import Structure
-    from rlx_fpga.unrolled.netlist import Netlist
+    from rlx_fpga.unrolled.netlist import Netlist, Step
 
 _KNOWN: Final = ("register", "add", "count", "compare", "reach", "choose")
 """Kinds of logic that are counted in the netlist here."""
@@ -51,24 +51,26 @@ def _resources(structure: Structure, netlist: Netlist, family: str) -> Resources
 
 
 def _luts(netlist: Netlist, family: str) -> int:
-    """Return the lookup tables of all steps but tables."""
+    """Return the places of lookup tables of all steps but tables.
+
+    The highest bit of an addition shares the table of the bit below, as both operands are extended
+    by their signs. Blocks of ECP5 hold two bits, and negate nothing: what is subtracted is inverted
+    by tables in front, once for all sums that subtract it.
+    """
     count = 0
+    inverted: set[int] = set()
     for step in netlist.steps:
         bits = netlist.carry_bits(step)
         if bits:
-            count += _carry_luts(bits, family)
+            count += bits - 1
+            if family == "ecp5":
+                count += (bits - 1) % 2
+                inverted.update(step.operands[1:] if _subtracts(step) else ())
         elif step.kind in ("clamp", "greatest", "pick"):
-            # An order of all bits; and one of two of each bit of the result, or its share in it.
+            # An order of all bits; one of two of each bit of the result has its share in it.
             count += max(netlist.steps[o].width for o in step.operands[:2])
-    return count
+    return count + sum(netlist.steps[operand].width for operand in inverted)
 
 
-def _carry_luts(bits: int, family: str) -> int:
-    """Return the places of lookup tables that an addition takes.
-
-    Blocks of ECP5 hold two bits. In devices of AMD the highest bit shares the table of the bit
-    below: both operands are extended by their signs.
-    """
-    if family == "ecp5":
-        return bits + bits % 2
-    return bits if family == "ice40" else bits - 1
+def _subtracts(step: Step) -> bool:
+    return step.kind == "sum" and bool(step.numbers[2])

@@ -15,6 +15,7 @@ from rlx_sim.build import FPGA as BUILDER
 from rlx_sim.verify import FPGA
 
 SIZES = 16, 32, 16, 5
+DEVICE = "artix7-100t"
 
 
 def tagger():
@@ -39,7 +40,8 @@ def tagger():
 def emitted(tmp_path_factory):
     out = tmp_path_factory.mktemp("tagger") / "out"
     module = GraphModule(tagger(), Stage.MIR)
-    emit.emit(module, target.load("fpga"), out, options=FpgaOptions(style="unrolled"))
+    options = FpgaOptions(style="unrolled", device=DEVICE)
+    emit.emit(module, target.load("fpga"), out, options=options)
     return out
 
 
@@ -52,7 +54,7 @@ def test_tagger_takes_a_frame_in_every_cycle(emitted):
 
 @pytest.mark.synth
 def test_cells_of_the_tagger_are_as_estimated(emitted):
-    build = BUILDER.build(emitted, device="artix7-100t", seeds=0)
+    build = BUILDER.build(emitted, device=DEVICE, seeds=0)
     rows = {row["resource"]: (row["synthesis"], row["estimate"]) for row in build.resources}
     for resource in ("lut", "ff"):
         found, estimate = rows[resource]
