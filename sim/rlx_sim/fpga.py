@@ -57,6 +57,7 @@ def verify_fpga(
     *,
     timeout_s: float,
     cocotb: bool = True,
+    testbench: bool = False,
     waves: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
@@ -70,6 +71,7 @@ def verify_fpga(
         vectors: Inputs and the reference's outputs.
         timeout_s: Wall-clock limit of each step.
         cocotb: Whether to run the cocotb bench.
+        testbench: Whether to run the testbench in SystemVerilog, under Verilator.
         waves: File for a waveform of the run without pauses, ``.vcd`` or ``.fst``.
         progress: Told what is being done.
 
@@ -97,6 +99,9 @@ def verify_fpga(
     if cocotb:
         tell("cocotb: the emitted bench")
         _add_bench(result, run_bench(folder, timeout_s=timeout_s))
+    if testbench:
+        tell("verilator: the emitted testbench")
+        _add_testbench(result, folder, timeout_s)
     result["runs"] = _runs(result)
     return result
 
@@ -163,6 +168,16 @@ def _add_bench(result: dict[str, Any], found: CocotbRun) -> None:
         result["mismatches"].append({"simulator": "cocotb", **result["cocotb"]})
 
 
+def _add_testbench(result: dict[str, Any], folder: Path, timeout_s: float) -> None:
+    """Add what the testbench in SystemVerilog gave; a failure is a mismatch."""
+    from rlx_sim.testbench import run_testbench
+
+    found = run_testbench(folder, timeout_s=timeout_s)
+    result["testbench"] = found.to_json()
+    if not found.passed:
+        result["mismatches"].append({"simulator": "testbench", "verdict": found.verdict})
+
+
 def _runs(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Return a row for each simulation."""
     bench = result.get("cocotb", {})
@@ -178,6 +193,7 @@ def _runs(result: dict[str, Any]) -> list[dict[str, Any]]:
         "cocotb, a reset": part("reset_"),
         "cocotb, registers": part("registers_"),
         "cocotb, counters": part("counters_"),
+        "testbench": result.get("testbench", {}),
     }
     columns = ("inputs", "equal", "latency", "interval")
     return [

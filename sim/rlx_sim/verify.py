@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TIMEOUT_S: Final = 600.0
 
 CORTEXM_TOOLS: Final = ("host", "sanitize", "qemu", "unicorn")
-FPGA_TOOLS: Final = ("verilator", "cocotb")
+FPGA_TOOLS: Final = ("verilator", "cocotb", "testbench")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,8 @@ class FpgaVerifier:
         Args:
             folder: An output folder of ``rlx emit --target fpga``.
             inputs_limit: Frames of the golden vectors to run; None for all.
-            tools: ``verilator``, and ``cocotb`` to run its bench too; None for both.
+            tools: ``verilator``, and ``cocotb`` or ``testbench`` (the one in SystemVerilog) to run
+                theirs too; None for the first two.
             timeout_s: Wall-clock limit of each step.
             waves: File for a waveform, ``.vcd`` or ``.fst``; None for none.
             progress: Told what is being done.
@@ -188,8 +189,9 @@ class FpgaVerifier:
                 raise _unknown_tool(name, FPGA_TOOLS)
         cocotb = tools is None or "cocotb" in tools
         found = verify_fpga(
-            folder, vectors, timeout_s=timeout_s, cocotb=cocotb, waves=waves, progress=progress
-        )
+            folder, vectors, timeout_s=timeout_s, cocotb=cocotb,
+            testbench="testbench" in (tools or ()), waves=waves, progress=progress,
+        )  # fmt: skip
         return Verification(
             target=self.target,
             inputs=found.pop("inputs"),

@@ -127,6 +127,41 @@ def build(
     return output.resolve() / "Vtop"
 
 
+def build_testbench(
+    files: Sequence[str],
+    top: str,
+    *,
+    cwd: Path,
+    output: Path,
+    options: Sequence[str] = (),
+    timeout_s: float = BUILD_TIMEOUT_S,
+) -> Path:
+    """Compile a testbench and what it tests, all Verilog, to a program in folder ``output``.
+
+    Args:
+        files: Relative to ``cwd``.
+        top: Module of the testbench.
+        cwd: Where Verilator runs.
+        output: Folder for everything built.
+        options: Verilator's own.
+        timeout_s: Wall-clock limit.
+
+    Raises:
+        SimulationError: Verilator or the C++ compiler refused; carries the last lines.
+        TimeLimitError: It took longer than ``timeout_s``.
+    """
+    argv = [
+        str(find_verilator().executable),
+        *("--binary", "--timing", "-Wno-fatal", "--x-initial", "unique", "--x-assign", "unique"),
+        *options,
+        *("--prefix", "Vtop", "--top-module", top, "--Mdir", str(output.resolve())),
+        *("-MAKEFLAGS", " ".join((*_make_settings(), "OPT_FAST=-O1", "OPT_GLOBAL=-O1"))),
+        *files,
+    ]
+    run(argv, cwd=cwd, timeout_s=timeout_s, env=environment(), hint=HINT)
+    return output.resolve() / "Vtop"
+
+
 def _make_settings() -> tuple[str, ...]:
     python = "python3" if shutil.which("python3") else "python"
     return (

@@ -71,6 +71,9 @@ def design_files(
         f"tb/test_{prefix}.py": render(
             "test.py.j2", interface=interface, frames=frames, idle_limit=idle
         ),
+        f"tb/{prefix}_tb.sv": render(
+            "tb.sv.j2", interface=interface, frames=frames, idle_limit=idle
+        ),
         "tb/run.py": render("run.py.j2", interface=interface),
         **integration_files(interface, device, float(report["clock_mhz"])),
         "README.md": readme(interface, report, device),

@@ -1,0 +1,110 @@
+"""Runs the testbench in SystemVerilog that was emitted with a design, under Verilator."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.errors import OutputError, SimulationError
+from rlx.process import last_lines, run
+from rlx_sim.fpga import read_report
+from rlx_sim.stream import memory_option
+from rlx_sim.verilator import build_testbench
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TIMEOUT_S: Final = 1800.0
+
+_PASS: Final = re.compile(r"^PASS: (\d+) frames .*latency (\d+), interval (\d+)$", re.MULTILINE)
+_FAIL: Final = re.compile(r"^FAIL: .*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class TestbenchRun:
+    """What the testbench reported.
+
+    Attributes:
+        passed: Whether every beat of all frames was right, with pauses and without.
+        frames: Frames that were sent without pauses; 0 if it failed.
+        latency: Cycles from the first beat in to the last beat out of the first frame.
+        interval: Cycles between the ends of the last two frames.
+        verdict: The line that says PASS or FAIL.
+        log: What the simulator printed.
+    """
+
+    __test__ = False  # no class of tests
+
+    passed: bool
+    frames: int
+    latency: int
+    interval: int
+    verdict: str
+    log: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures."""
+        return {
+            "inputs": self.frames,
+            "equal": self.frames,
+            "latency": self.latency,
+            "interval": self.interval,
+        }
+
+
+def run_testbench(folder: Path, *, timeout_s: float = TIMEOUT_S) -> TestbenchRun:
+    """Build and run ``tb/<prefix>_tb.sv`` of an emitted folder; nothing is written into it.
+
+    A testbench that fails is no error here.
+
+    Args:
+        folder: The emitted design.
+        timeout_s: Wall-clock limit of the build, and of the run.
+
+    Raises:
+        OutputError: The folder holds no testbench.
+        ToolMissingError: Verilator is not installed.
+        SimulationError: The testbench does not build, or came to no verdict.
+        TimeLimitError: It took too long.
+    """
+    interface = read_report(folder)["interface"]
+    with tempfile.TemporaryDirectory(prefix="rlx-testbench-") as name:
+        program = _built(folder, interface, Path(name), timeout_s)
+        done = run([str(program)], cwd=folder, timeout_s=timeout_s, check=False)
+    return verdict_of(done.stdout + done.stderr)
+
+
+def verdict_of(text: str) -> TestbenchRun:
+    """Return what the testbench said.
+
+    Raises:
+        SimulationError: It said neither PASS nor FAIL.
+    """
+    good, bad = _PASS.search(text), _FAIL.search(text)
+    if bad is not None:
+        return TestbenchRun(False, 0, 0, 0, bad[0], text)
+    if good is None:
+        raise SimulationError("came to no verdict" + last_lines(text), where="testbench")
+    frames, latency, interval = map(int, good.groups())
+    return TestbenchRun(True, frames, latency, interval, good[0], text)
+
+
+def _built(folder: Path, interface: Mapping[str, Any], output: Path, timeout_s: float) -> Path:
+    top = interface["top"].removesuffix("_top") + "_tb"
+    path = f"tb/{top}.sv"
+    if not (folder / path).is_file():
+        raise OutputError(
+            f"{folder} holds no testbench {path}",
+            hint="emit the folder again with 'rlx emit --target fpga'",
+        )
+    return build_testbench(
+        [*interface["sources"], path],
+        top,
+        cwd=folder,
+        output=output,
+        options=memory_option(interface, folder),
+        timeout_s=timeout_s,
+    )
