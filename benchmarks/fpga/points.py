@@ -100,9 +100,17 @@ def point_of(row: Mapping[str, Any]) -> PointKey:
 
 
 def bound(row: Mapping[str, Any]) -> float:
-    """Return the cycles that the multiplications of a row's network take its blocks at least."""
-    alone = PAIRINGS[device(row["device"]).family] is Pairing.NONE
-    return row["macs"] / (row["multipliers"] * (1 if alone else 2))
+    """Return the cycles that what a row's blocks multiply takes them at least.
+
+    Layers with fewer blocks than their products need make these of lookup tables.
+    """
+    products = 1 if PAIRINGS[device(row["device"]).family] is Pairing.NONE else 2
+    macs = sum(
+        layer["macs"]
+        for layer in row["layers"]
+        if layer["multipliers"] * products >= layer["pe"] * layer["simd"]
+    )
+    return float(macs / (row["multipliers"] * products))
 
 
 def there(network: str) -> bool:

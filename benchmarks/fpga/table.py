@@ -77,9 +77,9 @@ def page() -> str:
         _INTRODUCTION,
         "## Cycles\n\n" + _cycles(known, measured),
         "A frame's interval is that of the slowest layer; *busy* is the part of it in which the\n"
-        "products of the slowest array are at work. The bound is the network's multiplications\n"
-        "divided by what the design's multipliers can do in a cycle: a product each on ECP5, two\n"
-        "on Artix-7.\n",
+        "products of the slowest array are at work. The bound is the multiplications of layers\n"
+        "whose products are not made of lookup tables, divided by what the design's multipliers\n"
+        "can do in a cycle: a product each on ECP5, two on Artix-7.\n",
         *(f"![Interval by multipliers, {one}]({_picture(one).name})\n" for one in BUDGETS),
         "## Cells\n\n" + _cells(known),
         "## Clock\n\n" + _CLOCK + "\n" + _clocks(known),
