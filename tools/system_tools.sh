@@ -3,13 +3,17 @@
 # apt; otherwise say what to install. Never fails: tests that lack a tool say so.
 set -u
 log=/tmp/rlx-system-tools.log
-packages="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang gcc g++ make cmake perl"
+packages="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang gcc g++ make cmake perl
+  zlib1g-dev liblz4-dev"
 # Not in every distribution, so by itself: its absence must not cost the others.
 optional="arduino-builder"
 missing=""
 for pair in arm-none-eabi-gcc:gcc-arm-none-eabi qemu-system-arm:qemu-system-arm clang:clang \
             gcc:gcc g++:g++ make:make cmake:cmake perl:perl; do
   command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair#*:}"
+done
+for pair in zlib.h:zlib1g-dev lz4.h:liblz4-dev; do
+  [ -e "/usr/include/${pair%%:*}" ] || missing="$missing ${pair#*:}"
 done
 if [ -z "$missing" ] && command -v "$optional" >/dev/null 2>&1; then exit 0; fi
 install() { apt-get install -y -qq --no-install-recommends "$@"; }

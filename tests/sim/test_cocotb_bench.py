@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from design_report import TOTALS
+from support import missing
 
 from rlx.errors import OutputError, UsageError
 from rlx.golden import Golden, read_golden
@@ -95,6 +96,24 @@ def test_verify_runs_everything_but_cocotb(folder, tmp_path):
         "predicted_interval": INTERVAL, "stalled": {"inputs": 2, "equal": 2},
         "lint": "clean", "tools": {},
     }  # fmt: skip
+
+
+@pytest.mark.sim
+def test_waveform_in_the_small_format(folder, tmp_path):
+    for header, package in (("zlib.h", "zlib1g-dev"), ("lz4.h", "liblz4-dev")):
+        found = subprocess.run(
+            ["c++", "-E", "-include", header, "-x", "c++", "/dev/null"],
+            capture_output=True,
+            check=False,
+        )
+        if found.returncode:
+            missing(f"{header} is not installed ({package})")
+    waves = tmp_path / "tiny.fst"
+    verify_fpga(folder, read_golden(folder), timeout_s=300, cocotb=False, waves=waves)
+    content = waves.read_bytes()
+    # A file of the format begins with its header: type 0, and 329 bytes long with the length.
+    assert content[:9] == bytes([0]) + (329).to_bytes(8, "big")
+    assert len(content) > 1000
 
 
 @pytest.mark.sim
