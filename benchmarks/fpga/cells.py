@@ -12,7 +12,7 @@ from rlx_fpga.synthesis import RESOURCES
 from rlx_sim.build import FPGA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from benchmarks.fpga.points import Point
 
@@ -20,6 +20,9 @@ STORED = RESULTS / "fpga_cells.jsonl"
 """Results that ``python -m benchmarks --check`` compares with."""
 
 KEY = (*POINT, "tool")
+DESIGN = ("interval", "memory_bits")
+"""Entries that tell a design from another one for the same point."""
+
 COSTS = ("lut", "ff", "dsp", "bram")
 """Entries of a row that must not grow."""
 
@@ -48,7 +51,12 @@ def row(point: Point) -> dict[str, Any]:
     found = {row["resource"]: row["synthesis"] for row in build.resources}
     return {
         **point.key,
-        "interval": report["interval"],
+        **{name: report[name] for name in DESIGN},
         "tool": f"yosys {build.tools['yosys']}",
         **{resource: found[resource] for resource in RESOURCES},
     }
+
+
+def is_current(found: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether the row ``found`` is of the design that is predicted ``now``."""
+    return all(found.get(name) == now[name] for name in DESIGN)

@@ -1,8 +1,10 @@
 """Fit the estimates of lookup tables and flip-flops to what Yosys makes of many cells.
 
-``python -m benchmarks.fpga.fit [--measure] [FAMILY ...]`` writes ``rlx_fpga/costs.json``. With
-``--measure`` the samples are synthesized first, each family in one run of Yosys with the hierarchy
-kept; else the counts of the last time are used, which lie beside the benchmarks' results.
+``python -m benchmarks.fpga.fit [--measure | --missing] [FAMILY ...]`` writes the factors of
+``rlx_fpga/costs.json``. With ``--measure`` the samples are synthesized first, each family in one
+run of Yosys, with ``--missing`` those that were not yet; else the counts of the last time are used,
+which lie beside the benchmarks' results. Samples are kept apart from each other, and made flat
+inside, as whole designs are.
 """
 
 from __future__ import annotations
@@ -25,13 +27,14 @@ from rlx_fpga.cells.multiply import Netlist
 from rlx_fpga.costs import terms_of
 from rlx_fpga.devices import devices
 from rlx_fpga.emit import plain_module_names
+from rlx_fpga.laws import structure_by_law
 from rlx_fpga.render import render
-from rlx_fpga.structure import Structure, structure_of
 from rlx_fpga.synthesis import find_yosys, resources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rlx_fpga.cells.streams import Cell
     from rlx_fpga.devices import Device
 
     Row = Mapping[str, Any]
@@ -49,13 +52,14 @@ AS = {"xcup": "xc7"}
 BELIEFS = {
     "lut": {
         "one": 4, "add": 1, "count": 0.8, "compare": 0.8, "reach": 0.5, "equal": 0.35,
-        "choose": 0.8, "gate": 0.5, "shift": 0.5, "logic": 0.4, "control": 0.5, "product": 1.5,
+        "choose": 0.8, "gate": 0.5, "shift": 0.5, "logic": 0.4, "control": 0.5,
+        "product": 2, "scaled": 0.7, "tree": 1.5, "paired": 1,
         "memory_luts": 1, "memory_logic": 0.06, "memory_choice": 0.6, "memory_register": 0.2,
         "memory_shared": 1, "memory_shares": 10,
     },
     "ff": {
-        "one": 1, "register": 1, "product": 0.5, "multiply": 0.01, "memory_register": 1,
-        "memory_shared": 2, "memory_shares": 10,
+        "one": 1, "register": 1, "product": 0.65, "scaled": 0.4, "paired": 16, "multiply": 0.01,
+        "memory_register": 1, "memory_shared": 2, "memory_shares": 10,
     },
 }  # fmt: skip
 """About what a unit of each kind takes: where the samples say little, that is what counts."""
@@ -70,13 +74,17 @@ SMALL = 60
 def main(arguments: Sequence[str]) -> None:
     """Measure if asked, fit, and write the factors."""
     families = [name for name in arguments if name in DEVICES] or list(DEVICES)
-    if "--measure" in arguments:
+    if "--measure" in arguments or "--missing" in arguments:
         for family in families:
-            measured = synthesized(devices()[DEVICES[family]])
-            rows = [row for row in stored() if row["family"] != family] + measured
+            others = [row for row in stored() if row["family"] != family]
+            mine = [row for row in stored() if row["family"] == family]
+            known = {row["sample"] for row in mine if "--missing" in arguments}
+            wanted = [(name, cell) for name, cell in samples() if name not in known]
+            measured = synthesized(wanted, devices()[DEVICES[family]])
+            rows = others + [row for row in mine if row["sample"] in known] + measured
             STORED.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in rows))
     rows = stored()
-    counts = {name: dict(structure_terms(cell)) for name, cell in samples()}
+    counts = {name: structure_terms(cell) for name, cell in samples()}
     data = json.loads(COSTS.read_text())
     fitted = data["families"]
     for family in families:
@@ -98,24 +106,20 @@ def stored() -> list[Row]:
     return [json.loads(line) for line in STORED.read_text().splitlines()]
 
 
-def structure_terms(cell: Any) -> dict[str, Counter[str]]:  # noqa: ANN401 - any component
+def structure_terms(cell: Cell) -> dict[str, Counter[str]]:
     """Return the terms of a cell for each family."""
-    whole = Structure()
-    for structure in structure_of(cell).values():
-        whole.bits.update(structure.bits)
-        whole.rams += structure.rams
-    whole.bits["one"] = 1
-    return {family: terms_of(whole, family) for family in DEVICES}
+    structure = structure_by_law(cell)
+    return {family: terms_of(structure, family) for family in DEVICES}
 
 
-def synthesized(device: Device) -> list[Row]:
-    """Return what Yosys makes of each sample on ``device``."""
+def synthesized(wanted: Sequence[tuple[str, Cell]], device: Device) -> list[Row]:
+    """Return what Yosys makes of each of ``wanted`` samples on ``device``."""
     tool = find_yosys()
     names = []
     with tempfile.TemporaryDirectory(prefix="rlx-fit-") as place:
         folder = Path(place)
         text = [render("multiply.v.j2", name=Netlist("s").module(logic=False), device=device)]
-        for number, (name, cell) in enumerate(samples()):
+        for number, (name, cell) in enumerate(wanted):
             top = f"s{number}"
             plain = verilog.convert(
                 cell, name=top, platform=Netlist("s"), emit_src=False, strip_internal_attrs=True
@@ -126,12 +130,13 @@ def synthesized(device: Device) -> list[Row]:
         instances = [f"(* keep *) {top} u_{top} ();" for _, top in names]
         text.append("\n".join(["module samples;", *instances, "endmodule\n"]))
         (folder / "samples.v").write_text("".join(text))
-        flat = device.synth.replace(" -flatten", "")
-        keep = " -noflatten" if "xilinx" not in flat else ""
+        # Inside of a sample nothing is kept: in a design, cells share what they have in common.
+        apart = " ".join(top for _, top in names)
         (folder / "run.ys").write_text(
             f"read_verilog -sv -D RLX_{device.family.upper()} samples.v\n"
             "hierarchy -top samples\nrename -hide */w:*[*\n"
-            f"{flat}{keep} -top samples\ntee -q -o stat.json stat -json\n"
+            f"setattr -mod -set keep_hierarchy 1 {apart}\n"
+            f"{device.synth} -top samples\ntee -q -o stat.json stat -json\n"
         )
         run((*tool.command, "-q", "-s", "run.ys"), cwd=folder, timeout_s=TIMEOUT_S, hint="")
         modules = json.loads((folder / "stat.json").read_text())["modules"]

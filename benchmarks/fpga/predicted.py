@@ -20,6 +20,9 @@ KEY = POINT
 COSTS = ("interval", "multipliers", "bram", "memory_bits")
 """Entries of a row that must not grow."""
 
+TOLD = ("lut", "ff", "dsp")
+"""Estimates that are kept beside them; ``bram`` is one too."""
+
 LAYER = ("name", "op", "macs", "pe", "simd", "cycles", "multipliers")
 """Entries of a layer that are kept."""
 
@@ -37,7 +40,7 @@ def row(point: Point) -> dict[str, Any]:
     report = fpga.estimate(lowered.module, point.options)
     return {
         **point.key,
-        **{name: report[name] for name in (*COSTS, "slowest")},
+        **{name: report[name] for name in (*COSTS, *TOLD, "slowest")},
         "macs": sum(layer["macs"] for layer in report["layers"]),
         "busy": busy(report["layers"], report["interval"]),
         "layers": [{name: layer[name] for name in LAYER} for layer in report["layers"]],

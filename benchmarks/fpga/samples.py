@@ -30,31 +30,56 @@ if TYPE_CHECKING:
     from rlx.ir import Value
     from rlx_fpga.cells.streams import Cell
     from rlx_fpga.lower import Fold
+    from rlx_fpga.pipeline import Stage
 
 PART = 2
 """Every so many foldings of a layer, in order of multipliers, are taken."""
 
 MOST_PRODUCTS = 18
 
+ARRAY_PRODUCTS = range(40, 129)
+"""Products of an array in lookup tables that is large enough to show what products share."""
+
 
 def samples() -> Iterator[tuple[str, Cell]]:
     """Yield cells and what they are."""
     for stage in program_of(_network()).stages:
-        for fold in _some(stage.plan.folds()):
-            layer = stage.plan.build(fold)
-            for name, cell in layer.cell.parts.items():
-                yield f"{stage.name}_{fold.pe}x{fold.simd}_{name}", cell
-        with_products = [f for f in stage.plan.folds() if 2 < f.products <= 8]
-        for fold in with_products[:1]:
-            cells = stage.plan.build(fold.in_logic()).cell.cells
-            name = "matrix" if "matrix" in cells else "depthwise"
-            yield f"{stage.name}_logic", cells[name]
+        yield from _layers(stage)
+        yield from _arrays(stage)
     for lanes, depth in ((1, 8), (4, 20), (2, 500)):
         yield f"fifo_{lanes}x{depth}", Fifo(lanes, depth)
     for before, after in ((1, 8), (8, 2), (4, 6)):
         yield f"width_{before}_{after}", WidthConverter(before, after, 24)
     for lanes in (1, 16):
         yield f"skid_{lanes}", SkidBuffer(lanes)
+
+
+def _layers(stage: Stage) -> Iterator[tuple[str, Cell]]:
+    """Yield the cells of some foldings, and a small array in lookup tables."""
+    for fold in _some(stage.plan.folds()):
+        for name, cell in stage.plan.build(fold).cell.parts.items():
+            # The tables of half a code have few bits, those of networks have all.
+            if name != "combine":
+                yield f"{stage.name}_{fold.pe}x{fold.simd}_{name}", cell
+    for fold in [f for f in stage.plan.folds() if 2 < f.products <= 8][:1]:
+        cells = stage.plan.build(fold.in_logic()).cell.cells
+        yield f"{stage.name}_logic", cells["matrix" if "matrix" in cells else "depthwise"]
+
+
+def _arrays(stage: Stage) -> Iterator[tuple[str, Cell]]:
+    """Yield a larger array, of multipliers and of lookup tables, and the largest of the latter.
+
+    In the largest, weights are constants.
+    """
+    folds = sorted((f for f in stage.plan.folds() if f.products), key=lambda f: f.products)
+    middling = [f for f in folds if f.products in ARRAY_PRODUCTS][:1]
+    found = [("blocks", f) for f in middling]
+    found += [("array", f.in_logic()) for f in middling]
+    found += [("scaled", f.in_logic()) for f in folds[-1:]]
+    for name, fold in found:
+        cells = stage.plan.build(fold).cell.cells
+        if "matrix" in cells and fold.pe * fold.simd <= ARRAY_PRODUCTS[-1]:
+            yield f"{stage.name}_{name}", cells["matrix"]
 
 
 def _some(folds: list[Fold]) -> list[Fold]:

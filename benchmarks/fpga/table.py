@@ -36,8 +36,9 @@ that was not run they are predicted and marked with \\*.
 _CELLS = """\
 Counts by {tools} before place and route: places of LUTs (those of carry chains and small memories
 too, unlike the other systems' counts below), flip-flops, multipliers (MULT18X18D, DSP48E1), block
-memories (DP16KD; RAMB36E1, halves for RAMB18E1). Designs marked with \\* are of an earlier
-folding, with the interval that is told.
+memories (DP16KD; RAMB36E1, halves for RAMB18E1). Beside them is what `rlx estimate` tells, and by
+how much that is wrong; multipliers and block memories it tells exactly. Designs marked with \\* are
+of an earlier folding or have other queues, with the interval that is told.
 """
 
 _CLOCK = """\
@@ -130,7 +131,8 @@ def _cells(known: dict[PointKey, Row]) -> str:
     rows = stored.read(cells.STORED)
     tools = ", ".join(sorted({row["tool"].replace("yosys", "Yosys") for row in rows}))
     by_point = {point_of(row): row for row in rows}
-    head = ["network", "device", "budget", "interval", "LUT", "FF", "multipliers", "block memories"]
+    head = ["network", "device", "budget", "interval", "LUT", "estimated", "FF", "estimated",
+            "multipliers", "block memories"]  # fmt: skip
     body = []
     missing: dict[str, list[str]] = {}
     for point, now in known.items():
@@ -138,14 +140,22 @@ def _cells(known: dict[PointKey, Row]) -> str:
         if row is None:
             missing.setdefault(f"{point[0]} on {point[1]}", []).append(str(point[2]))
             continue
-        mark = "" if row["interval"] == now["interval"] else " \\*"
+        current = cells.is_current(row, now)
         body.append([
-            *map(str, point), f"{row['interval']:,}{mark}",
-            *(f"{row[name]:,}" for name in ("lut", "ff", "dsp", "bram")),
+            *map(str, point), f"{row['interval']:,}" + ("" if current else " \\*"),
+            *(text for name in ("lut", "ff") for text in (
+                f"{row[name]:,}", _estimate(now[name], row[name]) if current else "-",
+            )),
+            *(f"{row[name]:,}" for name in ("dsp", "bram")),
         ])  # fmt: skip
     text = _CELLS.format(tools=tools or "Yosys") + "\n" + markdown_table(head, body, texts=2)
     left = "; ".join(f"{name} with {', '.join(budgets)}" for name, budgets in missing.items())
     return text + (f"\nNot measured yet: {left}.\n" if missing else "")
+
+
+def _estimate(told: int, found: int) -> str:
+    """Return an estimate, and by how much it is wrong."""
+    return f"{told:,} ({100 * (told - found) / found:+.0f} %)"
 
 
 def _clocks(known: dict[PointKey, Row]) -> str:

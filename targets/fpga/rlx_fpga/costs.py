@@ -17,12 +17,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx_fpga.memories import LIBRARIES, place_of
-from rlx_fpga.structure import structure_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from amaranth.lib.wiring import Component
 
     from rlx_fpga.structure import Structure
 
@@ -54,20 +51,20 @@ class Resources:
 
 
 def resources_by_layer(
-    component: Component, multipliers: Mapping[str, int], family: str
+    structures: Mapping[str, Structure], multipliers: Mapping[str, int], family: str
 ) -> dict[str, Resources]:
     """Return the cells of each layer, and under :data:`PORTS` what belongs to none.
 
     Args:
-        component: A design: its submodules have the names of layers, or names that begin with one
+        structures: Of the parts of a design, by names that are those of layers, or begin with one
             and an underscore (registers, forks and queues behind or in front of a layer).
         multipliers: Multiplier blocks of each layer, by name.
         family: Of the device.
     """
     found = dict.fromkeys([*multipliers, PORTS], Resources())
-    for module, structure in structure_of(component).items():
-        owner = next((n for n in multipliers if module == n or module.startswith(f"{n}_")), PORTS)
-        found[owner] += resources_of(structure, family, multipliers.get(module, 0))
+    for part, structure in structures.items():
+        owner = next((n for n in multipliers if part == n or part.startswith(f"{n}_")), PORTS)
+        found[owner] += resources_of(structure, family, multipliers.get(part, 0))
     return found
 
 
@@ -102,8 +99,8 @@ def terms_of(structure: Structure, family: str) -> Counter[str]:
             terms["memory_shared"] += ram.width if shared else 0
             terms["memory_shares"] += shared
         else:
-            terms["memory_register"] += ram.width if ram.synchronous else 0
-            terms["memory_logic"] += ram.width * ram.depth if place.kind == "logic" else 0
+            terms["memory_register"] += ram.bits if ram.synchronous else 0
+            terms["memory_logic"] += ram.bits * ram.depth if place.kind == "logic" else 0
     return terms
 
 

@@ -11,6 +11,7 @@ from rlx_fpga.cells.multiply import PAIRINGS
 from rlx_fpga.costs import Resources, resources_by_layer
 from rlx_fpga.devices import devices
 from rlx_fpga.folding import Folding
+from rlx_fpga.laws import structure_by_law
 from rlx_fpga.memories import LIBRARIES
 from rlx_fpga.options import BUDGETS, FASTEST
 from rlx_fpga.pipeline import Pipeline, Program, program_of
@@ -18,24 +19,28 @@ from rlx_fpga.prices import amount_of
 from rlx_fpga.solver import Amount
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from rlx.ir import Graph
     from rlx_fpga.devices import Device
-    from rlx_fpga.lower import Fold
+    from rlx_fpga.lower import Fold, Layer
     from rlx_fpga.options import FpgaOptions
+    from rlx_fpga.pipeline import Stage
+    from rlx_fpga.structure import Structure
+
+    Choice = Callable[[Amount, int], Mapping[str, Fold] | None]
 
 ROUNDS: Final = 8
 """How often limits are drawn in where a whole design takes more than its layers told."""
 
-SPARE_ROUNDS: Final = 3
-"""The same for a design that is only made if it is faster than another."""
+QUICKEST_ROUNDS: Final = 4
+"""How often less of what is left over is spent on shorter delays until it fits."""
 
 FEW_PRODUCTS: Final = 2
 """Products of a layer that may be made of lookup tables in any design, for want of multipliers."""
 
-LUT_UNTOLD: Final = 900
-"""Lookup tables of a layer that its price does not tell (queues, constants), about."""
+PLENTY: Final = 1 << 30
+"""Lookup tables where there is no limit to them."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +93,8 @@ def _with_spare_tables(program: Program, options: FpgaOptions) -> Design | None:
     if options.spare_lut is None:
         return None
     search = _Search(program, replace(options, lut=options.spare_lut), logic=True)
-    if search.foreseen() is None:
-        return None
-    try:
-        design = search.design(SPARE_ROUNDS)
-    except DoesNotFitError:
+    design = search.fastest()
+    if design is None:
         return None
     device = options.chosen_device
     plain = folding_for(program, options, device, logic=False, few=FEW_PRODUCTS)
@@ -123,6 +125,8 @@ class _Search:
             self.folding.weights = replace(self.folding.weights, dsp=0)
         self.budget = options.budget
         self._holds: dict[str, Fraction] = {}
+        self._layers: dict[tuple[str, Fold], Layer] = {}
+        self._structures: dict[int, Structure] = {}
         self._smallest: Resources | None = None
 
     def _free_multipliers(self) -> None:
@@ -132,56 +136,139 @@ class _Search:
         if least is not None and before is not None and least < before:
             self.folding, self.multipliers_first = freed, True
 
-    def design(self, rounds: int = ROUNDS) -> Design:
+    def design(self) -> Design:
+        """Return what the user wants most.
+
+        Raises:
+            DoesNotFitError: No design keeps the budget, or the rate within it.
+        """
+        design, wanted = self.fastest(), self.options.most_cycles
+        if design is None or (wanted is not None and design.pipeline.interval > wanted):
+            return self._chosen_and_counted()
+        return design
+
+    def fastest(self) -> Design | None:
+        """Return the fastest design that fits, where lookup tables may be spent on speed.
+
+        For every number of cycles there is one design, whatever the budget of lookup tables. Which
+        of them are counted depends on which fit alone, and it is searched by halves: so more lookup
+        tables never make a slower design.
+
+        None if nothing fits, or if they are not to be spent.
+        """
+        if not self.multipliers_first:
+            return None
+        steps, best = self.folding.steps, None
+        low, high = 0, len(steps) - 1
+        while low <= high:
+            middle = (low + high) // 2
+            design = self._within(steps[middle])
+            if design is None:
+                low = middle + 1
+            else:
+                best, high = design, middle - 1
+        if best is None:
+            return None
+        # A whole layer, or a port, can be slower than its folding promises.
+        cycles = best.pipeline.interval
+        best = self._within(cycles, self.folding.cheapest) or self._within(cycles) or best
+        return self._quickest(best) if self.options.aim == "latency" else best
+
+    def _within(self, cycles: int, choose: Choice | None = None) -> Design | None:
+        """Return the design that is as fast as that, if it fits.
+
+        Args:
+            cycles: Of the slowest layer.
+            choose: What is to be least; lookup tables if not given.
+        """
+        choose = choose or self.folding.smallest
+        limit = replace(self.budget, lut=PLENTY)
+        for _ in range(ROUNDS):
+            folds = choose(limit, cycles)
+            if folds is None:
+                return None
+            design = self._counted(self._pipeline(folds))
+            beyond = self._beyond(design)
+            if beyond == Amount():
+                return design
+            if beyond.lut:
+                return None
+            # Queues take block memories too.
+            limit = _drawn_in(limit, self.folding.amount(folds), beyond, 0)
+        return None
+
+    def _quickest(self, fastest: Design) -> Design:
+        """Return a design as fast as ``fastest`` that spends what is left on shorter delays."""
+        interval = fastest.pipeline.interval
+        folds = {
+            stage.name: layer.fold
+            for stage, layer in zip(self.program.stages, fastest.pipeline.layers, strict=True)
+        }
+        slowest = max(fold.cycles for fold in folds.values())
+        taken = self.folding.amount(folds).lut
+        spare = self.budget.lut - fastest.total.lut
+        for part in range(QUICKEST_ROUNDS):
+            limit = replace(self.budget, lut=taken + (spare >> part))
+            quicker = self.folding.quickest(limit, self._delay, slowest)
+            if quicker is None:
+                break
+            design = self._counted(self._pipeline(quicker))
+            if self._beyond(design) == Amount() and design.pipeline.interval <= interval:
+                return design
+        return fastest
+
+    def _chosen_and_counted(self) -> Design:
         """Choose, build and count; draw the limits in and choose again if it is too much."""
-        limit, cycles = self.foreseen() or self.budget, self.options.most_cycles
-        for _ in range(rounds):
+        limit, cycles = self.budget, self.options.most_cycles
+        for _ in range(ROUNDS):
             folds = self._chosen(limit, cycles)
             if folds is None:
                 break
-            pipeline = Pipeline(self.program, folds)
+            pipeline = self._pipeline(folds)
             wanted = self.options.most_cycles
             if wanted is not None and pipeline.interval > wanted:
                 # A folding promises no more than it keeps, a whole layer may.
                 slowest = max(fold.cycles for fold in folds.values())
                 cycles = min(slowest, cycles or slowest) - 1
                 continue
-            design = Design(pipeline, self.options, self._resources(pipeline))
+            design = self._counted(pipeline)
             self._smallest = design.total
-            beyond = _beyond(design.total, self.budget, self.device.family)
+            beyond = self._beyond(design)
             if beyond == Amount():
                 return design
-            limit = self._drawn_in(limit, self.folding.amount(folds), beyond, design.total.lut)
+            taken = self.folding.amount(folds)
+            # Layers tell only a part of the lookup tables that were counted.
+            lut = -(-beyond.lut * taken.lut // max(design.total.lut, 1))
+            limit = _drawn_in(limit, taken, beyond, lut)
         raise self._refusal()
 
-    def foreseen(self) -> Amount | None:
-        """Return the limits without what layers do not tell; None if nothing fits into them.
+    def _pipeline(self, folds: Mapping[str, Fold]) -> Pipeline:
+        return Pipeline(self.program, folds, self._built)
 
-        None too where not everything is spent: there what is chosen is small anyway.
-        """
-        untold = LUT_UNTOLD * len(self.program.stages)
-        limit = replace(self.budget, lut=max(self.budget.lut - untold, 0))
-        fits = self.multipliers_first and self.folding.cheapest(limit) is not None
-        return limit if fits else None
+    def _built(self, stage: Stage, fold: Fold) -> Layer:
+        """Return a layer; the same one for the same folding."""
+        key = stage.name, fold
+        if key not in self._layers:
+            self._layers[key] = stage.plan.build(fold)
+        return self._layers[key]
 
-    def _drawn_in(self, limit: Amount, taken: Amount, beyond: Amount, lut: int) -> Amount:
-        """Return limits for the next choice after one that took ``beyond`` too much.
+    def _counted(self, pipeline: Pipeline) -> Design:
+        names = (stage.name for stage in self.program.stages)
+        cells = [layer.cell for layer in pipeline.layers]
+        multipliers = {name: cell.multipliers for name, cell in zip(names, cells, strict=True)}
+        for cell in cells:
+            # Layers are kept, so that their places in memory tell them apart.
+            if id(cell) not in self._structures:
+                self._structures[id(cell)] = structure_by_law(cell)
+        structures = {
+            name: self._structures.get(id(cell)) or structure_by_law(cell)
+            for name, cell in pipeline.parts().items()
+        }
+        resources = resources_by_layer(structures, multipliers, self.device.family)
+        return Design(pipeline, self.options, resources)
 
-        Layers tell only a part of the ``lut`` lookup tables that were counted. Where everything is
-        spent, all of what is too much must go from that part, and a little more, so that the next
-        choice fits; where that will not do, and elsewhere, so large a part of it.
-        """
-        drawn = _drawn_in(limit, taken, beyond, beyond.lut + taken.lut // 32)
-        possible = min(drawn.dsp, drawn.bram, drawn.lut) >= 0
-        if self.multipliers_first and possible and self.folding.cheapest(drawn) is not None:
-            return drawn
-        return _drawn_in(limit, taken, beyond, -(-beyond.lut * taken.lut // max(lut, 1)))
-
-    def _resources(self, pipeline: Pipeline) -> dict[str, Resources]:
-        stages = (stage.name for stage in self.program.stages)
-        cells = (layer.cell for layer in pipeline.layers)
-        multipliers = {name: cell.multipliers for name, cell in zip(stages, cells, strict=True)}
-        return resources_by_layer(pipeline, multipliers, self.device.family)
+    def _beyond(self, design: Design) -> Amount:
+        return _beyond(design.total, self.budget, self.device.family)
 
     def _chosen(self, limit: Amount, cycles: int | None) -> dict[str, Fold] | None:
         """Return the foldings for what the user wants most."""

@@ -75,12 +75,27 @@ class Folding:
         """Return the foldings of least cost with no layer slower than ``cycles``, if given."""
         return self._chosen(limit, cycles, self.cost)
 
-    def quickest(self, limit: Amount, delay: Value) -> dict[str, Fold] | None:
+    def smallest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
+        """Return the foldings with the fewest lookup tables, then the least cost."""
+        return self._chosen(
+            limit,
+            cycles,
+            lambda name, fold: (self._price(name, fold).lut << 40) + self.cost(name, fold),
+        )
+
+    def quickest(
+        self, limit: Amount, delay: Value, cycles: int | None = None
+    ) -> dict[str, Fold] | None:
         """Return the fastest foldings, and of those the ones with the least sum of ``delay``.
 
         Where lookup tables are short too, the sum is the least that was seen.
+
+        Args:
+            limit: For all together.
+            delay: Of a folding.
+            cycles: Of the slowest layer, if not the least ones.
         """
-        cycles = self.least_cycles(limit)
+        cycles = self.least_cycles(limit) if cycles is None else cycles
         if cycles is None:
             return None
         return self._chosen(limit, cycles, delay) or self.cheapest(limit, cycles)

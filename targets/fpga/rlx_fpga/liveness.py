@@ -1,4 +1,4 @@
-"""Which nets of Amaranth's netlist anything depends on, bit by bit."""
+"""Which nets of Amaranth's netlist anything depends on, and which never change, bit by bit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from amaranth.hdl import _nir as nir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 
 def live_nets(cells: Sequence[nir.Cell]) -> set[int]:
@@ -33,9 +33,49 @@ def live_nets(cells: Sequence[nir.Cell]) -> set[int]:
     return live
 
 
-def is_constant(value: nir.Value) -> bool:
-    """Return whether all bits of a value are known."""
-    return all(net.is_const for net in value)
+def known_nets(cells: Sequence[nir.Cell]) -> set[int]:
+    """Return the nets that are no constants, but depend on constants only, from some cycle on."""
+    known: set[int] = set()
+    before = -1
+    while len(known) > before:
+        before = len(known)
+        for index, cell in enumerate(cells):
+            for bit in range(_width(cell)):
+                own = index << 16 | bit
+                if own not in known and all(
+                    net.is_const or net in known or holds(cells, net, own)
+                    for net in _needed(cell, bit)
+                ):
+                    known.add(own)
+    return known
+
+
+def _width(cell: nir.Cell) -> int:
+    """Return the bits of a cell's result that can be known."""
+    match cell:
+        case nir.Operator():
+            return int(cell.width)
+        case nir.AssignmentList():
+            return len(cell.default)
+        case nir.FlipFlop():
+            return len(cell.data)
+        case nir.Matches():
+            return 1
+        case nir.PriorityMatch():
+            return len(cell.inputs)
+        case _:
+            return 0
+
+
+def holds(cells: Sequence[nir.Cell], source: nir.Net, own: int) -> bool:
+    """Return whether ``source`` is the register that the net ``own`` feeds."""
+    register = cells[source.cell] if source.is_cell else None
+    return isinstance(register, nir.FlipFlop) and register.data[source.bit] == own
+
+
+def is_constant(value: nir.Value, known: Collection[int] = ()) -> bool:
+    """Return whether all bits of a value are constants, or ``known``."""
+    return all(net.is_const or net in known for net in value)
 
 
 def _needed(cell: nir.Cell, bit: int) -> Iterable[nir.Net]:

@@ -9,6 +9,7 @@ of a lookup table. The same arithmetic here gives the same number of blocks.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class Place:
     muxed: int = 0
 
 
+@lru_cache(maxsize=4096)
 def place_of(ram: Ram, family: str) -> Place:
     """Return where Yosys puts ``ram`` for a device of ``family``."""
     library = LIBRARIES[family]

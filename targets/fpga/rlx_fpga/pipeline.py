@@ -21,7 +21,7 @@ from rlx_fpga.cells.width import WidthConverter
 from rlx_fpga.lower import RULES, Alias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rlx.ir import Graph, Node, Value
     from rlx_fpga.cells.streams import Cell
@@ -166,12 +166,23 @@ class Queue:
         return self.depth * self.widest * self.width
 
 
-@dataclass
-class _Reader:
-    """A place where a stream is read: a port of a stage, or an output of the pipeline."""
+@dataclass(frozen=True)
+class _Trunk:
+    """A stream, and everything that stands between its source and its readers.
 
-    port: Any
-    queue: Queue
+    Attributes:
+        component: What it comes from.
+        port: Under which name.
+        register: Name and cell of the register behind the source; None if nobody reads.
+        fork: The same, if there are several readers.
+        branches: For each reader, its component, its port, and the cells in front of it.
+    """
+
+    component: Component
+    port: str
+    register: tuple[str, SkidBuffer] | None
+    fork: tuple[str, Fork] | None
+    branches: list[tuple[Component, str, dict[str, Cell]]]
 
 
 class Pipeline(Component):
@@ -189,9 +200,15 @@ class Pipeline(Component):
 
     _MustUse__silence = True
 
-    def __init__(self, program: Program, folds: Mapping[str, Fold]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        folds: Mapping[str, Fold],
+        build: Callable[[Stage, Fold], Layer] | None = None,
+    ) -> None:
         self.program = program
-        self.layers: list[Layer] = [s.plan.build(folds[s.name]) for s in program.stages]
+        build = build or (lambda stage, fold: stage.plan.build(fold))
+        self.layers = [build(stage, folds[stage.name]) for stage in program.stages]
         self.input_lanes = [self._lanes_read(value) for value in program.graph.inputs]
         self.queues = self._queues()
         graph = program.graph
@@ -223,23 +240,42 @@ class Pipeline(Component):
                 return _lanes(layer.cell.o)
         return self.input_lanes[self.program.graph.inputs.index(value)]
 
+    def parts(self) -> dict[str, Cell]:
+        """Return everything that the pipeline consists of, by name, ports made or not."""
+        found: dict[str, Cell] = {
+            stage.name: layer.cell
+            for stage, layer in zip(self.program.stages, self.layers, strict=True)
+        }
+        for trunk in self._trunks():
+            found.update(named for named in (trunk.register, trunk.fork) if named is not None)
+            for _, _, cells in trunk.branches:
+                found |= cells
+        return found
+
     def elaborate(self, platform: object) -> Module:
         """Connect every stream with all of its readers."""
         m = Module()
-        readers: dict[Value, list[_Reader]] = {}
-        for stage, layer, queues in zip(self.program.stages, self.layers, self.queues, strict=True):
+        for stage, layer in zip(self.program.stages, self.layers, strict=True):
             m.submodules[stage.name] = layer.cell
+        for trunk in self._trunks():
+            _connect(m, self, trunk)
+        return m
+
+    def _trunks(self) -> Iterator[_Trunk]:
+        """Yield the streams of inputs, then those of stages."""
+        readers: dict[Value, list[tuple[Component, str, Queue]]] = {}
+        for stage, layer, queues in zip(self.program.stages, self.layers, self.queues, strict=True):
             for source, port, queue in zip(stage.sources, layer.cell.ports, queues, strict=True):
-                readers.setdefault(source, []).append(_Reader(getattr(layer.cell, port), queue))
+                readers.setdefault(source, []).append((layer.cell, port, queue))
         for name, value in zip(self.output_names, self.program.outputs, strict=True):
             lanes, bits = self.lanes(value), value.type.dtype.bits
             queue = Queue(name, 0, lanes, lanes, value.type.size, bits)
-            readers.setdefault(value, []).append(_Reader(flipped(getattr(self, name)), queue))
+            readers.setdefault(value, []).append((self, name, queue))
         for name, value in zip(self.input_names, self.program.graph.inputs, strict=True):
-            _distribute(m, name, flipped(getattr(self, name)), readers.get(value, []))
+            yield _trunk(name, self, name, self.lanes(value), readers.get(value, []))
         for stage, layer in zip(self.program.stages, self.layers, strict=True):
-            _distribute(m, stage.name, layer.cell.o, readers.get(stage.node.result, []))
-        return m
+            value = stage.node.result
+            yield _trunk(stage.name, layer.cell, "o", self.lanes(value), readers.get(value, []))
 
     def _lanes_read(self, value: Value) -> int:
         """Return the lanes of an input: those of the stage that reads the most at once."""
@@ -314,25 +350,48 @@ def _deepened(queue: Queue, part: Fraction) -> Queue:
     return replace(queue, depth=depth)
 
 
-def _distribute(m: Module, name: str, source: Any, readers: Sequence[_Reader]) -> None:  # noqa: ANN401
-    """Connect a stream to its readers, with a register behind its source."""
-    if not readers:
+def _trunk(
+    name: str,
+    component: Component,
+    port: str,
+    lanes: int,
+    readers: Sequence[tuple[Component, str, Queue]],
+) -> _Trunk:
+    """Return what stands behind a stream: a register, and a fork if there are several readers."""
+    width = readers[0][2].width if readers else 0
+    register = (f"{name}_register", SkidBuffer(lanes, width)) if readers else None
+    fork = (f"{name}_fork", Fork(lanes, len(readers), width)) if len(readers) > 1 else None
+    branches = [(reader, port_, queue.cells()) for reader, port_, queue in readers]
+    return _Trunk(component, port, register, fork, branches)
+
+
+def _connect(m: Module, pipeline: Component, trunk: _Trunk) -> None:
+    """Connect a stream to its readers."""
+    source = _port_of(pipeline, trunk.component, trunk.port)
+    if trunk.register is None:
         m.d.comb += source.ready.eq(1)
         return
-    lanes, width = _lanes(source), readers[0].queue.width
-    m.submodules[f"{name}_register"] = register = SkidBuffer(lanes, width)
+    name, register = trunk.register
+    m.submodules[name] = register
     connect(m, source, register.i)
     streams = [register.o]
-    if len(readers) > 1:
-        m.submodules[f"{name}_fork"] = fork = Fork(lanes, len(readers), width)
+    if trunk.fork:
+        name, fork = trunk.fork
+        m.submodules[name] = fork
         connect(m, register.o, fork.i)
-        streams = [getattr(fork, f"o{index}") for index in range(len(readers))]
-    for stream, reader in zip(streams, readers, strict=True):
-        for cell_name, cell in reader.queue.cells().items():
-            m.submodules[cell_name] = cell
+        streams = [getattr(fork, f"o{index}") for index in range(fork.count)]
+    for stream, (reader, port, cells) in zip(streams, trunk.branches, strict=True):
+        for name, cell in cells.items():
+            m.submodules[name] = cell
             connect(m, stream, cell.i)
             stream = cell.o
-        connect(m, stream, reader.port)
+        connect(m, stream, _port_of(pipeline, reader, port))
+
+
+def _port_of(pipeline: Component, component: Component, port: str) -> Any:  # noqa: ANN401
+    """Return a port as the inside of the pipeline sees it."""
+    found = getattr(component, port)
+    return flipped(found) if component is pipeline else found
 
 
 def _lanes(interface: Any) -> int:  # noqa: ANN401

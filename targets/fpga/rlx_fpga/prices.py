@@ -84,4 +84,4 @@ def _rams(plan: Plan, fold: Fold) -> Iterator[Ram]:
 @lru_cache(maxsize=1024)
 def _line_buffer(image: Image, window: Window, lanes: int) -> Ram:
     depth = image.geometry(window, lanes).depth
-    return Ram(8 * lanes, depth, read_only=False, synchronous=True)
+    return Ram(8 * lanes, depth, read_only=False, synchronous=True, apart=True)

@@ -20,7 +20,8 @@ from amaranth.hdl import _nir as nir
 
 from rlx_fpga.cells.multiply import Netlist, Pairing
 from rlx_fpga.cells.ram import APART
-from rlx_fpga.liveness import is_constant, live_nets
+from rlx_fpga.cells.rom import distinct_bits, varying_bits
+from rlx_fpga.liveness import holds, is_constant, known_nets, live_nets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,6 +43,9 @@ KINDS: Final = {
     "logic": "and, or, exclusive or",
     "multiply": "bits of one factor times bits of the other, in multiplier blocks",
     "product": "the same, of products made of lookup tables",
+    "scaled": "the same, where the other factor is a constant",
+    "paired": "two products that share a block and an operand, as pairs, which laws tell",
+    "tree": "sums of adder trees, which laws tell apart from others",
     "control": "conditions of registers that hold",
 }
 """Kinds of logic that are counted, and what each counts in bits."""
@@ -73,6 +77,7 @@ class Ram:
         synchronous: Its read ports have registers.
         style: Where the netlist says that it goes (``block``, ``logic``), or an empty text.
         apart: No word is read while it is written; see :mod:`rlx_fpga.cells.ram`.
+        distinct: Of a read-only memory: bits of a word that differ from each other too.
     """
 
     width: int
@@ -81,6 +86,12 @@ class Ram:
     synchronous: bool
     style: str = ""
     apart: bool = False
+    distinct: int = 0
+
+    @property
+    def bits(self) -> int:
+        """Bits of a word that are kept if it becomes logic, where synthesis merges equal ones."""
+        return self.distinct if self.read_only else self.width
 
 
 @dataclass
@@ -125,7 +136,8 @@ class _Count:
 
     def __init__(self, netlist: nir.Netlist) -> None:
         self.cells: Sequence[nir.Cell] = netlist.cells
-        self.used = live_nets(self.cells)
+        self.known = known_nets(self.cells)
+        self.used = live_nets(self.cells) - self.known
         self.fed = {
             net for cell in self.cells if isinstance(cell, nir.FlipFlop) for net in cell.data
         }
@@ -167,12 +179,14 @@ class _Count:
     def _products(self, cell: nir.Instance) -> None:
         name, operands = _PRODUCTS[cell.type]
         for x, y in operands:
-            self.bits[name] += len(cell.ports_i[x]) * len(cell.ports_i[y])
+            fixed = name == "product" and is_constant(cell.ports_i[y], self.known)
+            bits = len(cell.ports_i[x]) * len(cell.ports_i[y])
+            self.bits["scaled" if fixed else name] += bits
 
     def _operator(self, live: int, cell: nir.Operator) -> None:
         """Count an operator of whose result ``live`` bits are read."""
         kind, inputs = cell.operator, cell.inputs
-        known = any(is_constant(value) for value in inputs)
+        known = any(is_constant(value, self.known) for value in inputs)
         widest = max(map(_significant, inputs))
         if kind in _SUMS:
             self.bits["count" if known else "add"] += min(live, widest + 1)
@@ -183,7 +197,8 @@ class _Count:
         elif kind in _BITWISE:
             self.bits["logic"] += live
         elif kind in _REDUCTIONS:
-            self.bits["equal"] += sum(_significant(v) for v in inputs if not is_constant(v))
+            unknown = (value for value in inputs if not is_constant(value, self.known))
+            self.bits["equal"] += sum(map(_significant, unknown))
         elif kind in _SHIFTS:
             self.bits["shift"] += live * _significant(inputs[1]) * (not known)
         elif kind in _ORDERS:
@@ -197,7 +212,7 @@ class _Count:
     def _choice(self, live: int, first: nir.Value, second: nir.Value) -> None:
         for one, other in set(zip(first[:live], second[:live], strict=True)):
             if one != other:
-                self.bits["gate" if one.is_const or other.is_const else "choose"] += 1
+                self.bits["gate" if self._fixed(one) or self._fixed(other) else "choose"] += 1
 
     def _assignments(self, index: int, cell: nir.AssignmentList) -> None:
         """Count what stands in front of a signal that is assigned under conditions.
@@ -214,26 +229,24 @@ class _Count:
                 for assignment in cell.assignments
                 if 0 <= bit - assignment.start < len(assignment.value)
             ]
-            moving = sum(not net.is_const for net in sources)
-            held, fed = self._holds(default, own), own in self.fed
+            moving = sum(not self._fixed(net) for net in sources)
+            held, fed = holds(self.cells, default, own), own in self.fed
             holding |= held
             if held:
                 self.bits["choose"] += max(moving - 1, 0)
             else:
-                self.bits["gate" if default.is_const else "choose"] += moving
+                self.bits["gate" if self._fixed(default) else "choose"] += moving
                 self.bits["gate"] += max(len(sources) - moving - fed, 0)
         self.bits["control"] += holding * max(len(cell.assignments), 1)
 
-    def _holds(self, default: nir.Net, own: int) -> bool:
-        """Return whether ``default`` is the register that the net ``own`` feeds."""
-        register = self.cells[default.cell] if default.is_cell else None
-        return isinstance(register, nir.FlipFlop) and register.data[default.bit] == own
+    def _fixed(self, net: nir.Net) -> bool:
+        return net.is_const or net in self.known
 
     def _register(self, index: int, cell: nir.FlipFlop) -> None:
         sources = {
             net: nir.Net.from_cell(index, bit)
             for bit, net in enumerate(cell.data)
-            if not net.is_const and index << 16 | bit in self.used
+            if not net.is_const and index << 16 | bit in self.used  # Known ones are not.
         }
         self.bits["register"] += len(sources)
         for net, own in sources.items():
@@ -245,7 +258,7 @@ class _Count:
         """Return the register whose content comes to ``net`` as it is, without any reset."""
         cell = self.cells[net.cell] if net.is_cell else None
         if isinstance(cell, nir.AssignmentList):
-            if len(cell.assignments) != 1 or not self._holds(cell.default[net.bit], net):
+            if len(cell.assignments) != 1 or not holds(self.cells, cell.default[net.bit], net):
                 return None
             (assignment,) = cell.assignments
             place = net.bit - assignment.start
@@ -274,7 +287,8 @@ class _Count:
                 found += _written_apart(cell)
             if not isinstance(cell, nir.Memory):
                 continue
-            width = cell.width if index in written else _varying_bits(cell.init, cell.width)
+            words = () if index in written else cell.init
+            width = varying_bits(words, cell.width) if words else cell.width
             style = str(cell.attributes.get("rom_style", cell.attributes.get("ram_style", "")))
             ram = Ram(
                 width,
@@ -283,6 +297,7 @@ class _Count:
                 synchronous=index not in asynchronous,
                 style=style,
                 apart=APART in cell.attributes,
+                distinct=distinct_bits(words, cell.width) if words else 0,
             )
             found.append(ram)
 
@@ -310,12 +325,3 @@ def _significant(value: nir.Value) -> int:
     while width > 1 and value[width - 1] == value[width - 2]:
         width -= 1
     return width
-
-
-def _varying_bits(words: Sequence[int], width: int) -> int:
-    """Return how many of ``width`` bits are not the same in all words."""
-    some, every = 0, (1 << width) - 1
-    for word in words:
-        some, every = some | word, every & word
-    some &= (1 << width) - 1
-    return (some & ~every).bit_count()

@@ -5,6 +5,7 @@ import re
 import pytest
 from targets.fpga.test_target import network
 
+from rlx import emit, frontends
 from rlx.errors import DoesNotFitError
 from rlx_fpga import TARGET, FpgaOptions
 
@@ -95,6 +96,28 @@ def test_lookup_tables_to_spare_make_products_where_speed_is_the_goal():
     assert spent["dsp"] <= 28
     # With enough multipliers there is nothing to gain.
     assert estimate() == estimate(dsp=156)
+
+
+def test_more_lookup_tables_never_make_a_slower_design():
+    found = [estimate(dsp=4, lut=lut) for lut in range(4000, 40000, 4000)]
+    intervals = [report["interval"] for report in found]
+    assert intervals == sorted(intervals, reverse=True)
+    assert len(set(intervals)) > 2
+    for report, lut in zip(found, range(4000, 40000, 4000), strict=True):
+        assert report["lut"] <= lut
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("name", ["pretrainedResnet_quant", "vww_96_int8", "kws_ref_model"])
+def test_more_lookup_tables_never_make_a_slower_design_of_a_real_network(name, shared_models):
+    module = frontends.load(shared_models / f"{name}.tflite")
+    lowered = emit.lower(module, TARGET, options=FpgaOptions()).module
+    budgets = [83640 * part // 12 for part in range(5, 12)]
+    found = [TARGET.estimate(lowered, FpgaOptions(lut=lut)) for lut in budgets]
+    intervals = [report["interval"] for report in found]
+    assert intervals == sorted(intervals, reverse=True)
+    assert intervals[0] > intervals[-1]
+    assert all(report["lut"] <= lut for report, lut in zip(found, budgets, strict=True))
 
 
 def test_logic_that_is_short_is_told():

@@ -43,7 +43,7 @@ def test_every_kind_is_counted_in_bits():
     assert (bits["choose"], bits["gate"]) == (8, 1)
     # The lowest bit of the memory is always 1, the highest five are 0.
     assert [ram for part in found.values() for ram in part.rams] == [
-        Ram(2, 4, read_only=True, synchronous=True)
+        Ram(2, 4, read_only=True, synchronous=True, distinct=2)
     ]
 
 

@@ -43,7 +43,8 @@ class ResultQueue(Part):
             msg = f"a queue of {depth} beats cannot promise {burst} at once"
             raise ValueError(msg)
         self.depth, self.burst = depth, burst
-        self.memory_bits = depth * lanes * width
+        self.bits = lanes * width
+        self.memory_bits = depth * self.bits
         super().__init__(
             {
                 "reserve": In(range(burst + 1)),

@@ -30,6 +30,7 @@ class SkidBuffer(Cell):
     """
 
     def __init__(self, lanes: int, width: int = 8) -> None:
+        self.bits = lanes * width
         super().__init__({"i": In(stream_of(lanes, width)), "o": Out(stream_of(lanes, width))})
 
     def elaborate(self, platform: object) -> Module:
@@ -74,7 +75,8 @@ class Fifo(Cell):
         self.depth = depth
         self.deep = depth > SHALLOW_DEPTH
         self.latency = 3 if self.deep else 1
-        self.memory_bits = depth * lanes * width
+        self.bits = lanes * width
+        self.memory_bits = depth * self.bits
         super().__init__({"i": In(stream_of(lanes, width)), "o": Out(stream_of(lanes, width))})
 
     def elaborate(self, platform: object) -> Module:

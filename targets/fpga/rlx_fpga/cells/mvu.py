@@ -92,6 +92,7 @@ class MatrixVector(Cell):
             beat_cycles=beat_cycles,
             outputs=outputs,
         )
+        self.tree_bits = _tree_bits(simd, 8 + self.weight_bits)
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
         self.logic = logic if needs_multiplier(self.weight_bits) else pe * simd
@@ -256,3 +257,15 @@ def _tree_of(terms: int, bits: int) -> tuple[int, int]:
         terms = -(-terms // ADDER_OPERANDS)
         levels += 1
     return levels, bits
+
+
+def _tree_bits(terms: int, bits: int) -> tuple[int, int]:
+    """Return the bits of all registers of an adder tree over products of ``bits``, and its sums."""
+    registers = sums = 0
+    while terms > 1:
+        groups = -(-terms // ADDER_OPERANDS)
+        bits += (min(terms, ADDER_OPERANDS) - 1).bit_length()
+        registers += groups * bits
+        sums += (terms - groups) * bits
+        terms = groups
+    return registers, sums

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Integers = npt.NDArray[np.integer[Any]]
+
+
+MOST_ALIKE = 8
+"""Words up to which bits of a memory often go alike."""
 
 
 class CyclicRom(Part):
@@ -45,6 +50,16 @@ class CyclicRom(Part):
         self.memory_bits = 0 if self.constant else len(self.words) * width
         super().__init__({"step": In(1), "data": Out(unsigned(width))})
 
+    @cached_property
+    def varying_bits(self) -> int:
+        """Bits that are not the same in all words."""
+        return varying_bits(self.words, self.width)
+
+    @cached_property
+    def distinct_bits(self) -> int:
+        """Those that differ from word to word, and from each other."""
+        return distinct_bits(self.words, self.width)
+
     def elaborate(self, platform: object) -> Module:
         """Build memory and address counter."""
         m = Module()
@@ -70,6 +85,26 @@ class CyclicRom(Part):
         with m.If(self.step):
             m.d.sync += address.eq(Mux(address == depth - 1, 0, address + 1))
         return m
+
+
+def varying_bits(words: Sequence[int], width: int) -> int:
+    """Return how many of ``width`` bits are not the same in all words."""
+    some, every = 0, (1 << width) - 1
+    for word in words:
+        some, every = some | word, every & word
+    some &= (1 << width) - 1
+    return (some & ~every).bit_count()
+
+
+def distinct_bits(words: Sequence[int], width: int) -> int:
+    """Return how many bits differ from word to word, those that go alike counted once.
+
+    Only a few words can be all alike by chance: where there are more, every bit counts.
+    """
+    if len(words) > MOST_ALIKE:
+        return varying_bits(words, width)
+    columns = {tuple(word >> bit & 1 for word in words) for bit in range(width)}
+    return sum(len(set(column)) > 1 for column in columns)
 
 
 def pack(rows: Integers, width: int) -> list[int]:

@@ -13,7 +13,7 @@ Conventions:
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from amaranth import Format, Value, signed
@@ -44,6 +44,7 @@ class Lanes(data.ArrayLayout):
         return Format("{}", Value.cast(value))
 
 
+@lru_cache(maxsize=4096)
 def stream_of(lanes: int, width: int = 8) -> stream.Signature:
     """Return the signature of a stream of ``lanes`` signed integers of ``width`` bits."""
     return stream.Signature(Lanes(lanes, width))

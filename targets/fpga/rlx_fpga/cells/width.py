@@ -28,7 +28,10 @@ class WidthConverter(Cell):
         require_divisor(lanes_in, channels)
         require_divisor(lanes_out, channels)
         self.steps = conversion_steps(lanes_in, lanes_out)
-        self.width = width
+        self.parts: dict[str, Gather | Scatter] = {
+            f"step{index}": (Gather if after > before else Scatter)(before, after, width)
+            for index, (before, after) in enumerate(self.steps)
+        }
         self.latency = len(self.steps)
         super().__init__(
             {"i": In(stream_of(lanes_in, width)), "o": Out(stream_of(lanes_out, width))}
@@ -38,9 +41,8 @@ class WidthConverter(Cell):
         """Chain the steps."""
         m = Module()
         previous = flipped(self.i)
-        for index, (before, after) in enumerate(self.steps):
-            kind = Gather if after > before else Scatter
-            m.submodules[f"step{index}"] = step = kind(before, after, self.width)
+        for name, step in self.parts.items():
+            m.submodules[name] = step
             connect(m, previous, step.i)
             previous = step.o
         connect(m, previous, flipped(self.o))
@@ -70,6 +72,7 @@ class Gather(Cell):
     def __init__(self, lanes_in: int, lanes_out: int, width: int = 8) -> None:
         require_divisor(lanes_in, lanes_out)
         self.ratio = lanes_out // lanes_in
+        self.bits = lanes_out * width
         super().__init__(
             {"i": In(stream_of(lanes_in, width)), "o": Out(stream_of(lanes_out, width))}
         )
@@ -111,6 +114,7 @@ class Scatter(Cell):
     def __init__(self, lanes_in: int, lanes_out: int, width: int = 8) -> None:
         require_divisor(lanes_out, lanes_in)
         self.ratio = lanes_in // lanes_out
+        self.bits = lanes_in * width
         super().__init__(
             {"i": In(stream_of(lanes_in, width)), "o": Out(stream_of(lanes_out, width))}
         )

@@ -95,6 +95,8 @@ class WindowGenerator(Cell):
         self.memory_bits = self.depth * lanes * 8
         self.stages = READ_STAGES + (PADDING_STAGES if self.geometry.is_padded else 0)
         self.latency = 1 + self.stages + LATENCY
+        self.addresses = AddressGenerator(self.geometry, self.depth, repeat, order)
+        self.queue = ResultQueue(lanes, 8, queue_depth(self.stages))
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
 
     @property
@@ -111,11 +113,11 @@ class WindowGenerator(Cell):
         """Build the writer, the reader, and the two counts that keep them apart."""
         m = Module()
         g = self.geometry
-        m.submodules.addresses = address = AddressGenerator(g, self.depth, self.repeat, self.order)
+        m.submodules.addresses = address = self.addresses
         write, read = block_ram(
             m, platform, "buffer", 8 * self.lanes, self.depth, wanted=~address.padded
         )
-        m.submodules.queue = queue = ResultQueue(self.lanes, 8, queue_depth(self.stages))
+        m.submodules.queue = queue = self.queue
         wrote, go = Signal(), Signal()
 
         # Words that may still be written: more than the depth after rows that no window needs.
@@ -229,6 +231,27 @@ class AddressGenerator(Part):
             Loop("frame", 1, g.words),
         ]
 
+    def steps(self) -> list[Loop]:
+        """Return for each loop what a step of it adds while those inside of it start again."""
+        loops = self.loops()
+        return [_step(loops, index) for index in range(len(loops))]
+
+    def pieces(self) -> dict[str, list[int]]:
+        """Return what steps between output pixels free and need, in words of one block.
+
+        ``frees`` and ``needs`` of a step to the next column, ``frees_row`` and ``needs_row`` to the
+        next row.
+        """
+        g = self.geometry
+        first, final = g.first_column, g.last_column
+        back = final[-1] - final[0]
+        return {
+            "frees": [b - a for a, b in pairwise(first)],
+            "frees_row": [max(r * g.width - first[-1], 0) for r in g.row_release],
+            "needs": [b - a for a, b in pairwise(final)],
+            "needs_row": [(b - a) * g.width - back for a, b in pairwise(g.last_row)],
+        }
+
     def elaborate(self, platform: object) -> Module:
         """Count the loops; a cycle later, add what the outermost moving one changes."""
         m = Module()
@@ -238,7 +261,7 @@ class AddressGenerator(Part):
         for loop in loops[:-1]:
             last.append(counter(m, step, loop.count, loop.name)[1])
             step = step & last[-1]
-        steps = [_step(loops, index) for index in range(len(loops))]
+        steps = self.steps()
         m.d.comb += self.pixel_done.eq(self.go & reduce(and_, last[:4]))
         m.d.sync += self.valid.eq(self.go)
         self._move(m, last, [step.word for step in steps])
@@ -296,21 +319,19 @@ class AddressGenerator(Part):
         Both are found while the pixel before is at work: the counters here are a pixel ahead.
         """
         g = self.geometry
-        first, final = g.first_column, g.last_column
+        pieces = self.pieces()
         next_row = g.out_width == 1
         column, last_column = _ahead(m, self.pixel_done, g.out_width, "next_column", True)
         row, last_row = _ahead(m, self.pixel_done & last_column, g.out_height, "next_row", next_row)
         frees = [
-            _piecewise(column, [b - a for a, b in pairwise(first)], g.blocks),
-            _piecewise(row, [max(r * g.width - first[-1], 0) for r in g.row_release], g.blocks),
+            _piecewise(column, pieces["frees"], g.blocks),
+            _piecewise(row, pieces["frees_row"], g.blocks),
         ]
         holds = _piecewise(row, [int(rows == 0) for rows in g.row_release])
         release = Signal.like(self.release, name="next_release", init=g.released[0])
-        back = final[-1] - final[0]
-        downs = [(b - a) * g.width - back for a, b in pairwise(g.last_row)]
         needs = [
-            _piecewise(column, [b - a for a, b in pairwise(final)], g.blocks),
-            _piecewise(row, downs, g.blocks),
+            _piecewise(column, pieces["needs"], g.blocks),
+            _piecewise(row, pieces["needs_row"], g.blocks),
             Const(g.words + g.needed[0] - g.needed[-1], _signed(2 * g.words)),
         ]
         following = [*g.needed[1:], g.words + g.needed[0]]

@@ -8,6 +8,7 @@ from rlx.ir.inspect import node_macs
 from rlx_fpga.costs import Resources, resources_by_layer
 from rlx_fpga.folded.program import Feed
 from rlx_fpga.report import device_report
+from rlx_fpga.structure import structure_of
 
 if TYPE_CHECKING:
     from rlx_fpga.folded.design import Folded
@@ -47,7 +48,7 @@ def report_of(design: Folded, options: FpgaOptions) -> dict[str, Any]:
         "table_bits": 32 * 256 * len(code.tables),
     }
     large = design.large_memories
-    found = resources_by_layer(design, design.parts, options.chosen_device.family)
+    found = resources_by_layer(structure_of(design), design.parts, options.chosen_device.family)
     return {
         "style": "folded",
         "layers": rows,

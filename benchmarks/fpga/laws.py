@@ -1,0 +1,195 @@
+"""Find the laws by which estimates tell what cells consist of.
+
+``python -m benchmarks.fpga.laws`` writes ``rlx_fpga/laws.json``: it counts the netlists of a few
+hundred cells (half a minute, without synthesis), and looks for the factors of the numbers that
+``rlx_fpga.laws`` tells of them. To be run when the logic of a cell has changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import rlx_fpga
+from benchmarks.fpga.fit import BELIEFS, not_negative
+from rlx_fpga.cells.accumulate import Accumulator, Ranges, drain_lanes
+from rlx_fpga.cells.channelwise import Depthwise, Pool
+from rlx_fpga.cells.credit import ResultQueue
+from rlx_fpga.cells.fifo import Fifo, SkidBuffer
+from rlx_fpga.cells.fork import Fork
+from rlx_fpga.cells.mvu import MatrixVector
+from rlx_fpga.cells.requantize import Requantize
+from rlx_fpga.cells.rom import CyclicRom
+from rlx_fpga.cells.width import Gather, Scatter
+from rlx_fpga.cells.window import WindowGenerator
+from rlx_fpga.laws import anatomy_of
+from rlx_fpga.structure import structure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rlx_fpga.cells.streams import Part
+
+LAWS = Path(rlx_fpga.__file__).parent / "laws.json"
+KINDS = sorted({*BELIEFS["lut"], *BELIEFS["ff"]} - {"one"})
+EXACT = ("product", "scaled", "multiply")
+"""Kinds of which cells with products tell the bits themselves."""
+
+ROUNDS = 400
+LEAST = 1e-3
+
+
+def main() -> None:
+    """Count, find the factors, and write them."""
+    laws = {kind: law(rows) for kind, rows in sorted(observations().items())}
+    LAWS.write_text(json.dumps(laws, indent=1, sort_keys=True) + "\n")
+
+
+def observations() -> dict[str, list[tuple[dict[str, float], Counter[str]]]]:
+    """Return for each kind of cell its numbers and counts, of many of them."""
+    found = defaultdict(list)
+    for cell in cells():
+        for one, counted in _own(cell):
+            anatomy = anatomy_of(one)
+            assert anatomy is not None
+            for kind in EXACT if anatomy.bits else ():
+                counted[kind] = 0
+            # Cells tell these bits themselves, and sums of adder trees apart from others.
+            counted["add"] -= anatomy.bits.get("tree", 0)
+            found[type(one).__name__].append((dict(anatomy.numbers), counted))
+    return dict(found)
+
+
+def _own(cell: Part) -> Iterator[tuple[Part, Counter[str]]]:
+    """Yield ``cell`` with what is counted in it, but not in its parts; and parts like that."""
+    anatomy = anatomy_of(cell)
+    assert anatomy is not None
+    counted: Counter[str] = Counter()
+    for name, structure in structure_of(cell).items():
+        if name not in anatomy.parts:
+            counted.update(structure.bits)
+        elif type(anatomy.parts[name]).__name__ == "AddressGenerator":
+            yield anatomy.parts[name], structure.bits
+    yield cell, counted
+
+
+def law(rows: list[tuple[dict[str, float], Counter[str]]]) -> dict[str, dict[str, float]]:
+    """Return for each kind of logic the factors of numbers, none of them negative."""
+    names = sorted({name for numbers, _ in rows for name in numbers})
+    terms = np.array([[numbers.get(name, 0) for name in names] for numbers, _ in rows], float)
+    scale = np.maximum(terms.max(axis=0), 1)
+    found = {}
+    for kind in KINDS:
+        wanted = np.array([counted[kind] for _, counted in rows], float)
+        if not wanted.any():
+            continue
+        weights = 1 / np.maximum(wanted, 8)
+        left = terms / scale * weights[:, None]
+        # A little towards nothing, so that numbers that always go together share their part.
+        left = np.vstack([left, 1e-4 * np.eye(len(names))])
+        right = np.concatenate([wanted * weights, np.zeros(len(names))])
+        factors = not_negative(left, right, ROUNDS) / scale
+        found[kind] = {
+            name: round(float(n), 4) for name, n in zip(names, factors, strict=True) if n > LEAST
+        }
+    return found
+
+
+def cells() -> Iterator[Part]:
+    """Yield cells of all kinds and many sizes."""
+    rng = np.random.default_rng(1)
+    for bits in (1, 3, 16):
+        yield SkidBuffer(bits)
+    for count in (2, 3, 5):
+        yield Fork(2, count)
+    for depth in (2, 3, 5, 8, 20, 32, 33, 65, 100, 500, 513, 3000):
+        yield Fifo(2, depth)
+    for few, ratio in product((1, 4), (2, 3, 8, 17)):
+        yield Gather(few, few * ratio)
+        yield Scatter(few * ratio, few)
+    for lanes, width, depth, burst in product((1, 8), (8, 20), (3, 8, 21), (1, 3)):
+        yield ResultQueue(lanes, width, depth, burst)
+    for depth in (2, 3, 9, 64, 100, 1000):
+        yield CyclicRom([*map(int, rng.integers(0, 1 << 16, depth))], 16)
+    for pe, taps in product((1, 4), (4, 9)):
+        yield Pool("sum", taps=taps, pe=pe)
+    yield from _accumulators()
+    yield from _arrays(rng)
+    yield from _requantizers(rng)
+    yield from _windows()
+
+
+def _accumulators() -> Iterator[Part]:
+    for pe, group, bits in product((1, 2, 6, 16), (1, 3, 9, 100), (12, 20)):
+        for outputs, kind in ((0, "sum"), (0, "max"), (pe, "sum"), (11, "sum"), (45, "sum")):
+            bias = np.linspace(-1000, 1000, pe if outputs == pe else 48).astype(np.int64)
+            ranges = Ranges(bits, 11 if kind == "sum" else 0, bits + (kind == "sum"))
+            if (outputs % pe and drain_lanes(pe, group, 1, outputs) is None) or 0 < outputs < pe:
+                continue
+            yield Accumulator(
+                kind,  # type: ignore[arg-type]
+                pe=pe, group=group, term_bits=bits - 2, ranges=ranges, delay=6,
+                bias=bias if kind == "sum" else None, outputs=outputs,
+            )  # fmt: skip
+
+
+def _arrays(rng: Any) -> Iterator[Part]:  # noqa: ANN401 - a generator of numbers
+    for pe, simd, bits in product((1, 2, 6), (1, 2, 4, 9, 16), (2, 4, 8)):
+        high = (1 << (bits - 1)) - 1
+        weights = rng.integers(-high, high + 1, (12, simd * 3)).astype(np.int8)
+        weights[0, 0] = high
+        for logic in (0, pe * simd):
+            yield MatrixVector(weights, np.arange(12) * 100, pe=pe, simd=simd, logic=logic)
+    for pe, simd in product((1, 3, 8), (1, 4, 9)):
+        weights = rng.integers(-127, 128, (pe, simd)).astype(np.int8)
+        yield MatrixVector(weights, np.arange(pe) * 100, pe=pe, simd=simd, logic=pe * simd)
+    for pe, bits, taps in product((1, 3, 12), (4, 8), (4, 9)):
+        high = (1 << (bits - 1)) - 1
+        weights = rng.integers(-high, high + 1, (12, taps)).astype(np.int8)
+        weights[0, 0] = high
+        for logic in (0, pe):
+            yield Depthwise(weights, np.arange(12) * 100, channels=12, pe=pe, logic=logic)
+
+
+def _requantizers(rng: Any) -> Iterator[Part]:  # noqa: ANN401 - a generator of numbers
+    for acc, lanes, beats, channels, spread in product(
+        (16, 19, 24, 31), (1, 3), (1, 2, 4, 8, 16, 31), (1, 12), (1, 3)
+    ):
+        shift = -(acc - 11)
+        try:
+            yield Requantize(
+                channels=12, lanes=lanes, acc_width=acc, beat_cycles=beats, zero_point=-5,
+                multiplier=[*map(int, rng.integers(1 << 30, (1 << 31) - 1, channels))],
+                shift=[*map(int, rng.integers(shift, shift + spread, channels))],
+            )  # fmt: skip
+        except ValueError:
+            # Not every product can be had in so many cycles.
+            continue
+
+
+def _windows() -> Iterator[Part]:
+    for height, width, blocks, kernel, stride, pad in (
+        (12, 10, 3, (3, 3), (1, 1), 1), (12, 10, 1, (3, 3), (1, 1), 0),
+        (28, 28, 1, (3, 3), (1, 1), 1), (32, 32, 8, (3, 3), (2, 2), 1),
+        (49, 10, 1, (10, 4), (2, 2), 1), (25, 5, 16, (3, 3), (1, 1), 1),
+        (96, 96, 2, (3, 3), (2, 2), 1), (48, 48, 8, (3, 3), (1, 1), 1),
+        (6, 6, 32, (3, 3), (1, 1), 1), (24, 24, 4, (2, 2), (2, 2), 0),
+        (500, 1, 4, (1, 1), (1, 1), 0), (1000, 1, 16, (1, 1), (1, 1), 0),
+        (1, 1, 64, (1, 1), (1, 1), 0), (8, 8, 2, (8, 8), (1, 1), 0),
+        (13, 9, 5, (5, 3), (1, 1), 2),
+    ):  # fmt: skip
+        for lanes, repeat, order in ((1, 1, "channelwise"), (4, 1, "dense"), (2, 6, "dense")):
+            yield WindowGenerator(
+                height=height, width=width, channels=blocks * lanes, lanes=lanes, kernel=kernel,
+                stride=stride, padding=((pad, pad), (pad, pad)), repeat=repeat,
+                order=order,  # type: ignore[arg-type]
+            )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,344 @@
+"""What cells consist of, told by laws instead of a count of their netlists.
+
+A netlist of Amaranth takes a second and more for a large design; ``rlx estimate`` compares dozens
+of them. Most logic of a design is of few kinds, which grow evenly with few numbers: bits of a beat,
+words of a queue, loops of an address. ``_ANATOMY`` says what these numbers are for each kind of
+cell, which parts it has, and which memories. ``laws.json`` says how many bits of each kind of logic
+(``structure.KINDS``) a unit of a number makes; ``benchmarks/fpga/laws.py`` finds that by counting
+netlists of a few hundred cells. Cells without a law are counted in their netlist.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx_fpga.cells.accumulate import Accumulator
+from rlx_fpga.cells.chain import Chain
+from rlx_fpga.cells.channelwise import Depthwise, Pool
+from rlx_fpga.cells.credit import ResultQueue
+from rlx_fpga.cells.fifo import Fifo, SkidBuffer
+from rlx_fpga.cells.fork import Fork
+from rlx_fpga.cells.multiply import Pairing
+from rlx_fpga.cells.mvu import MatrixVector, pairs_of
+from rlx_fpga.cells.requantize import Requantize
+from rlx_fpga.cells.rom import CyclicRom
+from rlx_fpga.cells.width import Gather, Scatter, WidthConverter
+from rlx_fpga.cells.window import AddressGenerator, WindowGenerator
+from rlx_fpga.structure import Ram, Structure, structure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rlx_fpga.cells.streams import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Anatomy:
+    """What a cell is made of.
+
+    Attributes:
+        numbers: What its own logic grows with.
+        parts: Cells inside of it, by name.
+        rams: Its own memories.
+        bits: Of kinds of logic that need no law, or that no netlist shows.
+    """
+
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    rams: Sequence[Ram] = ()
+    bits: Mapping[str, int] = field(default_factory=dict)
+
+
+def structure_by_law(cell: Part) -> Structure:
+    """Return the counts of ``cell`` with everything inside of it."""
+    found = Structure()
+    _add(found, cell)
+    # Inner components are no components of their own once a design is made flat.
+    found.bits["one"] = 1
+    return found
+
+
+def anatomy_of(cell: Part) -> Anatomy | None:
+    """Return what ``cell`` is made of, or None if there is no law for it."""
+    teller = _ANATOMY.get(type(cell))
+    return None if teller is None else teller(cell)
+
+
+def _add(found: Structure, cell: Part) -> None:
+    anatomy = anatomy_of(cell)
+    if anatomy is None:
+        for counted in structure_of(cell).values():
+            found.bits.update(counted.bits)
+            found.rams += counted.rams
+        return
+    laws = _laws().get(type(cell).__name__, {})
+    for kind, factors in laws.items():
+        amount = sum(
+            factor * anatomy.numbers[name]
+            for name, factor in factors.items()
+            if name in anatomy.numbers
+        )
+        found.bits[kind] += round(amount)
+    found.bits.update(anatomy.bits)
+    found.rams += anatomy.rams
+    for part in anatomy.parts.values():
+        _add(found, part)
+
+
+@cache
+def _laws() -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+    found: Any = json.loads(files("rlx_fpga").joinpath("laws.json").read_text("utf-8"))
+    return dict(found)
+
+
+def _bits(count: int) -> int:
+    """Return the bits of a counter of so many values."""
+    return (count - 1).bit_length()
+
+
+def _chain(cell: Chain) -> Anatomy:
+    return Anatomy(parts=cell.parts)
+
+
+def _skid_buffer(cell: SkidBuffer) -> Anatomy:
+    return Anatomy({"one": 1, "bits": cell.bits})
+
+
+def _fork(cell: Fork) -> Anatomy:
+    return Anatomy({"one": 1, "readers": cell.count})
+
+
+def _fifo(cell: Fifo) -> Anatomy:
+    depth, sort = cell.depth, "deep" if cell.deep else "shallow"
+    numbers = {sort: 1, f"{sort}_bits": _bits(depth)}
+    if depth & (depth - 1):
+        numbers[f"{sort}_round"] = _bits(depth)
+    if cell.deep:
+        numbers["out"] = cell.bits
+    ram = Ram(cell.bits, depth, read_only=False, synchronous=cell.deep, apart=cell.deep)
+    return Anatomy(numbers, rams=[ram])
+
+
+def _width_converter(cell: WidthConverter) -> Anatomy:
+    return Anatomy(parts=cell.parts)
+
+
+def _gather(cell: Gather | Scatter) -> Anatomy:
+    return Anatomy(
+        {
+            "one": 1,
+            "wide": cell.bits,
+            "narrow": cell.bits // cell.ratio,
+            "count_bits": _bits(cell.ratio + 1),
+        }
+    )
+
+
+def _result_queue(cell: ResultQueue) -> Anatomy:
+    depth = max(cell.depth, 2)
+    numbers = {
+        "one": 1,
+        "bits": cell.bits,
+        "depth_bits": _bits(cell.depth + 1),
+        "place_bits": _bits(depth),
+        "burst_bits": _bits(cell.burst + 1) - 1,
+    }
+    return Anatomy(numbers, rams=[Ram(cell.bits, depth, read_only=False, synchronous=False)])
+
+
+def _cyclic_rom(cell: CyclicRom) -> Anatomy:
+    if cell.constant:
+        return Anatomy()
+    depth = len(cell.words)
+    style = "logic" if cell.tables else ""
+    ram = Ram(
+        cell.varying_bits,
+        depth,
+        read_only=True,
+        synchronous=True,
+        style=style,
+        distinct=cell.distinct_bits,
+    )
+    return Anatomy({"one": 1, "address_bits": _bits(depth)}, rams=[ram])
+
+
+def _accumulator(cell: Accumulator) -> Anatomy:
+    ranges, lanes = cell.ranges, cell.lanes
+    sums = cell.pe * ranges.sum_bits
+    numbers: dict[str, float] = {
+        "one": 1,
+        f"{cell.kind}_{'group' if cell.group > 1 else 'single'}": sums,
+        "out": lanes * ranges.sum_bits,
+        "group": cell.group > 1,
+        "group_bits": _bits(cell.group),
+    }
+    if cell.rounds > 1:
+        numbers |= {"rounds": 1, "held": sums, "round_bits": _bits(cell.rounds + 1)}
+    if cell.idle:
+        numbers |= {"idle": 1, "idle_bits": _bits(cell.groups)}
+    parts: dict[str, Part] = {"queue": ResultQueue(lanes, ranges.out_bits, cell.depth, cell.rounds)}
+    if cell.bias:
+        if cell.bias.constant:
+            numbers["added_constant"] = lanes * ranges.out_bits
+        else:
+            numbers |= {"added": lanes * ranges.out_bits, "bias": lanes * ranges.bias_bits}
+        parts["bias"] = cell.bias
+    return Anatomy(numbers, parts)
+
+
+def _products(
+    cell: MatrixVector | Depthwise, products: int, codes: int, roms: Sequence[CyclicRom]
+) -> dict[str, int]:
+    """Return the bits of products in lookup tables and in multipliers, and of their operands.
+
+    Where few words follow one another, many bits of weights are the same in all of them: products
+    with them are those with a constant. Others go alike: their registers are merged.
+    """
+    bits = 8 * cell.weight_bits
+    width = sum(rom.width for rom in roms)
+    product = round(cell.logic * bits * sum(rom.varying_bits for rom in roms) / width)
+    distinct = sum(rom.distinct_bits for rom in roms)
+    varying = sum(rom.varying_bits for rom in roms)
+    held = distinct * cell.logic // products - (varying - distinct)
+    return {
+        "product": product,
+        "scaled": cell.logic * bits - product,
+        "multiply": (products - cell.logic) * bits,
+        "register": held + (8 * codes if cell.logic else 0),
+    }
+
+
+def _factors(roms: Sequence[CyclicRom]) -> dict[str, int]:
+    """Return the bits of weights that come from memories, and those that are constants."""
+    return {
+        "constants": sum(rom.width for rom in roms if rom.constant),
+        "factors": sum(rom.width for rom in roms if not rom.constant),
+    }
+
+
+def _matrix_vector(cell: MatrixVector) -> Anatomy:
+    roms = {f"weights_{index}": rom for index, rom in enumerate(cell.roms)}
+    numbers = {
+        "one": 1,
+        "codes": 8 * cell.simd,
+        "tree": cell.pe * cell.tree_bits[0],
+        **_factors(cell.roms),
+    }
+    products = _products(cell, cell.pe * cell.simd, cell.simd, cell.roms)
+    shared = cell.pairing is Pairing.SHARED
+    bits = {
+        **products,
+        "tree": cell.pe * cell.tree_bits[1],
+        "paired": pairs_of(cell.pairing, cell.pe, cell.simd) if shared else 0,
+    }
+    return Anatomy(numbers, {"accumulator": cell.accumulator, **roms}, bits=bits)
+
+
+def _depthwise(cell: Depthwise) -> Anatomy:
+    numbers = {"one": 1, "codes": 8 * cell.pe, **_factors([cell.rom])}
+    products = _products(cell, cell.products, cell.pe, [cell.rom])
+    parts = {"accumulator": cell.accumulator, "weights_0": cell.rom}
+    return Anatomy(numbers, parts, bits=products)
+
+
+def _pool(cell: Pool) -> Anatomy:
+    return Anatomy({"one": 1, "codes": 8 * cell.pe}, {"accumulator": cell.accumulator})
+
+
+def _requantize(cell: Requantize) -> Anatomy | None:
+    scaling, lanes = cell.scaling, cell.lanes
+    if scaling.rounding == "single":
+        return None
+    form = f"{scaling.parts if cell.multipliers else 'serial'}_{cell.beat_cycles}"
+    wide = lanes * scaling.width
+    numbers = {
+        "one": 1,
+        form: 1,
+        f"{form}_lanes": lanes,
+        f"{form}_width": wide,
+        f"{form}_right": lanes * scaling.right_bits,
+        "saturated": lanes * (cell.acc_width - cell.width),
+        "right": lanes * scaling.right_bits,
+        "right_width": wide * scaling.right_bits,
+        "left_width": wide * scaling.left_bits,
+        "constants": 0 if cell.rom.constant else cell.rom.width,
+    }
+    queue = ResultQueue(lanes, 8, cell.depth)
+    return Anatomy(numbers, {"constants": cell.rom, "queue": queue})
+
+
+def _window_generator(cell: WindowGenerator) -> Anatomy:
+    numbers = {
+        "one": 1,
+        "bits": 8 * cell.lanes,
+        "padding": 8 * cell.lanes * cell.geometry.is_padded,
+        "depth_bits": _bits(cell.depth),
+        "free_bits": _bits(cell.depth + cell.geometry.words + 1),
+        "surplus_bits": max(cell.depth, cell.geometry.words).bit_length() + 1,
+    }
+    ram = Ram(8 * cell.lanes, cell.depth, read_only=False, synchronous=True, apart=True)
+    return Anatomy(numbers, {"addresses": cell.addresses, "queue": cell.queue}, [ram])
+
+
+def _address_generator(cell: AddressGenerator) -> Anatomy:
+    geometry, loops = cell.geometry, cell.loops()
+    steps = cell.steps()
+    counters = [loop.count for loop in loops[:-1] if loop.count > 1]
+    address = _bits(cell.depth)
+    numbers: dict[str, float] = {
+        "one": 1,
+        "counters": len(counters),
+        "counter_bits": sum(map(_bits, counters)),
+        "address_bits": address,
+        "address_steps": address * (len({step.word % cell.depth for step in steps}) - 1),
+    }
+    for size, reach, ways in (
+        (geometry.height, geometry.padded[0], [step.row for step in steps]),
+        (geometry.width, geometry.padded[1], [step.column for step in steps]),
+    ):
+        if reach != size:
+            _count(numbers, "padded", 1)
+            _count(numbers, "padded_bits", _bits(reach))
+            _count(numbers, "padded_steps", _bits(reach) * (len(set(ways)) - 1))
+    for size in (geometry.out_width, geometry.out_height):
+        _count(numbers, "ahead", size > 1)
+        _count(numbers, "ahead_bits", _bits(size))
+    for name, values in cell.pieces().items():
+        size = geometry.out_height if name.endswith("row") else geometry.out_width
+        ends = sum(a != b for a, b in pairwise(values))
+        most = max(map(abs, values), default=0) * geometry.blocks
+        _count(numbers, "reached", ends * _bits(size))
+        _count(numbers, "chosen", ends * most.bit_length())
+    numbers["release_bits"] = _bits(geometry.words + 1)
+    numbers["advance_bits"] = (geometry.words + geometry.needed[0]).bit_length() + 1
+    return Anatomy(numbers)
+
+
+def _count(numbers: dict[str, float], name: str, more: float) -> None:
+    numbers[name] = numbers.get(name, 0) + more
+
+
+_ANATOMY: Final[Mapping[type[Part], Callable[[Any], Anatomy | None]]] = {
+    Chain: _chain,
+    SkidBuffer: _skid_buffer,
+    Fork: _fork,
+    Fifo: _fifo,
+    WidthConverter: _width_converter,
+    Gather: _gather,
+    Scatter: _gather,
+    ResultQueue: _result_queue,
+    CyclicRom: _cyclic_rom,
+    Accumulator: _accumulator,
+    MatrixVector: _matrix_vector,
+    Depthwise: _depthwise,
+    Pool: _pool,
+    Requantize: _requantize,
+    WindowGenerator: _window_generator,
+    AddressGenerator: _address_generator,
+}
+"""What is known of each kind of cell."""
