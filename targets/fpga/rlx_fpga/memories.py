@@ -50,6 +50,7 @@ class Library:
         lut_bits: Bits of a lookup table that serves as memory, as words and bits of a word.
         lut_cost: Cost of as much of it as ``lut_bits`` tells.
         lut_luts: Lookup tables that it takes.
+        lut_width_cost: What of ``lut_cost`` is for the width, and less where a part is left over.
         shared_cost: Cost of a block that is written, where it does not read the old word by itself
             and might have to.
         table_bits: Bits of a read-only memory that cost as much as one bit of another.
@@ -63,6 +64,7 @@ class Library:
     lut_luts: int
     table_bits: int
     shared_cost: float = 0
+    lut_width_cost: float = 0
 
 
 _XILINX = Library(
@@ -73,7 +75,7 @@ _XILINX = Library(
         Mode(1 << 15, (1, 2, 4, 9, 18, 36, 72), 257, 2, 72),
     ),
     byte=9, parts=2, lut_bits=((32, 6), (64, 3)), lut_cost=8, lut_luts=4,
-    table_bits=64,
+    table_bits=64, lut_width_cost=7,
 )  # fmt: skip
 LIBRARIES: Final = {
     "ecp5": Library(
@@ -135,7 +137,9 @@ def _as_luts(ram: Ram, library: Library) -> tuple[float, Place]:
         deep = -(-ram.depth // words)
         units = deep * -(-ram.width // bits)
         muxed = (deep - 1) * ram.width
-        cost = library.lut_cost * units + MUX_COST * muxed + (MUX_COST * deep if deep > 1 else 0)
+        left_over = deep * (-ram.width % bits) / bits
+        cost = library.lut_cost * units - library.lut_width_cost * left_over
+        cost += MUX_COST * muxed + (MUX_COST * deep if deep > 1 else 0)
         options.append((cost, Place("lut", luts=units * library.lut_luts, muxed=muxed)))
     return min(options, key=lambda pair: pair[0])
 
