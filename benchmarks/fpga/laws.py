@@ -18,6 +18,7 @@ import numpy as np
 import rlx_fpga
 from benchmarks.fpga.fit import BELIEFS, not_negative
 from rlx_fpga.cells.accumulate import Accumulator, Ranges, drain_lanes
+from rlx_fpga.cells.arith import ScaledSum
 from rlx_fpga.cells.channelwise import Depthwise, Pool
 from rlx_fpga.cells.credit import ResultQueue
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
@@ -122,6 +123,9 @@ def cells() -> Iterator[Part]:
     yield from _arrays(rng)
     yield from _requantizers(rng)
     yield from _windows()
+    for lanes, bits in product((1, 2, 5), (12, 20, 28)):
+        tables = rng.integers(-(1 << bits), 1 << bits, (2, 256)).tolist()
+        yield ScaledSum(lanes, tables[0], tables[1])
 
 
 def _accumulators() -> Iterator[Part]:

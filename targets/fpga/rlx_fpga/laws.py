@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx_fpga.cells.accumulate import Accumulator
+from rlx_fpga.cells.arith import ScaledSum
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.channelwise import Depthwise, Pool
 from rlx_fpga.cells.credit import ResultQueue
@@ -26,7 +27,7 @@ from rlx_fpga.cells.fork import Fork
 from rlx_fpga.cells.multiply import Pairing
 from rlx_fpga.cells.mvu import MatrixVector, pairs_of
 from rlx_fpga.cells.requantize import Requantize
-from rlx_fpga.cells.rom import CyclicRom
+from rlx_fpga.cells.rom import CyclicRom, varying_bits
 from rlx_fpga.cells.width import Gather, Scatter, WidthConverter
 from rlx_fpga.cells.window import AddressGenerator, WindowGenerator
 from rlx_fpga.structure import Ram, Structure, structure_of
@@ -250,6 +251,20 @@ def _pool(cell: Pool) -> Anatomy:
     return Anatomy({"one": 1, "codes": 8 * cell.pe}, {"accumulator": cell.accumulator})
 
 
+def _scaled_sum(cell: ScaledSum) -> Anatomy:
+    numbers = {
+        "one": 1,
+        "first": cell.lanes * sum(cell.widths),
+        "out": cell.lanes * cell.width,
+    }
+    rams = []
+    for table, width in zip(cell.tables, cell.widths, strict=True):
+        words = [entry & (1 << width) - 1 for entry in table]
+        varying = varying_bits(words, width)
+        rams += [Ram(varying, len(words), read_only=True, synchronous=True, distinct=varying)]
+    return Anatomy(numbers, rams=rams * cell.lanes)
+
+
 def _requantize(cell: Requantize) -> Anatomy | None:
     scaling, lanes = cell.scaling, cell.lanes
     if scaling.rounding == "single":
@@ -337,6 +352,7 @@ _ANATOMY: Final[Mapping[type[Part], Callable[[Any], Anatomy | None]]] = {
     MatrixVector: _matrix_vector,
     Depthwise: _depthwise,
     Pool: _pool,
+    ScaledSum: _scaled_sum,
     Requantize: _requantize,
     WindowGenerator: _window_generator,
     AddressGenerator: _address_generator,

@@ -8,6 +8,7 @@ from targets.fpga.test_target import network
 
 from rlx_fpga import FpgaOptions
 from rlx_fpga.cells.accumulate import Accumulator, Ranges
+from rlx_fpga.cells.arith import ScaledSum
 from rlx_fpga.cells.channelwise import Depthwise
 from rlx_fpga.cells.credit import ResultQueue
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
@@ -36,6 +37,7 @@ CELLS = {
     ),
     "matrix": MatrixVector(WEIGHTS, np.arange(10) * 50, pe=5, simd=4),
     "depthwise": Depthwise(WEIGHTS[:, :9], np.arange(10) * 50, channels=10, pe=5),
+    "sum of tables": ScaledSum(3, *RNG.integers(-(1 << 16), 1 << 16, (2, 256)).tolist()),
     "requantize": Requantize(
         channels=10, lanes=2, acc_width=21, zero_point=3, beat_cycles=4,
         multiplier=[*map(int, RNG.integers(1 << 30, (1 << 31) - 1, 10))],
