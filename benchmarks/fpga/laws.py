@@ -123,6 +123,10 @@ def cells() -> Iterator[Part]:
     yield from _arrays(rng)
     yield from _requantizers(rng)
     yield from _windows()
+    yield from _sums(rng)
+
+
+def _sums(rng: Any) -> Iterator[Part]:  # noqa: ANN401 - a generator of numbers
     for lanes, bits in product((1, 2, 5), (12, 20, 28)):
         tables = rng.integers(-(1 << bits), 1 << bits, (2, 256)).tolist()
         yield ScaledSum(lanes, tables[0], tables[1])

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from rlx_fpga.lower import Fold
 
     Price = Callable[[str, Fold], Amount]
-    Value = Callable[[str, Fold], int]
+    Delay = Callable[[str, Fold], int]
+    Value = Callable[[str, Fold, Amount], int]
 
 
 _MULTIPLIERS_FIRST: Final = Amount(1 << 20, 1, 1)
@@ -59,7 +60,7 @@ class Folding:
         for name, (pe, simd) in self.given.items():
             allowed[name] = [_given(self.choices, name, pe, simd)]
         self.allowed = allowed
-        self._prices: dict[tuple[str, Fold], Amount] = {}
+        self._prices: dict[str, list[tuple[Fold, Amount]]] = {}
 
     @property
     def steps(self) -> list[int]:
@@ -73,18 +74,18 @@ class Folding:
 
     def cheapest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
         """Return the foldings of least cost with no layer slower than ``cycles``, if given."""
-        return self._chosen(limit, cycles, self.cost)
+        return self._chosen(limit, cycles, self._cost)
 
     def smallest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
         """Return the foldings with the fewest lookup tables, then the least cost."""
         return self._chosen(
             limit,
             cycles,
-            lambda name, fold: (self._price(name, fold).lut << 40) + self.cost(name, fold),
+            lambda name, fold, amount: (amount.lut << 40) + self._cost(name, fold, amount),
         )
 
     def quickest(
-        self, limit: Amount, delay: Value, cycles: int | None = None
+        self, limit: Amount, delay: Delay, cycles: int | None = None
     ) -> dict[str, Fold] | None:
         """Return the fastest foldings, and of those the ones with the least sum of ``delay``.
 
@@ -98,7 +99,8 @@ class Folding:
         cycles = self.least_cycles(limit) if cycles is None else cycles
         if cycles is None:
             return None
-        return self._chosen(limit, cycles, delay) or self.cheapest(limit, cycles)
+        found = self._chosen(limit, cycles, lambda name, fold, _: delay(name, fold))
+        return found or self.cheapest(limit, cycles)
 
     def thriftiest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
         """Return the foldings with the least product of cost and cycles of the slowest layer."""
@@ -129,16 +131,20 @@ class Folding:
 
     def least_amount(self) -> Amount:
         """Return the least of each resource, each on its own, however slow."""
-        layers = [self._options(name, None, self.cost)[1] for name in self.allowed]
+        layers = [self._options(name, None, self._cost)[1] for name in self.allowed]
         return least_amount(layers)
 
     def amount(self, folds: Mapping[str, Fold]) -> Amount:
         """Return what a choice takes."""
-        return sum((self._price(name, fold) for name, fold in folds.items()), Amount())
+        return sum((self.price(name, fold) for name, fold in folds.items()), Amount())
 
     def cost(self, name: str, fold: Fold) -> int:
         """Return the cost of a folding; of equal ones the one with fewer lanes costs less."""
-        amount, weights = self._price(name, fold), self.weights
+        return self._cost(name, fold, self.price(name, fold))
+
+    def _cost(self, name: str, fold: Fold, amount: Amount) -> int:
+        del name
+        weights = self.weights
         parts = amount.dsp * weights.dsp + amount.bram * weights.bram + amount.lut * weights.lut
         return (parts << 12) + fold.pe * fold.simd
 
@@ -159,16 +165,19 @@ class Folding:
         self, name: str, cycles: int | None, value: Value
     ) -> tuple[list[Fold], list[Option]]:
         """Return the foldings that are fast enough, as they are and as options."""
-        folds = [f for f in self.allowed[name] if cycles is None or f.cycles <= cycles]
-        folds.sort(
-            key=lambda fold: (fold.multipliers, fold.logic, fold.pe * fold.simd, fold.cycles)
-        )
-        return folds, [Option(self._price(name, fold), value(name, fold)) for fold in folds]
+        rows = [row for row in self._priced(name) if cycles is None or row[0].cycles <= cycles]
+        options = [Option(amount, value(name, fold, amount)) for fold, amount in rows]
+        return [fold for fold, _ in rows], options
 
-    def _price(self, name: str, fold: Fold) -> Amount:
-        found = self._prices.get((name, fold))
+    def _priced(self, name: str) -> list[tuple[Fold, Amount]]:
+        """Return all foldings of a layer with what they take, from small to large."""
+        found = self._prices.get(name)
         if found is None:
-            found = self._prices[name, fold] = self.price(name, fold)
+            folds = sorted(
+                self.allowed[name],
+                key=lambda fold: (fold.multipliers, fold.logic, fold.pe * fold.simd, fold.cycles),
+            )
+            found = self._prices[name] = [(fold, self.price(name, fold)) for fold in folds]
         return found
 
 

@@ -114,10 +114,12 @@ def _total(layers: Sequence[Sequence[Option]], places: Sequence[int]) -> Amount:
 def _undominated(layer: Sequence[Option]) -> list[int]:
     """Return the options that no other one equals or beats in value and in everything it takes."""
     kept: list[int] = []
-    for place in sorted(range(len(layer)), key=lambda n: layer[n].key):
-        mine = layer[place].key
-        if not any(all(a <= b for a, b in zip(layer[k].key, mine, strict=True)) for k in kept):
+    taken: list[tuple[int, int, int]] = []
+    # In the order of values: what was kept before is no worse in that.
+    for (_, dsp, bram, lut), place in sorted((option.key, n) for n, option in enumerate(layer)):
+        if not any(d <= dsp and b <= bram and t <= lut for d, b, t in taken):
             kept.append(place)
+            taken.append((dsp, bram, lut))
     return kept
 
 
