@@ -190,7 +190,12 @@ def test_keyboard_interrupt_kills_the_group(tmp_path):
     child_code = STUBBORN_CHILD.format(after="").replace(
         "print(child, flush=True)", f"open({str(told)!r}, 'w').write(str(child) + '.')"
     )
-    script = f"from rlx.process import run; run([{PYTHON!r}, '-c', {child_code!r}], timeout_s=50)"
+    # A shell without job control starts what runs in the background deaf to interrupts.
+    script = (
+        "import signal; from rlx.process import run;"
+        " signal.signal(signal.SIGINT, signal.default_int_handler);"
+        f" run([{PYTHON!r}, '-c', {child_code!r}], timeout_s=50)"
+    )
     with subprocess.Popen([PYTHON, "-c", script], stderr=subprocess.PIPE) as process:
         for _ in range(500):
             if told.exists() and told.read_text().endswith("."):

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from targets.cortexm.zoo import RELU, WHOLE, Zoo
+from targets.cortexm.forced import chosen_by, named
+from targets.cortexm.zoo import RELU, WHOLE, Zoo, emit_graph
 
 from rlx.numerics.fixed_point import Rescale
 from rlx_cortexm.lower import candidates
@@ -99,3 +100,17 @@ def test_channels_that_differ_too_much_shift_by_themselves():
     node = convolution(factors=type(rescale)(rescale.multiplier, shifts), padding=WHOLE)
     functions = {dict(c.lower().kernel.constants)["requantize"] for c in found(node)}
     assert functions == {"requantize_folded"}
+
+
+@pytest.mark.parametrize("direction", ["along", "down"])
+@pytest.mark.parametrize("shape", [(1, 7, 5, 8), (1, 4, 9, 4)])
+@pytest.mark.parametrize("padding", [(0, 0), (1, 1), (2, 1)])
+def test_words_are_filled_where_something_lies_outside(shape, padding, direction):
+    zoo = Zoo()
+    zoo.conv(shape, shape[3], (3, 3), groups=shape[3], padding=(padding, padding))
+    with chosen_by(named(f"planes {direction}")) as chosen:
+        text = emit_graph(zoo.graph, self_test=0).files["src/net.c"]
+    assert chosen[0].name.startswith(f"planes {direction}")
+    # Compilers refuse a static function that nobody calls: it is written only if it is called.
+    assert (text.count("net_fill(") > 1) == ("void net_fill(" in text)
+    assert ("net_fill(" in text) or not any(padding)

@@ -178,6 +178,26 @@ class Planes:
         return 2 * max(*read, -(-(along.pad + self.pixels) // 2), 1)
 
     @property
+    def tail(self) -> int:
+        """Elements at the end of a line that lie beyond the image, if a window sees any there."""
+        along = self.axes[0]
+        there = along.pad + self.pixels
+        seen = (along.outputs - 1) * along.stride + along.kernel
+        return self.pitch - (there + there % 2) if seen > there else 0
+
+    @property
+    def pads(self) -> bool:
+        """Whether some window sees lines above or below the image."""
+        across = self.axes[1]
+        last = (across.outputs - 1) * across.stride + (across.kernel - 1) * across.dilation
+        return across.pad > 0 or last - across.pad >= across.inputs
+
+    @property
+    def fills(self) -> bool:
+        """Whether anything is filled with what stands for zero, apart from single elements."""
+        return self.tail > 0 or self.axes[0].pad > 1 or self.pads
+
+    @property
     def lines(self) -> int:
         """Lines of a plane."""
         across = self.axes[1]
@@ -273,13 +293,16 @@ def _kernel(node: Node, weighted: Weighted, planes: Planes) -> Kernel:
         "pairs": planes.pairs,
         "pixels": planes.pixels,
         "pitch": planes.pitch,
+        "tail": planes.tail,
+        "pads": planes.pads,
         "lines": planes.lines,
         "strip": planes.strip,
         "unrolled": planes.unrolled,
         "taps": _taps(planes),
         "x_zero_point": cast("QConv2d", node.op).x_zero_point,
     }
-    support = ("planes4", *_forms(planes), *weighted.support)
+    fill = ("planes_fill",) if planes.fills else ()
+    support = ("planes4", *fill, *_forms(planes), *weighted.support)
     return Kernel.of("depthwise", "depthwise_planes_s8", constants, support)
 
 
