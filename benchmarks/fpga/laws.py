@@ -11,7 +11,7 @@ import json
 from collections import Counter, defaultdict
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rlx_fpga.cells.streams import Part
+    from rlx_fpga.cells.window import Order
 
 LAWS = Path(rlx_fpga.__file__).parent / "laws.json"
 KINDS = sorted({*BELIEFS["lut"], *BELIEFS["ff"]} - {"one"})
@@ -134,14 +135,16 @@ def _sums(rng: Any) -> Iterator[Part]:  # noqa: ANN401 - a generator of numbers
 
 def _accumulators() -> Iterator[Part]:
     for pe, group, bits in product((1, 2, 6, 16), (1, 3, 9, 100), (12, 20)):
-        for outputs, kind in ((0, "sum"), (0, "max"), (pe, "sum"), (11, "sum"), (45, "sum")):
+        kinds: list[tuple[int, Literal["sum", "max"]]] = [
+            (0, "sum"), (0, "max"), (pe, "sum"), (11, "sum"), (45, "sum"),
+        ]  # fmt: skip
+        for outputs, kind in kinds:
             bias = np.linspace(-1000, 1000, pe if outputs == pe else 48).astype(np.int64)
             ranges = Ranges(bits, 11 if kind == "sum" else 0, bits + (kind == "sum"))
             if (outputs % pe and drain_lanes(pe, group, 1, outputs) is None) or 0 < outputs < pe:
                 continue
             yield Accumulator(
-                kind,  # type: ignore[arg-type]
-                pe=pe, group=group, term_bits=bits - 2, ranges=ranges, delay=6,
+                kind, pe=pe, group=group, term_bits=bits - 2, ranges=ranges, delay=6,
                 bias=bias if kind == "sum" else None, outputs=outputs,
             )  # fmt: skip
 
@@ -181,6 +184,7 @@ def _requantizers(rng: Any) -> Iterator[Part]:  # noqa: ANN401 - a generator of 
 
 
 def _windows() -> Iterator[Part]:
+    folds: list[tuple[int, int, Order]] = [(1, 1, "channelwise"), (4, 1, "dense"), (2, 6, "dense")]
     for height, width, blocks, kernel, stride, pad in (
         (12, 10, 3, (3, 3), (1, 1), 1), (12, 10, 1, (3, 3), (1, 1), 0),
         (28, 28, 1, (3, 3), (1, 1), 1), (32, 32, 8, (3, 3), (2, 2), 1),
@@ -191,11 +195,11 @@ def _windows() -> Iterator[Part]:
         (1, 1, 64, (1, 1), (1, 1), 0), (8, 8, 2, (8, 8), (1, 1), 0),
         (13, 9, 5, (5, 3), (1, 1), 2),
     ):  # fmt: skip
-        for lanes, repeat, order in ((1, 1, "channelwise"), (4, 1, "dense"), (2, 6, "dense")):
+        for lanes, repeat, order in folds:
             yield WindowGenerator(
                 height=height, width=width, channels=blocks * lanes, lanes=lanes, kernel=kernel,
                 stride=stride, padding=((pad, pad), (pad, pad)), repeat=repeat,
-                order=order,  # type: ignore[arg-type]
+                order=order,
             )  # fmt: skip
 
 

@@ -114,17 +114,8 @@ def build(
         SimulationError: Verilator or the C++ compiler refused; carries the last lines.
         TimeLimitError: It took longer than ``timeout_s``.
     """
-    argv = [
-        str(find_verilator().executable),
-        *("--cc", "--exe", "--build", "-O3", "-j", str(jobs), "-Wno-fatal"),
-        *("--x-initial", "unique", "--x-assign", "unique"),
-        *options,
-        *("--prefix", "Vtop", "--top-module", top, "--Mdir", str(output.resolve())),
-        *("-MAKEFLAGS", " ".join((*_make_settings(), "OPT_FAST=-O1", "OPT_GLOBAL=-O1"))),
-        *files,
-    ]
-    run(argv, cwd=cwd, timeout_s=timeout_s, env=environment(), hint=HINT)
-    return output.resolve() / "Vtop"
+    kind = ("--cc", "--exe", "--build", "-O3", "-j", str(jobs))
+    return _build(kind, files, top, cwd, output, options, timeout_s)
 
 
 def build_testbench(
@@ -150,9 +141,22 @@ def build_testbench(
         SimulationError: Verilator or the C++ compiler refused; carries the last lines.
         TimeLimitError: It took longer than ``timeout_s``.
     """
+    return _build(("--binary", "--timing"), files, top, cwd, output, options, timeout_s)
+
+
+def _build(
+    kind: Sequence[str],
+    files: Sequence[str],
+    top: str,
+    cwd: Path,
+    output: Path,
+    options: Sequence[str],
+    timeout_s: float,
+) -> Path:
+    """Run Verilator, told by ``kind`` what to make of ``files``; return the program."""
     argv = [
         str(find_verilator().executable),
-        *("--binary", "--timing", "-Wno-fatal", "--x-initial", "unique", "--x-assign", "unique"),
+        *(*kind, "-Wno-fatal", "--x-initial", "unique", "--x-assign", "unique"),
         *options,
         *("--prefix", "Vtop", "--top-module", top, "--Mdir", str(output.resolve())),
         *("-MAKEFLAGS", " ".join((*_make_settings(), "OPT_FAST=-O1", "OPT_GLOBAL=-O1"))),
