@@ -14,6 +14,7 @@ from rlx_fpga.cells.memory_files import MemoryFiles
 from rlx_fpga.cells.multiply import Netlist, Pairing
 from rlx_fpga.integration import integration_files
 from rlx_fpga.render import render
+from rlx_fpga.simulators import start_combinational
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,7 +101,7 @@ def netlist(
         strip_internal_attrs=True,
     )
     # The first line names a version of Yosys.
-    body = text.split("\n", 1)[1]
+    body = start_combinational(text.split("\n", 1)[1])
     banner = (
         f"// {interface.core}: netlist of a streaming neural network, made by rlx.\n"
         f"// Instantiate {interface.top}, which gives it AXI4-Stream ports.\n"

@@ -58,8 +58,8 @@ module net_control #(
   input  wire logic stall_out_i     // a beat at an output waits
 );
 
-  localparam int unsigned AddressBits = 7;
-  localparam int unsigned ResetCycles = 15;
+  localparam int AddressBits = 7;
+  localparam int ResetCycles = 15;
   typedef logic [AddressBits-1:2] word_t;
   localparam word_t WordId = 5'd0;
   localparam word_t WordVersion = 5'd1;
@@ -150,6 +150,7 @@ module net_control #(
   logic timed_q;
 
   wire logic busy = frames_begun_q != frames_out_q;
+  wire logic [31:0] now = cycles_q[31:0];
 
   always_ff @(posedge clk_i) begin
     cycles_q <= cycles_q + 64'd1;
@@ -159,16 +160,16 @@ module net_control #(
     if (stall_out_i) stall_out_q <= stall_out_q + 32'd1;
     if (frame_begin_i && !timed_q) begin
       timed_q <= 1'b1;
-      timed_since_q <= cycles_q[31:0];
+      timed_since_q <= now;
       timed_frame_q <= frames_begun_q;
     end
     if (frame_out_i) begin
       frames_out_q <= frames_out_q + 32'd1;
-      last_out_q <= cycles_q[31:0];
-      if (frames_out_q != '0) interval_q <= cycles_q[31:0] - last_out_q;
+      last_out_q <= now;
+      if (frames_out_q != '0) interval_q <= now - last_out_q;
       if (timed_q && timed_frame_q == frames_out_q) begin
         timed_q <= 1'b0;
-        latency_q <= cycles_q[31:0] - timed_since_q;
+        latency_q <= now - timed_since_q;
       end
     end
     if (!rst_ni || reset_o) begin
@@ -187,6 +188,7 @@ module net_control #(
   // Read.
   logic read_done_q;
   logic [31:0] read_data_q, read_data, cycles_hi_q;
+  wire word_t read_word = s_axil_araddr[AddressBits-1:2];
 
   assign s_axil_arready = !read_done_q;
   assign s_axil_rvalid = read_done_q;
@@ -194,7 +196,7 @@ module net_control #(
   assign s_axil_rresp = 2'b00;
 
   always_comb begin
-    unique case (s_axil_araddr[AddressBits-1:2])
+    case (read_word)
       WordId: read_data = 32'h524C5801;
       WordVersion: read_data = 32'h00011622;
       WordModelLo: read_data = 32'h89ABCDEF;
@@ -205,7 +207,7 @@ module net_control #(
       WordIrqStatus: read_data = {31'd0, frame_done_q};
       WordFramesIn: read_data = frames_in_q;
       WordFramesOut: read_data = frames_out_q;
-      WordCyclesLo: read_data = cycles_q[31:0];
+      WordCyclesLo: read_data = now;
       WordCyclesHi: read_data = cycles_hi_q;
       WordLatency: read_data = latency_q;
       WordInterval: read_data = interval_q;
@@ -220,7 +222,7 @@ module net_control #(
     if (s_axil_arvalid && s_axil_arready) begin
       read_done_q <= 1'b1;
       read_data_q <= read_data;
-      if (s_axil_araddr[AddressBits-1:2] == WordCyclesLo) cycles_hi_q <= cycles_q[63:32];
+      if (read_word == WordCyclesLo) cycles_hi_q <= cycles_q[63:32];
     end
     if (!rst_ni) begin
       read_done_q <= 1'b0;

@@ -14,8 +14,8 @@ module net_top_pins (
   output wire logic serial_o
 );
 
-  localparam int unsigned InBits = 107;
-  localparam int unsigned OutBits = 88;
+  localparam int InBits = 107;
+  localparam int OutBits = 88;
 
   logic rst_nq;
   logic [InBits-1:0] in_q;

@@ -14,8 +14,8 @@ module net_top_pins (
   output wire logic serial_o
 );
 
-  localparam int unsigned InBits = 53;
-  localparam int unsigned OutBits = 28;
+  localparam int InBits = 53;
+  localparam int OutBits = 28;
 
   logic rst_nq;
   logic [InBits-1:0] in_q;
