@@ -1,15 +1,15 @@
 #!/bin/sh
-# Install the system tools that tests use: GCC for ARM, QEMU, Clang, CMake, Arduino's builder. As root by
-# apt; otherwise say what to install. Never fails: tests that lack a tool say so.
+# Install the system tools that tests use: GCC for ARM, QEMU, Clang, CMake, Icarus Verilog, Arduino's
+# builder. As root by apt; otherwise say what to install. Never fails: tests that lack a tool say so.
 set -u
 log=/tmp/rlx-system-tools.log
 packages="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang gcc g++ make cmake perl
-  zlib1g-dev liblz4-dev"
+  zlib1g-dev liblz4-dev iverilog"
 # Not in every distribution, so by itself: its absence must not cost the others.
 optional="arduino-builder"
 missing=""
 for pair in arm-none-eabi-gcc:gcc-arm-none-eabi qemu-system-arm:qemu-system-arm clang:clang \
-            gcc:gcc g++:g++ make:make cmake:cmake perl:perl; do
+            gcc:gcc g++:g++ make:make cmake:cmake perl:perl iverilog:iverilog; do
   command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair#*:}"
 done
 for pair in zlib.h:zlib1g-dev lz4.h:liblz4-dev; do

@@ -25,7 +25,8 @@ DEFAULT_TIMEOUT_S = 900.0
     "tools",
     metavar="NAMES",
     help="Simulators, separated by commas. C: host, sanitize, qemu, unicorn (qemu:zig and so on"
-    " names a compiler). FPGA: verilator, cocotb, testbench. Default: what is installed.",
+    " names a compiler). FPGA: verilator, cocotb, testbench, testbench:icarus. Default: what is"
+    " installed.",
 )
 @click.option(
     "--timeout",

@@ -14,10 +14,11 @@ from rlx.errors import OutputError, UsageError
 from rlx_sim.cocotb_bench import run_bench
 from rlx_sim.protocol import Simulation, compare
 from rlx_sim.stream import Stalls, StreamBench
+from rlx_sim.toolchain import find
 from rlx_sim.verilator import find_verilator, lint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rlx.golden import Golden
     from rlx_sim.cocotb_bench import CocotbRun
@@ -57,7 +58,7 @@ def verify_fpga(
     *,
     timeout_s: float,
     cocotb: bool = True,
-    testbench: bool = False,
+    testbenches: Sequence[str] = (),
     waves: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def verify_fpga(
         vectors: Inputs and the reference's outputs.
         timeout_s: Wall-clock limit of each step.
         cocotb: Whether to run the cocotb bench.
-        testbench: Whether to run the testbench in SystemVerilog, under Verilator.
+        testbenches: Simulators to run the testbench in SystemVerilog in: ``verilator``, ``icarus``.
         waves: File for a waveform of the run without pauses, ``.vcd`` or ``.fst``.
         progress: Told what is being done.
 
@@ -79,7 +80,8 @@ def verify_fpga(
         ``target``, ``inputs``, ``equal`` (inputs whose outputs are right), ``mismatches`` (the
         first of each wrong frame; one more if a test of the cocotb bench failed), ``latency`` and
         ``interval`` in cycles, what the report predicted for the latter, ``stalled``, ``cocotb``,
-        ``lint``, ``waves``, ``tools``, and ``runs``: what each simulation gave, as rows of a table.
+        ``testbench``, ``testbench_icarus``, ``lint``, ``waves``, ``tools``, and ``runs``: what each
+        simulation gave, as rows of a table.
 
     Raises:
         OutputError: The folder holds no hardware design.
@@ -99,9 +101,9 @@ def verify_fpga(
     if cocotb:
         tell("cocotb: the emitted bench")
         _add_bench(result, run_bench(folder, timeout_s=timeout_s))
-    if testbench:
-        tell("verilator: the emitted testbench")
-        _add_testbench(result, folder, timeout_s)
+    for simulator in testbenches:
+        tell(f"{simulator}: the emitted testbench")
+        _add_testbench(result, folder, simulator, timeout_s)
     result["runs"] = _runs(result)
     return result
 
@@ -168,14 +170,16 @@ def _add_bench(result: dict[str, Any], found: CocotbRun) -> None:
         result["mismatches"].append({"simulator": "cocotb", **result["cocotb"]})
 
 
-def _add_testbench(result: dict[str, Any], folder: Path, timeout_s: float) -> None:
+def _add_testbench(result: dict[str, Any], folder: Path, simulator: str, timeout_s: float) -> None:
     """Add what the testbench in SystemVerilog gave; a failure is a mismatch."""
     from rlx_sim.testbench import run_testbench
 
-    found = run_testbench(folder, timeout_s=timeout_s)
-    result["testbench"] = found.to_json()
+    found = run_testbench(folder, simulator=simulator, timeout_s=timeout_s)
+    name = "testbench" if simulator == "verilator" else f"testbench_{simulator}"
+    result[name] = found.to_json()
+    result["tools"] |= {simulator: find(simulator).version}
     if not found.passed:
-        result["mismatches"].append({"simulator": "testbench", "verdict": found.verdict})
+        result["mismatches"].append({"simulator": name, "verdict": found.verdict})
 
 
 def _runs(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -194,6 +198,7 @@ def _runs(result: dict[str, Any]) -> list[dict[str, Any]]:
         "cocotb, registers": part("registers_"),
         "cocotb, counters": part("counters_"),
         "testbench": result.get("testbench", {}),
+        "testbench, Icarus": result.get("testbench_icarus", {}),
     }
     columns = ("inputs", "equal", "latency", "interval")
     return [

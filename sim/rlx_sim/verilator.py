@@ -124,24 +124,22 @@ def build_testbench(
     *,
     cwd: Path,
     output: Path,
-    options: Sequence[str] = (),
     timeout_s: float = BUILD_TIMEOUT_S,
-) -> Path:
-    """Compile a testbench and what it tests, all Verilog, to a program in folder ``output``.
+) -> tuple[str, ...]:
+    """Compile a testbench and what it tests, and return the command that runs it.
 
     Args:
-        files: Relative to ``cwd``.
+        files: Verilog, relative to ``cwd``.
         top: Module of the testbench.
         cwd: Where Verilator runs.
         output: Folder for everything built.
-        options: Verilator's own.
         timeout_s: Wall-clock limit.
 
     Raises:
         SimulationError: Verilator or the C++ compiler refused; carries the last lines.
         TimeLimitError: It took longer than ``timeout_s``.
     """
-    return _build(("--binary", "--timing"), files, top, cwd, output, options, timeout_s)
+    return (str(_build(("--binary", "--timing"), files, top, cwd, output, (), timeout_s)),)
 
 
 def _build(

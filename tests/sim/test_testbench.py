@@ -1,4 +1,4 @@
-"""The emitted testbench in SystemVerilog: it passes, and a wrong golden vector makes it fail."""
+"""The emitted testbench in SystemVerilog: it passes, and what is wrong makes it fail."""
 
 from __future__ import annotations
 
@@ -9,50 +9,127 @@ import pytest
 
 from rlx import emit, target
 from rlx.cli import main
-from rlx.errors import OutputError, SimulationError
+from rlx.errors import OutputError, SimulationError, ToolMissingError
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
-from rlx.ops.q import QClamp
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QClamp, QDense
 from rlx_fpga import FpgaOptions
-from rlx_sim.testbench import run_testbench, verdict_of
+from rlx_sim import icarus
+from rlx_sim.icarus import find_icarus
+from rlx_sim.testbench import SIMULATORS, run_testbench, verdict_of
+from rlx_sim.toolchain import Tool
+
+DESIGNS = {
+    "files": {"dsp": 4, "device": "ecp5-25k", "weights": "mem"},
+    "netlist": {"dsp": 4, "device": "artix7-35t", "weights": "inline", "control": "axi-lite"},
+    "unrolled": {"style": "unrolled", "device": "ecp5-85k"},
+    "folded": {"style": "folded", "device": "ice40-up5k"},
+    "load": {"style": "folded", "device": "ice40-up5k", "weights": "load"},
+    "stream": {"style": "folded", "device": "ice40-up5k", "weights": "stream",
+               "control": "axi-lite"},
+}  # fmt: skip
+"""Options of the designs of :func:`dense`: each style, and weights from each place."""
+
+WEIGHTS_BY_STREAM = ("load", "stream")
+
+
+def clamp():
+    graph = Graph("net")
+    x = graph.input("x", TensorType((1, 4, 2), DType.I8))
+    graph.output(graph.apply(QClamp(low=-50, high=90), x))
+    return GraphModule(graph, Stage.MIR)
+
+
+def dense():
+    rng = np.random.default_rng(0)
+    graph = Graph("net")
+    x = graph.input("x", TensorType((1, 12), DType.I8))
+    for inputs, outputs in ((12, 6), (6, 5)):
+        weights = graph.constant(rng.integers(-127, 128, (outputs, inputs)).astype(np.int8))
+        bias = graph.constant(rng.integers(-1000, 1000, outputs).astype(np.int32))
+        layer = QDense(x_zero_point=3, rescale=Rescale.of(0.003), zero_point=3)
+        x = graph.apply(layer, x, weights, bias)
+    graph.output(x)
+    return GraphModule(graph, Stage.MIR)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    graph = Graph("net")
-    x = graph.input("x", TensorType((1, 4, 2), DType.I8))
-    graph.output(graph.apply(QClamp(low=-50, high=90), x))
     root = tmp_path_factory.mktemp("testbench") / "net"
-    emit.emit(
-        GraphModule(graph, Stage.MIR), target.load("fpga"), root,
-        options=FpgaOptions(control="axi-lite", device="ecp5-25k"),
-    )  # fmt: skip
+    options = FpgaOptions(control="axi-lite", device="ecp5-25k")
+    emit.emit(clamp(), target.load("fpga"), root, options=options)
+    return root
+
+
+@pytest.fixture(scope="module")
+def designs(tmp_path_factory):
+    root = tmp_path_factory.mktemp("designs")
+    for name, options in DESIGNS.items():
+        emit.emit(dense(), target.load("fpga"), root / name, options=FpgaOptions(**options))
     return root
 
 
 @pytest.mark.sim
-def test_testbench_passes_and_tells_what_the_other_bench_tells(folder, capsys):
-    assert main(["verify", str(folder), "--with", "verilator,testbench", "--json"]) == 0
+def test_testbench_tells_in_both_simulators_what_the_other_bench_tells(folder, capsys):
+    wanted = "verilator,testbench,testbench:icarus"
+    assert main(["verify", str(folder), "--with", wanted, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["testbench"] == {
+    assert found["testbench"] == found["testbench_icarus"] == {
         "inputs": 16, "equal": 16, "latency": found["latency"], "interval": found["interval"],
     }  # fmt: skip
+    assert found["tools"]["icarus"] == find_icarus()[1]
 
 
 @pytest.mark.sim
-def test_one_wrong_code_is_found(folder):
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_style_passes_in_icarus(designs, name):
+    found = run_testbench(designs / name, simulator="icarus")
+    assert found.passed, found.log
+    report = json.loads((designs / name / "report.json").read_text())
+    assert found.frames == 16
+    assert found.interval == report["interval"]
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("name", WEIGHTS_BY_STREAM)
+def test_weights_that_come_by_a_stream_pass_in_verilator(designs, name):
+    found = run_testbench(designs / name)
+    assert found.passed, found.log
+    assert found.to_json() == run_testbench(designs / name, simulator="icarus").to_json()
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_one_wrong_code_is_found(folder, simulator):
     path = folder / "golden" / "output_0.npy"
     good = path.read_bytes()
     codes = np.load(path)
     codes.flat[-1] ^= 1
     try:
         np.save(path, codes)
-        found = run_testbench(folder)
+        found = run_testbench(folder, simulator=simulator)
     finally:
         path.write_bytes(good)
     assert not found.passed
     assert found.verdict == "FAIL: 1 beats are wrong"
     assert "of frame 15 is" in found.log
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("name", WEIGHTS_BY_STREAM)
+def test_one_wrong_weight_is_found(designs, name):
+    path = designs / name / "mem" / "net_weights.bin"
+    report = json.loads((designs / name / "report.json").read_text())
+    good = path.read_bytes()
+    codes = bytearray(good)
+    codes[-report["interface"]["weights"]["lanes"]] ^= 0x40  # of the first output
+    try:
+        path.write_bytes(codes)
+        found = run_testbench(designs / name, simulator="icarus")
+    finally:
+        path.write_bytes(good)
+    assert found.verdict.startswith("FAIL: ")
 
 
 def test_missing_verdict_and_testbench_are_told(folder, tmp_path):
@@ -61,3 +138,9 @@ def test_missing_verdict_and_testbench_are_told(folder, tmp_path):
     (tmp_path / "report.json").write_bytes((folder / "report.json").read_bytes())
     with pytest.raises(OutputError, match=r"holds no testbench tb/net_tb.sv"):
         run_testbench(tmp_path)
+
+
+def test_an_old_icarus_is_refused(monkeypatch):
+    monkeypatch.setattr(icarus, "find", lambda name: Tool(name, ("/bin/iverilog",), "10.3"))
+    with pytest.raises(ToolMissingError, match=r"Icarus Verilog 10.3 is too old, it must be 11 "):
+        find_icarus()

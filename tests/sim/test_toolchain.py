@@ -21,6 +21,7 @@ NAMES = [
     "make",
     "c++",
     "verilator",
+    "icarus",
     "cocotb",
     "yosys",
     "nextpnr-ecp5",

@@ -1,0 +1,55 @@
+"""Icarus Verilog: compiles a testbench in SystemVerilog to a program for its runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rlx.errors import ToolMissingError
+from rlx.process import run
+from rlx_sim.toolchain import find
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OLDEST: Final = 11
+"""Oldest version that reads the SystemVerilog of emitted wrappers."""
+
+
+def find_icarus() -> tuple[Path, str]:
+    """Return ``iverilog`` and its version.
+
+    Raises:
+        ToolMissingError: It is not installed, or too old.
+    """
+    tool = find("icarus")
+    if int(tool.version.split(".")[0]) < OLDEST:
+        raise ToolMissingError(
+            f"Icarus Verilog {tool.version} is too old, it must be {OLDEST} or later",
+            hint="Debian: apt-get install iverilog",
+        )
+    return Path(tool.command[0]), tool.version
+
+
+def build_testbench(
+    files: Sequence[str], top: str, *, cwd: Path, output: Path, timeout_s: float
+) -> tuple[str, ...]:
+    """Compile a testbench and what it tests, and return the command that runs it.
+
+    Args:
+        files: Verilog, relative to ``cwd``.
+        top: Module of the testbench.
+        cwd: Where the compiler runs.
+        output: Folder for everything built.
+        timeout_s: Wall-clock limit.
+
+    Raises:
+        ToolMissingError: Icarus Verilog is not installed, or too old.
+        SimulationError: It refused; carries the last lines.
+        TimeLimitError: It took longer than ``timeout_s``.
+    """
+    compiler, _ = find_icarus()
+    program = output.resolve() / f"{top}.vvp"
+    argv = [str(compiler), "-g2012", "-s", top, "-o", str(program), *files]
+    run(argv, cwd=cwd, timeout_s=timeout_s)
+    return (str(compiler.with_name("vvp")), "-n", str(program))
