@@ -40,8 +40,9 @@ def network():
 def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("weights")
     for weights in ("mem", "inline"):
-        options = FpgaOptions(dsp=4, weights=weights, device="ecp5-25k")
-        emit.emit(network(), target.load("fpga"), root / weights, options=options)
+        for style, name in (("stream", weights), ("folded", f"{weights}_folded")):
+            options = FpgaOptions(dsp=8, weights=weights, style=style, device="ecp5-25k")
+            emit.emit(network(), target.load("fpga"), root / name, options=options)
     return root
 
 
@@ -50,21 +51,21 @@ def test_files_hold_what_the_netlist_would(folders):
     assert interface["memories"]
     inline = (folders / "inline" / "rtl" / "net_core.v").read_text()
     found = [
-        [int(word, 16) for word in re.findall(r"memory\[\d+\] = \d+'h([0-9a-f]+);", block)]
+        [int(word, 16) for word in re.findall(r"words\[\d+\] = \d+'h([0-9a-f]+);", block)]
         for block in re.findall(r"initial begin\n(.*?)  end\n", inline, re.DOTALL)
-        if "memory[0]" in block
+        if "words[0]" in block
     ]
     stored = [
         [int(word, 16) for word in (folders / "mem" / path).read_text().split()]
         for path in interface["memories"]
     ]
     assert sorted(found) == sorted(stored)
-    assert "memory[0]" not in (folders / "mem" / "rtl" / "net_core.v").read_text()
+    assert "words[0]" not in (folders / "mem" / "rtl" / "net_core.v").read_text()
     assert not (folders / "inline" / "mem").exists()
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("weights", ["mem", "inline"])
+@pytest.mark.parametrize("weights", ["mem", "inline", "mem_folded"])
 def test_simulation_gives_the_reference(folders, weights):
     vectors = read_golden(folders / weights)
     found = VerilatorHarness().simulate(folders / weights, vectors, timeout_s=600)

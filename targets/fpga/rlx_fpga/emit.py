@@ -7,10 +7,14 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from amaranth import Value
 from amaranth.back import verilog
+from amaranth.hdl import Fragment
+from amaranth.hdl._ir import PortDirection
+from amaranth.lib.wiring import In
 
 from rlx_fpga.axi import control_files, harness_cpp, top_verilog
-from rlx_fpga.cells.memory_files import MemoryFiles
+from rlx_fpga.cells.constants import Constants
 from rlx_fpga.cells.multiply import Netlist, Pairing
 from rlx_fpga.integration import integration_files
 from rlx_fpga.render import render
@@ -53,9 +57,7 @@ def design_files(
         memory_files: Whether constant words go into files beside the netlist.
     """
     prefix = interface.prefix
-    memories = MemoryFiles(prefix) if memory_files else None
-    core = netlist(component, interface, memories)
-    words = {} if memories is None else memories.files
+    core, words = netlist(component, interface, memory_files=memory_files)
     interface = replace(interface, memories=tuple(words))
     interval = int(report["interval"])
     least, most = BENCH_FRAMES
@@ -83,22 +85,21 @@ def design_files(
 
 
 def netlist(
-    component: wiring.Component, interface: Interface, memories: MemoryFiles | None = None
-) -> str:
-    """Return the component as Verilog-2005, hierarchy and names kept.
+    component: wiring.Component, interface: Interface, *, memory_files: bool = False
+) -> tuple[str, dict[str, str]]:
+    """Return the component as Verilog-2005, hierarchy and names kept, and files that it reads.
 
     Args:
         component: The pipeline.
         interface: Its ports.
-        memories: Takes constant words out of the netlist; None to keep them in it.
+        memory_files: Whether constant words go into files; else they are in the Verilog.
     """
-    platform = Netlist(interface.core, memories)
-    text = verilog.convert(
-        component,
-        name=interface.core,
-        platform=platform,
-        emit_src=False,
-        strip_internal_attrs=True,
+    constants = Constants(interface.prefix, in_files=memory_files)
+    platform = Netlist(interface.core, constants)
+    design = Fragment.get(component, platform)
+    constants.name(design)
+    text, _ = verilog.convert_fragment(
+        design, ports_of(component), interface.core, emit_src=False, strip_internal_attrs=True
     )
     # The first line names a version of Yosys.
     body = start_combinational(text.split("\n", 1)[1])
@@ -111,7 +112,19 @@ def netlist(
     parts[platform.ram] = "ram"
     needed = {name: kind for name, kind in parts.items() if f" {name} " in body}
     others = [render(f"{kind}.v.j2", name=name) for name, kind in needed.items()]
-    return banner + plain_module_names(body, interface.core) + products + "".join(others)
+    modules = [*constants.modules, products, *others]
+    return banner + plain_module_names(body, interface.core) + "".join(modules), constants.files
+
+
+def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
+    """Return the members of a component by the names that they have in a netlist."""
+    return {
+        "__".join(map(str, path)): (
+            Value.cast(value),
+            PortDirection.Input if member.flow == In else PortDirection.Output,
+        )
+        for path, member, value in component.signature.flatten(component)
+    }
 
 
 def plain_module_names(text: str, core: str) -> str:

@@ -63,7 +63,7 @@ def test_rendered_files_are_golden(golden):
 
 
 def test_netlist_has_ports_and_no_foreign_text():
-    text = netlist(Concat(3, (2, 2)), interface())
+    text, _ = netlist(Concat(3, (2, 2)), interface())
     assert text.startswith("// net_core: netlist")
     assert re.search(r"^module net_core\(", text, re.MULTILINE)
     assert "Yosys" not in text

@@ -221,7 +221,8 @@ class GlobalPool(Cell):
             return old
         running = Memory(shape=shape, depth=self.blocks, init=[])
         m.submodules.running = running
-        into, out_of = running.write_port(), running.read_port(domain="comb")
+        into = running.write_port()
+        out_of = running.read_port(domain="comb")
         with m.If(enable):
             m.d.sync += [old.eq(out_of.data), into.addr.eq(block)]
         m.d.comb += [out_of.addr.eq(block), into.en.eq(write), into.data.eq(updated)]

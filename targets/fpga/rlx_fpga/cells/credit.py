@@ -60,7 +60,8 @@ class ResultQueue(Part):
         m = Module()
         depth = self.depth
         m.submodules.beats = beats = Memory(shape=len(raw(self.o)), depth=max(depth, 2), init=[])
-        write, read = beats.write_port(), beats.read_port(domain="comb")
+        write = beats.write_port()
+        read = beats.read_port(domain="comb")
         free, given, load = Signal(), Signal(), Signal()
         waiting, any_waiting = Signal(range(depth + 1)), Signal()
         waiting_next = Signal.like(waiting)

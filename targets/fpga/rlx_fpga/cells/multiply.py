@@ -37,7 +37,10 @@ from rlx_fpga.cells.pipe import follow
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx_fpga.cells.memory_files import MemoryFiles
+    from amaranth.hdl import Fragment
+    from amaranth.lib.memory import Memory
+
+    from rlx_fpga.cells.constants import Constants
     from rlx_fpga.cells.rom import Integers
 
 LATENCY: Final = 3
@@ -86,7 +89,7 @@ class Netlist:
     """
 
     prefix: str
-    memories: MemoryFiles | None = None
+    memories: Constants | None = None
 
     def module(self, *, logic: bool) -> str:
         """Return the name of the module that multiplies."""
@@ -100,6 +103,11 @@ class Netlist:
     def pair(self, pairing: Pairing) -> str:
         """Return the name of the module for two products in a block."""
         return f"{self.prefix}_multiply_{pairing.value}"
+
+    def get_memory(self, memory: Memory) -> Fragment:
+        """Return what a memory becomes; Amaranth asks for each."""
+        taken = None if self.memories is None else self.memories.take(memory)
+        return memory.elaborate(None) if taken is None else taken
 
 
 def multiply(

@@ -73,7 +73,8 @@ class Ram(Part):
             )
             return m
         m.submodules.memory = memory = Memory(shape=unsigned(self.width), depth=self.depth, init=[])
-        write, read = memory.write_port(granularity=BYTE), memory.read_port()
+        write = memory.write_port(granularity=BYTE)
+        read = memory.read_port()
         m.d.comb += [
             write.addr.eq(self.address), write.data.eq(self.code), read.addr.eq(self.address),
             write.en.eq(Mux(self.write, self.strobe, 0)), read.en.eq(~self.write),

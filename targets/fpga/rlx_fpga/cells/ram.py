@@ -46,7 +46,8 @@ def block_ram(
     """
     memory = Memory(shape=unsigned(width), depth=depth, init=[], attrs=dict(_ATTRIBUTES))
     m.submodules[name] = memory
-    write, read = memory.write_port(), memory.read_port()
+    write = memory.write_port()
+    read = memory.read_port()
     if not isinstance(platform, Netlist):
         both = read.en & write.en & (read.addr == write.addr) & wanted
         m.d.sync += Assert(~both, "a word is read while it is written")

@@ -10,7 +10,6 @@ from amaranth import Const, Module, Mux, Signal, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from rlx_fpga.cells.multiply import Netlist
 from rlx_fpga.cells.streams import Part
 
 if TYPE_CHECKING:
@@ -62,26 +61,22 @@ class CyclicRom(Part):
 
     def elaborate(self, platform: object) -> Module:
         """Build memory and address counter."""
+        del platform
         m = Module()
         if self.constant:
             m.d.comb += self.data.eq(Const(self.words[0], unsigned(self.width)))
             return m
         depth = len(self.words)
         address = Signal(range(depth))
-        files = platform.memories if isinstance(platform, Netlist) else None
-        if files is not None and not self.tables:
-            m.submodules.memory = files.memory(
-                self.words, self.width, address=address, step=self.step, data=self.data
-            )
-        else:
-            m.submodules.memory = memory = Memory(
-                shape=unsigned(self.width),
-                depth=depth,
-                init=self.words,
-                attrs={"rom_style": "logic"} if self.tables else None,
-            )
-            read = memory.read_port()
-            m.d.comb += [read.addr.eq(address), read.en.eq(self.step), self.data.eq(read.data)]
+        m.submodules.memory = memory = Memory(
+            shape=unsigned(self.width),
+            depth=depth,
+            init=self.words,
+            attrs={"rom_style": "logic"} if self.tables else None,
+        )
+        read = memory.read_port()
+        # Signals of the port itself would hide the names of these in the netlist.
+        read.addr, read.en, read.data = address, self.step, self.data
         with m.If(self.step):
             m.d.sync += address.eq(Mux(address == depth - 1, 0, address + 1))
         return m

@@ -87,7 +87,9 @@ class Softmax(Cell):
         """Return the exponential of the code at ``index`` ``_LOOK_UP`` cycles ago."""
         m.submodules.codes = codes = Memory(shape=signed(8), depth=max(2, self.count), init=[])
         m.submodules.table = table = Memory(shape=31, depth=256, init=self.exponentials)
-        write, read, look_up = codes.write_port(), codes.read_port(), table.read_port()
+        write = codes.write_port()
+        read = codes.read_port()
+        look_up = table.read_port()
         m.d.comb += [
             write.addr.eq(work.index),
             write.data.eq(raw(self.i)),

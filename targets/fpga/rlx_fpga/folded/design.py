@@ -147,7 +147,8 @@ class Folded(Component):
             ]  # fmt: skip
             return
         m.submodules.memory = memory = Memory(shape=signed(8), depth=self.code.memory, init=[])
-        writer, reader = memory.write_port(), memory.read_port()
+        writer = memory.write_port()
+        reader = memory.read_port()
         m.d.comb += [
             writer.en.eq(writes), writer.addr.eq(write), writer.data.eq(code),
             reader.addr.eq(read), reader.en.eq(1), self.stored.eq(reader.data),
@@ -220,7 +221,8 @@ class Folded(Component):
             shape=unsigned(fields.width), depth=depth, init=built_in
         )
         if self.loader is not None:
-            writer, loader = memory.write_port(), self.loader
+            writer = memory.write_port()
+            loader = self.loader
             m.d.comb += [
                 writer.en.eq(loader.scale_write), writer.addr.eq(loader.scale_place),
                 writer.data.eq(loader.scale_code),

@@ -62,7 +62,7 @@ def test_multiply_is_an_instance_in_a_netlist(logic):
 
 @pytest.mark.parametrize("logic", [False, True])
 def test_emitted_netlists_bring_the_modules_that_multiply(logic):
-    text = netlist(Product(logic), interface())
+    text, _ = netlist(Product(logic), interface())
     name = "net_core_multiply_logic" if logic else "net_core_multiply"
     assert text.count(f"module {name} #(") == 1
     assert text.count(f"  {name} #(") == 1
@@ -161,7 +161,7 @@ def test_pairing_is_told_for_every_family():
 
 @pytest.mark.parametrize("pairing", PAIRED)
 def test_emitted_netlists_bring_the_modules_of_pairs_that_they_need(pairing):
-    text = netlist(Pair(pairing), interface())
+    text, _ = netlist(Pair(pairing), interface())
     for other in PAIRED:
         assert text.count(f"module net_core_multiply_{other.value} ") == (other is pairing)
     assert ("SB_MAC16" in text) == (pairing is Pairing.APART)

@@ -1,0 +1,160 @@
+"""Constant words beside the netlist: in files, or as modules that are written here.
+
+Amaranth writes each word of a memory as lines of the netlist, a bit at a time: megabytes and
+minutes for a network of some hundred thousand weights. :class:`Constants` takes the words of all
+read-only memories instead, and puts an instance in the place of each. Once the design is
+elaborated, every instance is named after the layer and the part that it belongs to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from amaranth import ClockSignal, Instance
+from amaranth.hdl import Shape
+
+from rlx.names import mangle
+from rlx_fpga.render import render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from amaranth.hdl import Fragment
+    from amaranth.lib.memory import Memory
+
+_MEMORY: Final = "memory"
+"""What a memory is called in a cell that is there for it alone: the cell's name tells more."""
+
+_MODULES: Final = ("rom", "core", "control", "top", "top_pins", "tb")
+"""Other modules of a design are the prefix and one of these, or begin with that of the netlist."""
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What one memory holds; equal ones of a layer become one.
+
+    Attributes:
+        width: Bits of a word.
+        words: Not negative.
+        attributes: For synthesis.
+    """
+
+    width: int
+    words: tuple[int, ...]
+    attributes: tuple[tuple[str, str], ...]
+
+    @property
+    def digits(self) -> Iterator[str]:
+        """The words as hexadecimal numbers of the same length."""
+        length = -(-self.width // 4)
+        return (f"{word:0{length}x}" for word in self.words)
+
+
+class Constants:
+    """Takes read-only memories out of a design while Amaranth elaborates it.
+
+    Args:
+        prefix: First part of the names of files and modules.
+        in_files: Words go into files that the module ``<prefix>_rom`` reads; else each memory
+            becomes a module of its own. Memories with attributes for synthesis never go into files.
+
+    Attributes:
+        files: Content of each file by its path in the folder, in the order of the hierarchy.
+        modules: Verilog of each module.
+    """
+
+    def __init__(self, prefix: str, *, in_files: bool) -> None:
+        self.prefix = prefix
+        self.in_files = in_files
+        self.files: dict[str, str] = {}
+        self.modules: list[str] = []
+        self._taken: dict[Instance, _Words] = {}
+
+    def take(self, memory: Memory) -> Instance | None:
+        """Return what stands for ``memory``, or None if it must stay.
+
+        Only what is never written and has one port that reads with the clock is taken.
+        """
+        shape = memory.shape
+        plain = isinstance(shape, int | Shape) and memory.depth > 1
+        ports = memory.read_ports
+        if not plain or memory.write_ports or len(ports) != 1 or ports[0].domain != "sync":
+            return None
+        width = Shape.cast(shape).width
+        if not width:
+            return None
+        mask = (1 << width) - 1
+        words = _Words(
+            width,
+            tuple(word & mask for word in memory.init),
+            tuple((str(name), str(value)) for name, value in memory.attrs.items()),
+        )
+        instance = Instance(
+            "constants",
+            i_clk_i=ClockSignal(),
+            i_step_i=ports[0].en,
+            i_address_i=ports[0].addr,
+            o_data_o=ports[0].data,
+        )
+        self._taken[instance] = words
+        return instance
+
+    def name(self, design: Fragment) -> None:
+        """Name all instances after their places in ``design``, and write their words.
+
+        To be called once, between elaboration and conversion.
+        """
+        known: dict[tuple[str, _Words], str] = {}
+        names = {f"{self.prefix}_{word}" for word in _MODULES}
+        for path, instance in _instances(design, ()):
+            words = self._taken.get(instance)
+            if words is None:
+                continue
+            key = (path[0], words)
+            if key not in known:
+                known[key] = mangle(_plain(path), taken=names, prefix=self.prefix)
+                names.add(known[key])
+                self._write(known[key], words)
+            self._refer(instance, known[key], words)
+
+    def _is_file(self, words: _Words) -> bool:
+        return self.in_files and not words.attributes
+
+    def _refer(self, instance: Any, name: str, words: _Words) -> None:  # noqa: ANN401 - no stubs
+        """Make ``instance`` one of the memory called ``name``."""
+        if self._is_file(words):
+            instance.type = f"{self.prefix}_rom"
+            instance.parameters |= {
+                "Width": words.width, "Depth": len(words.words), "File": _path(name),
+            }  # fmt: skip
+        else:
+            instance.type = name
+
+    def _write(self, name: str, words: _Words) -> None:
+        if self._is_file(words):
+            self.files[_path(name)] = "".join(f"{word}\n" for word in words.digits)
+        else:
+            self.modules.append(render("words.v.j2", name=name, words=words))
+
+
+def _path(name: str) -> str:
+    return f"mem/{name}.mem"
+
+
+def _plain(path: tuple[str, ...]) -> str:
+    """Return the layer, and which of its memories this is."""
+    parts = path[:-1] if path[-1] == _MEMORY and len(path) > 1 else path
+    return "_".join(dict.fromkeys((parts[0], parts[-1])))
+
+
+def _instances(
+    design: Fragment, path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Instance]]:
+    """Yield every instance with the names of the modules that it lies in and its own."""
+    for part, name, _ in design.subfragments:
+        here = (*path, str(name))
+        if isinstance(part, Instance):
+            yield here, part
+        else:
+            yield from _instances(part, here)

@@ -1,0 +1,133 @@
+"""Constant words beside the netlist: which memories are taken, what they are called."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from amaranth import Fragment, Module, Signal
+from amaranth.hdl import Instance, signed
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Component, In, Out
+
+from rlx_fpga import emit
+from rlx_fpga.axi import Interface
+from rlx_fpga.cells.constants import Constants
+from rlx_fpga.cells.multiply import Netlist
+from rlx_fpga.cells.rom import CyclicRom
+from rlx_fpga.emit import netlist
+
+WORDS = [5, 0, 7, 1000]
+INTERFACE = Interface("net", (), ())
+
+
+class Layers(Component):
+    """Layers of cyclic memories, their words xored."""
+
+    def __init__(self, layers):
+        self.layers = layers
+        super().__init__({"step": In(1), "o": Out(64)})
+
+    def elaborate(self, platform):
+        m = Module()
+        found = 0
+        for name, roms in self.layers.items():
+            m.submodules[name] = layer = Module()
+            for part, rom in roms.items():
+                layer.submodules[part] = rom
+                m.d.comb += rom.step.eq(self.step)
+                found = found ^ rom.data
+        m.d.comb += self.o.eq(found)
+        return m
+
+
+def two_layers(**options):
+    return Layers({
+        "n0_conv2d": {"weights_0": CyclicRom(WORDS, 10), "weights_1": CyclicRom(WORDS, 10),
+                      "bias": CyclicRom([1, 2], 5, **options)},
+        "n1_dense": {"weights_0": CyclicRom(WORDS, 10)},
+    })  # fmt: skip
+
+
+def test_files_are_called_by_layer_and_part():
+    text, files = netlist(two_layers(), INTERFACE, memory_files=True)
+    # Equal words of a layer are stored once; other layers have their own.
+    assert files == {
+        "mem/net_n0_conv2d_weights_0.mem": "005\n000\n007\n3e8\n",
+        "mem/net_n0_conv2d_bias.mem": "01\n02\n",
+        "mem/net_n1_dense_weights_0.mem": "005\n000\n007\n3e8\n",
+    }
+    assert text.count('.File("mem/net_n0_conv2d_weights_0.mem")') == 2
+    assert text.count("net_rom #(") == 4
+    assert "words[" not in text
+
+
+def test_words_of_lookup_tables_stay_in_the_netlist():
+    text, files = netlist(two_layers(tables=True), INTERFACE, memory_files=True)
+    assert "mem/net_n0_conv2d_bias.mem" not in files
+    assert re.search(
+        r"^module net_n0_conv2d_bias \(\n.*?  \(\* rom_style = \"logic\" \*\)\n"
+        r"  reg \[4:0\] words \[0:1\];\n  initial begin\n"
+        r"    words\[0\] = 5'h01;\n    words\[1\] = 5'h02;\n  end\n",
+        text, re.MULTILINE | re.DOTALL,
+    )  # fmt: skip
+
+
+def test_a_module_for_each_memory_without_files():
+    text, files = netlist(two_layers(), INTERFACE)
+    assert files == {}
+    assert re.findall(r"^module (net_n\w+)", text, re.MULTILINE) == [
+        "net_n0_conv2d_weights_0", "net_n0_conv2d_bias", "net_n1_dense_weights_0",
+    ]  # fmt: skip
+    assert len(re.findall(r"^    words\[\d+\] = ", text, re.MULTILINE)) == 4 + 2 + 4
+
+
+def test_names_that_other_modules_have_are_not_taken():
+    design = Layers({name: {name: CyclicRom(WORDS, 10)} for name in ("rom", "core")})
+    _, files = netlist(design, INTERFACE, memory_files=True)
+    assert list(files) == ["mem/net_rom_2.mem", "mem/net_core_2.mem"]
+
+
+@pytest.mark.parametrize("in_files", [True, False])
+def test_words_never_pass_through_the_slow_writer(in_files, monkeypatch):
+    """Amaranth takes some 2 ms for each word of a memory: minutes for large networks."""
+    convert = emit.verilog.convert_fragment
+    cells = []
+
+    def spy(design, *args, **options):
+        def visit(fragment):
+            for part, _, _ in fragment.subfragments:
+                cells.append(type(part).__name__)
+                visit(part)
+
+        visit(design)
+        return convert(design, *args, **options)
+
+    monkeypatch.setattr(emit.verilog, "convert_fragment", spy)
+    netlist(two_layers(), INTERFACE, memory_files=in_files)
+    assert cells.count("Instance") == 4
+    assert "MemoryInstance" not in cells
+
+
+@pytest.mark.parametrize("kind", ["written", "two readers", "no clock", "one word", "no bits"])
+def test_other_memories_stay(kind):
+    width, depth = 0 if kind == "no bits" else 8, 1 if kind == "one word" else 4
+    memory = Memory(shape=width, depth=depth, init=[0] * depth)
+    domain = "comb" if kind == "no clock" else "sync"
+    for _ in range(2 if kind == "two readers" else 1):
+        memory.read_port(domain=domain)
+    if kind == "written":
+        memory.write_port()
+    assert Constants("net", in_files=True).take(memory) is None
+    platform = Netlist("net", Constants("net", in_files=True))
+    assert not isinstance(Fragment.get(memory, platform), Instance)
+
+
+def test_negative_words_are_stored_in_their_bits():
+    constants = Constants("net", in_files=True)
+    m = Module()
+    m.submodules.table = memory = Memory(shape=signed(6), depth=3, init=[-1, -32, 31])
+    port = memory.read_port()
+    m.d.comb += Signal(signed(6), name="read").eq(port.data)
+    constants.name(Fragment.get(m, Netlist("net", constants)))
+    assert constants.files == {"mem/net_table.mem": "3f\n20\n1f\n"}
