@@ -19,13 +19,16 @@ import rlx_fpga
 from benchmarks.fpga.fit import BELIEFS, not_negative
 from rlx_fpga.cells.accumulate import Accumulator, Ranges, drain_lanes
 from rlx_fpga.cells.arith import ScaledSum
-from rlx_fpga.cells.channelwise import Depthwise, Pool
+from rlx_fpga.cells.channelwise import Depthwise, GlobalPool, Pool
 from rlx_fpga.cells.credit import ResultQueue
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
 from rlx_fpga.cells.mvu import MatrixVector
+from rlx_fpga.cells.pad import Pad
 from rlx_fpga.cells.requantize import Requantize
 from rlx_fpga.cells.rom import CyclicRom
+from rlx_fpga.cells.softmax import EXPONENTIAL_BITS, Softmax
+from rlx_fpga.cells.whole_window import Replay, WholeWindow
 from rlx_fpga.cells.width import Gather, Scatter
 from rlx_fpga.cells.window import WindowGenerator
 from rlx_fpga.laws import anatomy_of
@@ -116,7 +119,7 @@ def cells() -> Iterator[Part]:
         yield Scatter(few * ratio, few)
     for lanes, width, depth, burst in product((1, 8), (8, 20), (3, 8, 21), (1, 3)):
         yield ResultQueue(lanes, width, depth, burst)
-    for depth in (2, 3, 9, 64, 100, 1000):
+    for depth in (2, 3, 9, 30, 64, 100, 200, 500, 1000, 3000):
         yield CyclicRom([*map(int, rng.integers(0, 1 << 16, depth))], 16)
     for pe, taps in product((1, 4), (4, 9)):
         yield Pool("sum", taps=taps, pe=pe)
@@ -124,7 +127,10 @@ def cells() -> Iterator[Part]:
     yield from _arrays(rng)
     yield from _requantizers(rng)
     yield from _windows()
+    yield from _whole_windows()
     yield from _sums(rng)
+    yield from _global_pools()
+    yield from _softmaxes(rng)
 
 
 def _sums(rng: Any) -> Iterator[Part]:  # noqa: ANN401 - a generator of numbers
@@ -201,6 +207,36 @@ def _windows() -> Iterator[Part]:
                 stride=stride, padding=((pad, pad), (pad, pad)), repeat=repeat,
                 order=order,
             )  # fmt: skip
+
+
+def _whole_windows() -> Iterator[Part]:
+    """Yield whole windows, and what stands in front of them and behind."""
+    for height, width, channels, kernel, stride, pad in (
+        (49, 10, 1, (10, 4), (2, 2), (4, 1, 5, 1)), (96, 96, 3, (3, 3), (2, 2), (0, 0, 1, 1)),
+        (32, 32, 3, (3, 3), (1, 1), (1, 1, 1, 1)), (28, 28, 1, (5, 5), (1, 1), (2, 2, 2, 2)),
+        (12, 10, 2, (3, 3), (1, 1), (0, 1, 0, 1)), (500, 3, 4, (8, 3), (1, 1), (3, 1, 4, 1)),
+        (40, 200, 1, (1, 7), (1, 2), (0, 3, 0, 3)), (7, 7, 8, (2, 2), (1, 1), (1, 0, 0, 1)),
+    ):  # fmt: skip
+        top, left, bottom, right = pad
+        yield Pad(channels, (height, width), (top, left), (bottom, right), -5)
+        window = WholeWindow(
+            height=height + top + bottom, width=width + left + right, channels=channels,
+            kernel=kernel, stride=stride,
+        )  # fmt: skip
+        yield window
+        for parts, times in product((1, window.lanes // channels, window.lanes), (1, 5, 16)):
+            yield Replay(window.lanes, window.lanes // parts, times)
+
+
+def _softmaxes(rng: Any) -> Iterator[Part]:  # noqa: ANN401 - a generator of numbers
+    for count in (1, 2, 3, 5, 10, 12, 30, 100, 1000, 4000):
+        yield Softmax(count, rng.integers(0, 1 << EXPONENTIAL_BITS, 256).tolist())
+
+
+def _global_pools() -> Iterator[Part]:
+    kinds: tuple[Literal["sum", "max"], ...] = ("sum", "max")
+    for kind, pixels, lanes, blocks in product(kinds, (1, 9, 64, 125), (1, 4, 16), (1, 2, 12, 64)):
+        yield GlobalPool(kind, pixels=pixels, channels=lanes * blocks, lanes=lanes)
 
 
 if __name__ == "__main__":

@@ -85,9 +85,10 @@ def terms_of(structure: Structure, family: str) -> Counter[str]:
     """Return the kinds of logic, and what memories add to them on ``family``.
 
     ``memory_luts``: lookup tables that serve as memory. ``memory_logic``: bits of memories that
-    become logic. ``memory_choice``: bits chosen behind several blocks. ``memory_register``: bits of
-    synchronous memories without a register of their own. ``memory_shared``: bits of block
-    memories from which a word may be read while it is written, ``memory_shares``: their number.
+    become logic, ``memory_tables``: lookup tables that hold them. ``memory_choice``: bits chosen
+    behind several blocks. ``memory_register``: bits of synchronous memories without a register of
+    their own. ``memory_shared``: bits of block memories from which a word may be read while it is
+    written, ``memory_shares``: their number.
     """
     terms = Counter(structure.bits)
     for ram in structure.rams:
@@ -100,7 +101,10 @@ def terms_of(structure: Structure, family: str) -> Counter[str]:
             terms["memory_shares"] += shared
         else:
             terms["memory_register"] += ram.bits if ram.synchronous else 0
-            terms["memory_logic"] += ram.bits * ram.depth if place.kind == "logic" else 0
+        if place.kind == "logic":
+            # Few words take as many tables as many do, up to what a table holds.
+            terms["memory_logic"] += ram.bits * ram.depth
+            terms["memory_tables"] += ram.bits * -(-ram.depth // LIBRARIES[family].table_bits)
     return terms
 
 

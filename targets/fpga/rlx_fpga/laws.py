@@ -20,14 +20,17 @@ from typing import TYPE_CHECKING, Any, Final
 from rlx_fpga.cells.accumulate import Accumulator
 from rlx_fpga.cells.arith import ScaledSum
 from rlx_fpga.cells.chain import Chain
-from rlx_fpga.cells.channelwise import Depthwise, Pool
+from rlx_fpga.cells.channelwise import Depthwise, GlobalPool, Pool
 from rlx_fpga.cells.credit import ResultQueue
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
 from rlx_fpga.cells.multiply import Pairing
 from rlx_fpga.cells.mvu import MatrixVector, pairs_of
+from rlx_fpga.cells.pad import Pad
 from rlx_fpga.cells.requantize import Requantize
 from rlx_fpga.cells.rom import CyclicRom, varying_bits
+from rlx_fpga.cells.softmax import EXPONENTIAL_BITS, Softmax
+from rlx_fpga.cells.whole_window import Replay, WholeWindow
 from rlx_fpga.cells.width import Gather, Scatter, WidthConverter
 from rlx_fpga.cells.window import AddressGenerator, WindowGenerator
 from rlx_fpga.structure import Ram, Structure, structure_of
@@ -165,7 +168,10 @@ def _cyclic_rom(cell: CyclicRom) -> Anatomy:
         style=style,
         distinct=cell.distinct_bits,
     )
-    return Anatomy({"one": 1, "address_bits": _bits(depth)}, rams=[ram])
+    bits = _bits(depth)
+    # Without an adder, a bit waits for all below it.
+    address = {"added_bits": bits} if cell.adds else {"bits": bits, "below": bits * (bits - 1)}
+    return Anatomy({"one": 1, **address}, rams=[ram])
 
 
 def _accumulator(cell: Accumulator) -> Anatomy:
@@ -251,18 +257,76 @@ def _pool(cell: Pool) -> Anatomy:
     return Anatomy({"one": 1, "codes": 8 * cell.pe}, {"accumulator": cell.accumulator})
 
 
+def _global_pool(cell: GlobalPool) -> Anatomy:
+    bits = cell.lanes * cell.out_bits
+    numbers = {
+        "one": 1,
+        "codes": 8 * cell.lanes,
+        cell.kind: bits,
+        "blocks": cell.blocks > 1,
+        "block_bits": _bits(cell.blocks),
+        "pixels": cell.pixels > 1,
+        "pixel_bits": _bits(cell.pixels),
+    }
+    if cell.blocks == 1:
+        return Anatomy({**numbers, "held": bits})
+    return Anatomy(numbers, rams=[Ram(bits, cell.blocks, read_only=False, synchronous=False)])
+
+
+def _pad(cell: Pad) -> Anatomy:
+    axes = [*zip(cell.before, cell.sizes, cell.total, strict=True)]
+    numbers = {
+        "one": 1,
+        "bits": 8 * cell.lanes,
+        "counters": sum(total > 1 for *_, total in axes),
+        "counter_bits": sum(_bits(total) for *_, total in axes),
+        "starts": sum(before > 0 for before, *_ in axes),
+        "start_bits": sum(_bits(total) for before, _, total in axes if before),
+        "stops": sum(before + size < total for before, size, total in axes),
+        "stop_bits": sum(_bits(total) for before, size, total in axes if before + size < total),
+    }
+    return Anatomy(numbers)
+
+
+def _whole_window(cell: WholeWindow) -> Anatomy:
+    geometry = cell.geometry
+    numbers = {
+        "one": 1,
+        "taps": 8 * cell.lanes,
+        "row_bits": _bits(max(geometry.height, 2)),
+        "column_bits": _bits(geometry.width),
+    }
+    above = 8 * cell.channels * (geometry.kernel[0] - 1)
+    if not above:
+        return Anatomy(numbers)
+    ram = Ram(above, geometry.width, read_only=False, synchronous=True, apart=True)
+    return Anatomy({**numbers, "addresses": _bits(geometry.width)}, rams=[ram])
+
+
+def _replay(cell: Replay) -> Anatomy:
+    return Anatomy({"one": 1, "bits": 8 * cell.lanes, "left_bits": _bits(cell.beats + 1)})
+
+
+def _softmax(cell: Softmax) -> Anatomy:
+    codes = Ram(8, max(2, cell.count), read_only=False, synchronous=True)
+    table = _table(cell.exponentials, EXPONENTIAL_BITS)
+    return Anatomy({"one": 1, "count_bits": _bits(cell.count)}, rams=[codes, table])
+
+
 def _scaled_sum(cell: ScaledSum) -> Anatomy:
     numbers = {
         "one": 1,
         "first": cell.lanes * sum(cell.widths),
         "out": cell.lanes * cell.width,
     }
-    rams = []
-    for table, width in zip(cell.tables, cell.widths, strict=True):
-        words = [entry & (1 << width) - 1 for entry in table]
-        varying = varying_bits(words, width)
-        rams += [Ram(varying, len(words), read_only=True, synchronous=True, distinct=varying)]
+    rams = [_table(*table) for table in zip(cell.tables, cell.widths, strict=True)]
     return Anatomy(numbers, rams=rams * cell.lanes)
+
+
+def _table(entries: Sequence[int], width: int) -> Ram:
+    """Return the memory of a function of one code."""
+    varying = varying_bits([entry & (1 << width) - 1 for entry in entries], width)
+    return Ram(varying, len(entries), read_only=True, synchronous=True, distinct=varying)
 
 
 def _requantize(cell: Requantize) -> Anatomy | None:
@@ -352,6 +416,11 @@ _ANATOMY: Final[Mapping[type[Part], Callable[[Any], Anatomy | None]]] = {
     MatrixVector: _matrix_vector,
     Depthwise: _depthwise,
     Pool: _pool,
+    GlobalPool: _global_pool,
+    Pad: _pad,
+    WholeWindow: _whole_window,
+    Replay: _replay,
+    Softmax: _softmax,
     ScaledSum: _scaled_sum,
     Requantize: _requantize,
     WindowGenerator: _window_generator,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlx_fpga.cells.mvu import stored_bits, together
 from rlx_fpga.lower.weighted import DepthwiseConvolution, Matrix
-from rlx_fpga.memories import place_of
+from rlx_fpga.memories import LIBRARIES, place_of
 from rlx_fpga.solver import Amount
 from rlx_fpga.structure import Ram
 
@@ -28,9 +28,6 @@ LUT_OF_PRODUCT: Final = 24
 
 LUT_OF_LOGIC: Final = 100
 """Lookup tables of a product of two bytes that is made of them."""
-
-TABLE_BITS: Final = {"ecp5": 16, "ice40": 16, "xc7": 64, "xcup": 64}
-"""Bits of weights that a lookup table keeps."""
 
 LUT_OF_LANE: Final = {1: 120, 2: 220, 4: 220, 8: 300, 16: 220, 31: 160}
 """Lookup tables of a requantizer's lane, by cycles of a beat; without multipliers from 8 on."""
@@ -50,7 +47,7 @@ def amount_of(plan: Plan, fold: Fold, family: str) -> Amount:
         + LUT_OF_RESULT * fold.pe
         + LUT_OF_LANE[fold.beat_cycles] * fold.drain_lanes
         + logic
-        + tables // TABLE_BITS[family]
+        + tables // LIBRARIES[family].table_bits
     )
     return Amount(fold.multipliers, parts, lut)
 

@@ -9,12 +9,15 @@ from targets.fpga.test_target import network
 from rlx_fpga import FpgaOptions
 from rlx_fpga.cells.accumulate import Accumulator, Ranges
 from rlx_fpga.cells.arith import ScaledSum
-from rlx_fpga.cells.channelwise import Depthwise
+from rlx_fpga.cells.channelwise import Depthwise, GlobalPool
 from rlx_fpga.cells.credit import ResultQueue
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.mvu import MatrixVector
+from rlx_fpga.cells.pad import Pad
 from rlx_fpga.cells.requantize import Requantize
 from rlx_fpga.cells.rom import CyclicRom
+from rlx_fpga.cells.softmax import Softmax
+from rlx_fpga.cells.whole_window import Replay, WholeWindow
 from rlx_fpga.cells.width import WidthConverter
 from rlx_fpga.cells.window import WindowGenerator
 from rlx_fpga.costs import resources_of, terms_of
@@ -31,6 +34,7 @@ CELLS = {
     "gather": WidthConverter(2, 6, 12),
     "results": ResultQueue(3, 8, 9, 2),
     "words": CyclicRom([*map(int, RNG.integers(0, 1 << 12, 50))], 12),
+    "deep words": CyclicRom([*map(int, RNG.integers(0, 1 << 12, 700))], 12),
     "accumulator": Accumulator(
         "sum", pe=4, group=7, term_bits=16, ranges=Ranges(19, 12, 20), delay=5,
         bias=np.arange(20) * 90,
@@ -43,6 +47,12 @@ CELLS = {
         multiplier=[*map(int, RNG.integers(1 << 30, (1 << 31) - 1, 10))],
         shift=[*map(int, RNG.integers(-11, -8, 10))],
     ),
+    "running sums": GlobalPool("sum", pixels=50, channels=24, lanes=3),
+    "running maximum": GlobalPool("max", pixels=50, channels=3, lanes=3),
+    "padding": Pad(3, (20, 11, 2), (1, 0, 0), (1, 2, 0), -7),
+    "whole window": WholeWindow(height=22, width=13, channels=3, kernel=(3, 4), stride=(2, 1)),
+    "replay": Replay(36, 9, 5),
+    "softmax": Softmax(17, RNG.integers(0, 1 << 31, 256).tolist()),
     "window": WindowGenerator(
         height=14, width=11, channels=8, lanes=2, kernel=(3, 3), stride=(2, 2),
         padding=((1, 1), (1, 1)), repeat=3,

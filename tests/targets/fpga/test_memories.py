@@ -2,8 +2,9 @@
 
 import pytest
 
+from rlx_fpga.costs import terms_of
 from rlx_fpga.memories import LIBRARIES, place_of
-from rlx_fpga.structure import Ram
+from rlx_fpga.structure import Ram, Structure
 
 
 def rom(width, depth):
@@ -60,3 +61,14 @@ def test_memory_never_shrinks_as_it_grows(family):
     ]
     assert parts == sorted(parts)
     assert parts[-1] >= 36 * 8500 / 18432 / 2
+
+
+@pytest.mark.parametrize(
+    ("family", "depth", "tables"),
+    [("xc7", 5, 10), ("xc7", 64, 10), ("xc7", 65, 20), ("ecp5", 5, 10), ("ecp5", 65, 50)],
+)
+def test_each_bit_of_a_word_begins_a_lookup_table(family, depth, tables):
+    ram = Ram(12, depth, read_only=True, synchronous=True, style="logic", distinct=10)
+    terms = terms_of(Structure(rams=[ram]), family)
+    assert terms["memory_tables"] == tables
+    assert terms["memory_logic"] == 10 * depth

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from amaranth import Const, Module, Mux, Signal, unsigned
+from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -16,12 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
+    from amaranth.hdl import Value
 
     Integers = npt.NDArray[np.integer[Any]]
 
 
 MOST_ALIKE = 8
 """Words up to which bits of a memory often go alike."""
+
+
+MOST_BY_LOGIC = 256
+"""Words up to which addresses are counted without a carry chain.
+
+Yosys maps a memory that becomes logic to a fourth of the lookup tables with six inputs, and to some
+fewer of those with four, if its address feeds no carry chain.
+"""
 
 
 class CyclicRom(Part):
@@ -46,6 +55,7 @@ class CyclicRom(Part):
         self.tables = tables
         self.width = width
         self.constant = all(word == self.words[0] for word in self.words)
+        self.adds = len(self.words) > MOST_BY_LOGIC
         self.memory_bits = 0 if self.constant else len(self.words) * width
         super().__init__({"step": In(1), "data": Out(unsigned(width))})
 
@@ -77,9 +87,15 @@ class CyclicRom(Part):
         read = memory.read_port()
         # Signals of the port itself would hide the names of these in the netlist.
         read.addr, read.en, read.data = address, self.step, self.data
+        following = address + 1 if self.adds else _successor(address)
         with m.If(self.step):
-            m.d.sync += address.eq(Mux(address == depth - 1, 0, address + 1))
+            m.d.sync += address.eq(Mux(address == depth - 1, 0, following))
         return m
+
+
+def _successor(value: Value) -> Value:
+    """Return ``value + 1`` without an adder: a bit changes when all below it are 1."""
+    return Cat(bit ^ value[:place].all() for place, bit in enumerate(value))
 
 
 def varying_bits(words: Sequence[int], width: int) -> int:

@@ -24,6 +24,9 @@ NORMALIZE_STEPS = 12
 GUESS, SLOPE = 1515870810, -1010580540
 NEWTON_STEPS = 3
 
+EXPONENTIAL_BITS = 31
+"""Bits of an exponential, all of them fraction."""
+
 # Cycles from an index to the exponential of its code: two memories, a register.
 _LOOK_UP = 3
 _MULTIPLY = CYCLES + 1
@@ -63,7 +66,7 @@ class Softmax(Cell):
             raise ValueError(msg)
         self.count = count
         self.exponentials = [int(entry) for entry in reversed(exponentials)]
-        self.memory_bits = 256 * 31 + 8 * count
+        self.memory_bits = 256 * EXPONENTIAL_BITS + 8 * count
         self.latency = (count + _LOOK_UP) + _RECIPROCAL + _MULTIPLY + 2
         self.interval = count + self.latency - 1 + (count - 1) * _CODE
         super().__init__({"i": In(stream_of(1)), "o": Out(stream_of(1))})
@@ -86,7 +89,9 @@ class Softmax(Cell):
     def _memories(self, m: Module, work: _Work) -> Value:
         """Return the exponential of the code at ``index`` ``_LOOK_UP`` cycles ago."""
         m.submodules.codes = codes = Memory(shape=signed(8), depth=max(2, self.count), init=[])
-        m.submodules.table = table = Memory(shape=31, depth=256, init=self.exponentials)
+        m.submodules.table = table = Memory(
+            shape=EXPONENTIAL_BITS, depth=256, init=self.exponentials
+        )
         write = codes.write_port()
         read = codes.read_port()
         look_up = table.read_port()

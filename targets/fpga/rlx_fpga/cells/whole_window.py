@@ -163,6 +163,7 @@ class Replay(Cell):
         if times < 1:
             msg = f"a beat must be given at least once, not {times} times"
             raise ValueError(msg)
+        self.lanes = lanes_in
         self.beats = lanes_in // lanes_out * times
         super().__init__({"i": In(stream_of(lanes_in)), "o": Out(stream_of(lanes_out))})
 

@@ -1,0 +1,41 @@
+"""Tables that are walked through in a circle."""
+
+import pytest
+from amaranth.sim import Simulator
+
+from rlx_fpga.cells.rom import MOST_BY_LOGIC, CyclicRom
+from rlx_fpga.structure import structure_of
+
+
+@pytest.mark.parametrize("depth", [2, 3, 8, 37, MOST_BY_LOGIC, MOST_BY_LOGIC + 3])
+def test_words_come_in_a_circle(depth):
+    words = [(7 * place + 1) % 512 for place in range(depth)]
+    rom = CyclicRom(words, 9)
+    found = []
+
+    async def walk(ctx):
+        for round_ in range(2 * depth + 3):
+            # Between two steps nothing moves.
+            ctx.set(rom.step, 0)
+            await ctx.tick()
+            before = ctx.get(rom.data)
+            ctx.set(rom.step, 1)
+            await ctx.tick()
+            assert round_ == 0 or before == found[-1]
+            found.append(ctx.get(rom.data))
+
+    simulator = Simulator(rom)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(walk)
+    simulator.run()
+    assert found == [words[step % depth] for step in range(2 * depth + 3)]
+
+
+@pytest.mark.parametrize("tables", [False, True])
+def test_addresses_of_few_words_feed_no_carry_chain(tables):
+    few, many = (
+        structure_of(CyclicRom(range(depth), 9, tables=tables))[""].bits
+        for depth in (MOST_BY_LOGIC, MOST_BY_LOGIC + 1)
+    )
+    assert few["count"] == 0
+    assert many["count"] == MOST_BY_LOGIC.bit_length()
