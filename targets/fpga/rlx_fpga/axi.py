@@ -206,6 +206,13 @@ class Interface:
         return (*port, Signal("irq_o", 1, "out"))
 
     @property
+    def golden(self) -> tuple[str, ...]:
+        """Paths of what the benches send and expect."""
+        vectors = (("input", self.inputs), ("output", self.outputs))
+        paths = [f"golden/{name}_{k}.npy" for name, ports in vectors for k in range(len(ports))]
+        return (*paths, *(() if self.weights is None else (self.weights.path,)))
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """Paths of the Verilog files, each after those that it needs."""
         memory = (f"rtl/{self.prefix}_rom.sv",) if self.memories else ()

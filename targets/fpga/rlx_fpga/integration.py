@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from rlx import __version__
@@ -72,12 +73,35 @@ def integration_files(interface: Interface, device: Device, clock_mhz: float) ->
     return {
         f"synth/{device.name}.ys": synthesis_script(interface.sources, interface.top, device),
         f"synth/{interface.top}_pins.sv": pins_verilog(interface),
+        f"synth/{device.name}.tcl": render("synth.tcl.j2", device=device),
         **scripts(interface, device, clock_mhz),
-        f"{prefix}.core": render(
-            "core.j2", interface=interface, device=device, version=__version__
-        ),
+        f"{prefix}.core": fusesoc_core(interface, device),
         f"litex/{prefix}_litex.py": litex_module(interface),
     }
+
+
+def fusesoc_core(interface: Interface, device: Device) -> str:
+    """Return the core file of FuseSoC, with targets for lint, testbench and synthesis."""
+    types = {".sv": "systemVerilogSource", ".v": "verilogSource", ".vlt": "vlt"}
+    script, pins = f"synth/{device.name}", f"synth/{interface.top}_pins.sv"
+    filesets = {
+        "rtl": interface.sources,
+        "memories": interface.memories,
+        "lint": ("lint.vlt",),
+        "testbench": (f"tb/{interface.prefix}_tb.sv", *interface.golden),
+        "synth": (*((pins,) if device.pnr else ()), f"{script}.ys", f"{script}.tcl"),
+    }
+    return render(
+        "core.j2",
+        interface=interface,
+        device=device,
+        version=__version__,
+        filesets={
+            name: [(path, types.get(PurePosixPath(path).suffix, "user")) for path in paths]
+            for name, paths in filesets.items()
+            if paths
+        },
+    )
 
 
 def litex_module(interface: Interface) -> str:
@@ -122,6 +146,7 @@ def _vivado(interface: Interface, device: Device, clock_mhz: float) -> dict[str,
     files = {
         f"synth/{interface.prefix}.xdc": render("constraints.xdc.j2", mhz=clock_mhz, **values),
         "synth/vivado.tcl": render("vivado.tcl.j2", **values),
+        "synth/vivado_project.tcl": render("vivado_project.tcl.j2", **values),
     }
     if not interface.memories:
         files["synth/package_ip.tcl"] = render("package_ip.tcl.j2", **values)
