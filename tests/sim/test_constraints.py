@@ -21,11 +21,11 @@ from rlx_fpga.integration import PINS
 MHZ = 60
 REPORT = {**TOTALS, "interval": 8, "dsp": 0, "layers": [], "clock_mhz": float(MHZ)}
 
-BOARDS = {
-    "ecp5-25k": ("G2", "D6", "R1", "T1", "B2"),
-    "ice40-up5k": ("35", "10", "4", "2", "11"),
+FREE = {
+    "ulx3s-25f": {"serial_i": "R1", "load_i": "T1", "serial_o": "B2"},
+    "ice40-up5k": dict(zip(PINS, ("35", "10", "4", "2", "11"), strict=True)),
 }
-"""Pins of the ports, in their order, on the boards that the devices are from."""
+"""Pins for the ports that have none yet: of a board, and of a device alone."""
 
 
 def files_for(name):
@@ -64,9 +64,44 @@ def test_every_device_has_constraints_with_the_wished_clock(name):
     assert sum(path.endswith((".lpf", ".pcf", ".xdc")) for path in files) == 1
 
 
+BOARDS = {
+    "orangecrab-25f": ("synth/net.lpf", """FREQUENCY PORT "clk_i" 48 MHZ;
+
+# Clock and reset of the OrangeCrab r0.2 25F. For another clock than this, the wrapper needs a PLL.
+LOCATE COMP "clk_i" SITE "A9";
+IOBUF PORT "clk_i" IO_TYPE=LVCMOS33;
+LOCATE COMP "rst_ni" SITE "J17";
+IOBUF PORT "rst_ni" IO_TYPE=SSTL135_I;
+
+# For"""),
+    "ice40-hx8k-evn": ("synth/net.pcf", """set_frequency clk_i 12
+
+# Clock of the iCE40-HX8K breakout board. For another clock than this, the wrapper needs a PLL.
+set_io clk_i J3
+
+# For"""),
+    "arty-a7-35t": ("synth/net_board.xdc", """
+create_clock -name clk_i -period 10.000 [get_ports clk_i]
+set_property -dict {PACKAGE_PIN E3 IOSTANDARD LVCMOS33} [get_ports clk_i]
+set_property -dict {PACKAGE_PIN C2 IOSTANDARD LVCMOS33} [get_ports rst_ni]
+"""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_boards_bring_the_pins_of_clock_and_reset(name):
+    path, wanted = BOARDS[name]
+    text = files_for(name)[path]
+    assert wanted in text
+    assert "led_0" in text
+    free = [port for port in PINS if f'#LOCATE COMP "{port}"' in text or f"#set_io {port}" in text]
+    located = ["clk_i", *["rst_ni"] * bool(device(name).reset)]
+    assert free == ([] if path.endswith(".xdc") else [port for port in PINS if port not in located])
+
+
 def fill_in(text, name):
     """Return constraints with a pin for each port, as a user makes them."""
-    for pin, place in zip(PINS, BOARDS[name], strict=True):
+    for pin, place in FREE[name].items():
         text = re.sub(
             rf'#LOCATE COMP "{pin}" SITE ".*"', f'LOCATE COMP "{pin}" SITE "{place}"', text
         )
@@ -78,7 +113,7 @@ def fill_in(text, name):
 def make(folder, name, *goals):
     """Run the emitted makefile with the tools of the wheels."""
     tools = Path(sys.executable).parent
-    family = name.partition("-")[0]
+    family = device(name).family
     packer = {"ecp5": "ecppack", "ice40": "icepack"}[family]
     wheels = {"YOSYS": "yosys", "NEXTPNR": f"nextpnr-{family}", "PACK": packer}
     for program in wheels.values():
@@ -90,7 +125,7 @@ def make(folder, name, *goals):
 
 
 @pytest.mark.synth
-@pytest.mark.parametrize("name", BOARDS)
+@pytest.mark.parametrize("name", FREE)
 def test_makefile_makes_a_bitstream_once_all_pins_are_given(name, tmp_path):
     files = files_for(name)
     lay_out(files, tmp_path)

@@ -1,21 +1,25 @@
 """Devices as data: what each one has, and how open tools are told about it.
 
-The data are in ``devices.toml``: a new device needs a table there and nothing else.
+The data are in ``devices.toml``: a new device needs a table there and nothing else. A board is a
+device whose pins are known.
 """
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import UsageError
+from rlx_fpga.boards import board_pins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from rlx_fpga.boards import BoardPins
 
 DEFAULT_DEVICE: Final = "ecp5-85k"
 """Device that designs are planned for unless told otherwise."""
@@ -47,6 +51,8 @@ class Device:
         pnr: Program and arguments of nextpnr, without inputs and outputs; empty if there is none.
         clock_mhz: Clock that estimates assume unless told otherwise.
         clock_pin: Pin at which the board has a clock; empty if it has none for the logic alone.
+        platform: Where amaranth-boards has the pins of ``board``; empty for a device alone.
+        reset: The button of ``board`` that is the reset; empty if none is low while pressed.
     """
 
     name: str
@@ -70,6 +76,17 @@ class Device:
     spram_cell: str = ""
     spram_bits: int = 0
     clock_pin: str = ""
+    platform: str = ""
+    reset: str = ""
+
+    @property
+    def pins(self) -> BoardPins | None:
+        """Pins of the board; None for a device alone.
+
+        Raises:
+            ToolMissingError: The package that tells them is not installed.
+        """
+        return board_pins(self.platform, self.reset) if self.platform else None
 
     @property
     def summary(self) -> str:
@@ -78,30 +95,55 @@ class Device:
             f"{self.part} ({self.board}): {self.lut} LUT{self.lut_inputs}, {self.ff} FF,"
             f" {self.dsp} {self.dsp_cell}, {self.bram} {self.bram_cell}"
             + (f", {self.spram} {self.spram_cell}" if self.spram else "")
+            + (", with the pins of the board" if self.platform else "")
         )
 
 
 @cache
 def devices() -> Mapping[str, Device]:
     """Return all devices by name, in the order of the file: families together, small ones first."""
-    data = tomllib.loads(files("rlx_fpga").joinpath("devices.toml").read_text("utf-8"))
+    data = _data()
     return MappingProxyType(
         {name: _device(name, row, data["family"]) for name, row in data["device"].items()}
     )
 
 
+@cache
+def boards() -> Mapping[str, Device]:
+    """Return all boards by name, in the order of the file, each as the device that it has.
+
+    Their clocks are still those of the devices; see :func:`device`.
+    """
+    return MappingProxyType({name: _board(name, row) for name, row in _data()["board"].items()})
+
+
 def device(name: str) -> Device:
-    """Return the device called ``name``.
+    """Return the device or board called ``name``; a board with the clock that it gives.
 
     Raises:
         UsageError: There is none.
+        ToolMissingError: The package with the pins of boards is not installed.
     """
-    found = devices().get(name)
+    found = devices().get(name) or boards().get(name)
     if found is None:
-        raise UsageError(f"no device is called {name!r}; devices: {', '.join(devices())}")
-    return found
+        raise UsageError(
+            f"no device is called {name!r}; devices: {', '.join(devices())};"
+            f" boards: {', '.join(boards())}"
+        )
+    return found if found.pins is None else replace(found, clock_mhz=found.pins.clock_mhz)
+
+
+def _data() -> dict[str, Any]:
+    return tomllib.loads(files("rlx_fpga").joinpath("devices.toml").read_text("utf-8"))
 
 
 def _device(name: str, row: Mapping[str, Any], families: Mapping[str, Any]) -> Device:
     pnr = tuple(row.get("pnr", "").split())
     return Device(name=name, **{**families[row["family"]], **row, "pnr": pnr})
+
+
+def _board(name: str, row: Mapping[str, Any]) -> Device:
+    """Return the device of a board, with what the board says otherwise."""
+    told = {key: value for key, value in row.items() if key != "device"}
+    pnr = {"pnr": tuple(row["pnr"].split())} if "pnr" in row else {}
+    return replace(devices()[row["device"]], **{**told, **pnr, "name": name, "clock_pin": ""})

@@ -132,12 +132,21 @@ def _endpoints(word: str, ports: tuple[StreamPort, ...]) -> list[tuple[StreamPor
 
 def _nextpnr(interface: Interface, device: Device, clock_mhz: float) -> dict[str, str]:
     """Return constraints, and the makefile that runs Yosys, nextpnr and the packer by hand."""
-    flow = FLOWS[device.family]
-    values = {"interface": interface, "device": device, "mhz": clock_mhz, "pins": PINS}
+    flow, board = FLOWS[device.family], device.pins
+    values = {"interface": interface, "device": device, "mhz": clock_mhz}
+    located = () if board is None else [pin.name for pin in board.located]
+    pins = {
+        "mhz": clock_mhz if board is None else board.clock_mhz,
+        "board": board,
+        "pins": [name for name in PINS if name not in located],
+    }
     return {
-        f"synth/{interface.prefix}.{name}": render(f"constraints.{name}.j2", **values)
-        for name in (flow.constraints, "sdc")
-    } | {"synth/Makefile": render("Makefile.j2", flow=flow, **values)}
+        f"synth/{interface.prefix}.{flow.constraints}": render(
+            f"constraints.{flow.constraints}.j2", **{**values, **pins}
+        ),
+        f"synth/{interface.prefix}.sdc": render("constraints.sdc.j2", **values),
+        "synth/Makefile": render("Makefile.j2", flow=flow, **values),
+    }
 
 
 def _vivado(interface: Interface, device: Device, clock_mhz: float) -> dict[str, str]:
@@ -148,6 +157,10 @@ def _vivado(interface: Interface, device: Device, clock_mhz: float) -> dict[str,
         "synth/vivado.tcl": render("vivado.tcl.j2", **values),
         "synth/vivado_project.tcl": render("vivado_project.tcl.j2", **values),
     }
+    if device.pins is not None:
+        files[f"synth/{interface.prefix}_board.xdc"] = render(
+            "board.xdc.j2", board=device.pins, **values
+        )
     if not interface.memories:
         files["synth/package_ip.tcl"] = render("package_ip.tcl.j2", **values)
     return files

@@ -9,7 +9,7 @@ from typing import Final
 
 from rlx.errors import UsageError
 from rlx.names import check_prefix, mangle
-from rlx_fpga.devices import DEFAULT_DEVICE, Device, device, devices
+from rlx_fpga.devices import DEFAULT_DEVICE, Device, boards, device, devices
 from rlx_fpga.memories import LIBRARIES
 from rlx_fpga.solver import Amount
 
@@ -122,10 +122,11 @@ class FpgaOptions:
     )  # fmt: skip
     device: str = field(
         default=DEFAULT_DEVICE,
-        metadata={"help": f"Device that the design is for; 'rlx targets fpga' lists them"
+        metadata={"help": f"Device or board that the design is for; 'rlx targets fpga' lists them"
                   f" [{DEFAULT_DEVICE}].",
                   "metavar": "NAME",
-                  "values": {name: found.summary for name, found in devices().items()}},
+                  "values": {name: found.summary
+                             for name, found in (*devices().items(), *boards().items())}},
     )  # fmt: skip
     style: str = field(
         default="stream",

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from rlx.errors import UsageError
-from rlx_fpga.devices import DEFAULT_DEVICE, device, devices
+from rlx_fpga.devices import DEFAULT_DEVICE, boards, device, devices
 
 NAMES = [
     "ecp5-25k", "ecp5-45k", "ecp5-85k", "ice40-up5k", "ice40-hx8k", "artix7-35t", "artix7-100t",
@@ -45,4 +45,6 @@ def test_large_memories_are_those_of_ultraplus():
 def test_device_that_does_not_exist_is_refused_with_those_that_do():
     with pytest.raises(UsageError) as caught:
         device("ecp5")
-    assert str(caught.value) == f"no device is called 'ecp5'; devices: {', '.join(NAMES)}"
+    assert str(caught.value) == (
+        f"no device is called 'ecp5'; devices: {', '.join(NAMES)}; boards: {', '.join(boards())}"
+    )
