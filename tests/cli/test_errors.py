@@ -58,7 +58,9 @@ def test_unknown_option_of_a_target(capsys, tmp_path):
         (
             ("--device", "asic"),
             "no device is called 'asic'; devices: ecp5-25k, ecp5-45k, ecp5-85k, ice40-up5k,"
-            " ice40-hx8k, artix7-35t, artix7-100t, zynq-7020, zu3eg, zu7ev",
+            " ice40-hx8k, artix7-35t, artix7-100t, zynq-7020, zu3eg, zu7ev; boards: ulx3s-25f,"
+            " ulx3s-45f, ulx3s-85f, orangecrab-25f, orangecrab-85f, icebreaker, ice40-hx8k-evn,"
+            " arty-a7-35t, arty-a7-100t",
         ),
         (
             ("--fps", "fast"),

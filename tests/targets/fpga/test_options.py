@@ -24,7 +24,10 @@ from rlx_fpga.solver import Amount
             {"weights": "stream", "style": "unrolled"},
             r"^style unrolled has its weights in the core",
         ),
-        ({"device": "asic"}, r"^no device is called 'asic'; devices: ecp5-25k, .*zu7ev; boards: ulx3s-25f, "),
+        (
+            {"device": "asic"},
+            r"^no device is called 'asic'; devices: ecp5-25k, .*zu7ev; boards: ulx3s-25f, ",
+        ),
     ],
 )
 def test_options_refuse_bad_values(values, message):
