@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from amaranth import Cat, Module, Value
+from amaranth import Module, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.accumulate import Accumulator, ranges_of
@@ -114,7 +114,7 @@ class MatrixVector(Cell):
         m = Module()
         m.submodules.accumulator = accumulator = self.accumulator
         codes, factors, valid = enter(m, self.i, accumulator, self.roms)
-        products = self._products(m, platform, codes, Cat(*factors))
+        products = self._products(m, platform, codes, factors)
         levels, _ = _tree_of(self.simd, 8 + self.weight_bits)
         for row in range(self.pe):
             mine = products[row * self.simd : (row + 1) * self.simd]
@@ -124,13 +124,18 @@ class MatrixVector(Cell):
         connect(m, accumulator.o, flipped(self.o))
         return m
 
-    def _products(self, m: Module, platform: object, codes: Value, matrix: Value) -> list[Value]:
+    def _products(
+        self, m: Module, platform: object, codes: Value, factors: list[Value]
+    ) -> list[Value]:
         """Return the products of all outputs, those of the first output first."""
         x = [field(codes, column, 8) for column in range(self.simd)]
-        rows = [
-            [field(matrix, row * self.simd + k, self.stored_bits) for k in range(self.simd)]
-            for row in range(self.pe)
+        # Of the registers, not of their concatenation: Amaranth goes through all of that for each.
+        y = [
+            field(word, place, self.stored_bits)
+            for word in factors
+            for place in range(len(word) // self.stored_bits)
         ]
+        rows = [y[row * self.simd : (row + 1) * self.simd] for row in range(self.pe)]
         products: list[Value] = []
         paired = self.pe - self.pe % 2 if self.pairing is Pairing.SHARED else 0
         for row in range(0, paired, 2):
