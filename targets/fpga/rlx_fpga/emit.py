@@ -16,6 +16,7 @@ from amaranth.lib.wiring import In
 from rlx_fpga.axi import control_files, harness_cpp, top_verilog
 from rlx_fpga.cells.constants import Constants
 from rlx_fpga.cells.multiply import Netlist, Pairing
+from rlx_fpga.garbage import collecting_nothing
 from rlx_fpga.integration import integration_files
 from rlx_fpga.render import render
 from rlx_fpga.simulators import start_combinational
@@ -96,11 +97,12 @@ def netlist(
     """
     constants = Constants(interface.prefix, in_files=memory_files)
     platform = Netlist(interface.core, constants)
-    design = Fragment.get(component, platform)
-    constants.name(design)
-    text, _ = verilog.convert_fragment(
-        design, ports_of(component), interface.core, emit_src=False, strip_internal_attrs=True
-    )
+    with collecting_nothing():
+        design = Fragment.get(component, platform)
+        constants.name(design)
+        text, _ = verilog.convert_fragment(
+            design, ports_of(component), interface.core, emit_src=False, strip_internal_attrs=True
+        )
     # The first line names a version of Yosys.
     body = start_combinational(text.split("\n", 1)[1])
     banner = (

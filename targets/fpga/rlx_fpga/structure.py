@@ -6,9 +6,7 @@ change of a cell. ``rlx_fpga.costs`` turns them into cells of a device.
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -21,10 +19,11 @@ from amaranth.hdl import _nir as nir
 from rlx_fpga.cells.multiply import Netlist, Pairing
 from rlx_fpga.cells.ram import APART
 from rlx_fpga.cells.rom import distinct_bits, varying_bits
+from rlx_fpga.garbage import collecting_nothing
 from rlx_fpga.liveness import holds, is_constant, known_nets, live_nets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from amaranth.lib.wiring import Component
 
@@ -110,25 +109,13 @@ class Structure:
 def structure_of(component: Component) -> dict[str, Structure]:
     """Return the counts of each submodule of ``component``, by name; of its own under ``""``."""
     ports = [Value.cast(member) for _, _, member in component.signature.flatten(component)]
-    with _collecting_nothing():
+    with collecting_nothing():
         design = Fragment.get(component, Netlist(_PREFIX)).prepare(ports=ports)
         netlist = nir.Netlist()
         # As ``build_netlist`` does it, without its checks, which take most of the time.
         ir._emit_netlist(netlist, design)
         netlist.resolve_all_nets()
         return _Count(netlist).result()
-
-
-@contextmanager
-def _collecting_nothing() -> Iterator[None]:
-    """Keep the garbage collector from looking through the netlist again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class _Count:
