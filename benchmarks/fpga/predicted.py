@@ -20,7 +20,7 @@ KEY = POINT
 COSTS = ("interval", "multipliers", "bram", "memory_bits")
 """Entries of a row that must not grow."""
 
-TOLD = ("lut", "ff", "dsp")
+TOLD = ("latency", "fill", "lut", "ff", "dsp")
 """Estimates that are kept beside them; ``bram`` is one too."""
 
 LAYER = ("name", "op", "macs", "pe", "simd", "cycles", "multipliers")

@@ -78,7 +78,9 @@ def page() -> str:
         _INTRODUCTION,
         "## Cycles\n\n" + _cycles(known, measured),
         "A frame's interval is that of the slowest layer; *busy* is the part of it in which the\n"
-        "products of the slowest array are at work. The bound is the multiplications of layers\n"
+        "products of the slowest array are at work. *Fill* is the frames that line buffers, and\n"
+        "layers that need all of a frame, hold back before the last layer gives anything: what is\n"
+        "above two intervals comes from there. The bound is the multiplications of layers\n"
         "whose products are not made of lookup tables, divided by what the design's multipliers\n"
         "can do in a cycle: a product each on ECP5, two on Artix-7.\n",
         *(f"![Interval by multipliers, {one}]({_picture(one).name})\n" for one in BUDGETS),
@@ -109,7 +111,7 @@ def _by_point(path: Path) -> dict[PointKey, Row]:
 
 def _cycles(known: dict[PointKey, Row], measured: dict[PointKey, Row]) -> str:
     head = ["network", "device", "budget", "multipliers", "interval", "bound", "latency",
-            "latency / interval", "busy", "slowest"]  # fmt: skip
+            "told", "latency / interval", "fill", "busy", "slowest"]  # fmt: skip
     body = []
     for point, row in known.items():
         found = measured.get(point, {})
@@ -121,7 +123,8 @@ def _cycles(known: dict[PointKey, Row], measured: dict[PointKey, Row]) -> str:
             f"{interval:,}" + ("" if current else " \\*"),
             f"{math.ceil(bound(row)):,}",
             f"{latency:,}" if latency else "-",
-            f"{latency / interval:.1f}" if latency else "-",
+            f"{row['latency']:,}",
+            f"{(latency or row['latency']) / interval:.1f}", f"{row['fill']:.1f}",
             f"{100 * row['busy']:.1f} %", f"`{row['slowest']}`",
         ])  # fmt: skip
     return markdown_table(head, body, texts=2)

@@ -35,6 +35,17 @@ def test_small_points_were_simulated_and_keep_their_prediction():
     assert all(row["interval"] <= 1.02 * row["predicted"] for row in rows.values())
 
 
+def test_latency_is_two_intervals_and_the_fill_of_line_buffers_and_as_told():
+    told = {points.point_of(row): row for row in stored.read(predicted.STORED)}
+    for found in stored.read(cycles.STORED):
+        mine = told[points.point_of(found)]
+        if found["predicted"] != mine["interval"]:
+            # Of an earlier design: the page says so.
+            continue
+        assert found["latency"] <= (2 + mine["fill"]) * found["interval"], found
+        assert abs(mine["latency"] - found["latency"]) <= 0.05 * found["latency"], found
+
+
 def test_smallest_point_was_synthesized():
     (point, *_) = points.SMALL
     rows = stored.read(cells.STORED)

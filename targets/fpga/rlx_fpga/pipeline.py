@@ -18,6 +18,7 @@ from rlx_fpga.cells.fork import Fork
 from rlx_fpga.cells.multiply import Pairing
 from rlx_fpga.cells.streams import stream_of
 from rlx_fpga.cells.width import WidthConverter
+from rlx_fpga.latency import Passage, courses, fill
 from rlx_fpga.lower import RULES, Alias
 
 if TYPE_CHECKING:
@@ -233,6 +234,25 @@ class Pipeline(Component):
         ]
         return max(*(layer.cycles for layer in self.layers), *ports)
 
+    @property
+    def latency(self) -> int:
+        """Cycles from the first element of a frame to its last result, with nothing else there."""
+        ports = {
+            -1 - index: value.type.size // lanes
+            for index, (value, lanes) in enumerate(
+                zip(self.program.graph.inputs, self.input_lanes, strict=True)
+            )
+        }
+        found = courses(self._passages(), ports)
+        place = self._places()
+        return max(round(found[place[value]][-1][1]) for value in self.program.outputs)
+
+    @property
+    def fill(self) -> float:
+        """Frames that must come before the last layer can begin."""
+        place = self._places()
+        return fill(self._passages(), [place[value] for value in self.program.outputs])
+
     def lanes(self, value: Value) -> int:
         """Return the lanes of the stream of ``value``."""
         for stage, layer in zip(self.program.stages, self.layers, strict=True):
@@ -286,11 +306,33 @@ class Pipeline(Component):
                     found.append(_lanes(getattr(layer.cell, port)))
         return max(found)
 
+    def _places(self) -> dict[Value, int]:
+        """Return the number of each stream: its stage's, or, for inputs, negative ones."""
+        place = {stage.node.result: index for index, stage in enumerate(self.program.stages)}
+        return place | {v: -1 - index for index, v in enumerate(self.program.graph.inputs)}
+
+    def _passages(self) -> list[Passage]:
+        """Return the stages as those who ask for times see them."""
+        place = self._places()
+        return [
+            Passage(
+                tuple(place[source] for source in stage.sources),
+                layer.demand,
+                layer.burst or layer.cycles,
+                # A register stands behind each layer; a fork has none.
+                layer.cell.latency
+                + 1
+                + max(sum(cell.latency for cell in queue.cells().values()) for queue in queues),
+            )
+            for stage, layer, queues in zip(
+                self.program.stages, self.layers, self.queues, strict=True
+            )
+        ]
+
     def _queues(self) -> list[list[Queue]]:
         """Return what stands in front of each operand."""
         stages = self.program.stages
-        place = {stage.node.result: index for index, stage in enumerate(stages)}
-        place |= {value: -1 - index for index, value in enumerate(self.program.graph.inputs)}
+        place = self._places()
         smooth = [
             [self._smoothing(place[source], layer) for source in stage.sources]
             for stage, layer in zip(stages, self.layers, strict=True)

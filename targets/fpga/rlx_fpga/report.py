@@ -27,7 +27,9 @@ def report_of(design: Design) -> dict[str, Any]:
     ``cycles`` for a frame, ``lut``, ``ff``, ``dsp`` and ``bram`` of the device (estimates; see
     ``rlx_fpga.costs``), ``multipliers`` (blocks that the cells ask for), ``memory_bits`` (weights,
     tables, line buffers) and ``queue_bits`` (in front of its operands). ``sources`` gives each
-    layer's name in the model. The rest is that of ``device_report``.
+    layer's name in the model. ``interval`` and ``latency`` are cycles; ``fill`` is how many frames
+    line buffers, and layers that need all of a frame, hold back. The rest is that of
+    ``device_report``.
     """
     pipeline, options = design.pipeline, design.options
     stages = pipeline.program.stages
@@ -41,6 +43,8 @@ def report_of(design: Design) -> dict[str, Any]:
         "columns": list(COLUMNS),
         "sources": {stage.name: stage.node.name for stage in stages},
         "interval": interval,
+        "latency": pipeline.latency,
+        "fill": round(pipeline.fill, 4),
         "slowest": next((r["name"] for r in rows if r["cycles"] == interval), PORTS),
         "multipliers": sum(row["multipliers"] for row in rows),
         "memory_bits": sum(row["memory_bits"] + row["queue_bits"] for row in rows),

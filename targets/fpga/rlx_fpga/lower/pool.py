@@ -10,6 +10,7 @@ from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.channelwise import GlobalPool, Pool
 from rlx_fpga.cells.divide import Divide
 from rlx_fpga.cells.unary import Clamp
+from rlx_fpga.latency import at_once, repeated
 from rlx_fpga.lower.rules import RULES, Fold, Layer, Plan, divisors, pipeline_hold
 from rlx_fpga.lower.windows import Image, window_cell, windowed
 
@@ -56,7 +57,8 @@ class PoolPlan(Plan):
             cells: dict[str, Cell] = {"pool": unit, **self._finish(lanes, unit.out_bits)}
             beats = image.count * self.window.taps * (image.channels // lanes)
             hold = Fraction(1, image.count) + pipeline_hold([*cells.values()], beats)
-            return Layer(Chain(cells), fold, beats, hold)
+            demand = repeated(at_once(1 / self.window.taps), image.count)
+            return Layer(Chain(cells), fold, beats, hold, demand=demand)
         taps = Pool(self.kind, taps=self.window.taps, pe=lanes)
         window = window_cell(
             image,

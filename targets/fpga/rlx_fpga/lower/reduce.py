@@ -12,6 +12,7 @@ from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.channelwise import GlobalPool
 from rlx_fpga.cells.requantize import lane_multipliers
 from rlx_fpga.cells.unary import Offset
+from rlx_fpga.latency import at_once, repeated
 from rlx_fpga.lower.rules import RULES, Fold, Layer, Plan, divisors, pipeline_hold, unsupported
 from rlx_fpga.lower.weighted import requantizer
 
@@ -60,7 +61,8 @@ class MeanPlan(Plan):
         cells["requantize"] = self._requantize(lanes, fold.beat_cycles)
         beats = self.outer * self.count * self.inner // lanes
         hold = Fraction(1, self.outer) + pipeline_hold([*cells.values()], beats)
-        return Layer(Chain(cells), fold, fold.cycles, hold)
+        demand = repeated(at_once(fold.beat_cycles / self.count), self.outer)
+        return Layer(Chain(cells), fold, fold.cycles, hold, demand=demand)
 
     @property
     def _offset(self) -> int:
@@ -97,4 +99,5 @@ class ArgmaxPlan(Plan):
         """Return the cell."""
         cell = Argmax(self.count)
         hold = Fraction(self.count, self.size) + pipeline_hold([cell], self.size)
-        return Layer(Chain({"argmax": cell}), fold, self.size, hold)
+        demand = repeated(at_once(1 / self.count), self.size // self.count)
+        return Layer(Chain({"argmax": cell}), fold, self.size, hold, demand=demand)

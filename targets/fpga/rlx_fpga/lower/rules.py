@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from rlx.errors import UnsupportedOpError
 from rlx.ir import RuleTable
 from rlx_fpga.cells.multiply import Pairing
+from rlx_fpga.latency import EVEN, Demand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,6 +94,7 @@ class Layer:
         uneven: How far input and output stray from an even flow, as parts of a frame.
         burst: Cycles for a frame at the rate at which results come while none is waited for; those
             of ``cycles`` if 0.
+        demand: What it needs of a frame for its results.
     """
 
     cell: Chain
@@ -103,6 +105,7 @@ class Layer:
     skew: tuple[tuple[Fraction, Fraction], ...] = ()
     uneven: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
     burst: int = 0
+    demand: Demand = EVEN
 
 
 class Plan(ABC):

@@ -9,6 +9,7 @@ from rlx.numerics.exponential import softmax_table
 from rlx.ops.q import QSoftmax
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.softmax import Softmax
+from rlx_fpga.latency import at_once, repeated
 from rlx_fpga.lower.rules import RULES, Fold, Layer, Plan, pipeline_hold
 
 if TYPE_CHECKING:
@@ -37,4 +38,8 @@ class SoftmaxPlan(Plan):
         hold = Fraction(1, self.rows) + pipeline_hold([self.cell], self.rows * self.cell.interval)
         # A row is taken at once, and then nothing for a long time.
         uneven = (Fraction(1, self.rows), Fraction(0))
-        return Layer(Chain({"softmax": self.cell}), fold, fold.cycles, hold, uneven=uneven)
+        cell = self.cell
+        left = (cell.interval - self.count - cell.latency + 1) / cell.interval
+        demand = repeated(at_once(left), self.rows)
+        chain = Chain({"softmax": cell})
+        return Layer(chain, fold, fold.cycles, hold, uneven=uneven, demand=demand)

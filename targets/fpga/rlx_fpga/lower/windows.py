@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from rlx_fpga.cells.chain import Chain
@@ -11,6 +12,7 @@ from rlx_fpga.cells.geometry import Geometry
 from rlx_fpga.cells.pad import Pad
 from rlx_fpga.cells.whole_window import Replay, WholeWindow
 from rlx_fpga.cells.window import WindowGenerator
+from rlx_fpga.latency import Demand, Step, repeated
 from rlx_fpga.lower.rules import Fold, Layer, pipeline_hold
 
 if TYPE_CHECKING:
@@ -92,7 +94,21 @@ def windowed(cells: dict[str, Cell], fold: Fold, image: Image) -> Layer:
         max(geometry.lead, Fraction(0)) / image.count,
         uneven=(Fraction(0), geometry.unevenness / image.count),
         burst=words,
+        demand=demand_of(geometry, image.count),
     )
+
+
+@cache
+def demand_of(geometry: Geometry, count: int) -> Demand:
+    """Return the steps of a layer that slides a window over ``count`` images."""
+    width = geometry.out_width
+    pixels = geometry.out_height * width
+    steps = tuple(
+        Step(geometry.needed[pixel] / geometry.words, pixel / pixels, pixel / pixels)
+        for row in range(geometry.out_height)
+        for pixel in sorted({row * width, row * width + width - 1})
+    )
+    return repeated(steps, count)
 
 
 def whole_window(image: Image, window: Window) -> WholeWindow | None:
@@ -155,4 +171,5 @@ def whole_windowed(
         (max(geometry.lead, Fraction(0)) + added) / image.count,
         uneven=(flow[0] / image.count, max(flow[1], geometry.unevenness) / image.count),
         burst=pixels * replay.beats * image.count,
+        demand=demand_of(geometry, image.count),
     )
