@@ -6,13 +6,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.fpga.points import DESIGN, RESULTS, SMALL, TIMEOUT_S, points
 from benchmarks.fpga.points import KEY as POINT
-from benchmarks.fpga.points import RESULTS, SMALL, TIMEOUT_S, points
 from rlx_fpga.synthesis import RESOURCES
 from rlx_sim.build import FPGA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from benchmarks.fpga.points import Point
 
@@ -20,8 +20,6 @@ STORED = RESULTS / "fpga_cells.jsonl"
 """Results that ``python -m benchmarks --check`` compares with."""
 
 KEY = (*POINT, "tool")
-DESIGN = ("interval", "memory_bits")
-"""Entries that tell a design from another one for the same point."""
 
 COSTS = ("lut", "ff", "dsp", "bram")
 """Entries of a row that must not grow."""
@@ -43,7 +41,7 @@ def _rows(wanted: Iterable[Point]) -> Iterator[dict[str, Any]]:
 
 
 def row(point: Point) -> dict[str, Any]:
-    """Return the cells of one design, and the interval that it was predicted to have."""
+    """Return the cells of one design, and what tells it from others."""
     with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as place:
         folder = Path(place) / "net"
         report = point.emit(folder)
@@ -55,8 +53,3 @@ def row(point: Point) -> dict[str, Any]:
         "tool": f"yosys {build.tools['yosys']}",
         **{resource: found[resource] for resource in RESOURCES},
     }
-
-
-def is_current(found: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether the row ``found`` is of the design that is predicted ``now``."""
-    return all(found.get(name) == now[name] for name in DESIGN)

@@ -13,7 +13,7 @@ from rlx_sim.fpga import VerilatorHarness
 from rlx_sim.protocol import compare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from benchmarks.fpga.points import Point
 
@@ -21,6 +21,9 @@ STORED = RESULTS / "fpga_cycles.jsonl"
 """Results that ``python -m benchmarks --check`` compares with."""
 
 KEY = POINT
+TOLD = {"predicted": "interval", "predicted_latency": "latency"}
+"""Entries of a row that were predicted, and their names there."""
+
 COSTS = ("interval", "latency")
 """Entries of a row that must not grow."""
 
@@ -57,5 +60,10 @@ def row(point: Point) -> dict[str, Any]:
         **point.key,
         "interval": found.interval,
         "latency": found.latency,
-        "predicted": report["interval"],
+        **{name: report[told] for name, told in TOLD.items()},
     }
+
+
+def is_current(found: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether the row ``found`` is of the design that is predicted ``now``."""
+    return all(found.get(name) == now[told] for name, told in TOLD.items())

@@ -38,6 +38,9 @@ BUDGETS = {"ecp5-85k": (40, 80, 156), "artix7-100t": (40, 120, 240)}
 KEY = ("network", "device", "budget")
 """Entries of a row that say which point it is of."""
 
+DESIGN = ("interval", "latency", "memory_bits")
+"""Entries, all of them predicted, that tell a point's design from earlier ones."""
+
 PointKey = tuple[str, str, int]
 """The values of :data:`KEY`."""
 
@@ -97,6 +100,11 @@ def points() -> Iterator[Point]:
 def point_of(row: Mapping[str, Any]) -> PointKey:
     """Return the values of :data:`KEY` in a row."""
     return row["network"], row["device"], row["budget"]
+
+
+def is_current(found: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether the row ``found`` is of the design that is predicted ``now``."""
+    return all(found.get(name) == now.get(name) for name in DESIGN)
 
 
 def bound(row: Mapping[str, Any]) -> float:

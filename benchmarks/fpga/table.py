@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import stored
 from benchmarks.fpga import adders, cells, clock, cycles, folded, predicted
 from benchmarks.fpga.plot import plot
-from benchmarks.fpga.points import BUDGETS, NETWORKS, ROOT, bound, point_of
+from benchmarks.fpga.points import BUDGETS, NETWORKS, ROOT, bound, is_current, point_of
 from benchmarks.markdown import markdown_table
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _cycles(known: dict[PointKey, Row], measured: dict[PointKey, Row]) -> str:
     body = []
     for point, row in known.items():
         found = measured.get(point, {})
-        current = found.get("predicted") == row["interval"]
+        current = cycles.is_current(found, row)
         interval = found["interval"] if current else row["interval"]
         latency = found["latency"] if current else None
         body.append([
@@ -143,7 +143,7 @@ def _cells(known: dict[PointKey, Row]) -> str:
         if row is None:
             missing.setdefault(f"{point[0]} on {point[1]}", []).append(str(point[2]))
             continue
-        current = cells.is_current(row, now)
+        current = is_current(row, now)
         body.append([
             *map(str, point), f"{row['interval']:,}" + ("" if current else " \\*"),
             *(text for name in ("lut", "ff") for text in (
@@ -165,7 +165,7 @@ def _clocks(known: dict[PointKey, Row]) -> str:
     body = []
     for row in stored.read(clock.STORED):
         now = known.get(point_of(row), {})
-        mark = "" if row["interval"] == now.get("interval") else " \\*"
+        mark = "" if is_current(row, now) else " \\*"
         body.append([
             *map(str, point_of(row)), f"{row['interval']:,}{mark}",
             f"{row['fmax_mhz']:.1f} MHz", ", ".join(f"{one:.0f}" for one in row["seeds"]),
