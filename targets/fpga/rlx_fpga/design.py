@@ -99,7 +99,7 @@ def _with_spare_tables(program: Program, options: FpgaOptions) -> Design | None:
     device = options.chosen_device
     plain = folding_for(program, options, device, logic=False, few=FEW_PRODUCTS)
     folds = plain.fastest(options.budget)
-    if folds is not None and Pipeline(program, folds).interval <= design.pipeline.interval:
+    if folds is not None and search.pipeline(folds).interval <= design.pipeline.interval:
         return None
     return replace(design, options=options)
 
@@ -187,7 +187,7 @@ class _Search:
             folds = choose(limit, cycles)
             if folds is None:
                 return None
-            design = self._counted(self._pipeline(folds))
+            design = self._counted(self.pipeline(folds))
             beyond = self._beyond(design)
             if beyond == Amount():
                 return design
@@ -212,7 +212,7 @@ class _Search:
             quicker = self.folding.quickest(limit, self._delay, slowest)
             if quicker is None:
                 break
-            design = self._counted(self._pipeline(quicker))
+            design = self._counted(self.pipeline(quicker))
             if self._beyond(design) == Amount() and design.pipeline.interval <= interval:
                 return design
         return fastest
@@ -224,7 +224,7 @@ class _Search:
             folds = self._chosen(limit, cycles)
             if folds is None:
                 break
-            pipeline = self._pipeline(folds)
+            pipeline = self.pipeline(folds)
             wanted = self.options.most_cycles
             if wanted is not None and pipeline.interval > wanted:
                 # A folding promises no more than it keeps, a whole layer may.
@@ -242,7 +242,8 @@ class _Search:
             limit = _drawn_in(limit, taken, beyond, lut)
         raise self._refusal()
 
-    def _pipeline(self, folds: Mapping[str, Fold]) -> Pipeline:
+    def pipeline(self, folds: Mapping[str, Fold]) -> Pipeline:
+        """Return what the foldings make; layers of equal foldings are built once."""
         return Pipeline(self.program, folds, self._built)
 
     def _built(self, stage: Stage, fold: Fold) -> Layer:

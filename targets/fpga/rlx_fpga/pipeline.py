@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from amaranth import Module
@@ -16,7 +17,7 @@ from rlx_fpga.balance import Operand, Timing, queue_depths
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
 from rlx_fpga.cells.multiply import Pairing
-from rlx_fpga.cells.streams import stream_of
+from rlx_fpga.cells.streams import lanes_of, stream_of
 from rlx_fpga.cells.width import WidthConverter
 from rlx_fpga.latency import Passage, courses, fill
 from rlx_fpga.lower import RULES, Alias
@@ -34,7 +35,7 @@ REGISTER_BEATS = 2
 BUSY = Fraction(3, 4)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stage:
     """An op on its way to hardware.
 
@@ -49,6 +50,11 @@ class Stage:
     node: Node
     plan: Plan
     sources: tuple[Value, ...]
+
+    @cached_property
+    def folds(self) -> list[Fold]:
+        """Foldings of the plan."""
+        return self.plan.folds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,7 @@ class Program:
         """
         found = {}
         for stage in self.stages:
-            plain = stage.plan.folds()
+            plain = stage.folds
             folds = [fold.in_pairs(pairing) for fold in plain]
             folds += [f.in_logic() for f in plain if f.products and (logic or f.products <= few)]
             if logic:
@@ -257,7 +263,7 @@ class Pipeline(Component):
         """Return the lanes of the stream of ``value``."""
         for stage, layer in zip(self.program.stages, self.layers, strict=True):
             if stage.node.result == value:
-                return _lanes(layer.cell.o)
+                return lanes_of(layer.cell, "o")
         return self.input_lanes[self.program.graph.inputs.index(value)]
 
     def parts(self) -> dict[str, Cell]:
@@ -303,7 +309,7 @@ class Pipeline(Component):
         for stage, layer in zip(self.program.stages, self.layers, strict=True):
             for source, port in zip(stage.sources, layer.cell.ports, strict=True):
                 if source == value:
-                    found.append(_lanes(getattr(layer.cell, port)))
+                    found.append(lanes_of(layer.cell, port))
         return max(found)
 
     def _places(self) -> dict[Value, int]:
@@ -340,7 +346,7 @@ class Pipeline(Component):
         timings, queues = [], []
         for stage, layer, parts in zip(stages, self.layers, smooth, strict=True):
             row = [
-                self._queue(stage, source, getattr(layer.cell, port), port)
+                self._queue(stage, source, layer.cell, port)
                 for source, port in zip(stage.sources, layer.cell.ports, strict=True)
             ]
             skew = layer.skew or ((Fraction(0), Fraction(0)),) * len(row)
@@ -358,12 +364,12 @@ class Pipeline(Component):
             for row, parts, evens in zip(queues, depths, smooth, strict=True)
         ]
 
-    def _queue(self, stage: Stage, source: Value, interface: Any, port: str) -> Queue:  # noqa: ANN401
+    def _queue(self, stage: Stage, source: Value, cell: Cell, port: str) -> Queue:
         return Queue(
             f"{stage.name}_{port}",
             0,
             self.lanes(source),
-            _lanes(interface),
+            lanes_of(cell, port),
             source.type.size,
             source.type.dtype.bits,
         )
@@ -434,11 +440,6 @@ def _port_of(pipeline: Component, component: Component, port: str) -> Any:  # no
     """Return a port as the inside of the pipeline sees it."""
     found = getattr(component, port)
     return flipped(found) if component is pipeline else found
-
-
-def _lanes(interface: Any) -> int:  # noqa: ANN401
-    count: int = interface.payload.shape().length
-    return count
 
 
 def _numbered(letter: str, count: int) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from rlx_fpga.cells.mvu import stored_bits, together
+from rlx_fpga.cells.mvu import together
 from rlx_fpga.lower.weighted import DepthwiseConvolution, Matrix
 from rlx_fpga.memories import LIBRARIES, place_of
 from rlx_fpga.solver import Amount
@@ -38,9 +38,10 @@ LUT_OF_RESULT: Final = 90
 
 def amount_of(plan: Plan, fold: Fold, family: str) -> Amount:
     """Return what ``fold`` of the layer ``plan`` takes on ``family``; memories in parts."""
-    rams = list(_rams(plan, fold))
-    parts = sum(place_of(ram, family).parts for ram in rams)
-    tables = sum(ram.width * ram.depth for ram in rams if ram.style == "logic")
+    parts = tables = 0
+    for ram, count in _rams(plan, fold):
+        parts += count * place_of(ram, family).parts
+        tables += count * ram.width * ram.depth if ram.style == "logic" else 0
     logic = LUT_OF_LOGIC * fold.logic * fold.weight_bits // 8
     lut = (
         LUT_OF_PRODUCT * fold.pe * fold.simd
@@ -52,30 +53,28 @@ def amount_of(plan: Plan, fold: Fold, family: str) -> Amount:
     return Amount(fold.multipliers, parts, lut)
 
 
-def _rams(plan: Plan, fold: Fold) -> Iterator[Ram]:
-    """Yield the memories of weights, and the line buffer."""
+def _rams(plan: Plan, fold: Fold) -> Iterator[tuple[Ram, int]]:
+    """Yield the memories of weights, how many of each there are, and the line buffer."""
     style = "logic" if fold.tables else ""
     match plan:
         case Matrix():
             outputs, terms = plan.weights.shape
             depth = -(-outputs // fold.pe) * terms // fold.simd
-            bits = stored_bits(plan.weights, fold.pairing)
+            bits = plan.stored_bits[fold.pairing]
             step = together(bits, fold.simd)
-            for start in range(0, fold.pe, step):
-                rows = min(step, fold.pe - start)
-                yield Ram(
-                    bits * rows * fold.simd, depth, read_only=True, synchronous=True, style=style
-                )
+            for rows, count in ((step, fold.pe // step), (fold.pe % step, 1)):
+                width = bits * rows * fold.simd
+                if width and count:
+                    yield Ram(width, depth, read_only=True, synchronous=True, style=style), count
             if not plan.pixelwise and plan.image.channels % fold.simd == 0:
-                yield _line_buffer(plan.image, plan.window, fold.simd)
+                yield _line_buffer(plan.image, plan.window, fold.simd), 1
         case DepthwiseConvolution():
             outputs = len(plan.weights)
             products = fold.pe * outputs // plan.image.channels
             depth = outputs // products * plan.window.taps
-            yield Ram(
-                plan.weight_bits * products, depth, read_only=True, synchronous=True, style=style
-            )
-            yield _line_buffer(plan.image, plan.window, fold.pe)
+            width = plan.weight_bits * products
+            yield Ram(width, depth, read_only=True, synchronous=True, style=style), 1
+            yield _line_buffer(plan.image, plan.window, fold.pe), 1
 
 
 @lru_cache(maxsize=1024)

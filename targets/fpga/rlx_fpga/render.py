@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from functools import cache
-
-import jinja2
+from typing import TYPE_CHECKING
 
 from rlx.paths import template_root
+
+if TYPE_CHECKING:
+    import jinja2
 
 
 @cache
 def templates() -> jinja2.Environment:
     """Return the environment in which the templates of this target render."""
+    # Estimates render nothing, and are asked for again and again.
+    import jinja2
+
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(template_root() / "fpga"),
         undefined=jinja2.StrictUndefined,

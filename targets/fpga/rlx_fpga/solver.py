@@ -74,10 +74,11 @@ def choose(layers: Sequence[Sequence[Option]], limit: Amount) -> list[int] | Non
     """
     if not all(layers):
         return None
-    best = [min(range(len(layer)), key=lambda n: (layer[n].key, n)) for layer in layers]
+    keys = [[option.key for option in layer] for layer in layers]
+    best = [min(range(len(key)), key=key.__getitem__) for key in keys]
     if _total(layers, best).fits(limit):
         return best
-    kept = [_undominated(layer) for layer in layers]
+    kept = [_undominated(key) for key in keys]
     least = [
         Amount(
             min(layer[n].amount.dsp for n in places),
@@ -111,13 +112,21 @@ def _total(layers: Sequence[Sequence[Option]], places: Sequence[int]) -> Amount:
     return sum(amounts, Amount())
 
 
-def _undominated(layer: Sequence[Option]) -> list[int]:
-    """Return the options that no other one equals or beats in value and in everything it takes."""
+def _undominated(keys: Sequence[tuple[int, int, int, int]]) -> list[int]:
+    """Return the options that no other one equals or beats in value and in everything it takes.
+
+    Args:
+        keys: Of the options of a layer.
+    """
     kept: list[int] = []
     taken: list[tuple[int, int, int]] = []
     # In the order of values: what was kept before is no worse in that.
-    for (_, dsp, bram, lut), place in sorted((option.key, n) for n, option in enumerate(layer)):
-        if not any(d <= dsp and b <= bram and t <= lut for d, b, t in taken):
+    for (_, dsp, bram, lut), place in sorted((key, n) for n, key in enumerate(keys)):
+        # A loop of its own: this is where large choices spend most of their time.
+        for d, b, t in taken:
+            if d <= dsp and b <= bram and t <= lut:
+                break
+        else:
             kept.append(place)
             taken.append((dsp, bram, lut))
     return kept

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rlx_fpga import folded, unrolled
 from rlx_fpga.design import design_of
 from rlx_fpga.report import report_of
 
@@ -50,10 +49,15 @@ class Design(Protocol):
 
 def build(module: GraphModule, options: FpgaOptions) -> tuple[Design, dict[str, Any]]:
     """Return the hardware of ``module`` in the style that is asked for, and its report."""
+    # A style is imported where it is asked for.
     if options.style == "unrolled":
+        from rlx_fpga import unrolled
+
         design = unrolled.Unrolled(module.graph, unrolled.unroll(module.graph))
         return design, unrolled.report_of(design, options)
     if options.style == "folded":
+        from rlx_fpga import folded
+
         machine = folded.machine_of(module.graph, options)
         return machine, folded.report_of(machine, options)
     stream = design_of(module.graph, options)

@@ -13,9 +13,6 @@ from rlx.plan import to_lir
 from rlx.target import Emission
 from rlx_fpga.axi import Interface, StreamPort, WeightPort, port_names
 from rlx_fpga.emit import design_files
-from rlx_fpga.folded import Folded
-from rlx_fpga.folded.loader import stream_bytes
-from rlx_fpga.folded.program import Feed
 from rlx_fpga.lower import RULES
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.registers import Control, packed_version
@@ -104,6 +101,11 @@ def _files(
 
 def _with_weights(interface: Interface, design: Design) -> tuple[Interface, dict[str, str | bytes]]:
     """Return the interface with the port of weights, and the file of what it is sent."""
+    # With the style, only where it is asked for.
+    from rlx_fpga.folded import Folded
+    from rlx_fpga.folded.loader import stream_bytes
+    from rlx_fpga.folded.program import Feed
+
     if not isinstance(design, Folded) or design.code.feed is Feed.BUILT_IN:
         return interface, {}
     content, lanes = stream_bytes(design.code), design.code.lanes

@@ -10,7 +10,7 @@ import math
 from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 Pair = tuple[int, int]
 
@@ -170,15 +170,15 @@ class Geometry:
         Args:
             words: Words of input for each pixel of output that has been given so far.
         """
-        pixels = self.out_height * self.out_width
-        most = max(count * pixels - pixel * self.words for pixel, count in enumerate(words))
-        return Fraction(most, self.words * pixels)
+        pixels, whole = self.out_height * self.out_width, self.words
+        most = max(count * pixels - pixel * whole for pixel, count in enumerate(words))
+        return Fraction(most, whole * pixels)
 
     def _least(self, words: list[int], given: int) -> Fraction:
         """Return the same at least, with ``given`` pixels more at the output."""
-        pixels = self.out_height * self.out_width
-        least = min(count * pixels - pixel * self.words for pixel, count in enumerate(words, given))
-        return Fraction(least, self.words * pixels)
+        pixels, whole = self.out_height * self.out_width, self.words
+        least = min(count * pixels - pixel * whole for pixel, count in enumerate(words, given))
+        return Fraction(least, whole * pixels)
 
     @cached_property
     def hold(self) -> Fraction:
@@ -202,8 +202,15 @@ class Geometry:
         Args:
             reads: Words read for one output pixel.
         """
-        *_, before, last = self._frame_ends(reads, 4)
-        return last - before
+        if reads not in self._cycles:
+            *_, before, last = self._frame_ends(reads, 4)
+            self._cycles[reads] = last - before
+        return self._cycles[reads]
+
+    @cached_property
+    def _cycles(self) -> dict[int, int]:
+        """Cycles between frames that were asked for, by the words read for an output pixel."""
+        return {}
 
     def _frame_ends(self, reads: int, frames: int) -> list[int]:
         """Play the buffer at pixel level and return when each frame has been read.
@@ -213,20 +220,39 @@ class Geometry:
         when the pixel before it is done.
         """
         end = free = need = 0
+        words, depth = self.words, self.depth
         lead = -1  # word n is written in cycle n + lead, or later
         waiting: deque[Pair] = deque()  # first word that a release permits, cycle of the release
         ends = []
-        for frame in range(frames):
+        for begin in range(0, frames * words, words):
             for needed, released in zip(self.needed, self.released, strict=True):
-                need = max(need, frame * self.words + needed)
+                # Comparisons instead of max: this loop is much of what an estimate takes.
+                if begin + needed > need:
+                    need = begin + needed
                 while waiting and waiting[0][0] <= need:
                     word, cycle = waiting.popleft()
-                    lead = max(lead, cycle - word)
-                end = max(end, need + lead + 1) + reads
-                waiting.append((self.depth + free + 1, end))
-                free = frame * self.words + released
+                    if cycle - word > lead:
+                        lead = cycle - word
+                begun = need + lead + 1
+                end = (begun if begun > end else end) + reads
+                waiting.append((depth + free + 1, end))
+                free = begin + released
             ends.append(end)
         return ends
+
+
+@lru_cache(maxsize=128)
+def geometry_of(
+    height: int,
+    width: int,
+    blocks: int,
+    kernel: Pair,
+    stride: Pair = (1, 1),
+    dilation: Pair = (1, 1),
+    padding: tuple[Pair, Pair] = ((0, 0), (0, 0)),
+) -> Geometry:
+    """Return a window, the same one for the same sizes: its figures are found once."""
+    return Geometry(height, width, blocks, kernel, stride, dilation, padding)
 
 
 def _clipped(count: int, step: int, offset: int, limit: int) -> list[int]:

@@ -87,7 +87,7 @@ class Requantize(Cell):
         self.zero_point, self.low, self.high = zero_point, low, high
         Scaling.of(channels, acc_width, multiplier, shift, rounding)  # Checks their ranges.
         codes = Codes(zero_point, low, high)
-        self.width = saturated_width(acc_width, multiplier, shift, rounding, codes)
+        self.width = saturated_width(acc_width, tuple(multiplier), tuple(shift), rounding, codes)
         self.scaling = Scaling.of(channels, self.width, multiplier, shift, rounding)
         self.rom = self.scaling.rom(lanes)
         self.memory_bits = self.rom.memory_bits

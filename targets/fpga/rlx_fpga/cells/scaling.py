@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -34,10 +35,11 @@ class Codes:
     high: int
 
 
+@lru_cache(maxsize=256)
 def saturated_width(
     acc_width: int,
-    multiplier: Sequence[int],
-    shift: Sequence[int],
+    multiplier: tuple[int, ...],
+    shift: tuple[int, ...],
     rounding: Literal["double", "single"],
     codes: Codes,
 ) -> int:

@@ -96,6 +96,13 @@ class Cell(Part):
     latency: int = 1
 
 
+def lanes_of(cell: Part, port: str) -> int:
+    """Return the lanes of a stream port, without making it."""
+    payload = cell.signature.members[port].signature.members["payload"]
+    lanes: int = payload.shape.length
+    return lanes
+
+
 def require_divisor(lanes: int, channels: int) -> None:
     """Check that ``lanes`` divides ``channels``.
 

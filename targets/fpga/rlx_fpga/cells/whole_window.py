@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from rlx_fpga.cells.geometry import Geometry
+from rlx_fpga.cells.geometry import geometry_of
 from rlx_fpga.cells.ram import block_ram
 from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
 
@@ -46,7 +46,7 @@ class WholeWindow(Cell):
         if width < 2:
             msg = f"a window of registers needs an image of at least 2 columns, not {width}"
             raise ValueError(msg)
-        self.geometry = Geometry(height, width, 1, kernel, stride)
+        self.geometry = geometry_of(height, width, 1, kernel, stride)
         self.channels = channels
         self.lanes = kernel[0] * kernel[1] * channels
         self.memory_bits = (kernel[0] - 1) * channels * 8 * width

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from rlx_fpga.cells.credit import LATENCY, ResultQueue, counter, queue_depth
-from rlx_fpga.cells.geometry import Geometry
+from rlx_fpga.cells.geometry import geometry_of
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.ram import block_ram, go_round
 from rlx_fpga.cells.streams import Cell, Part, raw, require_divisor, stream_of
@@ -21,7 +21,7 @@ from rlx_fpga.cells.streams import Cell, Part, raw, require_divisor, stream_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx_fpga.cells.geometry import Pair
+    from rlx_fpga.cells.geometry import Geometry, Pair
 
 Order = Literal["dense", "channelwise"]
 
@@ -83,7 +83,7 @@ class WindowGenerator(Cell):
         if not -128 <= pad_value <= 127 or repeat < 1 or order not in ("dense", "channelwise"):
             msg = f"bad window: pad_value {pad_value}, repeat {repeat}, order {order!r}"
             raise ValueError(msg)
-        self.geometry = Geometry(
+        self.geometry = geometry_of(
             height, width, channels // lanes, kernel, stride, dilation, padding
         )
         self.lanes = lanes

@@ -12,7 +12,13 @@ from rlx_fpga.cells.accumulate import drain_lanes, ranges_of
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.channelwise import Depthwise
 from rlx_fpga.cells.multiply import Pairing
-from rlx_fpga.cells.mvu import MatrixVector, needs_multiplier, pairs_of, weight_bits
+from rlx_fpga.cells.mvu import (
+    MatrixVector,
+    needs_multiplier,
+    pairs_of,
+    stored_bits,
+    weight_bits,
+)
 from rlx_fpga.cells.requantize import Requantize, lane_multipliers
 from rlx_fpga.lower.rules import (
     Fold,
@@ -32,7 +38,7 @@ from rlx_fpga.lower.windows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rlx.ir import Node
     from rlx.numerics.fixed_point import Rescale
@@ -174,6 +180,11 @@ class Matrix(Weighted):
             image = Image(image.count * image.height * image.width, 1, 1, image.channels)
         self.pixelwise = one_by_one
         self.image, self.window = image, window
+
+    @cached_property
+    def stored_bits(self) -> Mapping[Pairing, int]:
+        """Width of a weight in memory, by how products share multipliers."""
+        return {pairing: stored_bits(self.weights, pairing) for pairing in Pairing}
 
     def folds(self) -> list[Fold]:
         """Return numbers of outputs, idle ones in the last group or not, and divisors of channels.

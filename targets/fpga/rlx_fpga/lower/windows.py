@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from rlx_fpga.cells.chain import Chain
-from rlx_fpga.cells.geometry import Geometry
+from rlx_fpga.cells.geometry import geometry_of
 from rlx_fpga.cells.pad import Pad
 from rlx_fpga.cells.whole_window import Replay, WholeWindow
 from rlx_fpga.cells.window import WindowGenerator
@@ -17,6 +17,7 @@ from rlx_fpga.lower.rules import Fold, Layer, pipeline_hold
 
 if TYPE_CHECKING:
     from rlx.ops.q import Window
+    from rlx_fpga.cells.geometry import Geometry
     from rlx_fpga.cells.streams import Cell
 
 # Most bytes of a window that is kept in registers, twice.
@@ -41,7 +42,7 @@ class Image:
 
     def geometry(self, window: Window, lanes: int) -> Geometry:
         """Return how ``window`` slides over the image in words of ``lanes`` channels."""
-        return Geometry(
+        return geometry_of(
             self.height,
             self.width,
             self.channels // lanes,

@@ -145,10 +145,10 @@ def test_requantize_figures():
 )
 def test_requantize_saturates_accumulators_that_give_the_same_code(shift, low, width):
     codes = Codes(0, low, 127)
-    assert saturated_width(24, [1 << 30], [shift], "double", codes) == width
+    assert saturated_width(24, (1 << 30,), (shift,), "double", codes) == width
     # A channel of zeros has no say.
-    assert saturated_width(24, [0, 1 << 30], [0, shift], "double", codes) == width
-    assert saturated_width(24, [0], [shift], "double", codes) == 24
+    assert saturated_width(24, (0, 1 << 30), (0, shift), "double", codes) == width
+    assert saturated_width(24, (0,), (shift,), "double", codes) == 24
 
 
 def test_requantize_multiplies_saturated_accumulators():
