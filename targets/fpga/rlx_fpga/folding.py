@@ -61,6 +61,7 @@ class Folding:
             allowed[name] = [_given(self.choices, name, pe, simd)]
         self.allowed = allowed
         self._prices: dict[str, list[tuple[Fold, Amount]]] = {}
+        self._valued: dict[tuple[str, Value, Amount], list[Option]] = {}
 
     @property
     def steps(self) -> list[int]:
@@ -78,11 +79,7 @@ class Folding:
 
     def smallest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
         """Return the foldings with the fewest lookup tables, then the least cost."""
-        return self._chosen(
-            limit,
-            cycles,
-            lambda name, fold, amount: (amount.lut << 40) + self._cost(name, fold, amount),
-        )
+        return self._chosen(limit, cycles, self._size)
 
     def quickest(
         self, limit: Amount, delay: Delay, cycles: int | None = None
@@ -148,6 +145,9 @@ class Folding:
         parts = amount.dsp * weights.dsp + amount.bram * weights.bram + amount.lut * weights.lut
         return (parts << 12) + fold.pe * fold.simd
 
+    def _size(self, name: str, fold: Fold, amount: Amount) -> int:
+        return (amount.lut << 40) + self._cost(name, fold, amount)
+
     def _chosen(self, limit: Amount, cycles: int | None, value: Value) -> dict[str, Fold] | None:
         folds, options = [], []
         for name in self.allowed:
@@ -165,9 +165,15 @@ class Folding:
         self, name: str, cycles: int | None, value: Value
     ) -> tuple[list[Fold], list[Option]]:
         """Return the foldings that are fast enough, as they are and as options."""
-        rows = [row for row in self._priced(name) if cycles is None or row[0].cycles <= cycles]
-        options = [Option(amount, value(name, fold, amount)) for fold, amount in rows]
-        return [fold for fold, _ in rows], options
+        folds = self._priced(name)
+        options = self._valued.get((name, value, self.weights))
+        if options is None:
+            options = [Option(amount, value(name, fold, amount)) for fold, amount in folds]
+            self._valued[name, value, self.weights] = options
+        if cycles is None:
+            return [fold for fold, _ in folds], options
+        fast = [n for n, (fold, _) in enumerate(folds) if fold.cycles <= cycles]
+        return [folds[n][0] for n in fast], [options[n] for n in fast]
 
     def _priced(self, name: str) -> list[tuple[Fold, Amount]]:
         """Return all foldings of a layer with what they take, from small to large."""

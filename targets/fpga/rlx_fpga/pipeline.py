@@ -217,6 +217,9 @@ class Pipeline(Component):
         build = build or (lambda stage, fold: stage.plan.build(fold))
         self.layers = [build(stage, folds[stage.name]) for stage in program.stages]
         self.input_lanes = [self._lanes_read(value) for value in program.graph.inputs]
+        self._lanes = dict(zip(program.graph.inputs, self.input_lanes, strict=True))
+        for stage, layer in zip(program.stages, self.layers, strict=True):
+            self._lanes[stage.node.result] = lanes_of(layer.cell, "o")
         self.queues = self._queues()
         graph = program.graph
         self.input_names = _numbered("i", len(graph.inputs))
@@ -261,10 +264,7 @@ class Pipeline(Component):
 
     def lanes(self, value: Value) -> int:
         """Return the lanes of the stream of ``value``."""
-        for stage, layer in zip(self.program.stages, self.layers, strict=True):
-            if stage.node.result == value:
-                return lanes_of(layer.cell, "o")
-        return self.input_lanes[self.program.graph.inputs.index(value)]
+        return self._lanes[value]
 
     def parts(self) -> dict[str, Cell]:
         """Return everything that the pipeline consists of, by name, ports made or not."""

@@ -9,6 +9,7 @@ and options that another one beats everywhere are left out.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -47,14 +48,14 @@ class Amount:
         return self.dsp <= limit.dsp and self.bram <= limit.bram and self.lut <= limit.lut
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Option:
     """One way to build a layer: what it takes, and what is to be small in the end."""
 
     amount: Amount
     value: int
 
-    @property
+    @cached_property
     def key(self) -> tuple[int, int, int, int]:
         """Everything that is better if it is less, the value first."""
         return self.value, self.amount.dsp, self.amount.bram, self.amount.lut

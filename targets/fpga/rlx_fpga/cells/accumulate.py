@@ -145,7 +145,7 @@ class Accumulator(Part):
             self.bias = CyclicRom(words, ranges.bias_bits * self.lanes)
         self.memory_bits = self.bias.memory_bits if self.bias else 0
         super().__init__(
-            {
+            lambda: {
                 "offered": In(1),
                 "open": Out(1),
                 "valid": In(1),

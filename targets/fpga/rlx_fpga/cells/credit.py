@@ -46,7 +46,7 @@ class ResultQueue(Part):
         self.bits = lanes * width
         self.memory_bits = depth * self.bits
         super().__init__(
-            {
+            lambda: {
                 "reserve": In(range(burst + 1)),
                 "open": Out(1, init=1),
                 "push": In(1),

@@ -57,7 +57,7 @@ class CyclicRom(Part):
         self.constant = all(word == self.words[0] for word in self.words)
         self.adds = len(self.words) > MOST_BY_LOGIC
         self.memory_bits = 0 if self.constant else len(self.words) * width
-        super().__init__({"step": In(1), "data": Out(unsigned(width))})
+        super().__init__(lambda: {"step": In(1), "data": Out(unsigned(width))})
 
     @cached_property
     def varying_bits(self) -> int:

@@ -20,7 +20,7 @@ from amaranth import Format, Value, signed
 from amaranth.lib import data, stream, wiring
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 class Lanes(data.ArrayLayout):
@@ -65,17 +65,17 @@ class Part(wiring.Component):
     # Amaranth's warning of unused parts is no help.
     _MustUse__silence = True
 
-    def __init__(self, members: Mapping[str, Any]) -> None:
-        self._members = dict(members)
+    def __init__(self, members: Mapping[str, Any] | Callable[[], Mapping[str, Any]]) -> None:
+        """Take what the ports are, or for parts of which there are many, what tells it later."""
+        self._members = members
 
     @cached_property
     def signature(self) -> wiring.Signature:
         """What its ports are."""
-        return wiring.Signature(self._members)
+        return wiring.Signature(self._members() if callable(self._members) else self._members)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a port
-        members = self.__dict__.get("_members", {})
-        if name not in members:
+        if "_members" not in self.__dict__ or name not in self.signature.members:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         self.__dict__.update(self.signature.members.create(path=()))
         return self.__dict__[name]

@@ -203,7 +203,7 @@ class AddressGenerator(Part):
         self.repeat = repeat
         self.order = order
         super().__init__(
-            {
+            lambda: {
                 "go": In(1),
                 "pixel_done": Out(1),
                 "advance": Out(_signed(geometry.words + geometry.needed[0])),

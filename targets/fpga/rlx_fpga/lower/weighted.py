@@ -119,8 +119,9 @@ class Weighted(Plan):
         """
         outputs = len(self.weights)
         found = []
+        rest = outputs if outputs % results else 0
         for beat_cycles, multipliers in lane_multipliers(self.parts).items():
-            lanes = drain_lanes(results, group, beat_cycles, outputs if outputs % results else 0)
+            lanes = drain_lanes(results, group, beat_cycles, rest)
             if lanes is not None:
                 found.append(Drain(lanes, beat_cycles, lanes * multipliers))
         chosen = [cheapest_drain(found), cheapest_drain(d for d in found if not d.multipliers)]
