@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 from rlx_fpga.cells.mvu import together
 from rlx_fpga.lower.weighted import DepthwiseConvolution, Matrix
@@ -17,7 +18,7 @@ from rlx_fpga.solver import Amount
 from rlx_fpga.structure import Ram
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
     from rlx.ops.q import Window
     from rlx_fpga.lower import Fold, Plan
@@ -38,10 +39,7 @@ LUT_OF_RESULT: Final = 90
 
 def amount_of(plan: Plan, fold: Fold, family: str) -> Amount:
     """Return what ``fold`` of the layer ``plan`` takes on ``family``; memories in parts."""
-    parts = tables = 0
-    for ram, count in _rams(plan, fold):
-        parts += count * place_of(ram, family).parts
-        tables += count * ram.width * ram.depth if ram.style == "logic" else 0
+    parts, tables = _memories(plan, fold, family)
     logic = LUT_OF_LOGIC * fold.logic * fold.weight_bits // 8
     lut = (
         LUT_OF_PRODUCT * fold.pe * fold.simd
@@ -51,6 +49,23 @@ def amount_of(plan: Plan, fold: Fold, family: str) -> Amount:
         + tables // LIBRARIES[family].table_bits
     )
     return Amount(fold.multipliers, parts, lut)
+
+
+_MEMORIES: WeakKeyDictionary[Plan, dict[Hashable, tuple[int, int]]] = WeakKeyDictionary()
+"""What was found for layers that are still there."""
+
+
+def _memories(plan: Plan, fold: Fold, family: str) -> tuple[int, int]:
+    """Return parts of block memories, and bits in lookup tables: the same for many foldings."""
+    known = _MEMORIES.setdefault(plan, {})
+    key = fold.pe, fold.simd, fold.pairing, fold.tables, family
+    if key not in known:
+        parts = tables = 0
+        for ram, count in _rams(plan, fold):
+            parts += count * place_of(ram, family).parts
+            tables += count * ram.width * ram.depth if ram.style == "logic" else 0
+        known[key] = parts, tables
+    return known[key]
 
 
 def _rams(plan: Plan, fold: Fold) -> Iterator[tuple[Ram, int]]:

@@ -25,6 +25,10 @@ MOST_ALIKE = 8
 """Words up to which bits of a memory often go alike."""
 
 
+ARRAY_BITS = 62
+"""Bits of words up to which they are made as arrays."""
+
+
 MOST_BY_LOGIC = 256
 """Words up to which addresses are counted without a carry chain.
 
@@ -120,6 +124,11 @@ def distinct_bits(words: Sequence[int], width: int) -> int:
 
 def pack(rows: Integers, width: int) -> list[int]:
     """Return each row of integers [depth, n] as one word, column 0 in the lowest ``width`` bits."""
+    if width * rows.shape[1] <= ARRAY_BITS:
+        places = np.arange(rows.shape[1], dtype=np.int64) * width
+        parts = (rows.astype(np.int64) & (1 << width) - 1) << places
+        words: list[int] = parts.sum(axis=1).tolist()
+        return words
     if width == 8:
         return [int.from_bytes(row.tobytes(), "little") for row in rows.astype(np.int8)]
     mask = (1 << width) - 1

@@ -38,7 +38,7 @@ from rlx_fpga.lower.windows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from rlx.ir import Node
     from rlx.numerics.fixed_point import Rescale
@@ -124,8 +124,9 @@ class Weighted(Plan):
             lanes = drain_lanes(results, group, beat_cycles, rest)
             if lanes is not None:
                 found.append(Drain(lanes, beat_cycles, lanes * multipliers))
-        chosen = [cheapest_drain(found), cheapest_drain(d for d in found if not d.multipliers)]
-        return list(dict.fromkeys(drain for drain in chosen if drain is not None))
+        serial = [drain for drain in found if not drain.multipliers]
+        chosen = [min(drains, key=_order) for drains in (found, serial) if drains]
+        return chosen[:1] if chosen and chosen[0] is chosen[-1] else chosen
 
     def requantize(self, fold: Fold) -> Requantize:
         """Return the requantizer behind the accumulators."""
@@ -152,19 +153,15 @@ class Drain:
     beat_cycles: int
     multipliers: int
 
-    @property
-    def cost(self) -> int:
-        """Multipliers, or lanes where there are none.
 
-        A lane that multiplies by adding takes about as large a share of a device's logic as a
-        multiplier of its multipliers.
-        """
-        return self.multipliers or self.lanes
+def _order(drain: Drain) -> tuple[int, ...]:
+    """Return what is less for a cheaper one: without multipliers if that costs no more.
 
-
-def cheapest_drain(drains: Iterable[Drain]) -> Drain | None:
-    """Return the cheapest one: without multipliers if that costs no more, and with little logic."""
-    return min(drains, key=lambda d: (d.cost, d.multipliers, d.lanes, -d.beat_cycles), default=None)
+    A lane that multiplies by adding takes about as large a share of a device's logic as a
+    multiplier of its multipliers.
+    """
+    cost = drain.multipliers or drain.lanes
+    return cost, drain.multipliers, drain.lanes, -drain.beat_cycles
 
 
 class Matrix(Weighted):
