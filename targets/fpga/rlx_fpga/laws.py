@@ -233,7 +233,7 @@ def _matrix_vector(cell: MatrixVector) -> Anatomy:
     numbers = {
         "one": 1,
         "codes": 8 * cell.simd,
-        "near": cell.pe * cell.simd * (8 + cell.weight_bits),
+        "held": cell.pe * cell.simd * (8 + cell.weight_bits),
         "tree": cell.pe * cell.tree_bits[0],
         **_factors(cell.roms),
     }
@@ -251,7 +251,7 @@ def _depthwise(cell: Depthwise) -> Anatomy:
     numbers = {
         "one": 1,
         "codes": 8 * cell.pe,
-        "near": cell.products * (8 + cell.weight_bits),
+        "held": cell.products * (8 + cell.weight_bits),
         **_factors([cell.rom]),
     }
     products = _products(cell, cell.products, cell.pe, [cell.rom])

@@ -10,15 +10,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.accumulate import Accumulator, Ranges, ranges_of
 from rlx_fpga.cells.multiply import LATENCY, Pairing, multiply_each
-from rlx_fpga.cells.mvu import (
-    OPERAND_STAGES,
-    PRODUCT_STAGES,
-    enter,
-    field,
-    leave,
-    needs_multiplier,
-    weight_bits,
-)
+from rlx_fpga.cells.mvu import OPERAND_STAGES, enter, field, needs_multiplier, weight_bits
 from rlx_fpga.cells.pipe import follow, register
 from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
 from rlx_fpga.cells.streams import Cell, Lanes, raw, require_divisor, stream_of
@@ -78,7 +70,7 @@ class Depthwise(Cell):
             group=self.taps,
             term_bits=min(8 + self.weight_bits, ranges.sum_bits),
             ranges=ranges,
-            delay=OPERAND_STAGES + LATENCY + PRODUCT_STAGES,
+            delay=OPERAND_STAGES + LATENCY,
             bias=bias,
             beat_cycles=beat_cycles,
         )
@@ -91,7 +83,7 @@ class Depthwise(Cell):
         folded = weights.reshape(channels // pe, self.products, self.taps).transpose(0, 2, 1)
         words = pack(folded.reshape(-1, self.products), self.weight_bits)
         self.rom = CyclicRom(words, self.weight_bits * self.products, tables=tables)
-        self.latency = OPERAND_STAGES + LATENCY + PRODUCT_STAGES + self.accumulator.latency
+        self.latency = OPERAND_STAGES + LATENCY + self.accumulator.latency
         self.memory_bits = self.accumulator.memory_bits + self.rom.memory_bits
         super().__init__({"i": In(stream_of(pe)), "o": Out(stream_of(self.lanes, self.acc_bits))})
 
@@ -108,10 +100,9 @@ class Depthwise(Cell):
             for index in range(self.products)
         }
         products = multiply_each(m, platform, operands, logic=self.logic, pairing=self.pairing)
-        for index, product in enumerate(leave(m, products)):
+        for index, product in enumerate(products):
             m.d.comb += accumulator.terms[index].eq(product)
-        stages = LATENCY + PRODUCT_STAGES
-        m.d.comb += accumulator.valid.eq(follow(m, valid, "valid", stages, reset=True))
+        m.d.comb += accumulator.valid.eq(follow(m, valid, "valid", LATENCY, reset=True))
         connect(m, accumulator.o, flipped(self.o))
         return m
 

@@ -1,8 +1,9 @@
 """Products in the multiplier blocks of a device, with the registers that such blocks have inside.
 
 A block is fast only if its own registers are used: one behind each operand, one in the middle, one
-behind the product. ``multiply`` is a product with these three stages. What it becomes depends on
-who asks:
+behind the product. ``multiply`` is a product with these three stages, and a register more: blocks
+lie in few columns of a device, far from most of what takes their products. What it becomes depends
+on who asks:
 
 - Amaranth's simulator gets registers and a product;
 - a netlist gets an instance of a small module. Its text is written for the family of the device
@@ -43,8 +44,11 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.constants import Constants
     from rlx_fpga.cells.rom import Integers
 
-LATENCY: Final = 3
-"""Cycles from the operands to their product."""
+BLOCK_LATENCY: Final = 3
+"""Cycles from the operands to their product in the modules that multiply."""
+
+LATENCY: Final = BLOCK_LATENCY + 1
+"""Cycles from the operands to their product where it is taken."""
 
 BLOCK_BITS: Final = 18
 """Bits of a signed operand that every family's blocks can take."""
@@ -139,7 +143,7 @@ def multiply(
         i_y=y,
         o_z=product,
     )
-    return product
+    return follow(m, product, f"{name}_held")
 
 
 def multiply_each(
@@ -192,8 +196,8 @@ def multiply_apart(
         o_z1=products[1],
     )
     low, high = (
-        product[: len(x) + len(y)].as_signed()
-        for product, (x, y) in zip(products, (one, other), strict=True)
+        follow(m, product[: len(x) + len(y)].as_signed(), f"{name}_held_{index}")
+        for index, (product, (x, y)) in enumerate(zip(products, (one, other), strict=True))
     )
     return low, high
 
@@ -245,9 +249,10 @@ def multiply_shared(
             o_low=low,
             o_high=high,
         )
-        return low, high
+        return follow(m, low, f"{name}_low_held"), follow(m, high, f"{name}_high_held")
     x, y = follow(m, x, f"{name}_x"), follow(m, y, f"{name}_y")
     inner = follow(m, x * y, f"{name}_inner")
     outer = follow(m, inner + Const(1 << (apart - 1)), f"{name}_outer")
-    low_bits = Cat(outer[: apart - 1], ~outer[apart - 1])
-    return low_bits.as_signed(), outer[apart : 2 * apart].as_signed()
+    low = Cat(outer[: apart - 1], ~outer[apart - 1]).as_signed()
+    high = outer[apart : 2 * apart].as_signed()
+    return follow(m, low, f"{name}_low_held"), follow(m, high, f"{name}_high_held")

@@ -25,8 +25,6 @@ MAX_WORD_BITS = 1024
 ADDER_OPERANDS = 3
 # Registers in front of the multipliers: the beat, it again while the memories are read, both.
 OPERAND_STAGES = 3
-# Registers behind the multipliers: these lie in few columns of a device, far from most adders.
-PRODUCT_STAGES = 1
 
 
 class MatrixVector(Cell):
@@ -82,7 +80,7 @@ class MatrixVector(Cell):
         self.weight_bits = weight_bits(weights)
         levels, term_bits = _tree_of(simd, 8 + self.weight_bits)
         ranges = ranges_of(weights, bias)
-        delay = OPERAND_STAGES + LATENCY + PRODUCT_STAGES + levels
+        delay = OPERAND_STAGES + LATENCY + levels
         self.accumulator = Accumulator(
             "sum",
             pe=pe,
@@ -116,12 +114,12 @@ class MatrixVector(Cell):
         m = Module()
         m.submodules.accumulator = accumulator = self.accumulator
         codes, factors, valid = enter(m, self.i, accumulator, self.roms)
-        products = leave(m, self._products(m, platform, codes, factors))
+        products = self._products(m, platform, codes, factors)
         levels, _ = _tree_of(self.simd, 8 + self.weight_bits)
         for row in range(self.pe):
             mine = products[row * self.simd : (row + 1) * self.simd]
             m.d.comb += accumulator.terms[row].eq(_tree(m, mine, f"sum_{row}"))
-        stages = LATENCY + PRODUCT_STAGES + levels
+        stages = LATENCY + levels
         m.d.comb += accumulator.valid.eq(follow(m, valid, "valid", stages, reset=True))
         connect(m, accumulator.o, flipped(self.o))
         return m
@@ -228,14 +226,6 @@ def enter(
     codes = follow(m, raw(i), "codes", OPERAND_STAGES)
     factors = [follow(m, rom.data, f"factors_{index}") for index, rom in enumerate(roms)]
     return codes, factors, follow(m, taken, "entered", OPERAND_STAGES - 1, reset=True)
-
-
-def leave(m: Module, products: list[Value]) -> list[Value]:
-    """Return the products as they were ``PRODUCT_STAGES`` cycles ago."""
-    return [
-        follow(m, product, f"near_{index}", PRODUCT_STAGES)
-        for index, product in enumerate(products)
-    ]
 
 
 def field(value: Value, index: int, bits: int) -> Value:

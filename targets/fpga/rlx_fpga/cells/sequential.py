@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.multiply import LATENCY, multiply
 
-CYCLES = 9
+CYCLES = 1 + LATENCY + 5
 """Cycles from ``start`` to ``done``."""
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @RULES.rule(QSoftmax)
 class SoftmaxPlan(Plan):
-    """A sequential unit: some twelve cycles for each code."""
+    """A sequential unit: seventeen cycles for each code."""
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)

@@ -8,6 +8,7 @@ from targets.fpga.test_axi import interface
 
 from rlx.process import run
 from rlx_fpga.cells.multiply import (
+    BLOCK_LATENCY,
     LATENCY,
     PAIRINGS,
     WIDE_BITS,
@@ -49,7 +50,7 @@ def test_multiply_gives_products_three_cycles_later():
     x[:4] = [[-128, -128], [-128, 127], [127, -128], [127, 127]]
     done = run_cell(Product(), x, 40, stall_in=0.3)
     assert np.array_equal(done.output.ravel(), x.prod(axis=1))
-    assert done.latency == LATENCY == 3
+    assert done.latency == LATENCY == BLOCK_LATENCY + 1 == 4
 
 
 @pytest.mark.parametrize("logic", [False, True])
@@ -92,7 +93,7 @@ def test_products_of_lookup_tables_are_products(tmp_path, x, y):
     (tmp_path / "proof.v").write_text(text)
     script = (
         "read_verilog -sv proof.v; prep -top proof -flatten; "
-        f"sat -verify -seq {LATENCY + 1} -prove-skip {LATENCY} -prove equal 1"
+        f"sat -verify -seq {BLOCK_LATENCY + 1} -prove-skip {BLOCK_LATENCY} -prove equal 1"
     )
     run((*find_yosys().command, "-q", "-p", script), cwd=tmp_path, timeout_s=120)
 
@@ -131,7 +132,7 @@ def test_the_block_of_ecp5_gives_products(tmp_path, x, y):
     (tmp_path / "proof.v").write_text(text)
     script = (
         "read_verilog -sv -D RLX_ECP5 proof.v; prep -top proof -flatten; opt -full; "
-        f"sat -verify -seq {LATENCY + 1} -prove-skip {LATENCY} -prove equal 1"
+        f"sat -verify -seq {BLOCK_LATENCY + 1} -prove-skip {BLOCK_LATENCY} -prove equal 1"
     )
     run((*find_yosys().command, "-q", "-p", script), cwd=tmp_path, timeout_s=120)
 
@@ -244,7 +245,7 @@ def prove(folder, kind, proof, read="read_verilog -sv proof.v"):
     (folder / "proof.v").write_text("".join(modules) + proof)
     script = (
         f"{read}; prep -top proof -flatten; async2sync; opt -full; "
-        f"sat -verify -seq {LATENCY + 1} -prove-skip {LATENCY} -prove equal 1"
+        f"sat -verify -seq {BLOCK_LATENCY + 1} -prove-skip {BLOCK_LATENCY} -prove equal 1"
     )
     run((*find_yosys().command, "-q", "-p", script), cwd=folder, timeout_s=120)
 

@@ -45,8 +45,8 @@ def test_softmax_takes_the_cycles_it_promises(count):
     cell, _ = make(count, 0.1)
     x = np.random.default_rng(0).integers(-128, 128, (3, count))
     run = run_cell(cell, to_beats(x, 1), x.size)
-    assert run.given["o"][0] - run.taken["i"][count - 1] == cell.latency == count + 101
-    assert run.interval(count) == cell.interval == 16 * count + 86
+    assert run.given["o"][0] - run.taken["i"][count - 1] == cell.latency == count + 109
+    assert run.interval(count) == cell.interval == 17 * count + 93
 
 
 def test_softmax_starts_anew_after_a_reset():
