@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -15,6 +16,9 @@ from rlx.errors import RlxError
 COMMANDS = ("build", "doctor", "emit", "estimate", "inspect", "run", "targets", "verify")
 
 EXIT_INTERNAL = 70
+GARBAGE = (100_000, 50, 100)
+"""When the garbage collector looks for circles: graphs and designs live until a command ends."""
+
 EXIT_INTERRUPTED = 130
 
 
@@ -67,6 +71,7 @@ def main(argv: list[str] | None = None) -> int:
     5 unsupported model, 6 tool missing, 7 time limit, 70 internal error, 130 interrupted.
     """
     arguments = sys.argv[1:] if argv is None else argv
+    gc.set_threshold(*GARBAGE)
     try:
         status = root.main(args=arguments, prog_name="rlx", standalone_mode=False)
     except RlxError as e:
