@@ -43,22 +43,20 @@ STORED = RESULTS / "fpga_samples.jsonl"
 COSTS = Path(rlx_fpga.__file__).parent / "costs.json"
 TIMEOUT_S = 7200.0
 
-DEVICES = {"ecp5": "ecp5-85k", "xc7": "artix7-100t", "ice40": "ice40-up5k"}
+DEVICES = {"ecp5": "ecp5-85k", "xc7": "artix7-100t", "ice40": "ice40-up5k", "xcup": "zu3eg"}
 """A device of each family that is measured."""
-
-AS = {"xcup": "xc7"}
-"""Families that are taken to be like another."""
 
 BELIEFS = {
     "lut": {
         "one": 4, "add": 1, "count": 0.8, "compare": 0.8, "reach": 0.5, "equal": 0.35,
         "choose": 0.8, "gate": 0.5, "shift": 0.5, "logic": 0.4, "control": 0.5,
         "product": 2, "scaled": 0.7, "tree": 1.5, "paired": 1,
-        "memory_luts": 1, "memory_logic": 0.06, "memory_choice": 0.6, "memory_register": 0.2,
+        "memory_luts": 1, "memory_tables": 1, "memory_choice": 0.6, "memory_register": 0.2,
         "memory_shared": 1, "memory_shares": 10,
     },
     "ff": {
         "one": 1, "register": 1, "product": 0.65, "scaled": 0.4, "paired": 16, "multiply": 0.01,
+        "operands": 1.5,
         "memory_register": 1, "memory_shared": 2, "memory_shares": 10,
     },
 }  # fmt: skip
@@ -95,7 +93,6 @@ def main(arguments: Sequence[str]) -> None:
             fitted[family] = {
                 resource: fit(mine, counts, family, resource) for resource in ("lut", "ff")
             }
-    fitted |= {name: fitted[other] for name, other in AS.items()}
     COSTS.write_text(json.dumps(data, indent=2, sort_keys=True) + "\n")
 
 

@@ -216,6 +216,7 @@ def _products(
         "product": product,
         "scaled": cell.logic * bits - product,
         "multiply": (products - cell.logic) * bits,
+        "operands": (products - cell.logic) * (8 + cell.weight_bits),
         "register": held + (8 * codes if cell.logic else 0),
     }
 

@@ -43,6 +43,7 @@ KINDS: Final = {
     "multiply": "bits of one factor times bits of the other, in multiplier blocks",
     "product": "the same, of products made of lookup tables",
     "scaled": "the same, where the other factor is a constant",
+    "operands": "of products in blocks, which laws tell: some blocks take in no registers",
     "paired": "two products that share a block and an operand, as pairs, which laws tell",
     "tree": "sums of adder trees, which laws tell apart from others",
     "control": "conditions of registers that hold",

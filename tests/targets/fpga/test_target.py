@@ -16,7 +16,18 @@ from rlx.ir import DType, Graph, QuantParams, TensorType
 from rlx.ir.module import GraphModule, Stage
 from rlx.numerics.exponential import softmax_scaling
 from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q import QAdd, QArgmax, QClamp, QConv2d, QDense, QReshape, QSoftmax, QTranspose, Window
+from rlx.ops.q import (
+    QAdd,
+    QArgmax,
+    QClamp,
+    QConv2d,
+    QDense,
+    QMaxPool2d,
+    QReshape,
+    QSoftmax,
+    QTranspose,
+    Window,
+)
 from rlx.process import kept_environment
 from rlx.target import load
 from rlx_fpga import TARGET, FpgaOptions
@@ -210,7 +221,7 @@ def write(folder):
 
 
 @pytest.mark.synth
-@pytest.mark.parametrize("device", ["ecp5-25k", "artix7-35t"])
+@pytest.mark.parametrize("device", ["ecp5-25k", "artix7-35t", "zu3eg"])
 def test_synthesis_counts_what_was_estimated(device):
     emission = TARGET.emit(network(), FpgaOptions(dsp=12, device=device, synth=True))
     report = emission.report
@@ -218,11 +229,38 @@ def test_synthesis_counts_what_was_estimated(device):
     assert found["device"] == device
     assert found["dsp"] == report["dsp"] == report["multipliers"]
     pairs = any("_multiply_shared #" in text for text in emission.files.values())
-    assert pairs == (device == "artix7-35t")
+    assert pairs == (device != "ecp5-25k")
     assert found["bram"] == report["bram"]
     assert report["ff"] == pytest.approx(found["ff"], rel=0.2)
     assert report["lut"] == pytest.approx(found["lut"], rel=0.2)
     assert json.loads(emission.files["report.json"])["synthesis"] == found
+
+
+@pytest.mark.synth
+def test_synthesis_counts_what_was_estimated_without_multipliers():
+    rng = np.random.default_rng(0)
+    graph = Graph("net")
+    x = graph.input("x", TensorType((1, 12, 12, 1), DType.I8))
+    weights = graph.constant(rng.integers(-127, 128, (4, 3, 3, 1)).astype(np.int8))
+    convolution = QConv2d(
+        window=Window.same((12, 12), (3, 3)), x_zero_point=3, zero_point=3,
+        rescale=Rescale.of(0.001, 0.002, 0.001, 0.003),
+    )  # fmt: skip
+    y = graph.apply(convolution, x, weights, graph.constant(np.arange(4, dtype=np.int32)))
+    y = graph.apply(QMaxPool2d(window=Window((2, 2), (2, 2))), y)
+    y = graph.apply(QReshape(shape=(1, y.type.size)), y)
+    weights = graph.constant(rng.integers(-127, 128, (5, y.type.size)).astype(np.int8))
+    dense = QDense(x_zero_point=3, rescale=Rescale.of(0.003), zero_point=-5)
+    bias = graph.constant(np.arange(5, dtype=np.int32) * 90)
+    graph.output(graph.apply(dense, y, weights, bias))
+    module = GraphModule(graph, Stage.MIR)
+    report = TARGET.emit(module, FpgaOptions(device="ice40-hx8k", synth=True)).report
+    found = report["synthesis"]
+    assert found["dsp"] == report["dsp"] == report["multipliers"] == 0
+    # A queue of more than a few words in front of an array can become a block memory unexpectedly.
+    assert found["bram"] == report["bram"] > 0
+    for name in ("lut", "ff"):
+        assert report[name] == pytest.approx(found[name], rel=0.2)
 
 
 def test_ports_are_numbered_only_where_there_are_several():
