@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 from amaranth.hdl import _nir as nir
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+_CARRYING: Final = ("+", "-", "*")
+"""Operators whose bits depend on the same bits of the operands, and on all below."""
 
 
 def live_nets(cells: Sequence[nir.Cell]) -> set[int]:
@@ -20,13 +24,14 @@ def live_nets(cells: Sequence[nir.Cell]) -> set[int]:
         elif isinstance(cell, nir.Top | nir.Instance):
             waiting += cell.input_nets()
     live: set[int] = set()
+    reached: dict[int, int] = {}
     while waiting:
         net = waiting.pop()
         if net in live or not net.is_cell:
             continue
         live.add(net)
         cell = cells[net.cell]
-        waiting += _needed(cell, net.bit)
+        waiting += _needed_anew(cell, net, reached)
         if isinstance(cell, nir.AsyncReadPort | nir.SyncReadPort):
             for port in writes.pop(cell.memory, ()):
                 waiting += port.input_nets()
@@ -98,10 +103,22 @@ def _needed(cell: nir.Cell, bit: int) -> Iterable[nir.Net]:
             return nets
 
 
+def _needed_anew(cell: nir.Cell, net: nir.Net, reached: dict[int, int]) -> Iterable[nir.Net]:
+    """Return the nets that ``net``, of ``cell``, depends on, unless bits below of a sum do too.
+
+    ``reached`` says for each cell that is one how many bits were asked for.
+    """
+    if not isinstance(cell, nir.Operator) or cell.operator not in _CARRYING:
+        return _needed(cell, net.bit)
+    start, stop = reached.get(net.cell, 0), net.bit + 1
+    reached[net.cell] = max(start, stop)
+    return _between(cell, start, stop)
+
+
 def _needed_by_operator(cell: nir.Operator, bit: int) -> Iterable[nir.Net]:
     match cell.operator:
-        case "+" | "-" | "*":
-            return [net for value in cell.inputs for net in value[: bit + 1]]
+        case operator if operator in _CARRYING:
+            return _between(cell, 0, bit + 1)
         case "&" | "|" | "^" | "~":
             return [value[bit] for value in cell.inputs]
         case "<<" | "u>>" | "s>>" if is_constant(cell.inputs[1]):
@@ -111,6 +128,11 @@ def _needed_by_operator(cell: nir.Operator, bit: int) -> Iterable[nir.Net]:
         case _:
             nets: Iterable[nir.Net] = cell.input_nets()
             return nets
+
+
+def _between(cell: nir.Operator, start: int, stop: int) -> Iterator[nir.Net]:
+    """Yield the bits from ``start`` to ``stop`` of all operands; few are looked at, as a rule."""
+    return (net for value in cell.inputs for net in islice(value, start, stop))
 
 
 def _source_of_shift(cell: nir.Operator, bit: int) -> nir.Net:

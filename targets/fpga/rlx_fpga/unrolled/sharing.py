@@ -13,15 +13,18 @@ filters using canonic signed digit multipliers", 1996.
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rlx_fpga.cells.rom import signed_bits
+from rlx_fpga.unrolled.program import ShiftAdd
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rlx_fpga.unrolled.program import ShiftAdd, Term
+    from rlx_fpga.unrolled.program import Term
 
 Pattern: TypeAlias = tuple[int, int, int, int]
 """Operands a and b (a not after b), shift of b less that of a, product of signs."""
@@ -69,11 +72,13 @@ class Sharing:
     Args:
         program: Gets the shared sums; its operands are those of the terms.
         rows: Terms of each sum, no shift negative.
+        patterns: What :func:`repeated_patterns` finds in them: the same for every worth.
         worth: One of :data:`WORTHS`.
     """
 
     program: ShiftAdd
     rows: Sequence[Sequence[Term]]
+    patterns: Mapping[Pattern, int]
     worth: Worth
     lane: int = 0
     _digits: list[_Digits] = field(default_factory=list)
@@ -87,11 +92,10 @@ class Sharing:
         self.lane = 2 * (1 + max((shift for row in self.rows for _, shift, _ in row), default=0))
         self._digits = [_Digits() for _ in self.program.ends]
         self._sums = [{} for _ in self.rows]
-        counts: dict[Pattern, int] = {}
         for row, terms in enumerate(self.rows):
             for term in terms:
-                self._insert(row, term, counts)
-        self._push(counts)
+                self._put(row, term)
+        self._push(self.patterns)
         while self._heap:
             place = heapq.heappop(self._heap) & ((1 << _PLACES) - 1)
             pattern, count, _ = self._patterns[place]
@@ -102,12 +106,11 @@ class Sharing:
                 self._again(place, found.bit_count())
         return [[(*key, sign) for key, sign in terms.items()] for terms in self._sums]
 
-    def _push(self, counts: dict[Pattern, int]) -> None:
-        """Put patterns that occur more than once into the heap."""
-        for pattern, count in counts.items():
-            if count > 1:
-                self._patterns.append((pattern, count, self._worth(pattern)))
-                self._again(len(self._patterns) - 1, count)
+    def _push(self, repeated: Mapping[Pattern, int]) -> None:
+        """Put patterns into the heap, with how often they occur."""
+        for pattern, count in repeated.items():
+            self._patterns.append((pattern, count, self._worth(pattern)))
+            self._again(len(self._patterns) - 1, count)
 
     def _again(self, place: int, count: int) -> None:
         pattern, _, worth = self._patterns[place]
@@ -117,11 +120,8 @@ class Sharing:
     def _worth(self, pattern: Pattern) -> int:
         """Return what one occurrence counts. Ties go to the pattern that was seen first."""
         a, b, distance, sign = pattern
-        program = self.program
-        widths = signed_bits(*program.ends[a]), signed_bits(*program.ends[b])
-        common = max(0, min(widths[0], distance + widths[1]) - max(0, distance))
-        step, _, _ = program.spelled((a, max(0, -distance), 1), (b, max(0, distance), sign))
-        return self.worth(common, program.price(step))
+        ends = self.program.ends
+        return self.worth(*_measures(ends[a], ends[b], distance, sign, itself=a == b))
 
     def _occurrences(self, pattern: Pattern) -> int:
         """Return the places of the first operand where the pattern stands, without overlaps."""
@@ -151,10 +151,11 @@ class Sharing:
             new.append((row, (number, shift + base, first * own)))
         self._digits[a].drop(places)
         self._digits[b].drop(_moved(places, distance))
-        counts: dict[Pattern, int] = {}
+        counts: Counter[Pattern] = Counter()
         for row, term in new:
-            self._insert(row, term, counts)
-        self._push(counts)
+            _count(self._sums[row], term, counts)
+            self._put(row, term)
+        self._push(_repeated(counts))
 
     def _decoded(self, places: int) -> Iterator[tuple[int, int]]:
         """Yield sum and shift of each place."""
@@ -163,15 +164,64 @@ class Sharing:
             places ^= lowest
             yield divmod(lowest.bit_length() - 1, self.lane)
 
-    def _insert(self, row: int, term: Term, counts: dict[Pattern, int]) -> None:
-        """Put a term into a sum, and count the patterns that it makes; it has the last number."""
+    def _put(self, row: int, term: Term) -> None:
         number, shift, sign = term
-        for (other, place), its in self._sums[row].items():
-            distance = abs(shift - place) if other == number else shift - place
-            key = other, number, distance, its * sign
-            counts[key] = counts.get(key, 0) + 1
         self._sums[row][number, shift] = sign
         self._digits[number].put(row * self.lane + shift, sign)
+
+
+def repeated_patterns(rows: Sequence[Sequence[Term]]) -> dict[Pattern, int]:
+    """Return the patterns that occur more than once, and how often, as they are seen first.
+
+    Args:
+        rows: Terms of each sum, no operand after one with a greater number.
+    """
+    counts: Counter[Pattern] = Counter()
+    for terms in rows:
+        seen: dict[tuple[int, int], int] = {}
+        for term in terms:
+            _count(seen, term, counts)
+            number, shift, sign = term
+            seen[number, shift] = sign
+    return _repeated(counts)
+
+
+def _count(terms: Mapping[tuple[int, int], int], term: Term, counts: Counter[Pattern]) -> None:
+    """Count the patterns that a term makes with those of a sum; it has the last number."""
+    number, shift, sign = term
+    # A list, for Python counts what is in one without a step of its own for each.
+    counts.update(
+        [
+            (other, number, abs(shift - place) if other == number else shift - place, its * sign)
+            for (other, place), its in terms.items()
+        ]
+    )
+
+
+def _repeated(counts: Counter[Pattern]) -> dict[Pattern, int]:
+    return {pattern: count for pattern, count in counts.items() if count > 1}
+
+
+@lru_cache(maxsize=1 << 16)
+def _measures(
+    first: tuple[int, int], second: tuple[int, int], distance: int, sign: int, *, itself: bool
+) -> tuple[int, int]:
+    """Return the bits that two operands of a sum have in common, and the sum's price.
+
+    Args:
+        first: Least and greatest value of one.
+        second: Those of the other.
+        distance: Shift of the other less that of the one.
+        sign: Product of their signs.
+        itself: Whether they are the same number.
+    """
+    widths = signed_bits(*first), signed_bits(*second)
+    common = max(0, min(widths[0], distance + widths[1]) - max(0, distance))
+    pair = ShiftAdd([first, second])
+    step, _, _ = pair.spelled(
+        (0, max(0, -distance), 1), (0 if itself else 1, max(0, distance), sign)
+    )
+    return common, pair.price(step)
 
 
 def _moved(places: int, distance: int) -> int:

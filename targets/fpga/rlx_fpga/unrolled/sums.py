@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rlx_fpga.unrolled.program import ShiftAdd, signed_digits
-from rlx_fpga.unrolled.sharing import WORTHS, Sharing
+from rlx_fpga.unrolled.sharing import WORTHS, Sharing, repeated_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rlx_fpga.cells.rom import Integers
     from rlx_fpga.unrolled.program import Term
-    from rlx_fpga.unrolled.sharing import Worth
 
 MOST_TERMS: Final = 400
 """Terms of a sum that are searched together; longer sums are cut: pairs grow as their square."""
@@ -39,27 +38,28 @@ def shift_add(matrix: Integers, ends: Sequence[tuple[int, int]] | None = None) -
         [(place, *digit) for place, weight in enumerate(row) for digit in signed_digits(weight)]
         for row in matrix.tolist()
     ]
-    found = [_program(operands, rows, worth) for worth in (None, *WORTHS)]
+    blocks = [
+        [[term for term in row if term[0] in block] for row in rows]
+        for block in _blocks(len(operands), max(map(len, rows), default=0))
+    ]
+    patterns = [repeated_patterns(block) for block in blocks]
+    found = [_summed(ShiftAdd(list(operands)), rows)]
+    for worth in WORTHS:
+        program = ShiftAdd(list(operands))
+        left: list[list[Term]] = [[] for _ in rows]
+        for block, repeated in zip(blocks, patterns, strict=True):
+            for part, terms in zip(
+                left, Sharing(program, block, repeated, worth).run(), strict=True
+            ):
+                part.extend(terms)
+        found.append(_summed(program, left))
     return min(found, key=lambda program: (program.bits, program.depth))
 
 
-def _program(ends: list[tuple[int, int]], rows: list[list[Term]], worth: Worth | None) -> ShiftAdd:
-    """Return the program for sums of terms, without sharing if ``worth`` is None."""
-    program = ShiftAdd(list(ends))
-    rest = rows if worth is None else _shared(program, rows, worth)
-    program.outputs = [program.total(terms) for terms in rest]
+def _summed(program: ShiftAdd, rows: list[list[Term]]) -> ShiftAdd:
+    """Return ``program`` with its results: what is left of each sum after sharing, added."""
+    program.outputs = [program.total(terms) for terms in rows]
     return program
-
-
-def _shared(program: ShiftAdd, rows: list[list[Term]], worth: Worth) -> list[list[Term]]:
-    """Return what is left of sums after sharing, block by block of the operands."""
-    parts: list[list[Term]] = [[] for _ in rows]
-    operands = len(program.ends)
-    for block in _blocks(operands, max(map(len, rows), default=0)):
-        own = [[term for term in row if term[0] in block] for row in rows]
-        for part, terms in zip(parts, Sharing(program, own, worth).run(), strict=True):
-            part.extend(terms)
-    return parts
 
 
 def _blocks(columns: int, terms: int) -> Iterator[range]:

@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from rlx_fpga.unrolled import sums
 from rlx_fpga.unrolled.netlist import Netlist
 from rlx_fpga.unrolled.program import ShiftAdd, signed_digits
+from rlx_fpga.unrolled.sharing import repeated_patterns
 from rlx_fpga.unrolled.sums import shift_add
 
 
@@ -118,3 +119,12 @@ def test_long_sums_are_cut(monkeypatch):
     assert whole == [30, 30]
     monkeypatch.setattr(sums, "MOST_TERMS", 20)
     check(np.random.default_rng(1).integers(-128, 128, (3, 24)))
+
+
+def test_patterns_are_counted_that_occur_more_than_once():
+    rows = [[(0, 0, 1), (0, 2, 1), (1, 1, -1)], [(0, 1, -1), (1, 2, 1)], [(0, 0, 1), (1, 1, 1)]]
+    # x0 less 2 x1 is in the first sum, and in the second one (times -2); in the third, plus 2 x1.
+    assert repeated_patterns(rows) == {(0, 1, 1, -1): 2}
+    assert repeated_patterns(rows * 2) == {
+        (0, 0, 2, 1): 2, (0, 1, 1, -1): 4, (0, 1, -1, -1): 2, (0, 1, 1, 1): 2,
+    }  # fmt: skip
