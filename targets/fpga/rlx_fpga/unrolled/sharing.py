@@ -40,11 +40,33 @@ WORTHS: Final[tuple[Worth, ...]] = (
 )
 """Ways to choose among patterns. None is best for all matrices: try each."""
 
-_PLACES: Final = 40
-"""Bits for the place of a pattern in the heap's numbers."""
 
-_MOST: Final = 1 << 40
-"""Worths times occurrences stay below."""
+class _Queue:
+    """Numbers by worth: those worth most come first, the least of them before others.
+
+    A heap for each worth that occurs, and one of the worths: far smaller than one of all numbers.
+    """
+
+    def __init__(self) -> None:
+        self._worths: list[int] = []
+        self._numbers: dict[int, list[int]] = {}
+
+    def put(self, number: int, worth: int) -> None:
+        numbers = self._numbers.get(worth)
+        if numbers is None:
+            self._numbers[worth] = [number]
+            heapq.heappush(self._worths, -worth)
+        else:
+            heapq.heappush(numbers, number)
+
+    def __iter__(self) -> Iterator[int]:
+        """Take numbers out until there are none; others can be put in meanwhile."""
+        while self._worths:
+            numbers = self._numbers[-self._worths[0]]
+            if numbers:
+                yield heapq.heappop(numbers)
+            else:
+                del self._numbers[-heapq.heappop(self._worths)]
 
 
 @dataclass
@@ -84,7 +106,7 @@ class Sharing:
     _digits: list[_Digits] = field(default_factory=list)
     _sums: list[dict[tuple[int, int], int]] = field(default_factory=list)
     _patterns: list[tuple[Pattern, int, int]] = field(default_factory=list)
-    _heap: list[int] = field(default_factory=list)
+    _queue: _Queue = field(default_factory=_Queue)
 
     def run(self) -> list[list[Term]]:
         """Return what is left of each sum when no pattern occurs twice."""
@@ -96,8 +118,7 @@ class Sharing:
             for term in terms:
                 self._put(row, term)
         self._push(self.patterns)
-        while self._heap:
-            place = heapq.heappop(self._heap) & ((1 << _PLACES) - 1)
+        for place in self._queue:
             pattern, count, _ = self._patterns[place]
             found = self._occurrences(pattern)
             if found.bit_count() == count:
@@ -107,7 +128,7 @@ class Sharing:
         return [[(*key, sign) for key, sign in terms.items()] for terms in self._sums]
 
     def _push(self, repeated: Mapping[Pattern, int]) -> None:
-        """Put patterns into the heap, with how often they occur."""
+        """Put patterns into the queue, with how often they occur."""
         for pattern, count in repeated.items():
             self._patterns.append((pattern, count, self._worth(pattern)))
             self._again(len(self._patterns) - 1, count)
@@ -115,7 +136,7 @@ class Sharing:
     def _again(self, place: int, count: int) -> None:
         pattern, _, worth = self._patterns[place]
         self._patterns[place] = pattern, count, worth
-        heapq.heappush(self._heap, (_MOST - (count - 1) * worth << _PLACES) + place)
+        self._queue.put(place, (count - 1) * worth)
 
     def _worth(self, pattern: Pattern) -> int:
         """Return what one occurrence counts. Ties go to the pattern that was seen first."""
