@@ -17,7 +17,8 @@ module net_top_pins (
   localparam int InBits = 107;
   localparam int OutBits = 88;
 
-  logic rst_nq;
+  // Two registers: a reset that comes from a button keeps to no clock.
+  logic [1:0] rst_nq;
   logic [InBits-1:0] in_q;
   logic [OutBits-1:0] out_q;
   wire logic [OutBits-1:0] out;
@@ -25,14 +26,14 @@ module net_top_pins (
   assign serial_o = out_q[0];
 
   always_ff @(posedge clk_i) begin
-    rst_nq <= rst_ni;
+    rst_nq <= {rst_nq[0], rst_ni};
     in_q <= {serial_i, in_q[InBits-1:1]};
     out_q <= load_i ? out : {1'b0, out_q[OutBits-1:1]};
   end
 
   net_top u_top (
     .clk_i(clk_i),
-    .rst_ni(rst_nq),
+    .rst_ni(rst_nq[1]),
     .s_axil_awaddr(in_q[6:0]),
     .s_axil_awprot(in_q[9:7]),
     .s_axil_awvalid(in_q[10:10]),
