@@ -65,8 +65,8 @@ def test_build_reports_clock_and_cells(folder, tmp_path, capsys):
     }  # fmt: skip
     cells = found["cells"]
     assert rows["lut"]["synthesis"] == cells["LUT4"] + 2 * cells["CCU2C"]
-    # The wrapper's registers: one for each bit of the core's ports, and one for the reset.
-    wrapper = (32 + 1 + 1 + 1) + (16 + 1 + 1 + 1) + 1
+    # The wrapper's registers: one for each bit of the core's ports, and two for the reset.
+    wrapper = (32 + 1 + 1 + 1) + (16 + 1 + 1 + 1) + 2
     assert rows["ff"]["placed"] == rows["ff"]["synthesis"] + wrapper
     path = found["seeds"][0]["longest"]
     assert path["from"].startswith("u_top.")

@@ -26,8 +26,8 @@ from rlx_sim.stream import Stalls
 from rlx_sim.verilator import find_verilator
 
 COUNT = 5
-INTERVAL = 16 * COUNT + 86
-LATENCY = COUNT - 1 + COUNT + 101 + (COUNT - 1) * 14
+INTERVAL = 17 * COUNT + 93
+LATENCY = COUNT - 1 + COUNT + 109 + (COUNT - 1) * 15
 SCALING = softmax_scaling(0.1)
 LAYER = {"name": "n1", "op": "q.softmax", "cycles": INTERVAL}
 REPORT = {**TOTALS, "interval": INTERVAL, "layers": [LAYER]}
