@@ -41,7 +41,7 @@ class Step:
 
 
 Demand = tuple[Step, ...]
-"""Steps of a layer's work, ascending. None: it gives as it takes."""
+"""Steps of a layer's work, ascending. No steps: it gives as it takes."""
 
 EVEN: Demand = ()
 
