@@ -4,7 +4,7 @@
 set -u
 log=/tmp/rlx-system-tools.log
 packages="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang gcc g++ make cmake perl
-  zlib1g-dev liblz4-dev iverilog"
+  zlib1g-dev liblz4-dev iverilog python3-tk"
 # Not in every distribution, so by itself: its absence must not cost the others.
 optional="arduino-builder"
 missing=""
@@ -15,6 +15,7 @@ done
 for pair in zlib.h:zlib1g-dev lz4.h:liblz4-dev; do
   [ -e "/usr/include/${pair%%:*}" ] || missing="$missing ${pair#*:}"
 done
+python3 -c "import tkinter" >/dev/null 2>&1 || missing="$missing python3-tk"
 if [ -z "$missing" ] && command -v "$optional" >/dev/null 2>&1; then exit 0; fi
 install() { apt-get install -y -qq --no-install-recommends "$@"; }
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then

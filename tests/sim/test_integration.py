@@ -147,9 +147,18 @@ def test_fusesoc_runs_the_testbench(folders, tool, tmp_path):
     assert "PASS: 16 frames are equal" in told
 
 
+def tcl():
+    """Return a Tcl interpreter, which not every Python brings."""
+    try:
+        import tkinter
+    except ImportError:
+        missing("this Python has no tkinter (Debian: python3-tk)")
+    return tkinter.Tcl()
+
+
 @pytest.mark.synth
 def test_fusesoc_synthesizes_with_the_script_of_the_device(folders, tmp_path):
-    pytest.importorskip("tkinter")
+    tcl()
     fusesoc(folders / "ecp5", tmp_path, "synth", "rlx:generated:net")
     (stat,) = tmp_path.glob("build/*/synth/ecp5-25k_stat.json")
     cells = resources(read_cells(stat, "net_top"), "ecp5")
@@ -223,10 +232,9 @@ set argv {}
 
 @pytest.mark.parametrize("script", ["vivado.tcl", "vivado_project.tcl", "package_ip.tcl"])
 def test_vivado_scripts_are_tcl_and_name_what_is_there(folders, script, tmp_path, monkeypatch):
-    tkinter = pytest.importorskip("tkinter")
     monkeypatch.chdir(tmp_path)
     folder = folders / "xc7"
-    interpreter = tkinter.Tcl()
+    interpreter = tcl()
     interpreter.eval(STUBS)
     interpreter.eval(f"source {{{folder / 'synth' / script}}}")
     told = interpreter.splitlist(interpreter.eval("set told"))
