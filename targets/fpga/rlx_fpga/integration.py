@@ -10,7 +10,7 @@ from rlx import __version__
 from rlx_fpga.axi import pins_verilog
 from rlx_fpga.registers import ADDRESS_BITS
 from rlx_fpga.render import render
-from rlx_fpga.synthesis import UNCONSTRAINED, synthesis_script
+from rlx_fpga.synthesis import UNCONSTRAINED, near_constants, synthesis_script
 
 if TYPE_CHECKING:
     from rlx_fpga.axi import Interface, StreamPort
@@ -72,6 +72,7 @@ def integration_files(interface: Interface, device: Device, clock_mhz: float) ->
     scripts = _nextpnr if device.pnr else _vivado
     return {
         f"synth/{device.name}.ys": synthesis_script(interface.sources, interface.top, device),
+        **near_constants(device),
         f"synth/{interface.top}_pins.sv": pins_verilog(interface),
         f"synth/{device.name}.tcl": render("synth.tcl.j2", device=device),
         **scripts(interface, device, clock_mhz),
@@ -83,13 +84,14 @@ def integration_files(interface: Interface, device: Device, clock_mhz: float) ->
 def fusesoc_core(interface: Interface, device: Device) -> str:
     """Return the core file of FuseSoC, with targets for lint, testbench and synthesis."""
     types = {".sv": "systemVerilogSource", ".v": "verilogSource", ".vlt": "vlt"}
-    script, pins = f"synth/{device.name}", f"synth/{interface.top}_pins.sv"
+    script = f"synth/{device.name}"
+    placed = (f"synth/{interface.top}_pins.sv", *near_constants(device)) if device.pnr else ()
     filesets = {
         "rtl": interface.sources,
         "memories": interface.memories,
         "lint": ("lint.vlt",),
         "testbench": (f"tb/{interface.prefix}_tb.sv", *interface.golden),
-        "synth": (*((pins,) if device.pnr else ()), f"{script}.ys", f"{script}.tcl"),
+        "synth": (*placed, f"{script}.ys", f"{script}.tcl"),
     }
     return render(
         "core.j2",
@@ -145,7 +147,7 @@ def _nextpnr(interface: Interface, device: Device, clock_mhz: float) -> dict[str
             f"constraints.{flow.constraints}.j2", **{**values, **pins}
         ),
         f"synth/{interface.prefix}.sdc": render("constraints.sdc.j2", **values),
-        "synth/Makefile": render("Makefile.j2", flow=flow, **values),
+        "synth/Makefile": render("Makefile.j2", flow=flow, near=near_constants(device), **values),
     }
 
 

@@ -40,6 +40,8 @@ UNCONSTRAINED: Final = {
 }
 """nextpnr's option, by family, for ports that no constraint puts on a pin."""
 
+_NEAR: Final = {"ecp5": "near_ecp5.v.j2"}
+
 # Cells of each resource in each family's library, and how many of the resource one of them is.
 _CELLS: Final[Mapping[str, Mapping[str, tuple[tuple[str, float], ...]]]] = {
     "ecp5": {
@@ -147,7 +149,8 @@ def synthesize(
     tool = find_yosys()
     with tempfile.TemporaryDirectory(prefix="rlx-synth-") as name:
         folder = Path(name)
-        _lay_out(folder, {**files, "run.ys": synthesis_script(sources, top, device)})
+        script = {"run.ys": synthesis_script(sources, top, device)}
+        _lay_out(folder, {**files, **near_constants(device), **script})
         # Relative paths only: YoWASP's tools see another temporary folder than we do.
         argv = (*tool.command, "-q", "-s", "run.ys")
         run(argv, cwd=folder, timeout_s=timeout_s, hint=HINT)
@@ -161,7 +164,21 @@ def synthesize(
 
 def synthesis_script(sources: Sequence[str], top: str, device: Device) -> str:
     """Return the script for Yosys that maps ``top`` to ``device``, to be run in the folder."""
-    return render("synth.ys.j2", sources=sources, top=top, device=device)
+    return render(
+        "synth.ys.j2", sources=sources, top=top, device=device, near=near_constants(device)
+    )
+
+
+def near_constants(device: Device) -> dict[str, str]:
+    """Return the map by which constants of a netlist for nextpnr come from beside their readers.
+
+    It is used once cells have been counted.
+
+    Returns:
+        Its Verilog by its path; nothing where nextpnr needs none.
+    """
+    template = _NEAR.get(device.family)
+    return {} if template is None else {f"synth/{device.family}_near.v": render(template)}
 
 
 def read_cells(path: Path, top: str) -> dict[str, int]:

@@ -87,7 +87,8 @@ def test_emission_holds_the_folder_and_the_report():
         "README.md", "lint.vlt", "litex/net_litex.py", "net.core", "report.json",
         "rtl/net_core.v", "rtl/net_rom.sv",
         "rtl/net_top.sv", "synth/Makefile", "synth/ecp5-85k.tcl", "synth/ecp5-85k.ys",
-        "synth/net.lpf", "synth/net.sdc", "synth/net_top_pins.sv", "tb/harness.cpp", "tb/net_tb.sv",
+        "synth/ecp5_near.v", "synth/net.lpf", "synth/net.sdc", "synth/net_top_pins.sv",
+        "tb/harness.cpp", "tb/net_tb.sv",
         "tb/run.py", "tb/test_net.py",
     ]  # fmt: skip
     assert emission.facts == {"prefix": "net"}
