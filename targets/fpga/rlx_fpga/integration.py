@@ -85,13 +85,14 @@ def fusesoc_core(interface: Interface, device: Device) -> str:
     """Return the core file of FuseSoC, with targets for lint, testbench and synthesis."""
     types = {".sv": "systemVerilogSource", ".v": "verilogSource", ".vlt": "vlt"}
     script = f"synth/{device.name}"
-    placed = (f"synth/{interface.top}_pins.sv", *near_constants(device)) if device.pnr else ()
+    pins = (f"synth/{interface.top}_pins.sv",) if device.pnr else ()
+    near = near_constants(device)
     filesets = {
         "rtl": interface.sources,
         "memories": interface.memories,
         "lint": ("lint.vlt",),
         "testbench": (f"tb/{interface.prefix}_tb.sv", *interface.golden),
-        "synth": (*placed, f"{script}.ys", f"{script}.tcl"),
+        "synth": (*pins, *near, f"{script}.ys", f"{script}.tcl"),
     }
     return render(
         "core.j2",
@@ -99,7 +100,11 @@ def fusesoc_core(interface: Interface, device: Device) -> str:
         device=device,
         version=__version__,
         filesets={
-            name: [(path, types.get(PurePosixPath(path).suffix, "user")) for path in paths]
+            # A map for techmap is no source of the design.
+            name: [
+                (path, "user" if path in near else types.get(PurePosixPath(path).suffix, "user"))
+                for path in paths
+            ]
             for name, paths in filesets.items()
             if paths
         },
