@@ -43,8 +43,9 @@ of an earlier folding or have other queues, with the interval that is told.
 
 _CLOCK = """\
 Median over seeds of nextpnr's greatest clock, each seed's, and the frames a second that follow;
-for the AMD device there is no nextpnr. Designs that are not listed were not measured yet: large
-ones take hours.
+for the AMD device there is no nextpnr. These netlists were placed before constants came from
+beside the cells that need them (`synth/ecp5_near.v`). Designs that are not listed, and seeds that
+are missing, were not measured yet.
 """
 
 _FOLDED = """\

@@ -40,6 +40,7 @@ UNCONSTRAINED: Final = {
 }
 """nextpnr's option, by family, for ports that no constraint puts on a pin."""
 
+# Template of the map for constants, by family.
 _NEAR: Final = {"ecp5": "near_ecp5.v.j2"}
 
 # Cells of each resource in each family's library, and how many of the resource one of them is.
