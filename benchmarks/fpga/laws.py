@@ -131,6 +131,7 @@ def cells() -> Iterator[Part]:
     yield from _sums(rng)
     yield from _global_pools()
     yield from _softmaxes(rng)
+    yield from _banked(rng)
 
 
 def _sums(rng: Any) -> Iterator[Part]:  # noqa: ANN401 - a generator of numbers
@@ -231,6 +232,14 @@ def _whole_windows() -> Iterator[Part]:
 def _softmaxes(rng: Any) -> Iterator[Part]:  # noqa: ANN401 - a generator of numbers
     for count in (1, 2, 3, 5, 10, 12, 30, 100, 1000, 4000):
         yield Softmax(count, rng.integers(0, 1 << EXPONENTIAL_BITS, 256).tolist())
+
+
+def _banked(rng: Any) -> Iterator[Part]:  # noqa: ANN401 - a generator of numbers
+    for depth, width in (
+        (1440, 56), (2880, 56), (3328, 40), (4608, 32), (5504, 24), (7680, 60), (12000, 9),
+        (7000, 62), (1300, 40), (20000, 8),
+    ):  # fmt: skip
+        yield CyclicRom([*map(int, rng.integers(0, 1 << width, depth))], width)
 
 
 def _global_pools() -> Iterator[Part]:

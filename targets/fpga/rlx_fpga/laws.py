@@ -28,12 +28,13 @@ from rlx_fpga.cells.multiply import Pairing
 from rlx_fpga.cells.mvu import MatrixVector, pairs_of
 from rlx_fpga.cells.pad import Pad
 from rlx_fpga.cells.requantize import Requantize
-from rlx_fpga.cells.rom import CyclicRom, varying_bits
+from rlx_fpga.cells.rom import CyclicRom, distinct_bits, varying_bits
 from rlx_fpga.cells.softmax import EXPONENTIAL_BITS, Softmax
 from rlx_fpga.cells.whole_window import Replay, WholeWindow
 from rlx_fpga.cells.width import Gather, Scatter, WidthConverter
 from rlx_fpga.cells.window import AddressGenerator, WindowGenerator
-from rlx_fpga.structure import Ram, Structure, structure_of
+from rlx_fpga.memories import Ram
+from rlx_fpga.structure import Structure, structure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -158,20 +159,26 @@ def _result_queue(cell: ResultQueue) -> Anatomy:
 def _cyclic_rom(cell: CyclicRom) -> Anatomy:
     if cell.constant:
         return Anatomy()
-    depth = len(cell.words)
-    style = "logic" if cell.tables else ""
-    ram = Ram(
-        cell.varying_bits,
-        depth,
-        read_only=True,
-        synchronous=True,
-        style=style,
-        distinct=cell.distinct_bits,
-    )
+    depth, banks = len(cell.words), len(cell.banks)
     bits = _bits(depth)
     # Without an adder, a bit waits for all below it.
-    address = {"added_bits": bits} if cell.adds else {"bits": bits, "below": bits * (bits - 1)}
-    return Anatomy({"one": 1, **address}, rams=[ram])
+    numbers: dict[str, float] = {"one": 1}
+    numbers |= {"added_bits": bits} if cell.adds else {"bits": bits, "below": bits * (bits - 1)}
+    if banks > 1:
+        numbers |= {"banked": 1, "bank_bits": _bits(banks + 1), "held": banks * cell.width}
+        numbers |= {"banks": banks, "chosen": cell.width}
+    return Anatomy(numbers, rams=[_words(words, cell) for words in cell.banked if len(words) > 1])
+
+
+def _words(words: Sequence[int], cell: CyclicRom) -> Ram:
+    return Ram(
+        varying_bits(words, cell.width),
+        len(words),
+        read_only=True,
+        synchronous=True,
+        style="logic" if cell.tables else "",
+        distinct=distinct_bits(words, cell.width),
+    )
 
 
 def _accumulator(cell: Accumulator) -> Anatomy:

@@ -15,9 +15,35 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rlx_fpga.structure import Ram
-
 MUX_COST: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Ram:
+    """A memory.
+
+    Attributes:
+        width: Bits of a word that differ from word to word, if it is read-only; else all.
+        depth: Words.
+        read_only: It has no write port.
+        synchronous: Its read ports have registers.
+        style: Where the netlist says that it goes (``block``, ``logic``), or an empty text.
+        apart: No word is read while it is written; see :mod:`rlx_fpga.cells.ram`.
+        distinct: Of a read-only memory: bits of a word that differ from each other too.
+    """
+
+    width: int
+    depth: int
+    read_only: bool
+    synchronous: bool
+    style: str = ""
+    apart: bool = False
+    distinct: int = 0
+
+    @property
+    def bits(self) -> int:
+        """Bits of a word that are kept if it becomes logic, where synthesis merges equal ones."""
+        return self.distinct if self.read_only else self.width
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +184,42 @@ def _as_blocks(ram: Ram, library: Library) -> Iterator[tuple[float, Place]]:
             cost = mode.cost * units + MUX_COST * (muxed + demux)
             cost += 0 if ram.read_only or ram.apart else library.shared_cost
             yield cost, Place("block", parts=units * mode.parts, muxed=muxed)
+
+
+BANKS_FOR: Final = "ecp5"
+"""Family whose block memories, of 18 Kbit like those of Xilinx's families, tell the banks."""
+
+BANK_WORDS: Final = tuple(1 << bits for bits in range(14, 8, -1))
+"""Words that a bank may have if it is not the last one."""
+
+
+@lru_cache(maxsize=4096)
+def banks_of(width: int, depth: int) -> tuple[int, ...]:
+    """Return the words of the banks that a deep read-only memory is best made of.
+
+    Synthesis would put a multiplexer between several blocks and the first register. A bank fits
+    into blocks side by side, so that each can have a register of its own in front of that. The
+    banks come in order of their addresses; each but the last has a power of two, at a multiple of
+    it. They take the fewest blocks, and are the fewest of those.
+    """
+    return _banks(width, depth)[1]
+
+
+def _banks(width: int, depth: int) -> tuple[tuple[int, int], tuple[int, ...]]:
+    """Return parts of blocks and number of banks, and the banks."""
+    place = place_of(Ram(width, depth, read_only=True, synchronous=True), BANKS_FOR)
+    found = [((place.parts, 1), (depth,))]
+    if place.muxed and place.kind == "block":
+        options = [_banked(width, depth, words) for words in BANK_WORDS if words < depth]
+        found = [option for option in options if option is not None] or found
+    return min(found)
+
+
+def _banked(width: int, depth: int, words: int) -> tuple[tuple[int, int], tuple[int, ...]] | None:
+    """Return the same for banks of ``words`` and what is left over; None if they do not help."""
+    first = place_of(Ram(width, words, read_only=True, synchronous=True), BANKS_FOR)
+    if first.muxed:
+        return None
+    count, rest = divmod(depth, words)
+    (parts, banks), last = _banks(width, rest) if rest else ((0, 0), ())
+    return (count * first.parts + parts, count + banks), (words,) * count + last

@@ -13,9 +13,8 @@ from weakref import WeakKeyDictionary
 
 from rlx_fpga.cells.mvu import together
 from rlx_fpga.lower.weighted import DepthwiseConvolution, Matrix
-from rlx_fpga.memories import LIBRARIES, place_of
+from rlx_fpga.memories import LIBRARIES, Ram, banks_of, place_of
 from rlx_fpga.solver import Amount
-from rlx_fpga.structure import Ram
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -70,7 +69,6 @@ def _memories(plan: Plan, fold: Fold, family: str) -> tuple[int, int]:
 
 def _rams(plan: Plan, fold: Fold) -> Iterator[tuple[Ram, int]]:
     """Yield the memories of weights, how many of each there are, and the line buffer."""
-    style = "logic" if fold.tables else ""
     match plan:
         case Matrix():
             outputs, terms = plan.weights.shape
@@ -80,7 +78,7 @@ def _rams(plan: Plan, fold: Fold) -> Iterator[tuple[Ram, int]]:
             for rows, count in ((step, fold.pe // step), (fold.pe % step, 1)):
                 width = bits * rows * fold.simd
                 if width and count:
-                    yield Ram(width, depth, read_only=True, synchronous=True, style=style), count
+                    yield from ((ram, count) for ram in _weights(width, depth, tables=fold.tables))
             if not plan.pixelwise and plan.image.channels % fold.simd == 0:
                 yield _line_buffer(plan.image, plan.window, fold.simd), 1
         case DepthwiseConvolution():
@@ -88,8 +86,16 @@ def _rams(plan: Plan, fold: Fold) -> Iterator[tuple[Ram, int]]:
             products = fold.pe * outputs // plan.image.channels
             depth = outputs // products * plan.window.taps
             width = plan.weight_bits * products
-            yield Ram(width, depth, read_only=True, synchronous=True, style=style), 1
+            yield from ((ram, 1) for ram in _weights(width, depth, tables=fold.tables))
             yield _line_buffer(plan.image, plan.window, fold.pe), 1
+
+
+@lru_cache(maxsize=4096)
+def _weights(width: int, depth: int, *, tables: bool) -> tuple[Ram, ...]:
+    """Return the memories of one that is read in order."""
+    style = "logic" if tables else ""
+    banks = (depth,) if tables else banks_of(width, depth)
+    return tuple(Ram(width, n, read_only=True, synchronous=True, style=style) for n in banks)
 
 
 @lru_cache(maxsize=1024)

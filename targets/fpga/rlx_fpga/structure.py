@@ -21,6 +21,7 @@ from rlx_fpga.cells.ram import APART
 from rlx_fpga.cells.rom import distinct_bits, varying_bits
 from rlx_fpga.garbage import collecting_nothing
 from rlx_fpga.liveness import holds, is_constant, known_nets, live_nets
+from rlx_fpga.memories import Ram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,34 +65,6 @@ _BITWISE: Final = ("&", "|", "^")
 _REDUCTIONS: Final = ("==", "!=", "b", "r|", "r&", "r^")
 _SHIFTS: Final = ("<<", "u>>", "s>>")
 _ORDERS: Final = ("u<", "s<", "u>", "s>", "u<=", "s<=", "u>=", "s>=")
-
-
-@dataclass(frozen=True, slots=True)
-class Ram:
-    """A memory.
-
-    Attributes:
-        width: Bits of a word that differ from word to word, if it is read-only; else all.
-        depth: Words.
-        read_only: It has no write port.
-        synchronous: Its read ports have registers.
-        style: Where the netlist says that it goes (``block``, ``logic``), or an empty text.
-        apart: No word is read while it is written; see :mod:`rlx_fpga.cells.ram`.
-        distinct: Of a read-only memory: bits of a word that differ from each other too.
-    """
-
-    width: int
-    depth: int
-    read_only: bool
-    synchronous: bool
-    style: str = ""
-    apart: bool = False
-    distinct: int = 0
-
-    @property
-    def bits(self) -> int:
-        """Bits of a word that are kept if it becomes logic, where synthesis merges equal ones."""
-        return self.distinct if self.read_only else self.width
 
 
 @dataclass

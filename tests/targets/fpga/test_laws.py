@@ -35,6 +35,7 @@ CELLS = {
     "results": ResultQueue(3, 8, 9, 2),
     "words": CyclicRom([*map(int, RNG.integers(0, 1 << 12, 50))], 12),
     "deep words": CyclicRom([*map(int, RNG.integers(0, 1 << 12, 700))], 12),
+    "words in banks": CyclicRom([*map(int, RNG.integers(0, 1 << 50, 3000))], 50),
     "accumulator": Accumulator(
         "sum", pe=4, group=7, term_bits=16, ranges=Ranges(19, 12, 20), delay=5,
         bias=np.arange(20) * 90,

@@ -3,8 +3,8 @@
 import pytest
 
 from rlx_fpga.costs import terms_of
-from rlx_fpga.memories import LIBRARIES, place_of
-from rlx_fpga.structure import Ram, Structure
+from rlx_fpga.memories import LIBRARIES, Ram, place_of
+from rlx_fpga.structure import Structure
 
 
 def rom(width, depth):

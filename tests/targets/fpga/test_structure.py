@@ -8,7 +8,8 @@ from amaranth.lib.wiring import Component, In, Out
 
 from rlx_fpga.cells.fifo import SkidBuffer
 from rlx_fpga.cells.table import Table
-from rlx_fpga.structure import Ram, structure_of
+from rlx_fpga.memories import Ram
+from rlx_fpga.structure import structure_of
 
 
 class Sample(Component):

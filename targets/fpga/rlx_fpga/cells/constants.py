@@ -15,6 +15,7 @@ from amaranth import ClockSignal, Instance
 from amaranth.hdl import Shape
 
 from rlx.names import mangle
+from rlx_fpga.cells.rom import BANK
 from rlx_fpga.render import render
 
 if TYPE_CHECKING:
@@ -145,7 +146,8 @@ def _path(name: str) -> str:
 def _plain(path: tuple[str, ...]) -> str:
     """Return the layer, and which of its memories this is."""
     parts = path[:-1] if path[-1] == _MEMORY and len(path) > 1 else path
-    return "_".join(dict.fromkeys((parts[0], parts[-1])))
+    own = parts[-2:] if parts[-1].startswith(BANK) else parts[-1:]
+    return "_".join(dict.fromkeys((parts[0], *own)))
 
 
 def _instances(

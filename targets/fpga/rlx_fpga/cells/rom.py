@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.pipe import register
 from rlx_fpga.cells.streams import Part
+from rlx_fpga.memories import banks_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
 
 MOST_ALIKE = 8
 """Words up to which bits of a memory often go alike."""
+
+
+BANK = "bank_"
+"""What a bank of a memory is called, and its number."""
 
 
 ARRAY_BITS = 62
@@ -46,12 +53,18 @@ class CyclicRom(Part):
         step: In, 1 bit: give the next word from the next cycle on.
         data: Out, ``width`` bits: after the n-th step, word ``(n - 1) % depth``.
 
-    Synchronous read, so that a block memory can hold it.
+    Synchronous read, so that a block memory can hold it. Block memories are slow, and where a
+    multiplexer stands behind several of them, on the way to the first register, the clock is
+    theirs. So a deep memory lies in banks, each with a register of its own behind it; as the order
+    of words is known, they are read one step ahead, and nothing comes later for that.
 
     Args:
         words: In their order.
         width: Bits of a word.
         tables: Keep it in lookup tables, whatever its size; else synthesis decides.
+
+    Attributes:
+        banks: Words of each memory, one behind the other; see :func:`rlx_fpga.memories.banks_of`.
     """
 
     def __init__(self, words: Sequence[int], width: int, *, tables: bool = False) -> None:
@@ -61,7 +74,14 @@ class CyclicRom(Part):
         self.constant = all(word == self.words[0] for word in self.words)
         self.adds = len(self.words) > MOST_BY_LOGIC
         self.memory_bits = 0 if self.constant else len(self.words) * width
+        self.banks = (len(self.words),) if tables else banks_of(width, len(self.words))
         super().__init__(lambda: {"step": In(1), "data": Out(unsigned(width))})
+
+    @property
+    def banked(self) -> list[Sequence[int]]:
+        """The words of each bank."""
+        ends = accumulate(self.banks)
+        return [self.words[end - n : end] for n, end in zip(self.banks, ends, strict=True)]
 
     @cached_property
     def varying_bits(self) -> int:
@@ -74,32 +94,84 @@ class CyclicRom(Part):
         return distinct_bits(self.words, self.width)
 
     def elaborate(self, platform: object) -> Module:
-        """Build memory and address counter."""
+        """Build memories and address counter."""
         del platform
         m = Module()
         if self.constant:
             m.d.comb += self.data.eq(Const(self.words[0], unsigned(self.width)))
             return m
+        if len(self.banks) == 1:
+            address = self._address(m, first=0)
+            m.submodules.memory = self._memory(self.words, address, self.data)
+        else:
+            self._add_banks(m, self._address(m, first=1))
+        return m
+
+    def _address(self, m: Module, first: int) -> Signal:
+        """Return an address that goes on with each step, around in a circle."""
         depth = len(self.words)
-        address = Signal(range(depth))
-        m.submodules.memory = memory = Memory(
+        address = Signal(range(depth), init=first)
+        following = address + 1 if self.adds else _successor(address)
+        with m.If(self.step):
+            m.d.sync += address.eq(Mux(address == depth - 1, 0, following))
+        return address
+
+    def _memory(self, words: Sequence[int], address: Value, data: Value) -> Memory:
+        """Return a memory that gives the word at ``address`` from the next step on."""
+        memory = Memory(
             shape=unsigned(self.width),
-            depth=depth,
-            init=self.words,
+            depth=len(words),
+            init=words,
             attrs={"rom_style": "logic"} if self.tables else None,
         )
         read = memory.read_port()
         # Signals of the port itself would hide the names of these in the netlist.
-        read.addr, read.en, read.data = address, self.step, self.data
-        following = address + 1 if self.adds else _successor(address)
+        read.addr, read.en, read.data = address, self.step, data
+        return memory
+
+    def _add_banks(self, m: Module, address: Signal) -> None:
+        """Build the banks, a register behind each, and the choice between these.
+
+        ``address`` is one word ahead: with a step that word is read, and the one that was read
+        before goes on to the register of its bank. No register holds anything after the first
+        step: the first word is a constant.
+        """
+        choices = range(len(self.banks) + 1)
+        reading, holding = Signal(choices), Signal(choices)
+        read = [self._bank(m, bank, words, address) for bank, words in enumerate(self.banked)]
+        held = [register(m, self.step, value, f"held_{bank}") for bank, value in enumerate(read)]
         with m.If(self.step):
-            m.d.sync += address.eq(Mux(address == depth - 1, 0, following))
-        return m
+            m.d.sync += [holding.eq(reading), reading.eq(1 + _bank_of(address, self.banks))]
+        with m.Switch(holding):
+            for bank, value in enumerate(held):
+                with m.Case(1 + bank):
+                    m.d.comb += self.data.eq(value)
+            with m.Default():
+                m.d.comb += self.data.eq(self.words[0])
+
+    def _bank(self, m: Module, bank: int, words: Sequence[int], address: Signal) -> Value:
+        """Return what a bank has read; a constant if it has only one word."""
+        if len(words) == 1:
+            return Const(words[0], unsigned(self.width))
+        read = Signal(self.width, name=f"read_{bank}")
+        place = address[: (len(words) - 1).bit_length()]
+        m.submodules[f"{BANK}{bank}"] = self._memory(words, place, read)
+        return read
 
 
 def _successor(value: Value) -> Value:
     """Return ``value + 1`` without an adder: a bit changes when all below it are 1."""
     return Cat(bit ^ value[:place].all() for place, bit in enumerate(value))
+
+
+def _bank_of(address: Value, banks: Sequence[int]) -> Value:
+    """Return in which of ``banks`` the word at ``address`` is."""
+    found: Value = Const(len(banks) - 1)
+    for bank, end in reversed([*enumerate(accumulate(banks[:-1]))]):
+        # They end at multiples of their words: no lower bit tells anything.
+        lower = (banks[bank] - 1).bit_length()
+        found = Mux(address[lower:] < end >> lower, bank, found)
+    return found
 
 
 def varying_bits(words: Sequence[int], width: int) -> int:

@@ -62,6 +62,16 @@ def test_files_are_called_by_layer_and_part():
     assert "words[" not in text
 
 
+def test_banks_are_called_by_their_memory():
+    words = [place % 1000 for place in range(2500)]
+    design = Layers({"n0_dense": {f"weights_{k}": CyclicRom(words[k:], 40) for k in (0, 1)}})
+    _, files = netlist(design, INTERFACE, memory_files=True)
+    assert [*files] == [
+        f"mem/net_n0_dense_weights_{k}_bank_{bank}.mem" for k in (0, 1) for bank in (0, 1)
+    ]
+    assert "".join(files.values()).count("\n") == 2500 + 2499
+
+
 def test_words_of_lookup_tables_stay_in_the_netlist():
     text, files = netlist(two_layers(tables=True), INTERFACE, memory_files=True)
     assert "mem/net_n0_conv2d_bias.mem" not in files

@@ -1,16 +1,22 @@
 """Tables that are walked through in a circle."""
 
 import pytest
+from amaranth import ResetInserter, Signal
 from amaranth.sim import Simulator
 
 from rlx_fpga.cells.rom import MOST_BY_LOGIC, CyclicRom
 from rlx_fpga.structure import structure_of
 
+DEEP = {2049: 18, 1440: 56, 1272: 40, 4608: 32}
+"""Words in several banks, and their bits."""
 
-@pytest.mark.parametrize("depth", [2, 3, 8, 37, MOST_BY_LOGIC, MOST_BY_LOGIC + 3])
+
+@pytest.mark.parametrize("depth", [2, 3, 8, 37, MOST_BY_LOGIC, MOST_BY_LOGIC + 3, *DEEP])
 def test_words_come_in_a_circle(depth):
-    words = [(7 * place + 1) % 512 for place in range(depth)]
-    rom = CyclicRom(words, 9)
+    width = DEEP.get(depth, 9)
+    words = [(7 * place + 1) % 509 << (width - 9) for place in range(depth)]
+    rom = CyclicRom(words, width)
+    assert (len(rom.banks) > 1) == (depth in DEEP)
     found = []
 
     async def walk(ctx):
@@ -29,6 +35,32 @@ def test_words_come_in_a_circle(depth):
     simulator.add_testbench(walk)
     simulator.run()
     assert found == [words[step % depth] for step in range(2 * depth + 3)]
+
+
+@pytest.mark.parametrize("depth", [37, 1440])
+def test_a_reset_begins_with_the_first_word_again(depth):
+    words = [(7 * place + 1) % 509 for place in range(depth)]
+    rom = CyclicRom(words, 56)
+    reset = ResetInserter(again := Signal())(rom)
+    found = []
+
+    async def walk(ctx):
+        ctx.set(rom.step, 1)
+        for steps in (1, 2, 5, depth - 1):
+            await ctx.tick().repeat(steps)
+            ctx.set(again, 1)
+            await ctx.tick()
+            ctx.set(again, 0)
+            found.append([])
+            for _ in range(4):
+                await ctx.tick()
+                found[-1].append(ctx.get(rom.data))
+
+    simulator = Simulator(reset)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(walk)
+    simulator.run()
+    assert found == [words[:4]] * 4
 
 
 @pytest.mark.parametrize("tables", [False, True])
