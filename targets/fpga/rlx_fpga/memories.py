@@ -197,29 +197,24 @@ BANK_WORDS: Final = tuple(1 << bits for bits in range(14, 8, -1))
 def banks_of(width: int, depth: int) -> tuple[int, ...]:
     """Return the words of the banks that a deep read-only memory is best made of.
 
-    Synthesis would put a multiplexer between several blocks and the first register. A bank fits
-    into blocks side by side, so that each can have a register of its own in front of that. The
-    banks come in order of their addresses; each but the last has a power of two, at a multiple of
-    it. They take the fewest blocks, and are the fewest of those.
+    Where synthesis would put a multiplexer between several blocks and the first register, banks fit
+    into blocks side by side, so that each can have a register of its own in front of that. They
+    come in order of their addresses; each but the last has a power of two, at a multiple of it.
+    They take the fewest blocks, and are the fewest of those.
     """
-    return _banks(width, depth)[1]
+    if not _read_only(width, depth).muxed:
+        return (depth,)
+    options = [
+        (words,) * (depth // words) + (banks_of(width, depth % words) if depth % words else ())
+        for words in BANK_WORDS
+        if words < depth and not _read_only(width, words).muxed
+    ]
+    return min(options, key=lambda banks: (_parts(width, banks), len(banks), banks))
 
 
-def _banks(width: int, depth: int) -> tuple[tuple[int, int], tuple[int, ...]]:
-    """Return parts of blocks and number of banks, and the banks."""
-    place = place_of(Ram(width, depth, read_only=True, synchronous=True), BANKS_FOR)
-    found = [((place.parts, 1), (depth,))]
-    if place.muxed and place.kind == "block":
-        options = [_banked(width, depth, words) for words in BANK_WORDS if words < depth]
-        found = [option for option in options if option is not None] or found
-    return min(found)
+def _parts(width: int, banks: tuple[int, ...]) -> int:
+    return sum(_read_only(width, words).parts for words in banks)
 
 
-def _banked(width: int, depth: int, words: int) -> tuple[tuple[int, int], tuple[int, ...]] | None:
-    """Return the same for banks of ``words`` and what is left over; None if they do not help."""
-    first = place_of(Ram(width, words, read_only=True, synchronous=True), BANKS_FOR)
-    if first.muxed:
-        return None
-    count, rest = divmod(depth, words)
-    (parts, banks), last = _banks(width, rest) if rest else ((0, 0), ())
-    return (count * first.parts + parts, count + banks), (words,) * count + last
+def _read_only(width: int, depth: int) -> Place:
+    return place_of(Ram(width, depth, read_only=True, synchronous=True), BANKS_FOR)

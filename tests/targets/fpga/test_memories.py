@@ -3,7 +3,7 @@
 import pytest
 
 from rlx_fpga.costs import terms_of
-from rlx_fpga.memories import LIBRARIES, Ram, place_of
+from rlx_fpga.memories import BANKS_FOR, LIBRARIES, Ram, banks_of, place_of
 from rlx_fpga.structure import Structure
 
 
@@ -72,3 +72,24 @@ def test_each_bit_of_a_word_begins_a_lookup_table(family, depth, tables):
     terms = terms_of(Structure(rams=[ram]), family)
     assert terms["memory_tables"] == tables
     assert terms["memory_logic"] == 10 * depth
+
+
+@pytest.mark.parametrize("width", [1, 3, 8, 9, 24, 40, 56, 88, 208, 1000])
+def test_banks_need_no_multiplexer_and_hardly_more_blocks(width):
+    for depth in (2, 511, 513, 1023, 1025, 1440, 2048, 2120, 3328, 4608, 7552, 16385, 40000):
+        whole = place_of(rom(width, depth), BANKS_FOR)
+        banks = banks_of(width, depth)
+        assert sum(banks) == depth
+        assert (len(banks) > 1) == (whole.muxed > 0)
+        places = [place_of(rom(width, words), BANKS_FOR) for words in banks]
+        assert not any(place.muxed for place in places)
+        assert sum(place.parts for place in places) <= 1.25 * whole.parts + 2
+        for bank, words in enumerate(banks[:-1]):
+            assert words.bit_count() == 1
+            assert sum(banks[:bank]) % words == 0
+
+
+def test_banks_take_the_fewest_blocks():
+    assert banks_of(200, 3328) == (2048, 1024, 256)
+    assert banks_of(24, 5504) == (4096, 1024, 384)
+    assert banks_of(64, 1024) == (1024,)
