@@ -165,8 +165,15 @@ def _cyclic_rom(cell: CyclicRom) -> Anatomy:
     numbers: dict[str, float] = {"one": 1}
     numbers |= {"added_bits": bits} if cell.adds else {"bits": bits, "below": bits * (bits - 1)}
     if banks > 1:
-        numbers |= {"banked": 1, "bank_bits": _bits(banks + 1), "held": banks * cell.width}
-        numbers |= {"banks": banks, "chosen": cell.width}
+        numbers |= {
+            "banked": 1,
+            "banks": banks,
+            "bank_bits": _bits(banks + 1),
+            "found_bits": sum(bits - _bits(words) for words in cell.banks[:-1]),
+            "held": banks * cell.width,
+            "chosen": (banks - 1) * cell.width,
+            "begun": cell.width,
+        }
     return Anatomy(numbers, rams=[_words(words, cell) for words in cell.banked if len(words) > 1])
 
 

@@ -199,8 +199,9 @@ def banks_of(width: int, depth: int) -> tuple[int, ...]:
 
     Where synthesis would put a multiplexer between several blocks and the first register, banks fit
     into blocks side by side, so that each can have a register of its own in front of that. They
-    come in order of their addresses; each but the last has a power of two, at a multiple of it.
-    They take the fewest blocks, and are the fewest of those.
+    come in order of their addresses, each at a multiple of its words, and end at ``depth`` or
+    behind it: words too many are for nothing in a block that is not full. They take the fewest
+    blocks, and are the fewest of those.
     """
     if not _read_only(width, depth).muxed:
         return (depth,)
@@ -209,6 +210,9 @@ def banks_of(width: int, depth: int) -> tuple[int, ...]:
         for words in BANK_WORDS
         if words < depth and not _read_only(width, words).muxed
     ]
+    filled = 1 << (depth - 1).bit_length()
+    if not _read_only(width, filled).muxed:
+        options.append((filled,))
     return min(options, key=lambda banks: (_parts(width, banks), len(banks), banks))
 
 

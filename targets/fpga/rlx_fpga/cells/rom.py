@@ -37,7 +37,7 @@ ARRAY_BITS = 62
 
 
 MOST_BY_LOGIC = 256
-"""Words up to which addresses are counted without a carry chain.
+"""Words of a memory, or of a bank, up to which addresses are counted without a carry chain.
 
 Yosys maps a memory that becomes logic to a fourth of the lookup tables with six inputs, and to some
 fewer of those with four, if its address feeds no carry chain.
@@ -72,16 +72,16 @@ class CyclicRom(Part):
         self.tables = tables
         self.width = width
         self.constant = all(word == self.words[0] for word in self.words)
-        self.adds = len(self.words) > MOST_BY_LOGIC
-        self.memory_bits = 0 if self.constant else len(self.words) * width
         self.banks = (len(self.words),) if tables else banks_of(width, len(self.words))
+        self.adds = min(self.banks) > MOST_BY_LOGIC
+        self.memory_bits = 0 if self.constant else len(self.words) * width
         super().__init__(lambda: {"step": In(1), "data": Out(unsigned(width))})
 
-    @property
+    @cached_property
     def banked(self) -> list[Sequence[int]]:
         """The words of each bank."""
-        ends = accumulate(self.banks)
-        return [self.words[end - n : end] for n, end in zip(self.banks, ends, strict=True)]
+        words = self.words + [0] * (sum(self.banks) - len(self.words))
+        return [words[end - n : end] for n, end in zip(self.banks, accumulate(self.banks))]
 
     @cached_property
     def varying_bits(self) -> int:
@@ -102,7 +102,7 @@ class CyclicRom(Part):
             return m
         if len(self.banks) == 1:
             address = self._address(m, first=0)
-            m.submodules.memory = self._memory(self.words, address, self.data)
+            m.submodules.memory = self._memory(self.banked[0], address, self.data)
         else:
             self._add_banks(m, self._address(m, first=1))
         return m
@@ -142,12 +142,13 @@ class CyclicRom(Part):
         held = [register(m, self.step, value, f"held_{bank}") for bank, value in enumerate(read)]
         with m.If(self.step):
             m.d.sync += [holding.eq(reading), reading.eq(1 + _bank_of(address, self.banks))]
+        m.d.comb += self.data.eq(held[-1])
         with m.Switch(holding):
-            for bank, value in enumerate(held):
+            with m.Case(0):
+                m.d.comb += self.data.eq(self.words[0])
+            for bank, value in enumerate(held[:-1]):
                 with m.Case(1 + bank):
                     m.d.comb += self.data.eq(value)
-            with m.Default():
-                m.d.comb += self.data.eq(self.words[0])
 
     def _bank(self, m: Module, bank: int, words: Sequence[int], address: Signal) -> Value:
         """Return what a bank has read; a constant if it has only one word."""
@@ -168,9 +169,9 @@ def _bank_of(address: Value, banks: Sequence[int]) -> Value:
     """Return in which of ``banks`` the word at ``address`` is."""
     found: Value = Const(len(banks) - 1)
     for bank, end in reversed([*enumerate(accumulate(banks[:-1]))]):
-        # They end at multiples of their words: no lower bit tells anything.
+        # All its addresses begin alike: it has a power of two, at a multiple of it.
         lower = (banks[bank] - 1).bit_length()
-        found = Mux(address[lower:] < end >> lower, bank, found)
+        found = Mux(address[lower:] == (end >> lower) - 1, bank, found)
     return found
 
 

@@ -7,8 +7,8 @@ from amaranth.sim import Simulator
 from rlx_fpga.cells.rom import MOST_BY_LOGIC, CyclicRom
 from rlx_fpga.structure import structure_of
 
-DEEP = {2049: 18, 1440: 56, 1272: 40, 4608: 32}
-"""Words in several banks, and their bits."""
+DEEP = {2049: 18, 1440: 56, 3168: 48, 5504: 24}
+"""Words in several banks, some of them longer than needed, and their bits."""
 
 
 @pytest.mark.parametrize("depth", [2, 3, 8, 37, MOST_BY_LOGIC, MOST_BY_LOGIC + 3, *DEEP])
