@@ -26,7 +26,7 @@ from rlx_fpga.cells.fork import Fork
 from rlx_fpga.cells.mvu import MatrixVector
 from rlx_fpga.cells.pad import Pad
 from rlx_fpga.cells.requantize import Requantize
-from rlx_fpga.cells.rom import CyclicRom
+from rlx_fpga.cells.rom import CyclicRom, Store
 from rlx_fpga.cells.softmax import EXPONENTIAL_BITS, Softmax
 from rlx_fpga.cells.whole_window import Replay, WholeWindow
 from rlx_fpga.cells.width import Gather, Scatter
@@ -239,7 +239,7 @@ def _banked(rng: Any) -> Iterator[Part]:  # noqa: ANN401 - a generator of number
         (1440, 56), (2880, 56), (3328, 40), (4608, 32), (5504, 24), (7680, 60), (12000, 9),
         (7000, 62), (1300, 40), (20000, 8),
     ):  # fmt: skip
-        yield CyclicRom([*map(int, rng.integers(0, 1 << width, depth))], width)
+        yield CyclicRom([*map(int, rng.integers(0, 1 << width, depth))], width, Store.BANKS)
 
 
 def _global_pools() -> Iterator[Part]:

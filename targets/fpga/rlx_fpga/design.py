@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlx.errors import DoesNotFitError
 from rlx_fpga.cells.multiply import PAIRINGS
+from rlx_fpga.cells.rom import STORES
 from rlx_fpga.costs import Resources, resources_by_layer
 from rlx_fpga.devices import devices
 from rlx_fpga.folding import Folding
@@ -378,7 +379,12 @@ def folding_for(
     """Return the foldings of ``program``, priced for ``device``; see ``Program.choices``."""
     plans = {stage.name: stage.plan for stage in program.stages}
     return Folding(
-        program.choices(logic=logic, few=few, pairing=PAIRINGS[device.family]),
+        program.choices(
+            logic=logic,
+            few=few,
+            pairing=PAIRINGS[device.family],
+            store=STORES[device.family],
+        ),
         {name: (pe, simd) for name, pe, simd in options.fold},
         lambda name, fold: amount_of(plans[name], fold, device.family),
         _weights(device),

@@ -187,7 +187,7 @@ def _as_blocks(ram: Ram, library: Library) -> Iterator[tuple[float, Place]]:
 
 
 BANKS_FOR: Final = "ecp5"
-"""Family whose block memories, of 18 Kbit like those of Xilinx's families, tell the banks."""
+"""Family whose block memories tell the banks: the only one with banks so far."""
 
 BANK_WORDS: Final = tuple(1 << bits for bits in range(14, 8, -1))
 """Words that a bank may have if it is not the last one."""

@@ -17,6 +17,7 @@ from rlx_fpga.balance import Operand, Timing, queue_depths
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
 from rlx_fpga.cells.multiply import Pairing
+from rlx_fpga.cells.rom import Store
 from rlx_fpga.cells.streams import lanes_of, stream_of
 from rlx_fpga.cells.width import WidthConverter
 from rlx_fpga.latency import Passage, courses, fill
@@ -72,7 +73,12 @@ class Program:
     outputs: tuple[Value, ...]
 
     def choices(
-        self, *, logic: bool = False, few: int = 0, pairing: Pairing = Pairing.NONE
+        self,
+        *,
+        logic: bool = False,
+        few: int = 0,
+        pairing: Pairing = Pairing.NONE,
+        store: Store = Store.FREE,
     ) -> dict[str, list[Fold]]:
         """Return the foldings to choose from, by name of the stage.
 
@@ -80,14 +86,15 @@ class Program:
             logic: Offer them with products made of lookup tables too, and with weights in them.
             few: Offer layers of so few products with them made of lookup tables.
             pairing: How two products share a multiplier of the device.
+            store: Where weights lie in the device.
         """
         found = {}
         for stage in self.stages:
-            plain = stage.folds
+            plain = [fold.stored_in(store) for fold in stage.folds]
             folds = [fold.in_pairs(pairing) for fold in plain]
             folds += [f.in_logic() for f in plain if f.products and (logic or f.products <= few)]
             if logic:
-                folds += [fold.in_tables() for fold in folds if fold.weight_bits]
+                folds += [fold.stored_in(Store.TABLES) for fold in folds if fold.weight_bits]
             found[stage.name] = folds
         return found
 

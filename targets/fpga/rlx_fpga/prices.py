@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from rlx_fpga.cells.mvu import together
+from rlx_fpga.cells.rom import Store, banks
 from rlx_fpga.lower.weighted import DepthwiseConvolution, Matrix
-from rlx_fpga.memories import LIBRARIES, Ram, banks_of, place_of
+from rlx_fpga.memories import LIBRARIES, Ram, place_of
 from rlx_fpga.solver import Amount
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ _MEMORIES: WeakKeyDictionary[Plan, dict[Hashable, tuple[int, int]]] = WeakKeyDic
 def _memories(plan: Plan, fold: Fold, family: str) -> tuple[int, int]:
     """Return parts of block memories, and bits in lookup tables: the same for many foldings."""
     known = _MEMORIES.setdefault(plan, {})
-    key = fold.pe, fold.simd, fold.pairing, fold.tables, family
+    key = fold.pe, fold.simd, fold.pairing, fold.store, family
     if key not in known:
         parts = tables = 0
         for ram, count in _rams(plan, fold):
@@ -78,7 +79,7 @@ def _rams(plan: Plan, fold: Fold) -> Iterator[tuple[Ram, int]]:
             for rows, count in ((step, fold.pe // step), (fold.pe % step, 1)):
                 width = bits * rows * fold.simd
                 if width and count:
-                    yield from ((ram, count) for ram in _weights(width, depth, tables=fold.tables))
+                    yield from ((ram, count) for ram in _weights(width, depth, fold.store))
             if not plan.pixelwise and plan.image.channels % fold.simd == 0:
                 yield _line_buffer(plan.image, plan.window, fold.simd), 1
         case DepthwiseConvolution():
@@ -86,16 +87,18 @@ def _rams(plan: Plan, fold: Fold) -> Iterator[tuple[Ram, int]]:
             products = fold.pe * outputs // plan.image.channels
             depth = outputs // products * plan.window.taps
             width = plan.weight_bits * products
-            yield from ((ram, 1) for ram in _weights(width, depth, tables=fold.tables))
+            yield from ((ram, 1) for ram in _weights(width, depth, fold.store))
             yield _line_buffer(plan.image, plan.window, fold.pe), 1
 
 
 @lru_cache(maxsize=4096)
-def _weights(width: int, depth: int, *, tables: bool) -> tuple[Ram, ...]:
+def _weights(width: int, depth: int, store: Store) -> tuple[Ram, ...]:
     """Return the memories of one that is read in order."""
-    style = "logic" if tables else ""
-    banks = (depth,) if tables else banks_of(width, depth)
-    return tuple(Ram(width, n, read_only=True, synchronous=True, style=style) for n in banks)
+    style = "logic" if store is Store.TABLES else ""
+    return tuple(
+        Ram(width, words, read_only=True, synchronous=True, style=style)
+        for words in banks(width, depth, store)
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -15,7 +15,7 @@ from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.mvu import MatrixVector
 from rlx_fpga.cells.pad import Pad
 from rlx_fpga.cells.requantize import Requantize
-from rlx_fpga.cells.rom import CyclicRom
+from rlx_fpga.cells.rom import CyclicRom, Store
 from rlx_fpga.cells.softmax import Softmax
 from rlx_fpga.cells.whole_window import Replay, WholeWindow
 from rlx_fpga.cells.width import WidthConverter
@@ -35,7 +35,7 @@ CELLS = {
     "results": ResultQueue(3, 8, 9, 2),
     "words": CyclicRom([*map(int, RNG.integers(0, 1 << 12, 50))], 12),
     "deep words": CyclicRom([*map(int, RNG.integers(0, 1 << 12, 700))], 12),
-    "words in banks": CyclicRom([*map(int, RNG.integers(0, 1 << 50, 3000))], 50),
+    "words in banks": CyclicRom([*map(int, RNG.integers(0, 1 << 50, 3000))], 50, Store.BANKS),
     "accumulator": Accumulator(
         "sum", pe=4, group=7, term_bits=16, ranges=Ranges(19, 12, 20), delay=5,
         bias=np.arange(20) * 90,

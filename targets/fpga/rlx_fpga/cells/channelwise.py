@@ -12,7 +12,7 @@ from rlx_fpga.cells.accumulate import Accumulator, Ranges, ranges_of
 from rlx_fpga.cells.multiply import LATENCY, Pairing, multiply_each
 from rlx_fpga.cells.mvu import OPERAND_STAGES, enter, field, needs_multiplier, weight_bits
 from rlx_fpga.cells.pipe import follow, register
-from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
+from rlx_fpga.cells.rom import CyclicRom, Store, pack, signed_bits
 from rlx_fpga.cells.streams import Cell, Lanes, raw, require_divisor, stream_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Depthwise(Cell):
         pe: Input channels of a beat; divides ``channels``.
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
         logic: Products made of lookup tables.
-        tables: Keep the weights in lookup tables.
+        store: Where the weights lie.
         pairing: What two products that share a block must have in common; here, nothing will do.
     """
 
@@ -53,7 +53,7 @@ class Depthwise(Cell):
         pe: int,
         beat_cycles: int = 1,
         logic: int = 0,
-        tables: bool = False,
+        store: Store = Store.FREE,
         pairing: Pairing = Pairing.NONE,
     ) -> None:
         outputs, self.taps = weights.shape
@@ -82,7 +82,7 @@ class Depthwise(Cell):
         self.multipliers = self.products - self.logic - apart * (self.products // 2)
         folded = weights.reshape(channels // pe, self.products, self.taps).transpose(0, 2, 1)
         words = pack(folded.reshape(-1, self.products), self.weight_bits)
-        self.rom = CyclicRom(words, self.weight_bits * self.products, tables=tables)
+        self.rom = CyclicRom(words, self.weight_bits * self.products, store)
         self.latency = OPERAND_STAGES + LATENCY + self.accumulator.latency
         self.memory_bits = self.accumulator.memory_bits + self.rom.memory_bits
         super().__init__({"i": In(stream_of(pe)), "o": Out(stream_of(self.lanes, self.acc_bits))})

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from rlx_fpga.cells.accumulate import Accumulator, ranges_of
 from rlx_fpga.cells.multiply import LATENCY, Pairing, multiply_each, multiply_shared, pack_pairs
 from rlx_fpga.cells.pipe import follow
-from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
+from rlx_fpga.cells.rom import CyclicRom, Store, pack, signed_bits
 from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class MatrixVector(Cell):
         simd: Terms of a beat; divides ``terms``.
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
         logic: Products made of lookup tables.
-        tables: Keep the weights in lookup tables.
+        store: Where the weights lie.
         pairing: How two products share a block, if at all: of two outputs with one term, or any.
     """
 
@@ -64,7 +64,7 @@ class MatrixVector(Cell):
         simd: int,
         beat_cycles: int = 1,
         logic: int = 0,
-        tables: bool = False,
+        store: Store = Store.FREE,
         pairing: Pairing = Pairing.NONE,
     ) -> None:
         outputs: int = weights.shape[0]
@@ -98,7 +98,7 @@ class MatrixVector(Cell):
         self.logic = logic if needs_multiplier(self.weight_bits) else pe * simd
         self.pairing = Pairing.NONE if self.logic else pairing
         self.stored_bits = stored_bits(weights, self.pairing)
-        self.roms = weight_roms(weights, pe, simd, self.stored_bits, self.pairing, tables=tables)
+        self.roms = weight_roms(weights, pe, simd, self.stored_bits, self.pairing, store)
         self.latency = delay + self.accumulator.latency
         self.multipliers = pe * simd - self.logic - pairs_of(self.pairing, pe, simd)
         self.memory_bits = self.accumulator.memory_bits + sum(r.memory_bits for r in self.roms)
@@ -189,7 +189,7 @@ def together(bits: int, simd: int) -> int:
 
 
 def weight_roms(
-    weights: Integers, pe: int, simd: int, bits: int, pairing: Pairing, *, tables: bool = False
+    weights: Integers, pe: int, simd: int, bits: int, pairing: Pairing, store: Store
 ) -> list[CyclicRom]:
     """Return the weights as memories in the order in which a folded unit wants them.
 
@@ -203,9 +203,7 @@ def weight_roms(
         folded = pack_pairs(folded)
     step = together(bits, simd)
     return [
-        CyclicRom(
-            pack(part.reshape(len(part), -1), bits), bits * part.shape[1] * simd, tables=tables
-        )
+        CyclicRom(pack(part.reshape(len(part), -1), bits), bits * part.shape[1] * simd, store)
         for part in np.split(folded, range(step, pe, step), axis=1)
     ]
 

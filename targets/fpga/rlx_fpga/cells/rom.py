@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
@@ -16,7 +17,7 @@ from rlx_fpga.cells.streams import Part
 from rlx_fpga.memories import banks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
     from amaranth.hdl import Value
@@ -26,6 +27,30 @@ if TYPE_CHECKING:
 
 MOST_ALIKE = 8
 """Words up to which bits of a memory often go alike."""
+
+
+class Store(Enum):
+    """Where constant words lie."""
+
+    FREE = "free"
+    """As synthesis decides."""
+    BANKS = "banks"
+    """As synthesis decides, with a register behind each block memory where they are several."""
+    TABLES = "tables"
+    """In lookup tables, whatever their size."""
+
+
+STORES: Final[Mapping[str, Store]] = {
+    "ecp5": Store.BANKS,
+    "ice40": Store.FREE,
+    "xc7": Store.FREE,
+    "xcup": Store.FREE,
+}
+"""Where weights lie in each family.
+
+ECP5's block memories take 5.6 ns to give a word without their own registers, which Yosys does not
+use: half of what a path may take. They are slow in iCE40 too, but there all else is.
+"""
 
 
 BANK = "bank_"
@@ -53,26 +78,26 @@ class CyclicRom(Part):
         step: In, 1 bit: give the next word from the next cycle on.
         data: Out, ``width`` bits: after the n-th step, word ``(n - 1) % depth``.
 
-    Synchronous read, so that a block memory can hold it. Block memories are slow, and where a
-    multiplexer stands behind several of them, on the way to the first register, the clock is
-    theirs. So a deep memory lies in banks, each with a register of its own behind it; as the order
-    of words is known, they are read one step ahead, and nothing comes later for that.
+    Synchronous read, so that a block memory can hold it. Where a multiplexer would stand behind
+    several of them, on the way to the first register, a deep memory can lie in banks, each with a
+    register of its own behind it. As the order of words is known, they are read one step ahead, and
+    nothing comes later for that.
 
     Args:
         words: In their order.
         width: Bits of a word.
-        tables: Keep it in lookup tables, whatever its size; else synthesis decides.
+        store: Where the words lie.
 
     Attributes:
-        banks: Words of each memory, one behind the other; see :func:`rlx_fpga.memories.banks_of`.
+        banks: Words of each memory, one behind the other; see :func:`banks`.
     """
 
-    def __init__(self, words: Sequence[int], width: int, *, tables: bool = False) -> None:
+    def __init__(self, words: Sequence[int], width: int, store: Store = Store.FREE) -> None:
         self.words = list(words)
-        self.tables = tables
+        self.store = store
         self.width = width
         self.constant = all(word == self.words[0] for word in self.words)
-        self.banks = (len(self.words),) if tables else banks_of(width, len(self.words))
+        self.banks = banks(width, len(self.words), store)
         self.adds = min(self.banks) > MOST_BY_LOGIC
         self.memory_bits = 0 if self.constant else len(self.words) * width
         super().__init__(lambda: {"step": In(1), "data": Out(unsigned(width))})
@@ -81,7 +106,9 @@ class CyclicRom(Part):
     def banked(self) -> list[Sequence[int]]:
         """The words of each bank."""
         words = self.words + [0] * (sum(self.banks) - len(self.words))
-        return [words[end - n : end] for n, end in zip(self.banks, accumulate(self.banks))]
+        return [
+            words[end - n : end] for n, end in zip(self.banks, accumulate(self.banks), strict=True)
+        ]
 
     @cached_property
     def varying_bits(self) -> int:
@@ -122,7 +149,7 @@ class CyclicRom(Part):
             shape=unsigned(self.width),
             depth=len(words),
             init=words,
-            attrs={"rom_style": "logic"} if self.tables else None,
+            attrs={"rom_style": "logic"} if self.store is Store.TABLES else None,
         )
         read = memory.read_port()
         # Signals of the port itself would hide the names of these in the netlist.
@@ -163,6 +190,11 @@ class CyclicRom(Part):
 def _successor(value: Value) -> Value:
     """Return ``value + 1`` without an adder: a bit changes when all below it are 1."""
     return Cat(bit ^ value[:place].all() for place, bit in enumerate(value))
+
+
+def banks(width: int, depth: int, store: Store) -> tuple[int, ...]:
+    """Return the words of the memories that ``depth`` words are stored in."""
+    return banks_of(width, depth) if store is Store.BANKS else (depth,)
 
 
 def _bank_of(address: Value, banks: Sequence[int]) -> Value:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from rlx.errors import UnsupportedOpError
 from rlx.ir import RuleTable
 from rlx_fpga.cells.multiply import Pairing
+from rlx_fpga.cells.rom import Store
 from rlx_fpga.latency import EVEN, Demand
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Fold:
         products: Multiplications that could be made of lookup tables instead.
         logic: Those that are; they do not count as multipliers.
         weight_bits: Bits of their second operand; 0 for a layer without weights.
-        tables: Whether weights lie in lookup tables, not in block memories.
+        store: Where the weights lie.
         shared: Pairs of products that have an operand in common.
         pairing: How two products share a multiplier.
     """
@@ -53,13 +54,13 @@ class Fold:
     products: int = 0
     logic: int = 0
     weight_bits: int = 0
-    tables: bool = False
+    store: Store = Store.FREE
     shared: int = 0
     pairing: Pairing = Pairing.NONE
 
-    def in_tables(self) -> Fold:
-        """Return the folding with all of its weights in lookup tables."""
-        return replace(self, tables=True)
+    def stored_in(self, store: Store) -> Fold:
+        """Return the folding with its weights, if there are any, in ``store``."""
+        return replace(self, store=store) if self.weight_bits else self
 
     def in_logic(self) -> Fold:
         """Return the folding with all of its products made of lookup tables."""

@@ -252,7 +252,7 @@ class Matrix(Weighted):
             simd=fold.simd,
             beat_cycles=fold.beat_cycles,
             logic=fold.logic,
-            tables=fold.tables,
+            store=fold.store,
             pairing=fold.pairing,
         )
         cells: dict[str, Cell] = {"matrix": matrix, "requantize": self.requantize(fold)}
@@ -316,7 +316,7 @@ class DepthwiseConvolution(Weighted):
             pe=fold.pe,
             beat_cycles=fold.beat_cycles,
             logic=fold.logic,
-            tables=fold.tables,
+            store=fold.store,
             pairing=fold.pairing,
         )
         window = window_cell(

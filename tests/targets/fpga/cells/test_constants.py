@@ -14,7 +14,7 @@ from rlx_fpga import emit
 from rlx_fpga.axi import Interface
 from rlx_fpga.cells.constants import Constants
 from rlx_fpga.cells.multiply import Netlist
-from rlx_fpga.cells.rom import CyclicRom
+from rlx_fpga.cells.rom import CyclicRom, Store
 from rlx_fpga.emit import netlist
 
 WORDS = [5, 0, 7, 1000]
@@ -64,7 +64,9 @@ def test_files_are_called_by_layer_and_part():
 
 def test_banks_are_called_by_their_memory():
     words = [place % 1000 for place in range(2500)]
-    design = Layers({"n0_dense": {f"weights_{k}": CyclicRom(words[k:], 40) for k in (0, 1)}})
+    design = Layers(
+        {"n0_dense": {f"weights_{k}": CyclicRom(words[k:], 40, Store.BANKS) for k in (0, 1)}}
+    )
     _, files = netlist(design, INTERFACE, memory_files=True)
     assert [*files] == [
         f"mem/net_n0_dense_weights_{k}_bank_{bank}.mem" for k in (0, 1) for bank in (0, 1)
@@ -73,7 +75,7 @@ def test_banks_are_called_by_their_memory():
 
 
 def test_words_of_lookup_tables_stay_in_the_netlist():
-    text, files = netlist(two_layers(tables=True), INTERFACE, memory_files=True)
+    text, files = netlist(two_layers(store=Store.TABLES), INTERFACE, memory_files=True)
     assert "mem/net_n0_conv2d_bias.mem" not in files
     assert re.search(
         r"^module net_n0_conv2d_bias \(\n.*?  \(\* rom_style = \"logic\" \*\)\n"

@@ -4,7 +4,7 @@ import pytest
 from amaranth import ResetInserter, Signal
 from amaranth.sim import Simulator
 
-from rlx_fpga.cells.rom import MOST_BY_LOGIC, CyclicRom
+from rlx_fpga.cells.rom import MOST_BY_LOGIC, CyclicRom, Store
 from rlx_fpga.structure import structure_of
 
 DEEP = {2049: 18, 1440: 56, 3168: 48, 5504: 24}
@@ -15,7 +15,7 @@ DEEP = {2049: 18, 1440: 56, 3168: 48, 5504: 24}
 def test_words_come_in_a_circle(depth):
     width = DEEP.get(depth, 9)
     words = [(7 * place + 1) % 509 << (width - 9) for place in range(depth)]
-    rom = CyclicRom(words, width)
+    rom = CyclicRom(words, width, Store.BANKS)
     assert (len(rom.banks) > 1) == (depth in DEEP)
     found = []
 
@@ -40,7 +40,7 @@ def test_words_come_in_a_circle(depth):
 @pytest.mark.parametrize("depth", [37, 1440])
 def test_a_reset_begins_with_the_first_word_again(depth):
     words = [(7 * place + 1) % 509 for place in range(depth)]
-    rom = CyclicRom(words, 56)
+    rom = CyclicRom(words, 56, Store.BANKS)
     reset = ResetInserter(again := Signal())(rom)
     found = []
 
@@ -63,10 +63,10 @@ def test_a_reset_begins_with_the_first_word_again(depth):
     assert found == [words[:4]] * 4
 
 
-@pytest.mark.parametrize("tables", [False, True])
-def test_addresses_of_few_words_feed_no_carry_chain(tables):
+@pytest.mark.parametrize("store", Store)
+def test_addresses_of_few_words_feed_no_carry_chain(store):
     few, many = (
-        structure_of(CyclicRom(range(depth), 9, tables=tables))[""].bits
+        structure_of(CyclicRom(range(depth), 9, store))[""].bits
         for depth in (MOST_BY_LOGIC, MOST_BY_LOGIC + 1)
     )
     assert few["count"] == 0
