@@ -11,8 +11,10 @@ from benchmarks.fpga import adders, cells, clock, cycles, folded, predicted
 from benchmarks.fpga.plot import plot
 from benchmarks.fpga.points import BUDGETS, NETWORKS, ROOT, bound, is_current, point_of
 from benchmarks.markdown import markdown_table
+from rlx_fpga.devices import device
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from benchmarks.fpga.points import PointKey
@@ -43,9 +45,7 @@ of an earlier folding or have other queues, with the interval that is told.
 
 _CLOCK = """\
 Median over seeds of nextpnr's greatest clock, each seed's, and the frames a second that follow;
-for the AMD device there is no nextpnr. These netlists were placed before constants came from
-beside the cells that need them (`synth/ecp5_near.v`). Designs that are not listed, and seeds that
-are missing, were not measured yet.
+for the AMD device there is no nextpnr.
 """
 
 _FOLDED = """\
@@ -138,12 +138,8 @@ def _cells(known: dict[PointKey, Row]) -> str:
     head = ["network", "device", "budget", "interval", "LUT", "estimated", "FF", "estimated",
             "multipliers", "block memories"]  # fmt: skip
     body = []
-    missing: dict[str, list[str]] = {}
-    for point, now in known.items():
-        row = by_point.get(point)
-        if row is None:
-            missing.setdefault(f"{point[0]} on {point[1]}", []).append(str(point[2]))
-            continue
+    for point, row in ((point, by_point[point]) for point in known if point in by_point):
+        now = known[point]
         current = is_current(row, now)
         body.append([
             *map(str, point), f"{row['interval']:,}" + ("" if current else " \\*"),
@@ -153,8 +149,7 @@ def _cells(known: dict[PointKey, Row]) -> str:
             *(f"{row[name]:,}" for name in ("dsp", "bram")),
         ])  # fmt: skip
     text = _CELLS.format(tools=tools or "Yosys") + "\n" + markdown_table(head, body, texts=2)
-    left = "; ".join(f"{name} with {', '.join(budgets)}" for name, budgets in missing.items())
-    return text + (f"\nNot measured yet: {left}.\n" if missing else "")
+    return text + _left(point for point in known if point not in by_point)
 
 
 def _estimate(told: int, found: int) -> str:
@@ -173,7 +168,18 @@ def _clocks(known: dict[PointKey, Row]) -> str:
             f"{1e6 * row['fmax_mhz'] / row['interval']:,.0f}",
         ])  # fmt: skip
     head = ["network", "device", "budget", "interval", "clock", "of each seed", "frames a second"]
-    return markdown_table(head, body, texts=2) if body else "Not measured yet.\n"
+    found = {point_of(row) for row in stored.read(clock.STORED)}
+    left = (point for point in known if device(point[1]).pnr and point not in found)
+    return markdown_table(head, body, texts=2) + _left(left)
+
+
+def _left(points: Iterable[PointKey]) -> str:
+    """Return a sentence that tells what was not measured yet."""
+    budgets: dict[str, list[str]] = {}
+    for network, place, budget in points:
+        budgets.setdefault(f"{network} on {place}", []).append(str(budget))
+    left = "; ".join(f"{name} with {', '.join(some)}" for name, some in budgets.items())
+    return f"\nNot measured yet: {left}.\n" if left else ""
 
 
 def _folded() -> str:

@@ -1,9 +1,11 @@
 """The stored figures of hardware are whole, and the page shows them."""
 
+from statistics import median
+
 import pytest
 
 from benchmarks import stored
-from benchmarks.fpga import adders, cells, cycles, folded, points, predicted, table
+from benchmarks.fpga import adders, cells, clock, cycles, folded, points, predicted, table
 from rlx_fpga.devices import device
 
 
@@ -59,6 +61,15 @@ def test_estimates_are_right_within_a_fifth():
         assert (mine["dsp"], mine["bram"]) == (found["dsp"], found["bram"]), found
         for name in ("lut", "ff"):
             assert abs(mine[name] - found[name]) <= 0.2 * found[name], (name, mine[name], found)
+
+
+def test_clocks_are_medians_of_seeds_and_fast_enough():
+    told = {points.point_of(row): row for row in stored.read(predicted.STORED)}
+    for row in stored.read(clock.STORED):
+        assert points.is_current(row, told[points.point_of(row)]), row
+        assert len(row["seeds"]) <= clock.SEEDS
+        assert row["fmax_mhz"] == pytest.approx(median(row["seeds"]), abs=0.06)
+        assert row["fmax_mhz"] >= 75
 
 
 def test_budgets_are_those_of_the_devices():
