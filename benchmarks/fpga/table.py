@@ -45,7 +45,8 @@ of an earlier folding or have other queues, with the interval that is told.
 
 _CLOCK = """\
 Median over seeds of nextpnr's greatest clock, each seed's, and the frames a second that follow;
-for the AMD device there is no nextpnr.
+for the AMD device there is no nextpnr. Where fewer than three seeds are listed, the others were not
+measured yet.
 """
 
 _FOLDED = """\

@@ -67,8 +67,8 @@ def test_clocks_are_medians_of_seeds_and_fast_enough():
     told = {points.point_of(row): row for row in stored.read(predicted.STORED)}
     for row in stored.read(clock.STORED):
         assert points.is_current(row, told[points.point_of(row)]), row
-        assert len(row["seeds"]) <= clock.SEEDS
-        assert row["fmax_mhz"] == pytest.approx(median(row["seeds"]), abs=0.06)
+        assert 0 < len(row["seeds"]) <= clock.SEEDS
+        assert row["fmax_mhz"] == round(median(row["seeds"]), 1)
         assert row["fmax_mhz"] >= 75
 
 

@@ -3,7 +3,8 @@
 Yosys takes what costs least by its own measure (``memory_libmap`` of version 0.70, with the
 libraries of each family): so much for each block, half for each bit that a multiplexer behind
 several blocks chooses, and for each bit of a read-only memory that becomes logic one over the bits
-of a lookup table. The same arithmetic here gives the same number of blocks.
+of a lookup table. The same arithmetic here gives the same number of blocks, and tells how
+a deep read-only memory is best cut into banks.
 """
 
 from __future__ import annotations
