@@ -28,7 +28,7 @@ from rlx_fpga.cells.multiply import Pairing
 from rlx_fpga.cells.mvu import MatrixVector, pairs_of
 from rlx_fpga.cells.pad import Pad
 from rlx_fpga.cells.requantize import Requantize
-from rlx_fpga.cells.rom import CyclicRom, Store, distinct_bits, varying_bits
+from rlx_fpga.cells.rom import CyclicRom, distinct_bits, varying_bits
 from rlx_fpga.cells.softmax import EXPONENTIAL_BITS, Softmax
 from rlx_fpga.cells.whole_window import Replay, WholeWindow
 from rlx_fpga.cells.width import Gather, Scatter, WidthConverter
@@ -183,7 +183,7 @@ def _words(words: Sequence[int], cell: CyclicRom) -> Ram:
         len(words),
         read_only=True,
         synchronous=True,
-        style="logic" if cell.store is Store.TABLES else "",
+        style=cell.store.style,
         distinct=distinct_bits(words, cell.width),
     )
 

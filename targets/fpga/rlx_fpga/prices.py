@@ -94,9 +94,8 @@ def _rams(plan: Plan, fold: Fold) -> Iterator[tuple[Ram, int]]:
 @lru_cache(maxsize=4096)
 def _weights(width: int, depth: int, store: Store) -> tuple[Ram, ...]:
     """Return the memories of one that is read in order."""
-    style = "logic" if store is Store.TABLES else ""
     return tuple(
-        Ram(width, words, read_only=True, synchronous=True, style=style)
+        Ram(width, words, read_only=True, synchronous=True, style=store.style)
         for words in banks(width, depth, store)
     )
 

@@ -39,6 +39,11 @@ class Store(Enum):
     TABLES = "tables"
     """In lookup tables, whatever their size."""
 
+    @property
+    def style(self) -> str:
+        """What synthesis is told; empty where it decides. See :class:`rlx_fpga.memories.Ram`."""
+        return "logic" if self is Store.TABLES else ""
+
 
 STORES: Final[Mapping[str, Store]] = {
     "ecp5": Store.BANKS,
@@ -149,7 +154,7 @@ class CyclicRom(Part):
             shape=unsigned(self.width),
             depth=len(words),
             init=words,
-            attrs={"rom_style": "logic"} if self.store is Store.TABLES else None,
+            attrs={"rom_style": self.store.style} if self.store.style else None,
         )
         read = memory.read_port()
         # Signals of the port itself would hide the names of these in the netlist.
