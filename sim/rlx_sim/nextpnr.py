@@ -232,7 +232,7 @@ def _refusal(done: Completed, device: Device, log: Path) -> SimulationError | Do
 def _version(command: tuple[str, ...]) -> str:
     # The first start of the YoWASP wheel translates its WebAssembly, which takes a minute.
     done = run((*command, "--version"), timeout_s=600, hint=HINT)
-    match = re.search(r"nextpnr-(\d+\.\d+(?:\.\d+)?)", done.stdout + done.stderr)
+    match = re.search(r"Version (?:nextpnr-)?(\d+\.\d+(?:\.\d+)?)", done.stdout + done.stderr)
     if match is None:
         raise SimulationError(f"gave no version: {done.stdout[:100]!r}", where="nextpnr")
     return match[1]

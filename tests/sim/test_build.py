@@ -166,9 +166,13 @@ def fake_tool(folder, monkeypatch, program):
     find_nextpnr.cache_clear()
 
 
-@pytest.mark.parametrize(("version", "is_system"), [("0.7-57-g1", True), ("0.4", False)])
+@pytest.mark.parametrize(
+    ("version", "is_system"),
+    [("nextpnr-0.7-57-g1", True), ("0.11.1+dfsg-5+b1", True), ("nextpnr-0.4", False)],
+    ids=["git", "debian", "old"],
+)
 def test_system_tool_is_used_if_it_is_new_enough(tmp_path, monkeypatch, version, is_system):
-    fake_tool(tmp_path, monkeypatch, f"print('nextpnr-ecp5 (Version nextpnr-{version})')")
+    fake_tool(tmp_path, monkeypatch, f"print('nextpnr-ecp5 (Version {version})')")
     if not is_system:
         monkeypatch.setattr(nextpnr.importlib.util, "find_spec", lambda name: None)
         with pytest.raises(ToolMissingError):
