@@ -65,7 +65,7 @@ module net_top #(
 );
 
   wire logic enable, soft_reset;
-  wire logic rst = !rst_ni || soft_reset;
+  wire logic run_n = rst_ni && !soft_reset;
 
   // An offer that the core has seen stays, even if software pauses the inputs meanwhile.
   logic s0_axis_seen_q;
@@ -75,7 +75,7 @@ module net_top #(
   assign s0_axis_tready = s0_axis_ready && s0_axis_open;
 
   always_ff @(posedge clk_i) begin
-    s0_axis_seen_q <= !rst && s0_axis_tvalid && s0_axis_open && !s0_axis_ready;
+    s0_axis_seen_q <= run_n && s0_axis_tvalid && s0_axis_open && !s0_axis_ready;
   end
 
   // An offer that the core has seen stays, even if software pauses the inputs meanwhile.
@@ -86,12 +86,12 @@ module net_top #(
   assign s1_axis_tready = s1_axis_ready && s1_axis_open;
 
   always_ff @(posedge clk_i) begin
-    s1_axis_seen_q <= !rst && s1_axis_tvalid && s1_axis_open && !s1_axis_ready;
+    s1_axis_seen_q <= run_n && s1_axis_tvalid && s1_axis_open && !s1_axis_ready;
   end
 
   net_core u_core (
     .clk(clk_i),
-    .rst(rst),
+    .rst(!run_n),
     .i0__payload(s0_axis_tdata),
     .i0__valid(s0_axis_tvalid && s0_axis_open),
     .i0__ready(s0_axis_ready),
@@ -118,7 +118,7 @@ module net_top #(
   wire logic s1_axis_end = s1_axis_passes && s1_axis_beat_q == 2'd3;
 
   always_ff @(posedge clk_i) begin
-    if (rst) begin
+    if (!run_n) begin
       s1_axis_beat_q <= '0;
     end else if (s1_axis_passes) begin
       s1_axis_beat_q <= s1_axis_end ? '0 : s1_axis_beat_q + 2'd1;
@@ -133,7 +133,7 @@ module net_top #(
   assign m1_axis_tlast = m1_axis_tvalid && m1_axis_beat_q == 2'd3;
 
   always_ff @(posedge clk_i) begin
-    if (rst) begin
+    if (!run_n) begin
       m1_axis_beat_q <= '0;
     end else if (m1_axis_tvalid && m1_axis_tready) begin
       m1_axis_beat_q <= m1_axis_tlast ? '0 : m1_axis_beat_q + 2'd1;
@@ -150,7 +150,7 @@ module net_top #(
   always_ff @(posedge clk_i) begin
     s0_axis_ahead_q <= s0_axis_ahead_q + 8'(s0_axis_end) - 8'(frame_in);
     s1_axis_ahead_q <= s1_axis_ahead_q + 8'(s1_axis_end) - 8'(frame_in);
-    if (rst) begin
+    if (!run_n) begin
       s0_axis_ahead_q <= '0;
       s1_axis_ahead_q <= '0;
     end
@@ -166,7 +166,7 @@ module net_top #(
   always_ff @(posedge clk_i) begin
     m0_axis_ahead_q <= m0_axis_ahead_q + 8'(m0_axis_tlast && m0_axis_tready) - 8'(frame_out);
     m1_axis_ahead_q <= m1_axis_ahead_q + 8'(m1_axis_tlast && m1_axis_tready) - 8'(frame_out);
-    if (rst) begin
+    if (!run_n) begin
       m0_axis_ahead_q <= '0;
       m1_axis_ahead_q <= '0;
     end

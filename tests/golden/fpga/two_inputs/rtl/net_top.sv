@@ -31,11 +31,9 @@ module net_top (
   output wire logic m_axis_tlast
 );
 
-  wire logic rst = !rst_ni;
-
   net_core u_core (
     .clk(clk_i),
-    .rst(rst),
+    .rst(!rst_ni),
     .i0__payload(s0_axis_tdata),
     .i0__valid(s0_axis_tvalid),
     .i0__ready(s0_axis_tready),
@@ -53,7 +51,7 @@ module net_top (
   assign m_axis_tlast = m_axis_tvalid && m_axis_beat_q == 6'd47;
 
   always_ff @(posedge clk_i) begin
-    if (rst) begin
+    if (!rst_ni) begin
       m_axis_beat_q <= '0;
     end else if (m_axis_tvalid && m_axis_tready) begin
       m_axis_beat_q <= m_axis_tlast ? '0 : m_axis_beat_q + 6'd1;
