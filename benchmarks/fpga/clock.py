@@ -32,7 +32,7 @@ def measure() -> Iterator[dict[str, Any]]:
 
 
 def measure_thoroughly() -> Iterator[dict[str, Any]]:
-    """Yield a row for each point of a device that nextpnr knows: two to ten minutes for each seed."""
+    """Yield a row for each point of a device that nextpnr knows: minutes for each seed."""
     for point in points():
         if device(point.device).pnr:
             yield row(point)

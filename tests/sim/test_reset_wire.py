@@ -21,9 +21,10 @@ DEVICE = device("ecp5-25k")
 IN = StreamPort(name="s_axis", member="i", direction="in", shape=(4, 2), bits=16, lanes=2)
 OUT = StreamPort(name="m_axis", member="o", direction="out", shape=(4, 2), bits=8, lanes=2)
 REPORT = {**TOTALS, "interval": 8, "layers": []}
+REGISTERS = Control(model=1, version=1)
 
 
-@pytest.fixture(scope="module", params=[None, Control(model=1, version=1)], ids=["plain", "control"])
+@pytest.fixture(scope="module", params=[None, REGISTERS], ids=["plain", "control"])
 def folder(request, tmp_path_factory):
     """Return a folder with the netlist of a small core, with and without AXI4-Lite registers."""
     kept = tmp_path_factory.mktemp("netlist")
@@ -54,9 +55,8 @@ def test_one_buffer_drives_the_resets_of_flip_flops(folder):
     # No reader is left in front of the buffer.
     assert at(before) == {("DCCA", "CLKI"): 1, ("LUT4", "Z"): 1}
     # The reset of the core is that of most flip-flops. Logic may read it too.
-    resets = Counter(
-        wire for cell in cells if cell["type"] == "TRELLIS_FF" for wire in cell["connections"]["LSR"]
-    )
+    flops = (cell["connections"] for cell in cells if cell["type"] == "TRELLIS_FF")
+    resets = Counter(wire for flop in flops for wire in flop["LSR"])
     del resets["0"]
     assert resets.most_common(1) == [(behind, at(behind)["TRELLIS_FF", "LSR"])]
 
