@@ -45,9 +45,9 @@ of an earlier folding or have other queues, with the interval that is told.
 
 _CLOCK = """\
 Median of three seeds of nextpnr's greatest clock, each seed's, and the frames a second that follow;
-for the AMD device there is no nextpnr. VWW, and TinyConv with 156 multipliers, were placed as they
-are emitted now, with the reset on a global wire, by nextpnr as Debian builds it; the others before
-that, by the YoWASP wheel. The two builds find other places for the same seed.
+for the AMD device there is no nextpnr. TinyConv, VWW and AD were placed as they are emitted now,
+with the reset on a global wire, by nextpnr as Debian builds it; KWS and IC before that, by the
+YoWASP wheel. The two builds find other places for the same seed.
 """
 
 _FOLDED = """\
