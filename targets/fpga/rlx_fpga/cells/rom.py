@@ -109,7 +109,7 @@ class CyclicRom(Part):
 
     @cached_property
     def banked(self) -> list[Sequence[int]]:
-        """The words of each bank; 0 where there are too many."""
+        """The words of each bank; zeros fill up the last."""
         words = self.words + [0] * (sum(self.banks) - len(self.words))
         return [
             words[end - n : end] for n, end in zip(self.banks, accumulate(self.banks), strict=True)
