@@ -1,6 +1,7 @@
 # make demo       set everything up and run the main job: one network on every target, compared
 # make test       set everything up, system tools too where possible, and pass all tests
 # make test-fast  the tests that need no simulator
+# make campaign   the long form of tests/campaign: some hours; goes on where it was interrupted
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +10,7 @@ export OPENBLAS_NUM_THREADS := 1
 JOBS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations=15
 
-.PHONY: demo test test-fast lint bench bench-check docs lock clean setup setup-demo system-tools
+.PHONY: demo test test-fast campaign lint bench bench-check docs lock clean setup setup-demo system-tools
 
 demo: setup-demo
 	@$(BIN)/python examples/digits/demo.py
@@ -20,6 +21,10 @@ test: setup system-tools
 
 test-fast: setup
 	$(PYTEST) -m "not sim and not qemu and not synth and not models"
+
+# Some parts only: make campaign PARTS="bytes names"
+campaign: setup system-tools
+	PYTHONPATH=tests:. $(BIN)/python -m campaign --jobs $(JOBS) --store $(PARTS)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -1,0 +1,59 @@
+"""What a part of the campaign is, and what comes out of one of its cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Amounts: TypeAlias = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one case gave.
+
+    Attributes:
+        result: One word that the table counts, such as ``equal``, ``refused``, ``accepted``.
+        finding: What is wrong, in one line; empty if nothing is.
+        amounts: What else the table adds up, such as ``cycles`` or ``frames``.
+    """
+
+    result: str
+    finding: str = ""
+    amounts: Amounts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A numbered list of cases and how to run one.
+
+    Attributes:
+        name: Name on the command line.
+        title: First column of the table: what is done to rlx.
+        goal: What must hold, for the table.
+        run: Runs the case of a number, always the same; what it raises is a finding.
+        cases: Cases of the long form, numbered from 0.
+        short: How many of them, spread evenly, the test suite runs.
+        deadline_s: Wall-clock limit of a case; past it the case counts as hanging.
+        cpu_s: Processor seconds that a case may take; None for no limit.
+        memory_mb: Megabytes (10^6) by which a case may raise the peak of the process; None for no
+            limit.
+        marks: Marks of the short form's test, such as ``sim``.
+    """
+
+    name: str
+    title: str
+    goal: str
+    run: Callable[[int], Outcome]
+    cases: int
+    short: int
+    deadline_s: float = 120.0
+    cpu_s: float | None = None
+    memory_mb: int | None = None
+    marks: tuple[str, ...] = ()
+
+    def spread(self, count: int) -> list[int]:
+        """Return ``count`` numbers of cases, from all over the list."""
+        count = min(count, self.cases)
+        return [k * self.cases // count for k in range(count)]

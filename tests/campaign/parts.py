@@ -1,0 +1,12 @@
+"""The parts of the campaign, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from campaign.damage import DAMAGED_BYTES
+
+if TYPE_CHECKING:
+    from campaign.part import Part
+
+PARTS: dict[str, Part] = {part.name: part for part in (DAMAGED_BYTES,)}
