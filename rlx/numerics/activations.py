@@ -103,14 +103,11 @@ def _sigmoid_table(
 
 
 def leaky_relu_table(
-    scale: np.float32, zero_point: int, alpha: np.float32, to_scale: np.float32, to_zero_point: int
+    scale: float, zero_point: int, alpha: float, to_scale: float, to_zero_point: int
 ) -> Table:
-    """Return ``x if x >= 0 else alpha * x`` of every code; ``alpha`` is not negative.
-
-    Scales are combined in float32, as the interpreter does.
-    """
-    identity = quantize_multiplier(float(scale / to_scale))
-    leak = quantize_multiplier(float(scale * alpha / to_scale))
+    """Return ``x if x >= 0 else alpha * x`` of every code; ``alpha`` is not negative."""
+    identity = quantize_multiplier(scale / to_scale)
+    leak = quantize_multiplier(scale * alpha / to_scale)
     x = _codes() - zero_point
     scaled = [
         multiply_by_quantized_multiplier(x, np.int64(multiplier), np.int64(shift))
@@ -120,13 +117,12 @@ def leaky_relu_table(
 
 
 def hard_swish_multipliers(
-    scale: np.float32, to_scale: np.float32
+    scale: float, to_scale: float
 ) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the 16-bit multipliers and shifts towards the result and towards relu6's range."""
-    fine = np.float32(1 / 128) * scale
-    relu_like = np.float32(3) / np.float32(32768)
+    fine = scale / 128
     (out, out_shift), (relu, relu_shift) = (
-        quantize_multiplier(float(fine / other)) for other in (to_scale, relu_like)
+        quantize_multiplier(fine / other) for other in (to_scale, 3 / 32768)
     )
     return (_to_int16(out), out_shift), (_to_int16(relu), relu_shift)
 

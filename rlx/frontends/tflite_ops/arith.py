@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rlx.frontends.tflite_ops.call import importer
 from rlx.frontends.tflite_ops.parts import activation_bounds, quantized, rescale_of
 from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub
@@ -18,43 +16,32 @@ _LEFT_SHIFT = 20
 
 @importer("ADD")
 def import_add(call: Call) -> None:
-    """``ADD``: both operands go to twice the greater scale, in double precision."""
-    call.arity(2)
-    x, y, result = call.codes(0), call.codes(1), call.result_codes
-    twice = 2 * max(x.real, y.real)
-    _sum(
-        call,
-        QAdd,
-        (x.real / twice, y.real / twice, twice / ((1 << _LEFT_SHIFT) * result.real)),
-    )
+    """``ADD``."""
+    _sum(call, QAdd)
 
 
 @importer("SUB")
 def import_sub(call: Call) -> None:
-    """``SUB``: as ``ADD``, but the interpreter combines the scales in float32."""
+    """``SUB``."""
+    _sum(call, QSub)
+
+
+def _sum(call: Call, make: type[QAdd]) -> None:
+    """Append a sum or a difference: both operands go to twice the greater scale.
+
+    Source: tflite-micro ``CalculateOpDataAdd`` and ``CalculateOpDataSub``.
+    """
     call.arity(2)
     x, y, result = call.codes(0), call.codes(1), call.result_codes
-    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        twice = np.float32(2) * max(x.scale, y.scale)
-        reals = (
-            float(x.scale / twice),
-            float(y.scale / twice),
-            float(twice / (np.float32(1 << _LEFT_SHIFT) * result.scale)),
-        )
-    _sum(call, QSub, reals)
-
-
-def _sum(call: Call, make: type[QAdd], reals: tuple[float, float, float]) -> None:
-    x, y, result = call.codes(0), call.codes(1), call.result_codes
     low, high = activation_bounds(call, result)
-    to_x, to_y, to_result = (rescale_of(r) for r in reals)
+    twice = 2 * max(x.real, y.real)
     op = make(
         x_zero_point=x.zero_point,
         y_zero_point=y.zero_point,
-        x_rescale=to_x,
-        y_rescale=to_y,
+        x_rescale=rescale_of(x.real / twice),
+        y_rescale=rescale_of(y.real / twice),
         left_shift=_LEFT_SHIFT,
-        rescale=to_result,
+        rescale=rescale_of(twice / ((1 << _LEFT_SHIFT) * result.real)),
         zero_point=result.zero_point,
         low=low,
         high=high,

@@ -38,7 +38,9 @@ DTYPES: Mapping[TensorType, DType] = {
 class Codes:
     """Scale and zero point of a tensor with one scale.
 
-    The scale keeps its float32 type: how it is widened decides the last bit of a multiplier.
+    Attributes:
+        scale: As the file holds it. Bounds of activations are divided by it in float32.
+        zero_point: Code that stands for zero.
     """
 
     scale: np.float32
@@ -46,7 +48,11 @@ class Codes:
 
     @property
     def real(self) -> float:
-        """The scale in double precision."""
+        """The scale widened to double, in which the reference multiplies and divides scales.
+
+        A product of two scales is exact there, so that a multiplier of 31 bits is the nearest one;
+        in float32 about every multiplier would be another (see ``rlx.frontends.tflite.REFERENCE``).
+        """
         return float(self.scale)
 
     @property

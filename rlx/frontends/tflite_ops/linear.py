@@ -13,17 +13,14 @@ from rlx.frontends.tflite_ops.parts import (
     bias_array,
     bias_constant,
     check_accumulator,
-    rescale_of,
+    layer_rescale,
     weight_constant,
-    weight_scales,
     weights,
 )
 from rlx.ops.q import QDense, QReshape
 
 if TYPE_CHECKING:
-    from rlx.frontends.tflite_file import Tensor
-    from rlx.frontends.tflite_ops.call import Call, Codes
-    from rlx.numerics.fixed_point import Rescale
+    from rlx.frontends.tflite_ops.call import Call
 
 
 @importer("FULLY_CONNECTED")
@@ -39,7 +36,7 @@ def import_fully_connected(call: Call) -> None:
     low, high = activation_bounds(call, result)
     op = QDense(
         x_zero_point=codes.zero_point,
-        rescale=_rescale(tensor, codes, result),
+        rescale=layer_rescale(tensor, codes, result),
         zero_point=result.zero_point,
         low=low,
         high=high,
@@ -53,19 +50,6 @@ def import_fully_connected(call: Call) -> None:
         return
     flat = call.emit(op, x, *operands, codes=result)
     call.finish(QReshape(shape=call.output.shape), flat)
-
-
-def _rescale(tensor: Tensor, codes: Codes, result: Codes) -> Rescale:
-    """Return the scaling; for one scale the product is taken in float32.
-
-    Source: tflite-micro ``CalculateOpDataFullyConnected``, ``GetQuantizedConvolutionMultipler``.
-    """
-    scales = weight_scales(tensor)
-    if len(scales) > 1:
-        return rescale_of(*(codes.real * s / result.real for s in scales))
-    with np.errstate(over="ignore", under="ignore"):
-        product = float(codes.scale * np.float32(scales[0]))
-    return rescale_of(product / result.real)
 
 
 def _rows(call: Call, length: int) -> int:

@@ -104,6 +104,20 @@ def weight_scales(tensor: Tensor) -> tuple[float, ...]:
     return tuple(float(s) for s in tensor.quantization.scale)
 
 
+def layer_rescale(tensor: Tensor, codes: Codes, result: Codes) -> Rescale:
+    """Return the scaling of a layer's accumulators to ``result``: one factor for each scale.
+
+    Source: tflite-micro ``PopulateConvolutionQuantizationParams`` and
+    ``GetQuantizedConvolutionMultipler``, which widen each scale to double first.
+
+    Args:
+        tensor: The weights.
+        codes: Codes of the layer's input.
+        result: Codes of its result.
+    """
+    return rescale_of(*(codes.real * s / result.real for s in weight_scales(tensor)))
+
+
 def weight_constant(call: Call, tensor: Tensor, array: npt.NDArray[np.int8]) -> Value:
     """Append weights whose output channels are axis 0 of ``array``."""
     scales = weight_scales(tensor)

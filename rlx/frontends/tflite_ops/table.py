@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite_ops.call import importer
 from rlx.numerics import activations
@@ -49,13 +47,13 @@ def _sigmoid_codes(call: Call, scale: float, zero_point: int) -> Codes:
 def import_leaky_relu(call: Call) -> None:
     """``LEAKY_RELU``."""
     call.arity(1)
-    alpha = np.float32(call.options["alpha"])
+    alpha = float(call.options["alpha"])
     if not (math.isfinite(alpha) and alpha >= 0):
-        raise UnsupportedError(f"has the slope {float(alpha)!r}, want a finite number from 0")
+        raise UnsupportedError(f"has the slope {alpha!r}, want a finite number from 0")
     x, result = call.codes(0), call.result_codes
     _check_ratio(x, result)
     table = activations.leaky_relu_table(
-        x.scale, x.zero_point, alpha, result.scale, result.zero_point
+        x.real, x.zero_point, alpha, result.real, result.zero_point
     )
     _finish(call, table, "leaky_relu")
 
@@ -66,7 +64,7 @@ def import_hard_swish(call: Call) -> None:
     call.arity(1)
     x, result = call.codes(0), call.result_codes
     _check_ratio(x, result)
-    output, relu = activations.hard_swish_multipliers(x.scale, result.scale)
+    output, relu = activations.hard_swish_multipliers(x.real, result.real)
     if not (-15 <= output[1] <= 0 and -15 <= relu[1] <= 31):
         raise UnsupportedError(
             f"has the scales {x.real!r} and {result.real!r}, outside of the fixed point"
