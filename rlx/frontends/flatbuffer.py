@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rlx.frontends.limits import DEFAULT_LIMITS, Limits
-from rlx.frontends.refusal import MalformedError
+from rlx.frontends.limits import DEFAULT_LIMITS, Limits, raise_hint
+from rlx.frontends.refusal import DamagedError, MalformedError, OverLimitError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -167,29 +167,36 @@ class Reader:
             MalformedError: The file is not of this format, or an offset, a length or an alignment
                 in it is wrong.
         """
-        self._need(0, 8, "the header")
-        found = bytes(self._data[4:8])
-        if found != identifier:
-            raise MalformedError(f"the file identifier is {found!r}, want {identifier!r}")
-        return self._table(table, self._follow(0, "root"), 0)
+        try:
+            self._need(0, 8, "the header")
+            found = bytes(self._data[4:8])
+            if found != identifier:
+                raise DamagedError(
+                    f"the file identifier is {found!r}, want {identifier!r}",
+                    hint="give a file of this format, or name the right one with format= in Python",
+                )
+            return self._table(table, self._follow(0, "root"), 0)
+        except MalformedError as error:
+            raise error if error.path else error.inside(f"root table {table.name}") from None
 
     def _need(self, start: int, size: int, what: str, align: int = 1) -> None:
         """Check that ``what`` lies in the file and is aligned."""
         if start < 0 or start + size > len(self._data):
-            raise MalformedError(
+            raise DamagedError(
                 f"{what} takes bytes {start} to {start + size}, "
                 f"but the file has {len(self._data)} bytes"
             )
         if start % align:
-            raise MalformedError(f"{what} is at byte {start}, want a multiple of {align}")
+            raise DamagedError(f"{what} is at byte {start}, want a multiple of {align}")
 
     def _charge(self, size: int, what: str) -> None:
         """Count the bytes of an object that was read, against files that share objects."""
         self._budget -= size
         if self._budget < 0:
-            raise MalformedError(
+            raise OverLimitError(
                 f"{what} overlaps others: the objects read so far cover the file "
-                f"more than {self._limits.overlap} times"
+                f"more than {self._limits.overlap} times",
+                hint=raise_hint("overlap"),
             )
 
     def _follow(self, position: int, what: str) -> int:
@@ -197,13 +204,16 @@ class Reader:
         self._need(position, 4, f"the offset of {what}", 4)
         (offset,) = _U32.unpack_from(self._data, position)
         if offset == 0:
-            raise MalformedError(f"the offset of {what} is 0")
+            raise DamagedError(f"the offset of {what} is 0")
         return position + int(offset)
 
     def _table(self, table: Table, position: int, depth: int) -> Record:
         """Read the table at ``position``."""
         if depth >= self._limits.nesting:
-            raise MalformedError(f"tables are nested more than {self._limits.nesting} deep")
+            raise OverLimitError(
+                f"tables are nested more than {self._limits.nesting} deep",
+                hint=raise_hint("nesting"),
+            )
         places, size = self._vtable(table, position)
         self._charge(size, f"the table {table.name}")
         values: dict[str, Any] = {}
@@ -225,11 +235,11 @@ class Reader:
         (length,) = _U16.unpack_from(self._data, start)
         (size,) = _U16.unpack_from(self._data, start + 2)
         if length < 4 or length % 2:
-            raise MalformedError(
+            raise DamagedError(
                 f"the vtable of {table.name} claims {length} bytes, want an even number from 4"
             )
         if size < 4:
-            raise MalformedError(f"the table {table.name} claims {size} bytes, want at least 4")
+            raise DamagedError(f"the table {table.name} claims {size} bytes, want at least 4")
         self._need(start, length, f"the vtable of {table.name}")
         self._need(position, size, f"the table {table.name}")
         count = (length - 4) // 2
@@ -244,7 +254,7 @@ class Reader:
             return self._choice(entry, kind, position, places, size, depth)
         width = np.dtype(kind.code).itemsize if isinstance(kind, Scalar) else 4
         if place and (place < 4 or place + width > size):
-            raise MalformedError(
+            raise DamagedError(
                 f"the field {entry.name} lies at byte {place} of a table of {size} bytes"
             )
         if isinstance(kind, Scalar):
@@ -297,7 +307,7 @@ class Reader:
         place = places[entry.id] if entry.id < len(places) else 0
         found: Record | None = self._field(chosen, position, place, size, depth, places)
         if found is None:
-            raise MalformedError(f"is announced as {table.name} but absent")
+            raise DamagedError(f"is announced as {table.name} but absent")
         return found
 
     def _vector(self, name: str, position: int, width: int) -> tuple[int, int]:
@@ -306,7 +316,7 @@ class Reader:
         (count,) = _U32.unpack_from(self._data, position)
         start, left = position + 4, len(self._data) - position - 4
         if count * width > left:
-            raise MalformedError(
+            raise DamagedError(
                 f"the vector {name} claims {count} elements of {width} bytes, "
                 f"but {left} bytes are left"
             )
@@ -324,21 +334,22 @@ class Reader:
 
     def _text(self, name: str, position: int) -> str:
         start, count = self._vector(name, position, 1)
-        if count > self._limits.name_bytes:
-            raise MalformedError(
-                f"the string {name} has {count} bytes; the limit is {self._limits.name_bytes}"
-            )
         self._need(start, count + 1, f"the string {name}")
         if self._data[start + count] != 0:
-            raise MalformedError(f"the string {name} does not end in a zero byte")
-        return bytes(self._data[start : start + count]).decode("utf-8", errors="replace")
+            raise DamagedError(f"the string {name} does not end in a zero byte")
+        # A long name is legal; nothing needs more of it than its beginning.
+        kept = self._data[start : start + min(count, self._limits.name_bytes)]
+        return bytes(kept).decode("utf-8", errors="replace")
 
     def _children(self, name: str, kind: Children, position: int, depth: int) -> list[Record]:
         start, count = self._vector(name, position, 4)
         limit = int(getattr(self._limits, kind.limit))
         if count > limit:
             shown = name.replace("_", " ")
-            raise MalformedError(f"there are {count} {shown}; the limit is {limit}")
+            raise OverLimitError(
+                f"there are {count} {shown}; the limit is {limit}",
+                hint=raise_hint(kind.limit, count),
+            )
         singular = name.removesuffix("s").replace("_", " ")
         found: list[Record] = []
         for index in range(count):
@@ -376,9 +387,12 @@ def check_range(name: str, kind: Scalar, value: float) -> None:
         MalformedError: It is out of range.
     """
     if kind.least is not None and not value >= kind.least:
-        raise MalformedError(f"{name} is {value}, want at least {kind.least}")
+        raise MalformedError(f"{name} is {value}, want at least {kind.least}", hint=_RANGE_HINT)
     if kind.most is not None and not value <= kind.most:
-        raise MalformedError(f"{name} is {value}, want at most {kind.most}")
+        raise MalformedError(f"{name} is {value}, want at most {kind.most}", hint=_RANGE_HINT)
+
+
+_RANGE_HINT = "convert the model again; no converter writes this number"
 
 
 def _empty(kind: Numbers) -> npt.NDArray[Any]:

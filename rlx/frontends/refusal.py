@@ -1,23 +1,32 @@
-"""How readers say no: a reason, and a place that is gathered while the reader unwinds.
+"""How readers say no: a reason, a remedy, and a place that is gathered while the reader unwinds.
 
 Readers raise these; the function that was given the file turns them into the public errors of
-``rlx.errors`` with ``public``.
+``rlx.errors`` with ``public``. Each class of defect has a remedy of its own for the refusals that
+know no better one.
 """
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 from rlx.errors import FrontendError, RlxError, UnsupportedOpError
 
 
 class RefusedError(Exception):
-    """A file is refused."""
+    """A file is refused.
 
-    error: type[RlxError] = RlxError
+    Attributes:
+        error: The public error.
+        remedy: What to do about refusals without a ``hint`` of their own.
+    """
+
+    error: ClassVar[type[RlxError]] = RlxError
+    remedy: ClassVar[str] = ""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = hint or self.remedy
         self.path: list[str] = []
 
     def inside(self, place: str) -> RefusedError:
@@ -32,12 +41,29 @@ class RefusedError(Exception):
 
 
 class MalformedError(RefusedError):
-    """The file breaks the rules of its format, or a limit."""
+    """Tensors, operators and numbers of a file contradict each other."""
 
     error = FrontendError
+    remedy = (
+        "the file contradicts itself: convert the model again, and look at what changed the file "
+        "after the converter wrote it"
+    )
+
+
+class DamagedError(MalformedError):
+    """The bytes of a file are not laid out as its format says."""
+
+    remedy = "the file is damaged or cut short: copy or download it again, or convert it again"
+
+
+class OverLimitError(MalformedError):
+    """A file asks for more than a limit allows."""
+
+    remedy = "if the file is to be trusted, raise the limit (--limit NAME=NUMBER)"
 
 
 class UnsupportedError(RefusedError):
     """The file may be fine, but holds what rlx does not model."""
 
     error = UnsupportedOpError
+    remedy = "express the layer by other operators in the model, and convert it again"

@@ -56,10 +56,19 @@ def _load_tflite(path: Path, limits: Limits) -> GraphModule:
 
 def _load_rlx(path: Path, limits: Limits) -> GraphModule:
     import rlx.ops  # noqa: F401 - a file may hold any of our ops
+    from rlx.frontends.refusal import RefusedError
+    from rlx.frontends.work import check_work
     from rlx.ir import file
 
     check_size(path, limits)
-    return file.load(path)
+    module = file.read(path, limits=limits)
+    try:
+        # Before the module is verified, which looks at every weight of every layer.
+        check_work(module.graph, limits)
+    except RefusedError as error:
+        raise error.public(shorten(printable(path.name))) from None
+    file.verify_read(module, path)
+    return module
 
 
 def _is_safetensors(start: bytes) -> bool:

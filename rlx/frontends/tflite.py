@@ -14,6 +14,7 @@ from rlx.frontends.tflite_file import Model, Operator, Tensor, parse
 from rlx.frontends.tflite_ops import IMPORTERS, Call, known
 from rlx.frontends.tflite_ops.call import DTYPES, Scope, codes_of, type_hint
 from rlx.frontends.tflite_schema import TensorType
+from rlx.frontends.work import check_work
 from rlx.ir import DType, Graph, Origin
 from rlx.ir import TensorType as Type
 from rlx.ir.module import GraphModule, Stage
@@ -55,23 +56,24 @@ def load(
     else:
         data, name = read_bytes(Path(source), limits), Path(source).name
     model = parse(data, name, limits)
-    return GraphModule(build(model), Stage.MIR)
+    return GraphModule(build(model, limits), Stage.MIR)
 
 
-def build(model: Model) -> Graph:
+def build(model: Model, limits: Limits = DEFAULT_LIMITS) -> Graph:
     """Make the graph of a checked model.
 
     Raises:
-        FrontendError: Operators and tensors do not fit together.
+        FrontendError: Operators and tensors do not fit together, or ask for too much work.
         UnsupportedOpError: The model holds what rlx does not import.
     """
     _refuse_by_kind(model)
     graph = Graph(printable(model.source).removesuffix(".tflite") or "model")
-    scope = Scope(model, graph)
+    scope = Scope(model, graph, limits=limits)
     try:
         _add_inputs(scope)
         _add_operators(scope)
         outputs = [_output(scope, place) for place in range(len(model.outputs))]
+        check_work(graph, limits)
     except RefusedError as error:
         raise error.public(model.source) from None
     names = _distinct(_named(model.tensors[i], "output", p) for p, i in enumerate(model.outputs))

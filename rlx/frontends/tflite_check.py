@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
-from rlx.frontends.tflite_schema import CODE_RANGE, ELEMENT_BITS
+from rlx.frontends.limits import raise_hint
+from rlx.frontends.refusal import MalformedError, OverLimitError, RefusedError, UnsupportedError
+from rlx.frontends.tflite_schema import CODE_RANGE, ELEMENT_BITS, TensorType
 
 if TYPE_CHECKING:
     from rlx.frontends.limits import Limits
-    from rlx.frontends.tflite_file import Model, Operator, Quantization, Tensor
+    from rlx.frontends.tflite_file import Model, Operator, Tensor
 
 
 def check(model: Model, limits: Limits) -> None:
@@ -33,13 +34,17 @@ def check(model: Model, limits: Limits) -> None:
         except RefusedError as error:
             raise error.inside(tensor.label) from None
     _check_constants(model, limits)
+    _check_computed(model, limits)
     _check_order(model)
 
 
 def _check_shape(tensor: Tensor, limits: Limits) -> None:
     shape = list(tensor.shape)
     if len(shape) > limits.rank:
-        raise MalformedError(f"has {len(shape)} dimensions; the limit is {limits.rank}")
+        raise OverLimitError(
+            f"has {len(shape)} dimensions; the limit is {limits.rank}",
+            hint=raise_hint("rank", len(shape)),
+        )
     if -1 in shape:
         raise UnsupportedError(
             f"has the shape {shape}: -1 is only known at run time",
@@ -48,10 +53,14 @@ def _check_shape(tensor: Tensor, limits: Limits) -> None:
     if any(d < 1 for d in shape):
         raise MalformedError(f"has the shape {shape}, want dimensions from 1")
     if any(d > limits.dimension for d in shape):
-        raise MalformedError(f"has the shape {shape}; the limit is {limits.dimension} a dimension")
+        raise OverLimitError(
+            f"has the shape {shape}; the limit is {limits.dimension} a dimension",
+            hint=raise_hint("dimension", max(shape)),
+        )
     if math.prod(shape) > limits.elements:
-        raise MalformedError(
-            f"has the shape {shape}, {math.prod(shape)} elements; the limit is {limits.elements}"
+        raise OverLimitError(
+            f"has the shape {shape}, {math.prod(shape)} elements; the limit is {limits.elements}",
+            hint=raise_hint("elements", math.prod(shape)),
         )
 
 
@@ -69,45 +78,52 @@ def _check_data(tensor: Tensor) -> None:
 
 
 def _check_quantization(tensor: Tensor) -> None:
-    """Check scales and zero points of integer tensors; on others they mean nothing."""
+    """Check scales and zero points of int8 tensors; of others nothing reads them."""
     quantization = tensor.quantization
-    if quantization is None or tensor.type not in CODE_RANGE:
+    if quantization is None or tensor.type is not TensorType.INT8:
         return
     bad = ~(np.isfinite(quantization.scale) & (quantization.scale > 0))
     if bad.any():
         channel = int(bad.argmax())
         raise MalformedError(
             f"has the scale {float(quantization.scale[channel])!r} (number {channel}), "
-            "want a finite number above 0"
+            "want a finite number above 0",
+            hint="quantize the model again with samples in which this tensor is not constant",
         )
     low, high = CODE_RANGE[tensor.type]
     bad = (quantization.zero_point < low) | (quantization.zero_point > high)
     if bad.any():
         point = int(quantization.zero_point[bad.argmax()])
-        raise MalformedError(f"has the zero point {point}, want {low} to {high}")
-    _check_axis(tensor, quantization)
-
-
-def _check_axis(tensor: Tensor, quantization: Quantization) -> None:
-    if quantization.per_tensor:
-        return
-    axis, count = quantization.axis, len(quantization.scale)
-    if not 0 <= axis < len(tensor.shape):
         raise MalformedError(
-            f"is quantized along axis {axis}, but has {len(tensor.shape)} dimensions"
-        )
-    if tensor.shape[axis] != count:
-        raise MalformedError(
-            f"has {count} scales along axis {axis}, which has {tensor.shape[axis]} indices"
+            f"has the zero point {point}, want {low} to {high}",
+            hint="quantize the model again: the zero point must be one of the tensor's codes",
         )
 
 
 def _check_constants(model: Model, limits: Limits) -> None:
     total = sum(len(t.data) for t in model.tensors if t.data is not None)
     if total > limits.constant_bytes:
-        raise MalformedError(
-            f"the constants take {total} bytes together; the limit is {limits.constant_bytes}"
+        error = OverLimitError(
+            f"the constants take {total} bytes together; the limit is {limits.constant_bytes}",
+            hint=raise_hint("constant_bytes", total),
         )
+        raise error.inside("buffers")
+
+
+def _check_computed(model: Model, limits: Limits) -> None:
+    """Check the elements of everything that operators compute."""
+    total, place = 0, ""
+    for operator in model.operators:
+        total += sum(math.prod(model.tensors[i].shape) for i in operator.outputs)
+        if total > limits.total_elements and not place:
+            place = operator.label
+    if place:
+        error = OverLimitError(
+            f"the computed tensors have {total} elements together; "
+            f"the limit is {limits.total_elements}",
+            hint=raise_hint("total_elements", total),
+        )
+        raise error.inside(place)
 
 
 def _check_order(model: Model) -> None:

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import secrets
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,26 +26,23 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as save_tensors
 
-from rlx.errors import FrontendError, OutputError, ShapeError
+from rlx.errors import FrontendError, OutputError, ShapeError, VerifyError
 from rlx.ir.graph import Constant, Graph, Input, Node, Origin, Param, Source, Value
 from rlx.ir.module import GraphModule, MemoryPlan, Placement, Region, Stage
 from rlx.ir.op import Op
 from rlx.ir.payload import from_bytes, to_bytes
 from rlx.ir.plain import PlainError, Record, codec, decode_record, encode_fields, from_json, to_json
+from rlx.ir.sizes import sizes_of
 from rlx.ir.types import DType, TensorType
 from rlx.ir.verify import verify
+from rlx.limits import DEFAULT_LIMITS, Limits, raise_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rlx.ir.types import Array
 
 VERSION = 1
-MAX_BYTES = 1 << 32
-"""Largest file that is read."""
-MAX_DIMENSION = 2**31 - 1
-"""Greatest size of one dimension."""
-
 _KEY = "rlx"
 # Stored as they are; all others as bytes.
 _NATIVE = {
@@ -123,45 +122,115 @@ def to_file_bytes(module: GraphModule) -> bytes:
     return save_tensors(tensors, metadata={_KEY: json.dumps(content, separators=(",", ":"))})
 
 
-def load(path: str | os.PathLike[str]) -> GraphModule:
+def load(
+    path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS
+) -> GraphModule:
     """Return the module in the file at ``path``, verified.
 
     The modules that define its ops must have been imported (``import rlx.ops`` for our own).
 
+    Args:
+        path: The file.
+        limits: How large a graph to accept.
+
     Raises:
-        FrontendError: The file cannot be read or is no sound ``.rlx`` file.
+        FrontendError: The file cannot be read, is no sound ``.rlx`` file, or is over a limit.
         VerifyError: The module breaks an invariant of its stage.
     """
-    place = Path(path)
-    try:
-        module = _load(place)
-    except (SafetensorError, OSError) as e:
-        raise FrontendError(f"not a readable .rlx file: {e}", where=place.name) from e
-    except (ShapeError, PlainError) as e:
-        raise FrontendError(f"malformed: {e}", where=place.name) from e
-    except RecursionError as e:
-        raise FrontendError("malformed: nested too deeply", where=place.name) from e
-    verify(module, where=place.name)
+    module = read(path, limits=limits)
+    verify_read(module, path)
     return module
 
 
-def _load(path: Path) -> GraphModule:
+def read(
+    path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS
+) -> GraphModule:
+    """Return the module in the file at ``path``, which ``verify_read`` has not seen yet.
+
+    Raises:
+        FrontendError: As ``load``.
+    """
+    place = Path(path)
+    try:
+        with _at("file"):
+            return _load(place, limits)
+    except (SafetensorError, OSError) as e:
+        raise FrontendError(
+            f"not a readable .rlx file: {e}",
+            where=f"{place.name}: header",
+            hint="give a file that rlx wrote; if this is one, it is damaged: copy it again",
+        ) from e
+    except _RefusedError as e:
+        raise FrontendError(
+            e.message, where=f"{place.name}: {e.place}", hint=e.hint
+        ) from e
+
+
+def verify_read(module: GraphModule, path: str | os.PathLike[str]) -> None:
+    """Check every invariant of a module that was read from ``path``.
+
+    Raises:
+        VerifyError: It lists what is broken.
+    """
+    try:
+        verify(module, where=f"{Path(path).name}: graph")
+    except VerifyError as e:
+        raise VerifyError(e.message, where=e.where, hint=_HINT) from e
+
+
+_HINT = "the file was damaged or edited: write it again with rlx from the model that it came from"
+
+
+class _RefusedError(Exception):
+    """A file is refused at a place in it."""
+
+    def __init__(self, message: str, place: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Give refusals that come from inside their place, unless they have a nearer one."""
+    try:
+        yield
+    except PlainError as e:
+        raise _RefusedError(str(e), place, e.hint or _HINT) from e
+    except ShapeError as e:
+        shown = f"{e.where}: {e.message}" if e.where else e.message
+        raise _RefusedError(shown, place, e.hint or _HINT) from e
+    except RecursionError as e:
+        raise _RefusedError("nested too deeply", place, _HINT) from e
+
+
+def _load(path: Path, limits: Limits) -> GraphModule:
     """Return the module; raises whatever goes wrong."""
-    if (size := path.stat().st_size) > MAX_BYTES:
-        raise PlainError(f"the file has {size} bytes; at most {MAX_BYTES} are read")
+    if (size := path.stat().st_size) > limits.file_bytes:
+        raise _over("file_bytes", f"the file has {size} bytes", size, limits)
     with safe_open(path, framework="numpy") as tensors:
-        content = _content(tensors.metadata())
-        document = codec(_Document).decode(from_json(content["document"]))
+        with _at("header"):
+            content = _content(tensors.metadata(), limits)
+        with _at("document"):
+            document = codec(_Document).decode(from_json(content["document"]))
+        _check_types(document, limits)
         constants = dict(_constants(document, tensors))
     if _seal(content["document"], constants) != content["sha256"]:
-        raise PlainError("the content is not what was written; its checksum differs")
-    return _module(document, constants)
+        with _at("checksum"):
+            raise PlainError("the content is not what was written; its checksum differs")
+    return _module(document, constants, limits)
 
 
-def _content(metadata: Mapping[str, str] | None) -> dict[str, Any]:
+def _content(metadata: Mapping[str, str] | None, limits: Limits) -> dict[str, Any]:
     """Return the JSON of the metadata, checked for its version."""
     if not metadata or _KEY not in metadata:
-        raise PlainError(f"a safetensors file without {_KEY!r} in its metadata holds no graph")
+        raise PlainError(
+            f"a safetensors file without {_KEY!r} in its metadata holds no graph",
+            hint="give a .rlx file that rlx wrote; weights alone are no model",
+        )
+    if (size := len(metadata[_KEY])) > limits.document_bytes:
+        raise _over("document_bytes", f"the graph's text has {size} bytes", size, limits)
     try:
         content = json.loads(metadata[_KEY], object_pairs_hook=_unique, parse_constant=_no_constant)
     except PlainError:
@@ -171,7 +240,10 @@ def _content(metadata: Mapping[str, str] | None) -> dict[str, Any]:
     if not isinstance(content, dict) or set(content) != {"version", "sha256", "document"}:
         raise PlainError("the graph needs version, sha256 and document")
     if content["version"] != VERSION:
-        raise PlainError(f"format version is {content['version']!r}; this rlx reads {VERSION}")
+        raise PlainError(
+            f"format version is {content['version']!r}; this rlx reads {VERSION}",
+            hint="read it with the release of rlx that wrote it, or import the model again",
+        )
     return content
 
 
@@ -258,44 +330,89 @@ def _constants(document: _Document, tensors: Any) -> Iterator[tuple[int, Array]]
         if n.op.name == Constant.name and len(n.types) == 1
     }
     if set(tensors.keys()) != set(wanted):
-        raise PlainError("the tensors are not those of the graph's constants")
+        with _at("tensors"):
+            raise PlainError("the tensors are not those of the graph's constants")
     for name, (index, type_) in wanted.items():
-        _check_size(type_)
-        native = _NATIVE.get(type_.dtype, "U8")
-        stored = tensors.get_slice(name)
-        expected = list(type_.static_shape) if type_.dtype in _NATIVE else stored.get_shape()
-        if stored.get_dtype() != native or stored.get_shape() != expected:
-            raise PlainError(f"tensor {name} is not stored as {type_}")
-        data = tensors.get_tensor(name).tobytes()
-        try:
-            array = from_bytes(data, type_)
-        except ValueError as e:
-            raise PlainError(f"tensor {name}: {e}") from e
-        array.flags.writeable = False
-        yield index, array
+        with _at(f"node {index}"):
+            yield index, _constant(name, type_, tensors)
 
 
-def _check_size(type_: TensorType) -> None:
-    """Raise PlainError if a dimension is beyond all reason."""
-    for dimension in type_.shape:
-        if isinstance(dimension, int) and not 0 <= dimension <= MAX_DIMENSION:
-            raise PlainError(f"a dimension must lie in [0, {MAX_DIMENSION}], not {dimension}")
+def _constant(name: str, type_: TensorType, tensors: Any) -> Array:  # noqa: ANN401
+    """Return the array of one constant."""
+    native = _NATIVE.get(type_.dtype, "U8")
+    stored = tensors.get_slice(name)
+    expected = list(type_.static_shape) if type_.dtype in _NATIVE else stored.get_shape()
+    if stored.get_dtype() != native or stored.get_shape() != expected:
+        raise PlainError(f"tensor {name} is not stored as {type_}")
+    data = tensors.get_tensor(name).tobytes()
+    try:
+        array = from_bytes(data, type_)
+    except ValueError as e:
+        raise PlainError(f"tensor {name}: {e}") from e
+    array.flags.writeable = False
+    return array
 
 
-def _module(document: _Document, constants: Mapping[int, Array]) -> GraphModule:
+def _check_types(document: _Document, limits: Limits) -> None:
+    """Raise _RefusedError if the graph or a tensor of it is larger than the limits allow."""
+    if (count := len(document.nodes)) > limits.nodes + limits.tensors:
+        with _at("document"):
+            raise _over("nodes", f"the graph has {count} nodes", count, limits)
+    for index, node in enumerate(document.nodes):
+        with _at(f"node {index}"):
+            for type_ in node.types:
+                _check_type(type_, limits)
+
+
+def _check_type(type_: TensorType, limits: Limits) -> None:
+    """Raise PlainError if a dimension or the number of elements is beyond the limits."""
+    sizes = [d for d in type_.shape if isinstance(d, int)]
+    if len(type_.shape) > limits.rank:
+        rank = len(type_.shape)
+        raise _over("rank", f"a tensor has {rank} dimensions", rank, limits)
+    for size in sizes:
+        if size < 0:
+            raise PlainError(f"a dimension must not be negative, not {size}")
+        if size > limits.dimension:
+            raise _over("dimension", f"a dimension is {size}", size, limits)
+    if (elements := math.prod(sizes)) > limits.elements:
+        raise _over("elements", f"a tensor has {elements} elements", elements, limits)
+
+
+def _check_sizes(op: Op, limits: Limits) -> None:
+    """Raise PlainError if a size among the attributes of an op is beyond the limits."""
+    for path, size in sizes_of(op):
+        if size > limits.dimension:
+            raise _over("dimension", f"{op.name}: {path} is {size}", size, limits)
+
+
+def _over(name: str, found: str, number: int, limits: Limits) -> PlainError:
+    """Return the error for what is over the limit ``name``."""
+    return PlainError(
+        f"{found}; the limit is {getattr(limits, name)}", hint=raise_hint(name, number)
+    )
+
+
+def _module(
+    document: _Document, constants: Mapping[int, Array], limits: Limits
+) -> GraphModule:
     """Return the module of a description."""
     graph = Graph(document.name)
+    values: list[Node] = []
     for index, node in enumerate(document.nodes):
-        for type_ in node.types:
-            _check_size(type_)
-        op = _op(node, constants.get(index))
-        operands = tuple(_value(graph.nodes, o) for o in node.operands)
-        graph.restore(op, operands, node.types, name=node.name, origin=node.origin)
-    if len(document.outputs) != len(document.output_names):
-        raise PlainError("every output needs a name")
-    nodes = graph.nodes
-    graph.output(*(_value(nodes, o) for o in document.outputs), names=document.output_names)
-    plan = None if document.plan is None else _restored_plan(nodes, document.plan)
+        with _at(f"node {index}"):
+            op = _op(node, constants.get(index))
+            _check_sizes(op, limits)
+            operands = tuple(_value(values, o) for o in node.operands)
+            values.append(
+                graph.restore(op, operands, node.types, name=node.name, origin=node.origin)
+            )
+    with _at("outputs"):
+        if len(document.outputs) != len(document.output_names):
+            raise PlainError("every output needs a name")
+        graph.output(*(_value(values, o) for o in document.outputs), names=document.output_names)
+    with _at("plan"):
+        plan = None if document.plan is None else _restored_plan(graph.nodes, document.plan)
     return GraphModule(graph, document.stage, plan)
 
 
@@ -318,7 +435,7 @@ def _op(node: _Node, constant: Array | None) -> Op:
     return Input(type=node.types[0]) if cls is Input else Param(type=node.types[0])
 
 
-def _value(nodes: tuple[Node, ...], pair: tuple[int, int]) -> Value:
+def _value(nodes: Sequence[Node], pair: tuple[int, int]) -> Value:
     """Return the value of a pair of numbers."""
     index, result = pair
     if not (0 <= index < len(nodes) and 0 <= result < len(nodes[index].types)):

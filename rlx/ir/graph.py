@@ -92,7 +92,7 @@ class Param(Source):
         raise AssertionError("a parameter is bound by the runtime, not evaluated")
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True, weakref_slot=True)
 class Constant(Source):
     """A tensor known at compile time.
 

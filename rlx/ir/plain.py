@@ -56,16 +56,18 @@ class PlainError(ValueError):
     Attributes:
         message: What was wanted and what was found.
         path: Where inside the attribute, such as ``.kernel[1]``.
+        hint: What to do about it, where that can be said.
     """
 
-    def __init__(self, message: str, path: str = "") -> None:
+    def __init__(self, message: str, path: str = "", *, hint: str | None = None) -> None:
         self.message = message
         self.path = path
+        self.hint = hint
         super().__init__(f"{path.lstrip('.')} {message}" if path else message)
 
     def inside(self, step: str) -> PlainError:
         """Return the same error as seen from one level further out."""
-        return PlainError(self.message, step + self.path)
+        return PlainError(self.message, step + self.path, hint=self.hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from itertools import accumulate
 from typing import TYPE_CHECKING, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from rlx.ir import Constant
 from rlx.ir.verify import CHECKS
 from rlx.ir.views import JOINS, VIEWS
 from rlx.ops.q import QConcat, QConv2d, QDense, QReshape, QSlice
@@ -55,30 +57,57 @@ JOINS[QConcat] = concat_offsets
 ACCUMULATOR_MAX = 2**31 - 1
 
 
-def accumulator_bound(weights: Array, bias: Array, x_zero_point: int) -> Int64:
+# Weights whose magnitudes are summed at once: what the wider copies of them take is small.
+_BLOCK = 1 << 18
+
+
+def weight_magnitudes(weights: Array) -> Int64:
+    """Return the sum of the magnitudes of each output channel's weights, int64[O].
+
+    A block of weights after the other, so that wider copies stay small beside the weights.
+
+    Args:
+        weights: Codes of at most 8 bits, output channels first.
+    """
+    rows = weights.reshape(len(weights), -1)
+    sums = np.zeros(len(rows), np.int64)
+    height = max(1, _BLOCK // max(rows.shape[1], 1))
+    for top in range(0, len(rows), height):
+        for left in range(0, rows.shape[1], _BLOCK):
+            block = rows[top : top + height, left : left + _BLOCK].astype(np.int16)
+            sums[top : top + height] += np.abs(block, out=block).sum(axis=1, dtype=np.int64)
+    return sums
+
+
+def accumulator_bound(magnitudes: Int64, bias: Array, x_zero_point: int) -> Int64:
     """Return, for each output channel, what no sum of products can exceed in magnitude.
 
     It holds for sums in any order, with the zero point taken off each operand or folded into
     the bias beforehand, since ``|x - z| <= 128 + |z|`` and ``|x| <= 128``.
 
     Args:
-        weights: Codes, output channels first.
-        bias: int32, one for each output channel.
+        magnitudes: ``weight_magnitudes`` of the layer, int64[O].
+        bias: int32[O].
         x_zero_point: Code of the operand that stands for zero.
     """
-    sums = np.abs(weights.astype(np.int64)).reshape(len(weights), -1).sum(axis=1)
-    bounds: Int64 = sums * (128 + abs(x_zero_point)) + np.abs(bias.astype(np.int64))
+    bounds: Int64 = magnitudes * (128 + abs(x_zero_point)) + np.abs(bias.astype(np.int64))
     return bounds
+
+
+# A constant is checked for every layer that reads it, and again after every pass.
+_MAGNITUDES: WeakKeyDictionary[Constant, Int64] = WeakKeyDictionary()
 
 
 @CHECKS.rule(QConv2d, QDense)
 def accumulator_fits(node: Node) -> Iterator[str]:
     """Yield a problem if the accumulator of a channel could leave int32."""
     op = cast("QConv2d | QDense", node.op)
-    _, weights, bias = (o.constant for o in node.operands)
-    if weights is None or bias is None:
+    _, weights, bias = (o.node.op for o in node.operands)
+    if not (isinstance(weights, Constant) and isinstance(bias, Constant)):
         return
-    bounds = accumulator_bound(weights, bias, op.x_zero_point)
+    if weights not in _MAGNITUDES:
+        _MAGNITUDES[weights] = weight_magnitudes(weights.value)
+    bounds = accumulator_bound(_MAGNITUDES[weights], bias.value, op.x_zero_point)
     if bounds.size and bounds.max() > ACCUMULATOR_MAX:
         channel = int(bounds.argmax())
         yield f"the accumulator of channel {channel} can reach {bounds[channel]}, beyond int32"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from rlx.frontends.limits import DEFAULT_LIMITS, Limits
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_schema import TensorType
+from rlx.frontends.tflite_schema import CODE_RANGE, TensorType
 from rlx.ir import DType, Origin, QuantParams
 from rlx.ir import TensorType as Type
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from rlx.frontends.tflite_file import Model, Operator, Tensor
+    from rlx.frontends.tflite_file import Model, Operator, Quantization, Tensor
     from rlx.ir import Graph, Op, Value
 
 DTYPES: Mapping[TensorType, DType] = {
@@ -70,12 +71,20 @@ class Scope:
         graph: What is made of it.
         values: The value of each tensor that entered the graph.
         known: Whole numbers that operators compute, but from shapes alone (see ``known``).
+        weights: Constants that operators share, by tensor and by the order of their axes.
+        magnitudes: For each constant that layers read as weights, see ``weight_magnitudes``.
+        limits: How much work to accept.
     """
 
     model: Model
     graph: Graph
     values: dict[int, Value] = field(default_factory=dict)
     known: dict[int, npt.NDArray[Any]] = field(default_factory=dict)
+    weights: dict[tuple[int, tuple[int, ...]], Value] = field(default_factory=dict)
+    magnitudes: dict[tuple[int, tuple[int, ...]], npt.NDArray[np.int64]] = field(
+        default_factory=dict
+    )
+    limits: Limits = DEFAULT_LIMITS
 
     def value(self, index: int) -> Value:
         """Return the value of a tensor; a constant enters the graph when it is first used."""
@@ -88,8 +97,8 @@ class Scope:
         self, tensor: Tensor, array: npt.NDArray[Any], quant: QuantParams | None = None
     ) -> Value:
         """Append a constant that comes from ``tensor``, perhaps reordered."""
-        if quant is None and tensor.quantization is not None and tensor.quantization.per_tensor:
-            quant = codes_of(tensor).params
+        if quant is None and tensor.quantization is not None:
+            quant = _stated(tensor, tensor.quantization)
         origin = Origin(self.model.source, f"tensor {tensor.index}")
         return self.graph.constant(array, name=tensor.name, quant=quant, origin=origin)
 
@@ -193,8 +202,14 @@ class Call:
         return tensor.array()
 
     def integers(self, place: int) -> tuple[int, ...]:
-        """Return the elements of ``numbers``."""
-        return tuple(int(v) for v in self.numbers(place).reshape(-1))
+        """Return the elements of ``numbers``: one for a dimension, an end or an output each."""
+        array = self.numbers(place)
+        most = 2 * self.scope.limits.rank + len(self.operator.outputs)
+        if array.size > most:
+            raise MalformedError(
+                f"input {place} has {array.size} numbers, want at most {most}"
+            )
+        return tuple(int(v) for v in array.reshape(-1))
 
     def axis(self, value: int, rank: int) -> int:
         """Return an axis counted from the front."""
@@ -277,6 +292,16 @@ def codes_of(tensor: Tensor) -> Codes:
     if not quantization.per_tensor:
         raise UnsupportedError(f"{tensor.label} has {len(quantization.scale)} scales, want one")
     return Codes(quantization.scale[0], int(quantization.zero_point[0]))
+
+
+def _stated(tensor: Tensor, quantization: Quantization) -> QuantParams | None:
+    """Return what a constant's only scale says; None if it says nothing that can be meant."""
+    if not quantization.per_tensor or tensor.type not in CODE_RANGE:
+        return None
+    low, high = CODE_RANGE[tensor.type]
+    scale, point = float(quantization.scale[0]), int(quantization.zero_point[0])
+    sound = 0 < scale < float("inf") and low <= point <= high
+    return QuantParams.per_tensor(scale, point) if sound else None
 
 
 def _show(codes: Codes) -> str:

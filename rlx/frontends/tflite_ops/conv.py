@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rlx.frontends.refusal import MalformedError
 from rlx.frontends.tflite_ops.call import importer
 from rlx.frontends.tflite_ops.parts import (
@@ -21,10 +19,9 @@ from rlx.frontends.tflite_ops.parts import (
 from rlx.ops.q import QConv2d
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from rlx.frontends.tflite_file import Tensor
     from rlx.frontends.tflite_ops.call import Call
+    from rlx.frontends.tflite_ops.parts import Axes
 
 
 @importer("CONV_2D")
@@ -37,7 +34,7 @@ def import_conv(call: Call) -> None:
         raise MalformedError(
             f"{tensor.label} is {tensor.described}, but the input has {channels} channels"
         )
-    _convolve(call, tensor, array, groups=channels // inner)
+    _convolve(call, tensor, groups=channels // inner)
 
 
 @importer("DEPTHWISE_CONV_2D")
@@ -51,8 +48,7 @@ def import_depthwise(call: Call) -> None:
             f"{tensor.label} is {tensor.described}, want 1 in front and "
             f"{channels} channels x {multiplier} behind"
         )
-    ohwi = np.ascontiguousarray(array.transpose(3, 1, 2, 0))
-    _convolve(call, tensor, ohwi, groups=channels)
+    _convolve(call, tensor, groups=channels, axes=(3, 1, 2, 0))
 
 
 def _channels(call: Call) -> int:
@@ -62,14 +58,15 @@ def _channels(call: Call) -> int:
     return image.shape[3]
 
 
-def _convolve(call: Call, tensor: Tensor, array: npt.NDArray[np.int8], groups: int) -> None:
-    """Append a convolution with weights OHWI."""
+def _convolve(call: Call, tensor: Tensor, groups: int, axes: Axes = ()) -> None:
+    """Append a convolution; ``axes`` bring the weights into the order OHWI."""
     x, codes, result = call.value(0), call.codes(0), call.result_codes
-    bias = bias_array(call, 2, array.shape[0])
-    check_accumulator(array, bias, codes.zero_point)
+    outputs, rows, columns, _ = (tensor.shape[a] for a in axes or range(4))
+    bias = bias_array(call, 2, outputs)
+    check_accumulator(call, tensor, bias, codes.zero_point, axes)
     low, high = activation_bounds(call, result)
     op = QConv2d(
-        window=window(call, call.input(0), (array.shape[1], array.shape[2])),
+        window=window(call, call.input(0), (rows, columns)),
         groups=groups,
         x_zero_point=codes.zero_point,
         rescale=layer_rescale(tensor, codes, result),
@@ -77,4 +74,4 @@ def _convolve(call: Call, tensor: Tensor, array: npt.NDArray[np.int8], groups: i
         low=low,
         high=high,
     )
-    call.finish(op, x, weight_constant(call, tensor, array), bias_constant(call, 2, bias))
+    call.finish(op, x, weight_constant(call, tensor, axes), bias_constant(call, 2, bias))

@@ -7,6 +7,7 @@ one result, and nothing of them enters the graph.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 Numbers: TypeAlias = "npt.NDArray[Any]"
 
+_MOST_NUMBERS = 1024
+
 
 def folds(call: Call) -> bool:
     """Return whether the operator makes whole numbers that can be known now."""
@@ -37,6 +40,11 @@ def folds(call: Call) -> bool:
 def fold(call: Call) -> None:
     """Compute the operator's numbers and keep them for those that read them."""
     tensor = call.output
+    if math.prod(tensor.shape) > _MOST_NUMBERS:
+        # Lists joined with themselves grow without bound; no list of dimensions is that long.
+        raise UnsupportedError(
+            f"makes {math.prod(tensor.shape)} numbers out of shapes, want at most {_MOST_NUMBERS}"
+        )
     array = _FOLDERS[call.operator.name](call).astype(DTYPES[tensor.type].numpy)
     if array.shape != tensor.shape:
         raise MalformedError(

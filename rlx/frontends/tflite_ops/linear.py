@@ -32,7 +32,7 @@ def import_fully_connected(call: Call) -> None:
     tensor, array = weights(call, 1, rank=2, axis=0)
     x, codes, result = call.value(0), call.codes(0), call.result_codes
     bias = bias_array(call, 2, array.shape[0])
-    check_accumulator(array, bias, codes.zero_point)
+    check_accumulator(call, tensor, bias, codes.zero_point)
     low, high = activation_bounds(call, result)
     op = QDense(
         x_zero_point=codes.zero_point,
@@ -41,7 +41,7 @@ def import_fully_connected(call: Call) -> None:
         low=low,
         high=high,
     )
-    operands = weight_constant(call, tensor, array), bias_constant(call, 2, bias)
+    operands = weight_constant(call, tensor), bias_constant(call, 2, bias)
     rows = _rows(call, array.shape[1])
     if call.input(0).shape[-1:] != (array.shape[1],):
         x = call.emit(QReshape(shape=(rows, array.shape[1])), x)

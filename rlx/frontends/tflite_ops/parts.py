@@ -10,19 +10,21 @@ import numpy as np
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite_ops.call import require_type
 from rlx.frontends.tflite_schema import Activation, Padding, TensorType
+from rlx.frontends.work import check_sizes
 from rlx.ir import QuantParams
 from rlx.numerics.fixed_point import INT32_MAX, Rescale
-from rlx.ops.checks import ACCUMULATOR_MAX, accumulator_bound
+from rlx.ops.checks import ACCUMULATOR_MAX, accumulator_bound, weight_magnitudes
 from rlx.ops.q import Window
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from rlx.frontends.tflite_file import Tensor
+    from rlx.frontends.tflite_file import Quantization, Tensor
     from rlx.frontends.tflite_ops.call import Call, Codes
     from rlx.ir import Value
 
 Bounds = tuple[int, int]
+Axes = tuple[int, ...]
 
 
 def rescale_of(*reals: float) -> Rescale:
@@ -71,9 +73,11 @@ def window(call: Call, image: Tensor, kernel: tuple[int, int]) -> Window:
         raise MalformedError(f"{image.label} is {image.described}, want 4 dimensions")
     stride = (options["stride_h"], options["stride_w"])
     dilation = (options.get("dilation_h", 1), options.get("dilation_w", 1))
+    found = Window(kernel, stride, dilation)
     if options["padding"] == Padding.SAME:
-        return Window.same(image.shape[1:3], kernel, stride, dilation)
-    return Window(kernel, stride, dilation)
+        found = Window.same(image.shape[1:3], kernel, stride, dilation)
+    check_sizes(found, call.scope.limits)
+    return found
 
 
 def weights(call: Call, place: int, rank: int, axis: int) -> tuple[Tensor, npt.NDArray[np.int8]]:
@@ -85,16 +89,29 @@ def weights(call: Call, place: int, rank: int, axis: int) -> tuple[Tensor, npt.N
     quantization = tensor.quantization
     if quantization is None:
         raise MalformedError(f"{tensor.label} is {tensor.described} without scales")
-    if not quantization.per_tensor and quantization.axis != axis:
-        raise UnsupportedError(
-            f"{tensor.label} is quantized along axis {quantization.axis}, want {axis}"
-        )
+    if not quantization.per_tensor:
+        _check_axis(tensor, quantization, axis)
     if quantization.zero_point.any():
         raise UnsupportedError(
             f"{tensor.label} has a zero point other than 0",
             hint="quantize the weights symmetrically",
         )
     return tensor, tensor.array()
+
+
+def _check_axis(tensor: Tensor, quantization: Quantization, axis: int) -> None:
+    """Check that there is one scale for each index of ``axis``."""
+    if quantization.axis != axis:
+        raise UnsupportedError(
+            f"{tensor.label} is quantized along axis {quantization.axis}, want {axis}",
+            hint="quantize the weights with one scale for each output channel",
+        )
+    count = len(quantization.scale)
+    if tensor.shape[axis] != count:
+        raise MalformedError(
+            f"{tensor.label} has {count} scales along axis {axis}, "
+            f"which has {tensor.shape[axis]} indices"
+        )
 
 
 def weight_scales(tensor: Tensor) -> tuple[float, ...]:
@@ -118,12 +135,18 @@ def layer_rescale(tensor: Tensor, codes: Codes, result: Codes) -> Rescale:
     return rescale_of(*(codes.real * s / result.real for s in weight_scales(tensor)))
 
 
-def weight_constant(call: Call, tensor: Tensor, array: npt.NDArray[np.int8]) -> Value:
-    """Append weights whose output channels are axis 0 of ``array``."""
-    scales = weight_scales(tensor)
-    axis = None if len(scales) == 1 else 0
-    quant = QuantParams(scales, (0,) * len(scales), axis)
-    return call.scope.constant(tensor, array, quant)
+def weight_constant(call: Call, tensor: Tensor, axes: Axes = ()) -> Value:
+    """Return weights, their axes reordered to ``axes``, output channels in front.
+
+    Layers that read one tensor in one order share the constant.
+    """
+    shared, key = call.scope.weights, (tensor.index, axes)
+    if key not in shared:
+        scales = weight_scales(tensor)
+        quant = QuantParams(scales, (0,) * len(scales), None if len(scales) == 1 else 0)
+        array = tensor.array()
+        shared[key] = call.scope.constant(tensor, array.transpose(axes) if axes else array, quant)
+    return shared[key]
 
 
 def bias_array(call: Call, place: int, channels: int) -> npt.NDArray[np.int32]:
@@ -140,24 +163,37 @@ def bias_array(call: Call, place: int, channels: int) -> npt.NDArray[np.int32]:
 
 
 def bias_constant(call: Call, place: int, array: npt.NDArray[np.int32]) -> Value:
-    """Append the bias that ``bias_array`` returned."""
+    """Return the bias that ``bias_array`` returned; layers with one tensor share the constant."""
     tensor = call.optional(place)
     if tensor is None:
         return call.scope.graph.constant(array, origin=call.origin)
-    return call.scope.constant(tensor, array)
+    shared, key = call.scope.weights, (tensor.index, ())
+    if key not in shared:
+        shared[key] = call.scope.constant(tensor, array)
+    return shared[key]
 
 
 def check_accumulator(
-    array: npt.NDArray[np.int8], bias: npt.NDArray[np.int32], zero_point: int
+    call: Call,
+    tensor: Tensor,
+    bias: npt.NDArray[np.int32],
+    zero_point: int,
+    axes: Axes = (),
 ) -> None:
     """Refuse weights with which a sum of products could leave int32.
 
     Args:
-        array: Weights, output channels on axis 0.
+        call: The operator.
+        tensor: Its weights.
         bias: One bias for each output channel.
         zero_point: Zero point of the input, whose codes are taken to be any int8.
+        axes: Order of the weights' axes that puts the output channels in front.
     """
-    bound = int(accumulator_bound(array, bias, zero_point).max())
+    known, key = call.scope.magnitudes, (tensor.index, axes)
+    if key not in known:
+        array = tensor.array()
+        known[key] = weight_magnitudes(array.transpose(axes) if axes else array)
+    bound = int(accumulator_bound(known[key], bias, zero_point).max())
     if bound > ACCUMULATOR_MAX:
         raise UnsupportedError(
             f"the accumulator may reach {bound}, which does not fit 32 bits",

@@ -38,7 +38,7 @@ class _Pool(Op):
         (x,) = operands
         check_int8(self, "input", x)
         channels, (height, width) = self.window.check(self, x)
-        if not all(map(min, self.window.taps_inside(image_size(self, x)[:2]))):
+        if self.window.sees_nothing(image_size(self, x)[:2]):
             rows, columns = self.window.kernel
             raise self.refuse(
                 f"a window of {rows}x{columns} taps with padding {self.window.padding}"

@@ -75,16 +75,24 @@ class Window:
         window's taps inside are the product of its two entries.
         """
         rows, columns = (
-            tuple(
-                sum(0 <= start + tap * dilation < n for tap in range(kernel))
-                for start in range(-before, n + after - extent + 1, stride)
+            _taps_inside(n, *geometry)
+            for n, *geometry in zip(
+                size, self.kernel, self.stride, self.dilation, self.padding, strict=True
             )
-            for n, kernel, stride, dilation, (before, after), extent in zip(
-                size, self.kernel, self.stride, self.dilation, self.padding, self.extent,
-                strict=True,
-            )
-        )  # fmt: skip
+        )
         return rows, columns
+
+    def sees_nothing(self, size: Pair) -> bool:
+        """Return whether some window has no tap inside an image of ``size``.
+
+        The same as ``0 in taps_inside(size)`` for either axis, without counting every window.
+        """
+        return any(
+            _sees_nothing(n, *geometry)
+            for n, *geometry in zip(
+                size, self.kernel, self.stride, self.dilation, self.padding, strict=True
+            )
+        )
 
     def check(self, op: Op, image: TensorType) -> tuple[int, Pair]:
         """Return the channels and output size for an NHWC ``image``, or raise ShapeError."""
@@ -130,6 +138,40 @@ class Window:
     def patches(self, x: Array, pad_value: int) -> Array:
         """Return the windows of NHWC ``x`` as a view [N, OH, OW, KH, KW, C] of the padded image."""
         return self.views(self.padded(x, pad_value, x.dtype))
+
+
+def _last_start(n: int, kernel: int, dilation: int, padding: Pair) -> int:
+    """Return the greatest place at which a window of one axis may begin."""
+    return n + padding[1] - ((kernel - 1) * dilation + 1)
+
+
+def _taps_inside(
+    n: int, kernel: int, stride: int, dilation: int, padding: Pair
+) -> tuple[int, ...]:
+    """Return how many taps of each window lie inside an axis of ``n``.
+
+    Tap ``t`` of a window that begins at ``s`` lies at ``s + t * dilation``. It is inside for
+    ``ceil(-s / dilation) <= t < ceil((n - s) / dilation)`` and ``0 <= t < kernel``.
+    """
+    starts = range(-padding[0], _last_start(n, kernel, dilation, padding) + 1, stride)
+    return tuple(
+        max(min(-((s - n) // dilation), kernel) - max(-(s // dilation), 0), 0) for s in starts
+    )
+
+
+def _sees_nothing(n: int, kernel: int, stride: int, dilation: int, padding: Pair) -> bool:
+    """Return whether some window of one axis has no tap inside."""
+    starts = range(-padding[0], _last_start(n, kernel, dilation, padding) + 1, stride)
+    if not starts:
+        return False
+    if starts[0] + (kernel - 1) * dilation < 0 or starts[-1] >= n:
+        return True
+    if dilation <= n:
+        return False
+    # Taps further apart than the axis is long may step over it: the first one that is not in
+    # front of the axis lies at the start modulo the dilation.
+    before = np.arange(starts[0], min(0, starts[-1] + 1), stride)
+    return bool((before % dilation >= n).any())
 
 
 def image_size(op: Op, image: TensorType) -> tuple[int, int, int]:

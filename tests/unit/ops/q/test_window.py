@@ -30,6 +30,7 @@ def test_windows_are_counted_and_cut_as_walked(size, kernel, stride, dilation, r
     axes = zip(size, kernel, stride, dilation, (rows, columns), strict=True)
     taps = tuple(counted(n, k, s, d, *sides) for n, k, s, d, sides in axes)
     assert window.taps_inside(size) == taps
+    assert window.sees_nothing(size) == any(0 in axis for axis in taps)
     out = window.output_size(size)
     if min(out) < 1:
         return
@@ -38,6 +39,26 @@ def test_windows_are_counted_and_cut_as_walked(size, kernel, stride, dilation, r
     patches = window.patches(image, 0)
     assert patches.shape == (2, *out, *kernel, 3)
     assert np.array_equal(patches[0, ..., 0].sum(axis=(2, 3)), np.outer(*taps))
+
+
+WIDE = st.tuples(st.integers(0, 25), st.integers(0, 25))
+NUMBERS = st.tuples(st.integers(1, 9), st.integers(1, 9))
+
+
+@given(NUMBERS, NUMBERS, NUMBERS, st.tuples(st.integers(1, 12), st.integers(1, 12)), WIDE, WIDE)
+def test_closed_forms_are_the_counts(size, kernel, stride, dilation, rows, columns) -> None:
+    window = Window(kernel, stride, dilation, (rows, columns))
+    axes = zip(size, kernel, stride, dilation, (rows, columns), strict=True)
+    taps = tuple(counted(n, k, s, d, *sides) for n, k, s, d, sides in axes)
+    assert window.taps_inside(size) == taps
+    assert window.sees_nothing(size) == any(0 in axis for axis in taps)
+
+
+@pytest.mark.parametrize("kernel", [2**31 - 1, 2**62])
+def test_a_huge_kernel_is_counted_without_walking_it(kernel: int) -> None:
+    window = Window.same((3, 3), (kernel, 1))
+    assert window.taps_inside((3, 3)) == ((3, 3, 3), (1, 1, 1))
+    assert not window.sees_nothing((3, 3))
 
 
 @given(st.tuples(SMALL, st.integers(1, 9)), PAIRS, PAIRS, PAIRS)
