@@ -1,0 +1,65 @@
+"""Random networks: the same for the same seed, of every operator, and equal to the interpreter."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from campaign.isolated import Died, each
+from campaign.networks import Knobs, frequencies, kinds, make
+from tflite_builder import unpack
+from tflite_compare import compare
+
+from rlx.frontends.tflite_ops import IMPORTERS
+
+# What the importer folds away; it has no importer of its own.
+FOLDED = {"SHAPE"}
+
+
+def test_a_seed_stands_for_one_file() -> None:
+    assert [make(seed) for seed in range(20)] == [make(seed) for seed in range(20)]
+    assert len({make(seed) for seed in range(100)}) == 100
+
+
+def test_every_operator_is_in_at_least_3_percent() -> None:
+    counts = frequencies(range(400))
+    assert set(counts) == set(IMPORTERS) | FOLDED
+    assert {kind for kind, count in counts.items() if count < 12} == set()
+
+
+def test_kinds_are_names_of_the_schema() -> None:
+    data = make(0, Knobs(operators=1))
+    assert kinds(data) <= set(IMPORTERS) | FOLDED
+
+
+def test_knobs_bound_tensors() -> None:
+    for seed in range(50):
+        graph = unpack(make(seed, Knobs(elements=64))).subgraphs[0]
+        made = [i for o in graph.operators for i in o.outputs]
+        for index in [*graph.inputs, *made]:
+            assert graph.tensors[index].shape.prod(dtype=int) <= 64
+
+
+def outcome(seed: int) -> str:
+    """Compare a network with TensorFlow Lite Micro; return what is wrong, or nothing."""
+    try:
+        compare(make(seed), seed)
+    except Exception as e:  # noqa: BLE001 - whatever it is, it is the finding
+        return f"{type(e).__name__}: {e}"
+    return ""
+
+
+def test_networks_equal_tflm() -> None:
+    assert [(s, found) for s, found in each(outcome, range(60)) if found] == []
+
+
+def test_items_that_end_their_process_are_reported() -> None:
+    def work(item: int) -> int:
+        if item == 2:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if item == 3:
+            os._exit(7)
+        return item * item
+
+    found = list(each(work, range(5)))
+    assert found == [(0, 0), (1, 1), (2, Died(-signal.SIGSEGV)), (3, Died(7)), (4, 16)]
