@@ -6,6 +6,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS := 1
+# Verilator compiles its own library for each simulator: a compiler cache halves that.
+export OBJCACHE ?= $(shell command -v ccache)
 # Tests run in two processes: memory and simulators allow no more on a small machine.
 JOBS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations=15

@@ -5,8 +5,9 @@ set -u
 log=/tmp/rlx-system-tools.log
 packages="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang gcc g++ make cmake perl
   zlib1g-dev liblz4-dev iverilog python3-tk"
-# Not in every distribution, so by itself: its absence must not cost the others.
-optional="arduino-builder"
+# Not in every distribution, so by themselves: their absence must not cost the others. ccache only
+# saves time: half of what is compiled for each simulator is Verilator's own library.
+optional="arduino-builder ccache"
 missing=""
 for pair in arm-none-eabi-gcc:gcc-arm-none-eabi qemu-system-arm:qemu-system-arm clang:clang \
             gcc:gcc g++:g++ make:make cmake:cmake perl:perl iverilog:iverilog; do
@@ -16,16 +17,18 @@ for pair in zlib.h:zlib1g-dev lz4.h:liblz4-dev; do
   [ -e "/usr/include/${pair%%:*}" ] || missing="$missing ${pair#*:}"
 done
 python3 -c "import tkinter" >/dev/null 2>&1 || missing="$missing python3-tk"
-if [ -z "$missing" ] && command -v "$optional" >/dev/null 2>&1; then exit 0; fi
+absent=""
+for tool in $optional; do command -v "$tool" >/dev/null 2>&1 || absent="$absent $tool"; done
+if [ -z "$missing$absent" ]; then exit 0; fi
 install() { apt-get install -y -qq --no-install-recommends "$@"; }
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-  echo "installing system tools:$missing $optional"
+  echo "installing system tools:$missing$absent"
   export DEBIAN_FRONTEND=noninteractive
   {
     apt-get update -qq
     # shellcheck disable=SC2086  # the list is meant to be split
     [ -z "$missing" ] || install $packages || failed=yes
-    install "$optional"
+    for tool in $absent; do install "$tool"; done
   } >"$log" 2>&1
   [ -n "${failed:-}" ] || exit 0
   echo "apt-get failed; its output is in $log" >&2

@@ -71,7 +71,8 @@ def environment() -> dict[str, str]:
 
     ``MAKEFLAGS`` carries what the wheel's makefile fragment lacks because it was configured
     without a compiler: how to include a precompiled header, how to switch coroutines on, and a
-    Python that exists here.
+    Python that exists here. It also passes on ``OBJCACHE``, by which Verilator is given a compiler
+    cache: half of each build is Verilator's own library.
     """
     tool = find_verilator()
     variables = {"MAKEFLAGS": " ".join(_make_settings())}
@@ -170,6 +171,7 @@ def _make_settings() -> tuple[str, ...]:
         "CFG_CXXFLAGS_PCH_I=-include",
         "CFG_CXXFLAGS_COROUTINES=-fcoroutines",
         f"PYTHON3={python}",
+        *(f"OBJCACHE={cache}" for cache in [os.environ.get("OBJCACHE")] if cache),
     )
 
 

@@ -12,15 +12,12 @@ from rich.progress import track
 from rich.table import Table
 from support import ROOT
 
-from benchmarks import stored
-from campaign import summary, workers
+from campaign import page, summary, workers
 from campaign.journal import Journal, source_revision
 from campaign.parts import PARTS
 
 if TYPE_CHECKING:
     from campaign.part import Part
-
-STORED = ROOT / "benchmarks" / "results" / "campaign.jsonl"
 
 
 @click.command()
@@ -30,7 +27,7 @@ STORED = ROOT / "benchmarks" / "results" / "campaign.jsonl"
 @click.option("--only", type=click.IntRange(0), help="Run one case again and print its outcome.")
 @click.option("--again", is_flag=True, help="Run the cases with findings again.")
 @click.option("--fresh", is_flag=True, help="Forget what earlier runs did.")
-@click.option("--store", is_flag=True, help=f"Write the counts to {STORED.relative_to(ROOT)}.")
+@click.option("--store", is_flag=True, help=f"Write the counts to {page.STORED.relative_to(ROOT)}.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -60,7 +57,7 @@ def main(
         _run(part, journal, jobs=jobs, cases=cases, again=again)
         rows.append(summary.row(part, journal.records().values(), journal.revisions()))
     if store:
-        stored.write(STORED, rows, ("part",))
+        page.update(rows)
     _print_table(rows)
     sys.exit(1 if any(row["findings"] for row in rows) else 0)
 

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from campaign import workers
+from benchmarks import stored
+from campaign import page, workers
 from campaign.parts import PARTS
+
+
+def test_page_shows_what_is_stored() -> None:
+    assert page.PAGE.read_text(encoding="utf-8") == page.page()
+
+
+def test_nothing_was_found() -> None:
+    rows = {row["part"]: row for row in stored.read(page.STORED)}
+    assert rows.keys() == PARTS.keys()
+    assert {name: row["findings"] for name, row in rows.items()} == dict.fromkeys(rows, 0)
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 
-from campaign.isolated import Died, each
-from campaign.networks import Knobs, frequencies, kinds, make
 from tflite_builder import unpack
 from tflite_compare import compare
 
+from campaign.isolated import Died, each
+from campaign.networks import Knobs, frequencies, kinds, make
 from rlx.frontends.tflite_ops import IMPORTERS
 
 # What the importer folds away; it has no importer of its own.
@@ -44,7 +44,7 @@ def outcome(seed: int) -> str:
     """Compare a network with TensorFlow Lite Micro; return what is wrong, or nothing."""
     try:
         compare(make(seed), seed)
-    except Exception as e:  # noqa: BLE001 - whatever it is, it is the finding
+    except Exception as e:
         return f"{type(e).__name__}: {e}"
     return ""
 

@@ -1,0 +1,64 @@
+"""Random networks as hardware of every style and aim: each passes Verilator's lint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from campaign import networks
+from campaign.part import Outcome, Part
+from campaign.runs import emitted, refused, vectors
+from rlx.errors import DoesNotFitError, UnsupportedOpError
+from rlx.frontends import tflite
+from rlx.outputs import read_manifest
+from rlx_fpga.options import AIMS, STYLES
+from rlx_sim.verilator import lint
+
+_SEEDS = 4_000_000
+
+VARIANTS = (
+    *({"style": "stream", "optimize": aim} for aim in AIMS),
+    *({"style": style} for style in STYLES if style != "stream"),
+)
+"""Styles without a choice of foldings know no aims."""
+
+
+def _lint(number: int) -> Outcome:
+    """Emit every variant and lint each that differs from the ones before it."""
+    module = tflite.load(networks.make(_SEEDS + number))
+    golden = vectors(module, 1, number)
+    seen: set[str] = set()
+    amounts = {"refused": 0, "linted": 0, "like another": 0}
+    for options in VARIANTS:
+        try:
+            with emitted(module, "fpga", options, golden) as folder:
+                files = read_manifest(folder, check_files=False).files
+                design = json.loads((folder / "report.json").read_text())["interface"]
+                text = "".join(files[name].sha256 for name in design["sources"])
+                digest = hashlib.sha256(text.encode()).hexdigest()
+                if digest in seen:
+                    amounts["like another"] += 1
+                    continue
+                seen.add(digest)
+                lint(["lint.vlt", *design["sources"]], design["top"], cwd=folder)
+                amounts["linted"] += 1
+        except (DoesNotFitError, UnsupportedOpError) as error:
+            outcome = refused(error)
+            if outcome.finding:
+                return outcome
+            amounts["refused"] += 1
+    return Outcome("clean" if amounts["linted"] else "refused", "", amounts)
+
+
+PARTS = (
+    Part(
+        name="lint",
+        title="random networks: hardware of every style and aim, linted",
+        goal="300 clean",
+        run=_lint,
+        cases=300,
+        short=2,
+        deadline_s=600,
+        marks=("sim",),
+    ),
+)
