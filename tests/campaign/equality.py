@@ -97,6 +97,8 @@ PARTS = (
         run=_wheel,
         cases=2000,
         short=150,
+        # Its softmax of over 511 equal codes ends in abort(), for one.
+        crash="the wheel died",
     ),
     Part(
         name="sanitize",

@@ -39,6 +39,8 @@ class Part:
         cpu_s: Processor seconds that a case may take; None for no limit.
         memory_mb: Megabytes (10^6) by which a case may raise the peak of the process; None for no
             limit.
+        crash: What a crash of the process counts as, where it is not that of rlx; None for a
+            finding.
         marks: Marks of the short form's test, such as ``sim``.
     """
 
@@ -51,6 +53,7 @@ class Part:
     deadline_s: float = 120.0
     cpu_s: float | None = None
     memory_mb: int | None = None
+    crash: str | None = None
     marks: tuple[str, ...] = ()
 
     def spread(self, count: int) -> list[int]:

@@ -71,6 +71,8 @@ class _Worker:
             self.process.join()
             code = self.process.exitcode
             self.process = None
+            if self.part.crash is not None:
+                return Record(self.number, self.part.crash, "", {})
             return Record(self.number, "crash", f"the process ended with status {code}", {})
         if time.monotonic() - self.started > self.part.deadline_s:
             self.end()
