@@ -50,7 +50,7 @@ def _check_shape(tensor: Tensor, limits: Limits) -> None:
             f"has the shape {shape}: -1 is only known at run time",
             hint="convert with fixed input shapes",
         )
-    if any(d < 1 for d in shape):
+    if any(d < (tensor.data is None or len(tensor.data) > 0) for d in shape):
         raise MalformedError(f"has the shape {shape}, want dimensions from 1")
     if any(d > limits.dimension for d in shape):
         raise OverLimitError(

@@ -214,15 +214,19 @@ def _tensor(index: int, record: Record, buffers: Sequence[Record]) -> Tensor:
     # Writers that emit no buffers at all leave 0 here, which means "no data" by convention.
     if number >= len(buffers) and number:
         raise MalformedError(f"refers to buffer {number}, but there are {len(buffers)} buffers")
-    name = printable(record.text("name"))
+    shape, type_ = record.integers("shape"), TensorType(record.integer("type"))
+    data = _data(number, buffers[number]) if number < len(buffers) else None
+    if data is None and 0 in shape and type_ in (TensorType.INT32, TensorType.INT64):
+        # A list without entries, such as the shape of a single number, has no bytes to store.
+        data = np.empty(0, np.uint8)
     _refuse_exotic(record)
     return Tensor(
         index=index,
-        name=name,
-        shape=record.integers("shape"),
-        type=TensorType(record.integer("type")),
+        name=printable(record.text("name")),
+        shape=shape,
+        type=type_,
         quantization=_quantization(record.record("quantization")),
-        data=_data(number, buffers[number]) if number < len(buffers) else None,
+        data=data,
         buffer=number,
     )
 

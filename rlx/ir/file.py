@@ -122,9 +122,7 @@ def to_file_bytes(module: GraphModule) -> bytes:
     return save_tensors(tensors, metadata={_KEY: json.dumps(content, separators=(",", ":"))})
 
 
-def load(
-    path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS
-) -> GraphModule:
+def load(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> GraphModule:
     """Return the module in the file at ``path``, verified.
 
     The modules that define its ops must have been imported (``import rlx.ops`` for our own).
@@ -142,9 +140,7 @@ def load(
     return module
 
 
-def read(
-    path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS
-) -> GraphModule:
+def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> GraphModule:
     """Return the module in the file at ``path``, which ``verify_read`` has not seen yet.
 
     Raises:
@@ -161,9 +157,7 @@ def read(
             hint="give a file that rlx wrote; if this is one, it is damaged: copy it again",
         ) from e
     except _RefusedError as e:
-        raise FrontendError(
-            e.message, where=f"{place.name}: {e.place}", hint=e.hint
-        ) from e
+        raise FrontendError(e.message, where=f"{place.name}: {e.place}", hint=e.hint) from e
 
 
 def verify_read(module: GraphModule, path: str | os.PathLike[str]) -> None:
@@ -393,9 +387,7 @@ def _over(name: str, found: str, number: int, limits: Limits) -> PlainError:
     )
 
 
-def _module(
-    document: _Document, constants: Mapping[int, Array], limits: Limits
-) -> GraphModule:
+def _module(document: _Document, constants: Mapping[int, Array], limits: Limits) -> GraphModule:
     """Return the module of a description."""
     graph = Graph(document.name)
     values: list[Node] = []

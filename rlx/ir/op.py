@@ -38,7 +38,7 @@ class Op(ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 - forwarded unread
         super().__init_subclass__(**kwargs)
         if "name" in cls.__dict__:
-            Op.registry[cls.name] = cls
+            _register(cls)
 
     @property
     def dialect(self) -> str:
@@ -95,3 +95,24 @@ class Op(ABC):
     def refuse(self, message: str, *, hint: str | None = None) -> ShapeError:
         """Return (not raise) a ShapeError that names this op."""
         return ShapeError(message, where=self.name, hint=hint)
+
+
+def _register(cls: type[Op]) -> None:
+    """Enter an op class under its name.
+
+    Raises:
+        TypeError: Another class has this name. The same class again (a module that is reloaded,
+            the copy that a dataclass with slots makes of it) takes the place of its forerunner.
+    """
+    known = Op.registry.get(cls.name)
+    if known is not None and _identity(known) != _identity(cls):
+        raise TypeError(
+            f"two op classes are called {cls.name!r}: {_identity(known)} and {_identity(cls)}; "
+            "give the second one another name"
+        )
+    Op.registry[cls.name] = cls
+
+
+def _identity(cls: type[Op]) -> str:
+    """Return module and name of a class (a copy's qualified name is set only later)."""
+    return f"{cls.__module__}.{cls.__name__}"

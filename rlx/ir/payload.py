@@ -116,4 +116,4 @@ def _restored(array: Array, dtype: DType) -> Array:
             raise ValueError(f"{dtype.value} holds codes from {low} to {high} only")
     if dtype is DType.BOOL and array.size and int(array.view(np.uint8).max()) > 1:
         raise ValueError("bool holds 0 and 1 only")
-    return array.astype(dtype.numpy)
+    return array.astype(dtype.numpy, copy=False)

@@ -146,6 +146,16 @@ class TensorType:
     dtype: DType
     quant: QuantParams | None = None
 
+    def __post_init__(self) -> None:
+        if any(isinstance(d, np.integer) for d in self.shape):
+            plain = (int(d) if isinstance(d, np.integer) else d for d in self.shape)
+            object.__setattr__(self, "shape", tuple(plain))
+        if isinstance(self.shape, str) or not all(map(_is_dimension, self.shape)):
+            raise TypeError(
+                f"a shape needs whole numbers and Dim(name), not {self.shape!r}; "
+                "write Dim('n') for a dimension that is bound later"
+            )
+
     @property
     def rank(self) -> int:
         """Number of dimensions."""
@@ -189,6 +199,11 @@ class TensorType:
     def __str__(self) -> str:
         text = f"{self.dtype.value}[{', '.join(map(str, self.shape))}]"
         return f"{text} {self.quant}" if self.quant else text
+
+
+def _is_dimension(value: object) -> bool:
+    """Whether a value can be a dimension: a number (not a bool) or a symbol."""
+    return isinstance(value, Dim) or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def i8(*shape: int | Dim, quant: QuantParams | None = None) -> TensorType:

@@ -1,7 +1,7 @@
 """Which codes each channel of each value can hold, whatever the input.
 
-Channels are the indices of the last axis. A range is an interval; it may be wider than the truth,
-never narrower. Where both ends meet, the channel is constant.
+Channels are the indices of the last axis; a value of rank 0 has one channel. A range is an
+interval; it may be wider than the truth, never narrower. Where both ends meet, the channel is constant.
 """
 
 from __future__ import annotations
@@ -71,15 +71,18 @@ RANGES: RuleTable[RangeRule] = RuleTable("ranges")
 
 
 def channel_ranges(graph: Graph) -> dict[Value, Range]:
-    """Return the range of every int8 value of ``graph`` that has a last axis."""
+    """Return the range of every int8 value of ``graph``."""
     ranges: dict[Value, Range] = {}
     for node in graph.nodes:
         for value in node.results:
-            if value.type.dtype is not DType.I8 or value.type.rank == 0:
+            if value.type.dtype is not DType.I8:
                 continue
             known = tuple(ranges[o] for o in node.operands if o in ranges)
             if isinstance(node.op, Constant):
                 ranges[value] = _of_array(node.op.value)
+            elif value.type.rank == 0 and isinstance(node.op, QPad | QSlice | QTranspose):
+                # Without axes there is nothing that they could change.
+                ranges[value] = known[0]
             elif type(node.op) in RANGES:
                 ranges[value] = RANGES[type(node.op)](node, known)
             else:
@@ -88,7 +91,7 @@ def channel_ranges(graph: Graph) -> dict[Value, Range]:
 
 
 def _channels(type_: TensorType) -> int:
-    return type_.static_shape[-1]
+    return type_.static_shape[-1] if type_.rank else 1
 
 
 def _any_code(type_: TensorType) -> Range:
@@ -97,8 +100,8 @@ def _any_code(type_: TensorType) -> Range:
 
 
 def _of_array(array: Array) -> Range:
-    rows = array.astype(np.int64).reshape(-1, array.shape[-1])
-    return Range(rows.min(axis=0), rows.max(axis=0))
+    rows = array.reshape(-1, array.shape[-1] if array.ndim else 1)
+    return Range(rows.min(axis=0).astype(np.int64), rows.max(axis=0).astype(np.int64))
 
 
 def _spread(range_: Range, channels: int) -> Range:

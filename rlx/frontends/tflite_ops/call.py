@@ -206,9 +206,7 @@ class Call:
         array = self.numbers(place)
         most = 2 * self.scope.limits.rank + len(self.operator.outputs)
         if array.size > most:
-            raise MalformedError(
-                f"input {place} has {array.size} numbers, want at most {most}"
-            )
+            raise MalformedError(f"input {place} has {array.size} numbers, want at most {most}")
         return tuple(int(v) for v in array.reshape(-1))
 
     def axis(self, value: int, rank: int) -> int:

@@ -52,7 +52,7 @@ class NnPad(NnOp):
         (x,) = operands
         if not len(self.before) == len(self.after) == x.rank:
             raise self.refuse(f"before and after need {x.rank} entries each")
-        if min(*self.before, *self.after, 0) < 0:
+        if min((*self.before, *self.after), default=0) < 0:
             raise self.refuse(f"padding must not be negative, not {self.before} and {self.after}")
         for axis, size in enumerate(x.shape):
             grows = bool(self.before[axis] or self.after[axis])

@@ -101,7 +101,7 @@ class QTranspose(Op):
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the permuted codes."""
         (x,) = operands
-        return (np.ascontiguousarray(x.transpose(self.axes)),)
+        return (np.asarray(x.transpose(self.axes), order="C"),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +138,7 @@ class QSlice(Op):
         """Return the part's codes."""
         (x,) = operands
         steps = zip(self.start, self.stop, self.step, strict=True)
-        return (np.ascontiguousarray(x[tuple(slice(*s) for s in steps)]),)
+        return (np.asarray(x[tuple(slice(*s) for s in steps)], order="C"),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +165,7 @@ class QPad(Op):
         check_zero_point(self, self.value)
         if not len(self.before) == len(self.after) == x.rank:
             raise self.refuse(f"before and after need {x.rank} entries each")
-        if min(*self.before, *self.after, 0) < 0:
+        if min((*self.before, *self.after), default=0) < 0:
             raise self.refuse(f"padding must not be negative, not {self.before} and {self.after}")
         sizes = zip(self.before, x.static_shape, self.after, strict=True)
         return (TensorType(tuple(b + n + a for b, n, a in sizes), DType.I8, x.quant),)
@@ -173,5 +173,5 @@ class QPad(Op):
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the padded codes."""
         (x,) = operands
-        widths = list(zip(self.before, self.after, strict=True))
+        widths = np.array([self.before, self.after], np.int64).T
         return (np.pad(x, widths, constant_values=self.value),)

@@ -145,9 +145,7 @@ def _last_start(n: int, kernel: int, dilation: int, padding: Pair) -> int:
     return n + padding[1] - ((kernel - 1) * dilation + 1)
 
 
-def _taps_inside(
-    n: int, kernel: int, stride: int, dilation: int, padding: Pair
-) -> tuple[int, ...]:
+def _taps_inside(n: int, kernel: int, stride: int, dilation: int, padding: Pair) -> tuple[int, ...]:
     """Return how many taps of each window lie inside an axis of ``n``.
 
     Tap ``t`` of a window that begins at ``s`` lies at ``s + t * dilation``. It is inside for

@@ -242,7 +242,7 @@ class RealPad(Op):
         interior = self.interior or (0,) * x.rank
         if not len(self.before) == len(self.after) == len(interior) == x.rank:
             raise self.refuse(f"before, after and interior need {x.rank} entries each")
-        if min(*self.before, *self.after, *interior, 0) < 0:
+        if min((*self.before, *self.after, *interior), default=0) < 0:
             raise self.refuse(
                 f"padding must not be negative, not {self.before}, {self.after} and {interior}"
             )

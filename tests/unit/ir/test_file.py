@@ -301,7 +301,8 @@ def place_of(message):
 
 PLACES = {
     "the tensors are not": "tensors", "constant.1 is": "node 1", "core.input": "node 0",
-    "q.reshape": "node 4", "value [99, 0]": "outputs", "value [98, 0]": "plan", "every output": "outputs",
+    "q.reshape": "node 4", "value [99, 0]": "outputs", "value [98, 0]": "plan",
+    "every output": "outputs",
     "the schedule": "plan", "of 2147483647": "node 1", "is 1000000": "node 0",
     "is 2147483647;": "node 1",
 }  # fmt: skip

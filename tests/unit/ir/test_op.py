@@ -7,7 +7,7 @@ import pytest
 
 from rlx.errors import ShapeError
 from rlx.ir import Op, TensorType, f32, i8
-from rlx.ops.q import QAdd, QClamp, QConcat, QTranspose
+from rlx.ops.q import QAdd, QClamp, QConcat, QDense, QTranspose
 from rlx.ops.real import RealAdd
 
 
@@ -63,3 +63,14 @@ def test_prepared_op_evaluates():
     x = np.array([-9, 9], np.int8)
     prepared = QTranspose(axes=(0,)).prepare((None,))
     np.testing.assert_array_equal(prepared(x)[0], x)
+
+
+def test_two_op_classes_of_one_name_are_refused() -> None:
+    attributes = {"name": "q.dense", "__module__": "elsewhere", "__slots__": ()}
+    message = (
+        r"^two op classes are called 'q\.dense': rlx\.ops\.q\.linear\.QDense and elsewhere\.Mine; "
+        r"give the second one another name$"
+    )
+    with pytest.raises(TypeError, match=message):
+        type("Mine", (Op,), attributes)
+    assert Op.registry["q.dense"] is QDense

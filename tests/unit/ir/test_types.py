@@ -84,3 +84,21 @@ def test_type_with_other_parts():
     quant = QuantParams.per_tensor(0.5)
     assert i8(2).with_quant(quant).with_shape((3,)) == i8(3, quant=quant)
     assert str(i8(1, 2, quant=quant)) == "i8[1, 2] q(0.5, 0)"
+
+
+@pytest.mark.parametrize("make", [f32, i8, i32])
+@pytest.mark.parametrize("dimension", ["n", 1.5, True, None])
+def test_dimensions_are_numbers_or_symbols(make, dimension) -> None:
+    message = rf"^a shape needs whole numbers and Dim\(name\), not \(2, {dimension!r}\); write Dim"
+    with pytest.raises(TypeError, match=message):
+        make(2, dimension)
+
+
+def test_a_bare_string_is_no_shape() -> None:
+    with pytest.raises(TypeError, match=r"^a shape needs whole numbers and Dim\(name\), not 'nm';"):
+        TensorType("nm", DType.F32)
+
+
+def test_numbers_of_numpy_become_plain() -> None:
+    assert i8(np.int64(3), Dim("n")) == i8(3, Dim("n"))
+    assert i8(np.int32(3)).static_shape == (3,)

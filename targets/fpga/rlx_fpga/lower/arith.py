@@ -95,7 +95,8 @@ class BinaryPlan(Plan):
     def lanes(self) -> list[int]:
         """Return divisors of the last axis and of every group that is repeated."""
         groups = [group for repeats in self.repeats for group, _ in repeats]
-        return divisors(math.gcd(*self.shape[-1:], *groups))
+        channels = self.shape[-1] if self.shape else 1
+        return divisors(math.gcd(channels, *groups))
 
     def before(self, lanes: int) -> dict[str, dict[str, Cell]]:
         """Return constants and repetitions."""
