@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from rlx.cli.common import (
     print_table,
     progress,
 )
+from rlx.outputs import write_file
 
 if TYPE_CHECKING:
     from rlx.golden import Golden
@@ -83,6 +85,7 @@ def _summary(graph: Graph, golden: Golden) -> list[dict[str, Any]]:
 
 def _write(path: Path, graph: Graph, golden: Golden) -> None:
     """Write the outputs by name."""
-    with path.open("wb") as stream:
-        named: dict[str, Any] = dict(zip(graph.output_names, golden.outputs, strict=True))
-        np.savez(stream, **named)
+    stream = io.BytesIO()
+    named: dict[str, Any] = dict(zip(graph.output_names, golden.outputs, strict=True))
+    np.savez(stream, **named)
+    write_file(path, stream.getvalue())

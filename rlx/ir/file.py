@@ -15,8 +15,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import secrets
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +24,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as save_tensors
 
-from rlx.errors import FrontendError, OutputError, ShapeError, VerifyError
+from rlx.errors import FrontendError, ShapeError, VerifyError
 from rlx.ir.graph import Constant, Graph, Input, Node, Origin, Param, Source, Value
 from rlx.ir.module import GraphModule, MemoryPlan, Placement, Region, Stage
 from rlx.ir.op import Op
@@ -36,8 +34,10 @@ from rlx.ir.sizes import sizes_of
 from rlx.ir.types import DType, TensorType
 from rlx.ir.verify import verify
 from rlx.limits import DEFAULT_LIMITS, Limits, raise_hint
+from rlx.outputs import write_file
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Mapping, Sequence
 
     from rlx.ir.types import Array
@@ -105,7 +105,7 @@ def save(module: GraphModule, path: str | os.PathLike[str]) -> None:
         OutputError: The file cannot be written.
     """
     verify(module)
-    _write(Path(path), to_file_bytes(module))
+    write_file(path, to_file_bytes(module))
 
 
 def to_file_bytes(module: GraphModule) -> bytes:
@@ -451,19 +451,3 @@ def _restored_plan(nodes: tuple[Node, ...], plan: _Plan) -> MemoryPlan:
         plan.arena_bytes,
         plan.alignment,
     )  # fmt: skip
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file that appears by one rename."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    try:
-        try:
-            with temporary.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as e:
-        raise OutputError(f"cannot write {str(path)!r}: {e.strerror}") from e

@@ -4,18 +4,17 @@ import errno
 import hashlib
 import json
 import os
-import signal
-import types
+import stat
 
 import pytest
 
-import rlx.outputs
+import rlx.outputs.folder
+import rlx.outputs.manifest
 from rlx.errors import OutputError
 from rlx.outputs import FileEntry, Manifest, Producer, check_paths, read_manifest, write_folder
 
 FILES = {"README.md": "hello\n", "src/net.c": b"int x;\n", "include/net.h": "é\n", "empty": b""}
 PRODUCER = Producer(rlx_version="1.2.3", target="cortexm", options={"prefix": "net"})
-WRITES = ("mkdir", "open", "write", "fsync", "rename")
 
 
 def tree(folder):
@@ -28,23 +27,6 @@ def tree(folder):
 
 def names(folder):
     return [path.name for path in folder.iterdir()]
-
-
-def faulty(at, fault):
-    """An ``os`` of which the ``at``-th writing call (from 1) runs ``fault`` instead."""
-    calls = []
-
-    def counted(name):
-        def call(*arguments, **options):
-            calls.append(name)
-            if len(calls) == at:
-                fault()
-            return getattr(os, name)(*arguments, **options)
-
-        return call
-
-    members = {name: getattr(os, name) for name in dir(os)} | {n: counted(n) for n in WRITES}
-    return types.SimpleNamespace(**members), calls
 
 
 def test_write_folder_writes_files_and_manifest(tmp_path):
@@ -126,8 +108,20 @@ def test_force_replaces_our_folder_whole(tmp_path):
     assert names(tmp_path) == ["out"]
 
 
-@pytest.mark.parametrize("manifest", [None, "", "[]", "{}", '{"generator": "other"}', "[" * 9999])
-def test_force_leaves_a_strange_folder_alone(tmp_path, manifest):
+STRANGE = {
+    "none": (None, "the folder is not empty and holds no manifest.json of rlx"),
+    "empty": ("", "the folder holds a manifest.json that is not a manifest of rlx"),
+    "list": ("[]", "the folder holds a manifest.json that is not a manifest of rlx"),
+    "other": ("{}", "the folder holds a manifest.json that is not a manifest of rlx"),
+    "deep": ("[" * 9999, "the folder holds a manifest.json that is not a manifest of rlx"),
+    "two keys": (
+        '{"generator": "rlx", "schema": 1}', "the folder holds a manifest.json that is malformed",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("manifest", "message"), STRANGE.values(), ids=STRANGE)
+def test_force_leaves_a_strange_folder_alone(tmp_path, manifest, message):
     out = tmp_path / "out"
     out.mkdir()
     (out / "thesis.tex").write_text("years of work")
@@ -136,11 +130,212 @@ def test_force_leaves_a_strange_folder_alone(tmp_path, manifest):
     before = tree(out)
     with pytest.raises(
         OutputError,
-        match=rf"^{out}: the folder is not empty and holds no manifest.json of rlx\n"
+        match=rf"^{out}: {message}\n"
         r"  hint: name a new folder; rlx replaces only what it wrote itself$",
     ):
         write_folder(out, FILES, producer=PRODUCER, force=True)
     assert tree(out) == before
+    assert names(tmp_path) == ["out"]
+
+
+def test_force_carries_over_what_rlx_did_not_write(tmp_path):
+    out = tmp_path / "out"
+    write_folder(out, {"src/net.c": "old", "gone/x": "old"}, producer=PRODUCER)
+    (out / "build/empty").mkdir(parents=True)
+    (out / "build/net.o").write_bytes(b"object")
+    (out / "build").chmod(0o555)
+    (out / "src/notes.txt").write_text("mine")
+    (out / "link").symlink_to("nowhere")
+    os.mkfifo(out / "pipe")
+    inode = (out / "build/net.o").stat().st_ino
+    out.chmod(0o700)
+    write_folder(out, FILES, producer=PRODUCER, force=True)
+    written = tree(out)
+    assert set(written) == {*FILES, "manifest.json", "build/net.o", "src/notes.txt"}
+    assert written["src/notes.txt"] == b"mine"
+    assert (out / "build/net.o").stat().st_ino == inode
+    assert (out / "build/empty").is_dir()
+    assert stat.S_IMODE((out / "build").stat().st_mode) == 0o555
+    assert stat.S_IMODE(out.stat().st_mode) == 0o700
+    assert (out / "link").readlink().name == "nowhere"
+    assert stat.S_ISFIFO((out / "pipe").stat().st_mode)
+    assert not (out / "gone").exists()
+    assert names(tmp_path) == ["out"]
+    read_manifest(out)
+
+
+def test_files_are_carried_over_without_hard_links_too(tmp_path, monkeypatch):
+    def no_links(*_, **__):
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    out = tmp_path / "out"
+    write_folder(out, {"old": "x"}, producer=PRODUCER)
+    (out / "mine").write_text("text")
+    (out / "link").symlink_to("nowhere")
+    monkeypatch.setattr(os, "link", no_links)
+    write_folder(out, FILES, producer=PRODUCER, force=True)
+    assert set(tree(out)) == {*FILES, "manifest.json", "mine"}
+    assert (out / "link").is_symlink()
+    assert names(tmp_path) == ["out"]
+
+
+def test_force_refuses_to_lose_an_edit(tmp_path):
+    out = tmp_path / "out"
+    write_folder(out, FILES, producer=PRODUCER)
+    for name in ("src/net.c", "include/net.h", "README.md"):
+        (out / name).write_text("edited")
+    (out / "empty").unlink()
+    (out / "empty").symlink_to(os.devnull)
+    before = tree(out)
+    with pytest.raises(
+        OutputError,
+        match=rf"^{out}: the folder holds files that were edited after rlx wrote them: README.md, "
+        r"empty, include/net.h \.\.\. \(4 in all\)\n"
+        r"  hint: name a new folder, or move these files out of this one first$",
+    ):
+        write_folder(out, FILES, producer=PRODUCER, force=True)
+    assert tree(out) == before
+
+
+@pytest.mark.parametrize("name", ["src/new.c", "src/new.c/x", "src"])
+def test_force_refuses_to_lose_a_file_where_a_new_one_comes(tmp_path, name):
+    out = tmp_path / "out"
+    write_folder(out, {"old": "x"}, producer=PRODUCER)
+    (out / name).parent.mkdir(parents=True, exist_ok=True)
+    (out / name).write_text("mine")
+    with pytest.raises(
+        OutputError, match=r"the folder holds files that rlx did not write where new ones come: src"
+    ):
+        write_folder(out, {"src/new.c": "int y;"}, producer=PRODUCER, force=True)
+    assert (out / name).read_text() == "mine"
+
+
+def test_equal_file_of_the_user_is_no_reason_to_refuse(tmp_path):
+    out = tmp_path / "out"
+    write_folder(out, {"old": "x"}, producer=PRODUCER)
+    (out / "new").write_text("same")
+    write_folder(out, {"new": "same"}, producer=PRODUCER, force=True)
+    assert set(tree(out)) == {"new", "manifest.json"}
+
+
+@pytest.mark.parametrize("length", [200, 201, 255])
+@pytest.mark.parametrize("letter", ["n", "\u00e9"])
+def test_long_names_work(tmp_path, length, letter):
+    out = tmp_path / (letter * (length // len(letter.encode())))
+    for force in (False, True):
+        write_folder(out, FILES, producer=PRODUCER, force=force)
+    assert names(tmp_path) == [out.name]
+
+
+def test_name_that_is_too_long_is_refused(tmp_path):
+    with pytest.raises(OutputError, match=r": cannot write the output folder: file name too long"):
+        write_folder(tmp_path / ("n" * 256), FILES, producer=PRODUCER)
+
+
+def busy(*_):
+    raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+
+MOUNTED = (
+    r"out: is a mount point, which cannot be replaced in one step\n"
+    r"  hint: name a folder inside it, for example .*out/model$"
+)
+
+
+def test_mount_point_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    with monkeypatch.context() as patched:
+        patched.setattr(os.path, "ismount", lambda path: path == tmp_path / "out")
+        with pytest.raises(OutputError, match=MOUNTED):
+            write_folder(tmp_path / "out", FILES, producer=PRODUCER)
+    monkeypatch.setattr(os, "rename", busy)  # a bind mount of the same file system
+    with pytest.raises(OutputError, match=MOUNTED):
+        write_folder(tmp_path / "out", FILES, producer=PRODUCER)
+    assert names(tmp_path) == ["out"]
+
+
+def appearing(monkeypatch, act):
+    """Run ``act`` in the moment before the complete folder is moved into its place."""
+    move = rlx.outputs.folder._move
+
+    def moved(*arguments, **options):
+        act()
+        move(*arguments, **options)
+
+    monkeypatch.setattr(rlx.outputs.folder, "_move", moved)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_folder_that_appears_while_we_write_is_left_alone(tmp_path, monkeypatch, force):
+    out = tmp_path / "out"
+
+    def appear():
+        out.mkdir()
+        (out / "thesis.tex").write_text("years of work")
+
+    appearing(monkeypatch, appear)
+    with pytest.raises(OutputError, match=r"the folder is not empty and holds no manifest.json"):
+        write_folder(out, FILES, producer=PRODUCER, force=force)
+    assert tree(out) == {"thesis.tex": b"years of work"}
+    assert names(tmp_path) == ["out"]
+
+
+def test_second_writer_without_force_is_refused(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    with monkeypatch.context() as patched:
+        appearing(patched, lambda: write_first(patched, out))
+        with pytest.raises(OutputError, match=r"out: the folder exists\n"):
+            write_folder(out, FILES, producer=PRODUCER)
+    assert set(tree(out)) == {"first", "manifest.json"}
+    assert names(tmp_path) == ["out"]
+
+
+def write_first(patched, out):
+    patched.undo()
+    write_folder(out, {"first": "x"}, producer=PRODUCER)
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_folder_exchanged_behind_our_back_is_put_back(tmp_path, monkeypatch, can_exchange):
+    out = tmp_path / "out"
+    write_folder(out, {"old": "x"}, producer=PRODUCER)
+    replace = rlx.outputs.folder._replace
+    swapped = []
+
+    def swap_first(temporary, final):
+        if not swapped:
+            out.rename(tmp_path / "aside")
+            out.mkdir()
+            (out / "thesis.tex").write_text("years of work")
+            swapped.append(True)
+        return replace(temporary, final)
+
+    if not can_exchange:
+        monkeypatch.setattr(rlx.outputs.folder, "exchange", lambda *_: False)
+    monkeypatch.setattr(rlx.outputs.folder, "_replace", swap_first)
+    with pytest.raises(
+        OutputError,
+        match=r"out: the folder was replaced while it was written\n  hint: try it again$",
+    ):
+        write_folder(out, FILES, producer=PRODUCER, force=True)
+    assert tree(out) == {"thesis.tex": b"years of work"}
+    assert sorted(names(tmp_path)) == ["aside", "out"]
+
+
+def test_file_that_appears_too_late_to_be_carried_over_is_kept(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    write_folder(out, {"old": "x"}, producer=PRODUCER)
+    replace = rlx.outputs.folder._replace
+
+    def late(temporary, final):
+        (out / "late.txt").write_text("mine")
+        return replace(temporary, final)
+
+    monkeypatch.setattr(rlx.outputs.folder, "_replace", late)
+    write_folder(out, FILES, producer=PRODUCER, force=True)
+    (kept,) = tmp_path.glob("out.kept-*")
+    assert tree(kept)["late.txt"] == b"mine"
+    assert set(tree(out)) == {*FILES, "manifest.json"}
 
 
 def test_file_and_working_folder_are_refused(tmp_path, monkeypatch):
@@ -164,7 +359,7 @@ def test_system_error_is_reported_with_the_place(tmp_path):
     with pytest.raises(
         OutputError,
         match=rf"^{tmp_path}/file/out: cannot write the output folder: file exists\n"
-        r"  hint: check free space and permissions; nothing was changed$",
+        r"  hint: check free space, permissions and the path; nothing was changed$",
     ):
         write_folder(tmp_path / "file/out", FILES, producer=PRODUCER)
 
@@ -206,94 +401,6 @@ def test_colliding_names_are_refused(names, message):
         check_paths(dict.fromkeys(names))
 
 
-def count_of_writes(tmp_path, monkeypatch, replace):
-    os_counting, calls = faulty(0, None)
-    with monkeypatch.context() as patched:
-        patched.setattr(rlx.outputs, "os", os_counting)
-        write_folder(tmp_path / "counted", FILES, producer=PRODUCER, force=replace)
-    return calls
-
-
-@pytest.mark.parametrize("replace", [False, True])
-def test_failure_of_any_write_leaves_the_old_state(tmp_path, monkeypatch, replace):
-    if replace:
-        write_folder(tmp_path / "counted", {"old": "x"}, producer=PRODUCER)
-    calls = count_of_writes(tmp_path, monkeypatch, replace)
-    total = len(calls) - 2  # opening and forcing the parent folder may fail: the result stands
-    assert calls.count("rename") == (2 if replace else 1)
-    assert total > 20
-    for at in range(1, total + 1):
-        base = tmp_path / f"case{at}"
-        base.mkdir()
-        if replace:
-            write_folder(base / "out", {"old": "x"}, producer=PRODUCER)
-        before = tree(base)
-
-        def fault():
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-        with monkeypatch.context() as patched:
-            patched.setattr(rlx.outputs, "os", faulty(at, fault)[0])
-            with pytest.raises(OutputError, match=r"out: cannot write .*: no space left on device"):
-                write_folder(base / "out", FILES, producer=PRODUCER, force=replace)
-        assert tree(base) == before, calls[at - 1]
-        write_folder(base / "out", FILES, producer=PRODUCER, force=replace)
-        assert names(base) == ["out"]
-
-
-@pytest.mark.parametrize("replace", [False, True])
-def test_interrupt_at_any_write_leaves_the_old_state(tmp_path, monkeypatch, replace):
-    if replace:
-        write_folder(tmp_path / "counted", {"old": "x"}, producer=PRODUCER)
-    total = len(count_of_writes(tmp_path, monkeypatch, replace)) - 2
-    base = tmp_path / "base"
-    base.mkdir()
-    if replace:
-        write_folder(base / "out", {"old": "x"}, producer=PRODUCER)
-    before = tree(base)
-
-    def fault():
-        raise KeyboardInterrupt
-
-    for at in range(1, total + 1):
-        with monkeypatch.context() as patched:
-            patched.setattr(rlx.outputs, "os", faulty(at, fault)[0])
-            with pytest.raises(KeyboardInterrupt):
-                write_folder(base / "out", FILES, producer=PRODUCER, force=replace)
-        assert tree(base) == before
-
-
-# From Python 3.12 on fork warns where the test runner has threads; the child only writes files.
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.parametrize("replace", [False, True])
-def test_kill_at_any_write_leaves_no_partial_folder(tmp_path, monkeypatch, replace):
-    if replace:
-        write_folder(tmp_path / "counted", {"old": "x"}, producer=PRODUCER)
-    calls = count_of_writes(tmp_path, monkeypatch, replace)
-    complete = set(FILES) | {"manifest.json"}
-    for at in range(1, len(calls) + 1):
-        out = tmp_path / f"case{at}" / "out"
-        out.parent.mkdir()
-        if replace:
-            write_folder(out, {"old": "x"}, producer=PRODUCER)
-        child = os.fork()
-        if child == 0:
-            try:
-                rlx.outputs.os = faulty(at, lambda: os.kill(os.getpid(), signal.SIGKILL))[0]
-                write_folder(out, FILES, producer=PRODUCER, force=replace)
-            finally:
-                os._exit(1)
-        assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
-        if out.exists():
-            read_manifest(out)
-            assert set(tree(out)) in ([{"old", "manifest.json"}] if replace else []) + [complete]
-        else:  # the old folder, if there was one, stands complete beside
-            kept = [read_manifest(p) for p in out.parent.glob(".out.old-*")]
-            assert len(kept) == replace
-        write_folder(out, FILES, producer=PRODUCER, force=True)
-        assert set(tree(out)) == complete
-
-
 def corrupt(out, change):
     values = json.loads((out / "manifest.json").read_text())
     change(values)
@@ -303,18 +410,29 @@ def corrupt(out, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda v: v.pop("files"), r"is malformed\n  hint: emit the folder again \(--force\)$"),
+        (
+            lambda v: v.pop("files"),
+            r"is malformed\n  hint: emit the model again, into a new folder$",
+        ),
         (lambda v: v.update(files=[]), r"is malformed\n"),
         (lambda v: v.update(options=None), r"is malformed\n"),
         (lambda v: v.update(target=3), r"is malformed\n"),
         (lambda v: v.update(input_sha256=3), r"is malformed\n"),
         (lambda v: v["files"].update(a=3), r"is malformed\n"),
         (lambda v: v["files"].update(a={"bytes": 1}), r"is malformed\n"),
+        (lambda v: v["files"]["empty"].update(sha256=1.5), r"is malformed\n"),
+        (lambda v: v["files"]["empty"].update(sha256="00"), r"is malformed\n"),
+        (lambda v: v["files"]["empty"].update(bytes=-1), r"is malformed\n"),
+        (lambda v: v["files"]["empty"].update(bytes=True), r"is malformed\n"),
+        (lambda v: v["files"]["empty"].update(more=1), r"is malformed\n"),
         (lambda v: v["files"].update({"../a": v["files"]["empty"]}), r"is malformed\n"),
-        (lambda v: v.update(generator="x"), r"is not a manifest of rlx$"),
+        (
+            lambda v: v.update(generator="x"),
+            r"is not a manifest of rlx\n  hint: name a folder that rlx emit wrote$",
+        ),
         (
             lambda v: v.update(schema=2),
-            r"has schema 2, this rlx reads 1\n  hint: emit the folder again$",
+            r"has schema 2, this rlx reads 1\n  hint: emit the model again, into a new folder$",
         ),
     ],
 )
@@ -337,8 +455,8 @@ def test_missing_manifest_is_refused(tmp_path):
 
 def test_oversized_manifest_is_refused(tmp_path, monkeypatch):
     write_folder(tmp_path / "out", FILES, producer=PRODUCER)
-    monkeypatch.setattr(rlx.outputs, "MANIFEST_LIMIT", 100)
-    with pytest.raises(OutputError, match=r"manifest.json: is larger than 100 bytes$"):
+    monkeypatch.setattr(rlx.outputs.manifest, "MANIFEST_LIMIT", 100)
+    with pytest.raises(OutputError, match=r"manifest.json: is larger than 100 bytes\n  hint: "):
         read_manifest(tmp_path / "out")
 
 
@@ -351,7 +469,8 @@ def test_changed_file_is_found(tmp_path, content):
     with pytest.raises(
         OutputError,
         match=rf"^{out}/src/net.c: the file differs from the manifest, which wants 7 bytes with "
-        rf"SHA-256 {wanted}...\n  hint: emit the folder again \(--force\)$",
+        rf"SHA-256 {wanted}...\n  hint: put the file back, "
+        r"or emit the model again into a new folder$",
     ):
         read_manifest(out)
     found = read_manifest(out, check_files=False).files["empty"]

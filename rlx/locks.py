@@ -1,0 +1,127 @@
+"""Temporary files and folders that tell whether their writer is alive.
+
+Whoever writes a temporary file or folder holds a lock on it (``flock``). The system releases the
+lock when the process ends, however it ends, so whatever can be locked was left behind by a process
+that is dead, and may be removed. A process id in the name would say less: ids are used again, and
+two containers that share a volume do not see each other's processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A file or folder that this process holds.
+
+    Attributes:
+        path: Where it was made.
+        descriptor: Open and locked; for a file, open for writing.
+    """
+
+    path: Path
+    descriptor: int
+
+
+def create_folder(parent: Path, prefix: str, digits: int, mode: int = 0o777) -> Held:
+    """Make and hold a folder ``<prefix><hexadecimal digits>`` in ``parent``.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+
+    def make(path: Path) -> int | None:
+        os.mkdir(path, mode)  # noqa: PTH102 (tests make the N-th call of os fail)
+        try:
+            return os.open(path, os.O_RDONLY)
+        except FileNotFoundError:  # swept away, as nobody held it yet
+            return None
+
+    return _create(parent, prefix, digits, make)
+
+
+def create_file(parent: Path, prefix: str, digits: int) -> Held:
+    """Make and hold an empty file ``<prefix><hexadecimal digits>`` in ``parent``.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+
+    def make(path: Path) -> int:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+
+    return _create(parent, prefix, digits, make)
+
+
+def _create(parent: Path, prefix: str, digits: int, make: Callable[[Path], int | None]) -> Held:
+    """Make something and lock it; again, if it was swept away before the lock was there."""
+    while True:
+        path = parent / (prefix + secrets.token_hex(digits // 2))
+        descriptor = make(path)
+        if descriptor is None:
+            continue
+        _lock(descriptor, wait=True)
+        if _is_at(path, descriptor):
+            return Held(path, descriptor)
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold a file or folder that exists, or go on without where it cannot be locked.
+
+    Args:
+        path: What is to be held.
+        wait: Wait for another holder to end; if not, go on: it is held by somebody.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        yield
+        return
+    try:
+        _lock(descriptor, wait=wait)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def abandoned(path: Path) -> Iterator[bool]:
+    """Yield whether nobody holds ``path``; while the context lasts, we hold it then."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        yield False
+        return
+    try:
+        yield _lock(descriptor, wait=False) and _is_at(path, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, *, wait: bool) -> bool:
+    """Lock what is open; False if another holds it, or if nothing can be locked there."""
+    import fcntl  # not where there is no POSIX, and then nothing is written either
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,82 @@
+"""Single files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rlx.errors import OutputError
+from rlx.locks import create_file
+from rlx.outputs.leftovers import DIGITS, prefix, sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def write_file(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file that appears at ``path`` by one rename, and replaces what is there.
+
+    A device or a pipe is written to, as it cannot be replaced.
+
+    Raises:
+        OutputError: It cannot be written; what was there is as it was.
+    """
+    final = Path(os.path.realpath(path))
+    with reported(str(path), "file"):
+        mode = _mode(Path(path))
+        if mode is not None and not stat.S_ISREG(mode):
+            Path(path).write_bytes(content)
+            return
+        sweep(final)
+        held = create_file(final.parent, prefix(final, "tmp"), DIGITS)
+        try:
+            if mode is not None:
+                os.chmod(held.path, stat.S_IMODE(mode))  # noqa: PTH101
+            write_all(held.descriptor, content)
+            os.replace(held.path, final)  # noqa: PTH105
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(held.path)  # noqa: PTH108
+            os.close(held.descriptor)
+        with contextlib.suppress(OSError):
+            sync_folder(final.parent)
+
+
+def write_all(descriptor: int, content: bytes) -> None:
+    """Write ``content`` and force it to the disk."""
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.fsync(descriptor)
+
+
+def sync_folder(path: Path) -> None:
+    """Force the names in a folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def reported(shown: str, what: str) -> Iterator[None]:
+    """Turn an error of the system into one that names the output and says ``what`` it is."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"cannot write the {what}: {(error.strerror or str(error)).lower()}",
+            where=shown,
+            hint="check free space, permissions and the path; nothing was changed",
+        ) from error
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
