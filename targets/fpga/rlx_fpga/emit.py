@@ -39,6 +39,9 @@ IDLE_CYCLES: Final = 100_000
 """Least number of cycles without a transfer after which a bench calls the core stuck."""
 
 
+_WITHOUT_BITS: Final = re.compile(r"\[-1:0\] *([^\s;]+)")
+
+
 def design_files(
     component: wiring.Component,
     interface: Interface,
@@ -105,6 +108,7 @@ def netlist(
         )
     # The first line names a version of Yosys.
     body = start_combinational(text.split("\n", 1)[1])
+    require_bits(body)
     banner = (
         f"// {interface.core}: netlist of a streaming neural network, made by rlx.\n"
         f"// Instantiate {interface.top}, which gives it AXI4-Stream ports.\n"
@@ -127,6 +131,16 @@ def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirectio
         )
         for path, member, value in component.signature.flatten(component)
     }
+
+
+def require_bits(text: str) -> None:
+    """Check that a netlist has no signals without bits, which Verilog reads as two bits.
+
+    Raises:
+        AssertionError: It has; see ``rlx_fpga.cells.sizes``.
+    """
+    found = _WITHOUT_BITS.search(text)
+    assert found is None, f"signal {found and found[1]} has no bits: make it with index_signal"
 
 
 def plain_module_names(text: str, core: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from amaranth import Module, Mux, Signal, signed
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.sizes import index_signal
 from rlx_fpga.cells.streams import Cell, raw, stream_of
 
 
@@ -28,12 +29,12 @@ class Argmax(Cell):
     def elaborate(self, platform: object) -> Module:
         """Keep the best so far; ask for room in the output only with the last code."""
         m = Module()
-        place = Signal(range(self.count))
-        best_place = Signal(range(self.count))
+        place = index_signal(self.count)
+        best_place = index_signal(self.count)
         best = Signal(signed(8))
         code = raw(self.i).as_signed()
         last, better, free = Signal(), Signal(), Signal()
-        winner = Signal(range(self.count))
+        winner = index_signal(self.count)
         m.d.comb += [
             last.eq(place == self.count - 1),
             better.eq((place == 0) | (code > best)),

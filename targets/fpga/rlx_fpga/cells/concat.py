@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amaranth import Module, Mux, Signal
+from amaranth import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.sizes import index_signal
 from rlx_fpga.cells.streams import Cell, raw, stream_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ class Concat(Cell):
     A run is what one input brings while the axes outside of the joined one stand still. Along
     channels it is ``channels / lanes`` beats; along the rows of an NHWC tensor the whole frame.
 
+    Constants are always there. Those that come first wait for the input behind them: no output of
+    a frame may come before any input of it.
+
     Members:
         i0, i1, ...: In, ``lanes`` times int8.
         o: Out, the same.
@@ -26,20 +30,23 @@ class Concat(Cell):
     Latency 1; one beat a cycle, so the interval is the number of beats that go out.
     """
 
-    def __init__(self, lanes: int, runs: Sequence[int]) -> None:
+    def __init__(self, lanes: int, runs: Sequence[int], *, leading: int = 0) -> None:
+        """Take the beats of each input; the first ``leading`` inputs are constants."""
         if not runs or min(runs) < 1:
             msg = f"every input needs a run of at least one beat, not {tuple(runs)}"
             raise ValueError(msg)
-        self.runs = tuple(runs)
+        if not 0 <= leading < len(runs):
+            msg = f"{leading} leading constants leave none of {len(runs)} inputs to wait for"
+            raise ValueError(msg)
+        self.runs, self.leading = tuple(runs), leading
         inputs = {f"i{index}": In(stream_of(lanes)) for index in range(len(runs))}
         super().__init__({**inputs, "o": Out(stream_of(lanes))})
 
     def elaborate(self, platform: object) -> Module:
         """Serve the input whose turn it is."""
         m = Module()
-        # At least one bit: a switch over none is lost on the way to Verilog.
-        turn = Signal(range(max(len(self.runs), 2)))
-        count = Signal(range(max(self.runs)))
+        turn = index_signal(len(self.runs))
+        count = index_signal(max(self.runs))
         free = Signal()
         m.d.comb += free.eq(~self.o.valid | self.o.ready)
         with m.If(free):
@@ -47,9 +54,12 @@ class Concat(Cell):
         with m.Switch(turn):
             for index, run in enumerate(self.runs):
                 source = getattr(self, f"i{index}")
+                can_move: Value = free
+                if index < self.leading:
+                    can_move = free & getattr(self, f"i{self.leading}").valid
                 with m.Case(index):
-                    m.d.comb += source.ready.eq(free)
-                    with m.If(source.valid & free):
+                    m.d.comb += source.ready.eq(can_move)
+                    with m.If(source.valid & can_move):
                         following = (index + 1) % len(self.runs)
                         m.d.sync += [
                             self.o.valid.eq(1),

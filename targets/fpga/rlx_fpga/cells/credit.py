@@ -12,6 +12,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.ram import go_round
+from rlx_fpga.cells.sizes import depth_of, index_signal
 from rlx_fpga.cells.streams import Lanes, Part, raw, stream_of
 
 LATENCY = 2
@@ -59,7 +60,7 @@ class ResultQueue(Part):
         """Count what is promised, and what is there."""
         m = Module()
         depth = self.depth
-        m.submodules.beats = beats = Memory(shape=len(raw(self.o)), depth=max(depth, 2), init=[])
+        m.submodules.beats = beats = Memory(shape=len(raw(self.o)), depth=depth_of(depth), init=[])
         write = beats.write_port()
         read = beats.read_port(domain="comb")
         free, given, load = Signal(), Signal(), Signal()
@@ -84,9 +85,9 @@ class ResultQueue(Part):
         with m.If(free):
             m.d.sync += [self.o.valid.eq(any_waiting), raw(self.o).eq(read.data)]
         for step, port in ((self.push, write), (load, read)):
-            place = Signal(range(max(depth, 2)))
+            place = index_signal(depth)
             m.d.comb += port.addr.eq(place)
-            go_round(m, step, place, max(depth, 2))
+            go_round(m, step, place, depth_of(depth))
         return m
 
 

@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.pipe import register
 from rlx_fpga.cells.raster import Raster
+from rlx_fpga.cells.sizes import index_signal
 from rlx_fpga.cells.streams import Cell, stream_of
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Divide(Cell):
         for stage in range(self.latency):
             valid = register(m, move, valid, f"valid_{stage + 1}", reset=True)
         m.d.comb += self.o.valid.eq(valid)
-        half = Signal(range(max(self.counts) // 2 + 1))
+        half = index_signal(max(self.counts) // 2 + 1)
         factor = Signal(range(max(one.factor for one in self.factors) + 1))
         self._select(m, move & self.i.valid, half, factor)
         half = register(m, move, half, "half_1")

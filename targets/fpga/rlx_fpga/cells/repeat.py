@@ -9,6 +9,7 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.sizes import depth_of, index_signal
 from rlx_fpga.cells.streams import Cell, raw, stream_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Repeat(Cell):
         m = Module()
         size = len(raw(self.i))
         group = Signal(self.beats * size)
-        beat, turn = Signal(range(self.beats)), Signal(range(self.times))
+        beat, turn = index_signal(self.beats), index_signal(self.times)
         free, move, first = Signal(), Signal(), Signal()
         m.d.comb += [
             free.eq(~self.o.valid | self.o.ready),
@@ -87,10 +88,10 @@ class Constant(Cell):
         """Read ahead by one word."""
         m = Module()
         count = len(self.words)
-        memory = Memory(shape=8 * self.lanes, depth=max(2, count), init=self.words)
+        memory = Memory(shape=8 * self.lanes, depth=depth_of(count), init=self.words)
         m.submodules.memory = memory
         port = memory.read_port()
-        place = Signal(range(max(2, count)))
+        place = index_signal(count)
         free = Signal()
         m.d.comb += [
             free.eq(~self.o.valid | self.o.ready),

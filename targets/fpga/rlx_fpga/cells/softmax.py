@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.sequential import CYCLES, SequentialMultiply
+from rlx_fpga.cells.sizes import depth_of
 from rlx_fpga.cells.streams import Cell, raw, stream_of
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Softmax(Cell):
 
     def _memories(self, m: Module, work: _Work) -> Value:
         """Return the exponential of the code at ``index`` ``_LOOK_UP`` cycles ago."""
-        m.submodules.codes = codes = Memory(shape=signed(8), depth=max(2, self.count), init=[])
+        m.submodules.codes = codes = Memory(shape=signed(8), depth=depth_of(self.count), init=[])
         m.submodules.table = table = Memory(
             shape=EXPONENTIAL_BITS, depth=256, init=self.exponentials
         )

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.geometry import geometry_of
 from rlx_fpga.cells.ram import block_ram
+from rlx_fpga.cells.sizes import index_signal
 from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class WholeWindow(Cell):
         m = Module()
         g = self.geometry
         rows, columns = g.kernel
-        row, column = Signal(range(max(g.height, 2))), Signal(range(g.width))
+        row, column = index_signal(g.height), index_signal(g.width)
         next_column = Signal.like(column)
         taken, full = Signal(), Signal()
         m.d.comb += [

@@ -12,6 +12,7 @@ from amaranth.lib.wiring import Component, In, Out
 from rlx_fpga.cells.one_port import Ram
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.rom import pack
+from rlx_fpga.cells.sizes import depth_of
 from rlx_fpga.folded.program import Feed, Mode
 from rlx_fpga.folded.timing import ARRAY_LATENCY
 
@@ -83,6 +84,10 @@ class Array(Component):
         entry = self._entry(m, code, second)
         product = products[0] if products else 0
         term = Signal(signed(32))
+        if {one.mode for one in self.program.instructions} <= {Mode.WIDE, Mode.NARROW}:
+            # Yosys drops a default that is never reached, and what is left reads as a latch.
+            m.d.comb += term.eq(product)
+            return [term, *products[1:]]
         with m.Switch(self.mode):
             with m.Case(Mode.WIDE, Mode.NARROW):
                 m.d.comb += term.eq(product)
@@ -122,7 +127,7 @@ class Array(Component):
             return filled
         words = pack(np.array(self.program.weights), 8)
         m.submodules.weights = memory = Memory(
-            shape=unsigned(8 * lanes), depth=len(words), init=words
+            shape=unsigned(8 * lanes), depth=depth_of(len(words)), init=words
         )
         port = memory.read_port()
         m.d.comb += [port.addr.eq(self.word), port.en.eq(1)]

@@ -14,6 +14,7 @@ from rlx_fpga.cells.argmax import Argmax
 from rlx_fpga.cells.fifo import SkidBuffer
 from rlx_fpga.cells.one_port import PairedRam, large_blocks
 from rlx_fpga.cells.pipe import follow
+from rlx_fpga.cells.sizes import depth_of
 from rlx_fpga.cells.softmax import Softmax
 from rlx_fpga.cells.streams import raw, stream_of
 from rlx_fpga.folded.array import Array
@@ -146,7 +147,9 @@ class Folded(Component):
                 paired.code.eq(code), self.stored.eq(paired.data),
             ]  # fmt: skip
             return
-        m.submodules.memory = memory = Memory(shape=signed(8), depth=self.code.memory, init=[])
+        m.submodules.memory = memory = Memory(
+            shape=signed(8), depth=depth_of(self.code.memory), init=[]
+        )
         writer = memory.write_port()
         reader = memory.read_port()
         m.d.comb += [
@@ -218,7 +221,7 @@ class Folded(Component):
         fields, depth = self.code.constants, self.code.scale_depth
         built_in = fields.words if self.loader is None else []
         m.submodules.scales = memory = Memory(
-            shape=unsigned(fields.width), depth=depth, init=built_in
+            shape=unsigned(fields.width), depth=depth_of(depth), init=built_in
         )
         if self.loader is not None:
             writer = memory.write_port()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from amaranth import Cat, Module, Signal, unsigned
 from amaranth.lib.wiring import Component, In, Out
 
+from rlx_fpga.cells.sizes import index_signal
 from rlx_fpga.cells.streams import raw, stream_of
 from rlx_fpga.folded.program import FILL_END, Feed
 
@@ -52,7 +53,7 @@ class Loader(Component):
         assert FILL_END == 1
         beat, taken = raw(self.i), Signal()
         held = Signal(self.beats * self.bits, reset_less=True)
-        count = Signal(range(self.beats))
+        count = index_signal(self.beats)
         scale_next, word_next = Signal.like(self.scale_place), Signal.like(self.word)
         m.d.comb += [
             taken.eq(self.i.valid & self.i.ready),

@@ -8,6 +8,7 @@ from amaranth import Cat, Module, Mux, Signal, signed, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
+from rlx_fpga.cells.sizes import depth_of, index_signal
 from rlx_fpga.folded.fields import Fields
 from rlx_fpga.folded.program import PIPELINE, Feed
 
@@ -102,10 +103,10 @@ class Sequencer(Component):
         """Fetch, run, wait until the last result is in memory."""
         m = Module()
         count = len(self.program.instructions)
-        place, wait = Signal(range(count)), Signal(range(self._wait + 1))
+        place, wait = index_signal(count), Signal(range(self._wait + 1))
         # A memory that is read without a clock: instructions are wide and few.
         m.submodules.instructions = memory = Memory(
-            shape=unsigned(self.fields.width), depth=count, init=self.fields.words
+            shape=unsigned(self.fields.width), depth=depth_of(count), init=self.fields.words
         )
         port = memory.read_port(domain="comb")
         m.d.comb += [port.addr.eq(place), self.instruction.eq(port.data)]
