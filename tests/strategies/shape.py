@@ -25,12 +25,16 @@ def reshape(make: Maker) -> Case:
 
 @strategy(QConcat)
 def concat(make: Maker) -> Case:
-    """One to three tensors; any axis but that of the batch, most often the last one."""
+    """One to three tensors, some of them constants; any axis but that of the batch."""
     shape = make.shape(2, 4)
     axis = make.pick(len(shape) - 1, make.integer(1, len(shape) - 1))
     sizes = [make.integer(1, make.knobs.size + 1) for _ in range(make.integer(1, 3))]
     shapes = [(*shape[:axis], n, *shape[axis + 1 :]) for n in sizes]
-    values = [make.input(s, name=f"x{i}") for i, s in enumerate(shapes)]
+    known = make.pick(0, 0, *range(1 << (len(sizes) - 1))) << make.pick(0, 1)
+    values = [
+        make.graph.constant(make.codes(s)) if known >> i & 1 else make.input(s, name=f"x{i}")
+        for i, s in enumerate(shapes)
+    ]
     return make.finish(QConcat(axis=make.pick(axis, axis - len(shape))), *values)
 
 

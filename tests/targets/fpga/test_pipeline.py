@@ -52,7 +52,53 @@ def simulate(pipeline, inputs, frames=FRAMES, **options):
     for index, port in enumerate(pipeline.output_names):
         wanted = np.concatenate([outputs[index].reshape(-1) for outputs in expected])
         assert np.array_equal(run.outputs[port].reshape(-1), wanted)
+    came = np.min([first_beats(run.taken[port], frames) for port in pipeline.input_names], axis=0)
+    for port in pipeline.output_names:
+        assert np.all(first_beats(run.given[port], frames) > came), "an output before any input"
     return run
+
+
+def first_beats(cycles, frames):
+    """Return the cycle of each frame's first beat."""
+    return np.array(cycles)[:: len(cycles) // frames]
+
+
+def joined(axis, *parts):
+    """Return a concatenation of ``"x"``, streams, and ``"c"``, constants, and values for both."""
+    graph, rng = Graph("g"), np.random.default_rng(3)
+    shape = (1, 2, 3, 2)
+    values = [
+        graph.input(f"x{n}", i8(*shape)) if part == "x"
+        else graph.constant(rng.integers(-128, 128, shape, np.int8))
+        for n, part in enumerate(parts)
+    ]  # fmt: skip
+    graph.output(graph.apply(QConcat(axis=axis), *values))
+    return graph, {v.name: rng.integers(-128, 128, shape, np.int8) for v in graph.inputs}
+
+
+@pytest.mark.parametrize("parts", ["cx", "ccx", "xcx", "cxcx", "xc"])
+@pytest.mark.parametrize("axis", [1, 2, 3])
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+def test_constants_in_front_wait_for_the_frame(axis, parts, stall):
+    graph, inputs = joined(axis, *parts)
+    program = program_of(graph)
+    folds = {name: choices[-1] for name, choices in program.choices().items()}
+    run = simulate(Pipeline(program, folds), inputs, stall_in=stall, stall_out=stall, idle=40)
+    if not stall:
+        beats = len(run.given["o"]) // FRAMES
+        assert run.interval(beats) == beats
+
+
+def test_constants_in_front_of_a_nested_concatenation_wait_too():
+    graph = Graph("g")
+    x = graph.input("x", i8(1, 2, 3, 2))
+    constants = [graph.constant(np.full((1, 2, 3, 2), n, np.int8)) for n in (1, 2)]
+    inner = graph.apply(QConcat(axis=1), constants[0], x)
+    graph.output(graph.apply(QConcat(axis=1), constants[1], inner, x))
+    program = program_of(graph)
+    folds = {name: choices[-1] for name, choices in program.choices().items()}
+    codes = np.arange(12, dtype=np.int8).reshape(1, 2, 3, 2)
+    simulate(Pipeline(program, folds), {"x": codes}, stall_out=0.4, idle=40)
 
 
 @pytest.mark.parametrize("op", Q_OPS, ids=lambda op: op.name)

@@ -61,7 +61,8 @@ class ConcatPlan(Plan):
 
     def build(self, fold: Fold) -> Layer:
         """Return the cell; operands take turns, so each is ahead or behind by parts of a turn."""
-        cell = Concat(fold.pe, [run // fold.pe for run in self.runs])
+        leading = next(n for n, o in enumerate(self.node.operands) if o.constant is None)
+        cell = Concat(fold.pe, [run // fold.pe for run in self.runs], leading=leading)
         total, done = sum(self.runs) * self.rounds, 0
         skew, fronts = [], {}
         for place, (run, operand) in enumerate(zip(self.runs, self.node.operands, strict=True)):
