@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,8 +65,9 @@ def lower(
         UnsupportedOpError: The target lacks an op and no other spelling exists.
     """
     options = target.options() if options is None else options
-    pipeline = for_target(target.name, target.refusal, target.pipeline)
-    report = dispatch_report(module.graph, target.name, target.refusal)
+    claim = partial(target.refusal, options=options)
+    pipeline = for_target(target.name, claim, target.pipeline)
+    report = dispatch_report(module.graph, target.name, claim)
     rewritten = pipeline.run(module, observe=observe)
     return Lowered(target.plan(rewritten, options), report)
 

@@ -61,8 +61,13 @@ class Target(Protocol):
         """Return why ``op`` cannot be lowered at all, or None if it can."""
         ...
 
-    def refusal(self, node: Node) -> str | None:
-        """Return why this node cannot be lowered as it stands, or None if it can."""
+    def refusal(self, node: Node, options: Any) -> str | None:  # noqa: ANN401 - own class
+        """Return why this node cannot be lowered as it stands, or None if it can.
+
+        Args:
+            node: The node.
+            options: Instance of ``options``: what can be lowered may depend on them.
+        """
         ...
 
     def plan(self, module: GraphModule, options: Any) -> GraphModule:  # noqa: ANN401 - own class

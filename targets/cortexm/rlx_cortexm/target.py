@@ -36,8 +36,12 @@ class CortexM:
         """Return why ``op`` cannot be lowered at all, or None if it can."""
         return RULES.reason(op)
 
-    def refusal(self, node: Node) -> str | None:
-        """Return why this node cannot be lowered as it stands, or None if it can."""
+    def refusal(self, node: Node, options: CortexMOptions) -> str | None:
+        """Return why this node cannot be lowered as it stands, or None if it can.
+
+        The options make no difference.
+        """
+        del options
         reason = self.reason(type(node.op))
         if reason is not None:
             return reason

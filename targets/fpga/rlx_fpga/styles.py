@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rlx_fpga.design import design_of
+from rlx_fpga.lower.rules import plan_refusal
+from rlx_fpga.options import STYLES
 from rlx_fpga.report import report_of
 
 if TYPE_CHECKING:
-    from rlx.ir import Graph, GraphModule, Value
+    from rlx.ir import Graph, GraphModule, Node, Value
     from rlx_fpga.options import FpgaOptions
 
 
@@ -45,6 +47,28 @@ class Design(Protocol):
     def lanes(self, value: Value) -> int:
         """Return the lanes of the stream of ``value``."""
         ...
+
+
+def refusal(node: Node, style: str) -> str | None:
+    """Return why ``style`` cannot build ``node``, and which styles can; None if it can."""
+    reason = _reason(node, style)
+    if reason is None:
+        return None
+    others = [other for other in STYLES if other != style and _reason(node, other) is None]
+    return f"{reason}; --style {' or '.join(others)} can build it" if others else reason
+
+
+def _reason(node: Node, style: str) -> str | None:
+    # A style is imported where it is asked for.
+    if style == "unrolled":
+        from rlx_fpga import unrolled
+
+        return unrolled.refusal(node)
+    if style == "folded":
+        from rlx_fpga import folded
+
+        return folded.refusal(node)
+    return plan_refusal(node)
 
 
 def build(module: GraphModule, options: FpgaOptions) -> tuple[Design, dict[str, Any]]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rlx import __version__
-from rlx.errors import UnsupportedOpError
 from rlx.ir.hash import structural_hash
 from rlx.plan import to_lir
 from rlx.target import Emission
@@ -16,7 +15,7 @@ from rlx_fpga.emit import design_files
 from rlx_fpga.lower import RULES
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.registers import Control, packed_version
-from rlx_fpga.styles import build
+from rlx_fpga.styles import build, refusal
 from rlx_fpga.synthesis import synthesize
 
 if TYPE_CHECKING:
@@ -43,16 +42,9 @@ class Fpga:
         """Return why ``op`` cannot be lowered at all, or None if it can."""
         return RULES.reason(op)
 
-    def refusal(self, node: Node) -> str | None:
-        """Return why this node cannot be lowered as it stands, or None if it can."""
-        reason = self.reason(type(node.op))
-        if reason is not None:
-            return reason
-        try:
-            RULES[type(node.op)](node)
-        except UnsupportedOpError as e:
-            return e.message
-        return None
+    def refusal(self, node: Node, options: FpgaOptions) -> str | None:
+        """Return why the chosen style cannot build this node, or None if it can."""
+        return refusal(node, options.style)
 
     def plan(self, module: GraphModule, options: FpgaOptions) -> GraphModule:
         """Return ``module`` with an order of execution; its streams keep no bytes to share."""

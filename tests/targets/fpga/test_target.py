@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rlx.emit import emit
-from rlx.errors import DoesNotFitError, EmitError, UsageError
+from rlx.emit import emit, lower
+from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError, UsageError
 from rlx.ir import DType, Graph, QuantParams, TensorType
 from rlx.ir.module import GraphModule, Stage
 from rlx.numerics.exponential import softmax_scaling
@@ -23,6 +23,7 @@ from rlx.ops.q import (
     QConv2d,
     QDense,
     QMaxPool2d,
+    QMul,
     QReshape,
     QSoftmax,
     QTranspose,
@@ -150,10 +151,43 @@ def test_refusals_tell_the_reason():
     graph = Graph("g")
     x = graph.input("x", TensorType((1, 2, 3, 4), DType.I8))
     y = graph.apply(QTranspose(axes=(0, 2, 1, 3)), x)
-    assert "needs the tensor in memory" in TARGET.refusal(y.node)
-    assert TARGET.refusal(graph.apply(QClamp(low=0), x).node) is None
+    assert "needs the tensor in memory" in TARGET.refusal(y.node, FpgaOptions())
+    assert TARGET.refusal(graph.apply(QClamp(low=0), x).node, FpgaOptions()) is None
     assert TARGET.knows(QTranspose)
     assert TARGET.reason(QTranspose) is None
+
+
+def transposed():
+    """Return a graph that orders codes anew: no stream can."""
+    graph = Graph("net")
+    x = graph.input("x", TensorType((1, 2, 3, 4), DType.I8))
+    graph.output(graph.apply(QTranspose(axes=(0, 2, 1, 3)), x, name="t"))
+    return graph
+
+
+@pytest.mark.parametrize("style", ["folded", "unrolled"])
+def test_each_style_answers_for_itself(style):
+    module, options = GraphModule(transposed(), Stage.MIR), FpgaOptions(style=style)
+    lowered = lower(module, TARGET, options=options)
+    assert lowered.dispatch.ready
+    assert TARGET.estimate(lowered.module, options)["interval"] > 0
+
+
+def test_a_refusal_names_the_styles_that_can():
+    with pytest.raises(UnsupportedOpError) as caught:
+        lower(GraphModule(transposed(), Stage.MIR), TARGET)
+    assert str(caught.value).splitlines()[1] == (
+        "    q.transpose (%1 't'): permuting [1, 2, 3, 4] by (0, 2, 1, 3) needs the tensor in"
+        " memory; --style unrolled or folded can build it"
+    )
+    graph = Graph("net")
+    x, y = (graph.input(name, TensorType((1, 4), DType.I8)) for name in "xy")
+    op = QMul(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.1), zero_point=0)
+    node = graph.append(op, x, y)
+    for style in ("folded", "unrolled"):
+        reason = TARGET.refusal(node, FpgaOptions(style=style))
+        assert reason is not None
+        assert reason.endswith("; --style stream can build it")
 
 
 def test_parameters_must_be_bound():

@@ -15,7 +15,7 @@
 from rlx_fpga.folded import moves as moves
 from rlx_fpga.folded.choice import machine_of
 from rlx_fpga.folded.design import Folded
-from rlx_fpga.folded.lower import fold
+from rlx_fpga.folded.lower import fold, refusal
 from rlx_fpga.folded.report import report_of
 
-__all__ = ["Folded", "fold", "machine_of", "report_of"]
+__all__ = ["Folded", "fold", "machine_of", "refusal", "report_of"]

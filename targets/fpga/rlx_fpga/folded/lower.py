@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError
-from rlx.ir import DType, RuleTable
+from rlx.ir import DType, Graph, RuleTable
+from rlx.ir.graph import copy_node
 from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import (
     QAdd,
@@ -35,7 +36,7 @@ from rlx_fpga.lower.rules import constant_operand
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rlx.ir import Graph, Node, Value
+    from rlx.ir import Node, Value
     from rlx_fpga.cells.rom import Integers
 
 Rule: TypeAlias = "Callable[[Builder, Node], None]"
@@ -101,7 +102,33 @@ def refused(node: Node, reason: str) -> UnsupportedOpError:
 
 
 def refusal(node: Node) -> str | None:
-    """Return why this style lacks the op of ``node``, or None if it has it."""
+    """Return why this style cannot build ``node``, or None if it can.
+
+    What stands around the node is not looked at.
+    """
+    if (reason := _lack(node)) is not None:
+        return reason
+    graph = Graph("alone")
+    operands: dict[Value, Value] = {}
+    for place, value in enumerate(node.operands):
+        if value.constant is not None:
+            operands[value] = copy_node(graph, value.node, ()).result
+        elif value not in operands:
+            operands[value] = graph.input(f"x{place}", value.type)
+    copied = copy_node(graph, node, tuple(operands[value] for value in node.operands))
+    graph.output(*copied.results)
+    try:
+        Builder(graph, LANES[-1], Feed.BUILT_IN, None).run()
+    except UnsupportedOpError as e:
+        return e.message
+    except EmitError:
+        # Nothing for the array: it only renames, or is done on the way out.
+        return None
+    return None
+
+
+def _lack(node: Node) -> str | None:
+    """Return why there is no rule for the op of ``node``, or None if there is one."""
     reason = RULES.reason(type(node.op))
     return None if reason is None else f"style folded lacks it: {reason}"
 
@@ -143,7 +170,7 @@ class Builder:
         """Return the program."""
         program, finishing = self.program, self._finishing()
         for node in self.plan.schedule:
-            if (reason := refusal(node)) is not None:
+            if (reason := _lack(node)) is not None:
                 raise refused(node, reason)
             if node not in finishing.values():
                 RULES[type(node.op)](self, node)

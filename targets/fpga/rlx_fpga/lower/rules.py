@@ -164,6 +164,18 @@ def constant_operand(node: Node, place: int, what: str) -> Array:
     return value
 
 
+def plan_refusal(node: Node) -> str | None:
+    """Return why there is no plan for ``node``, or None if there is one."""
+    reason = RULES.reason(type(node.op))
+    if reason is not None:
+        return reason
+    try:
+        RULES[type(node.op)](node)
+    except UnsupportedOpError as e:
+        return e.message
+    return None
+
+
 def unsupported(node: Node, reason: str) -> UnsupportedOpError:
     """Return (not raise) an error that names the node."""
     return UnsupportedOpError(reason, where=f"{node.op.name} {node.label}")

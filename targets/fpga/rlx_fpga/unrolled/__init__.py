@@ -11,7 +11,7 @@
 
 from rlx_fpga.unrolled import reduce
 from rlx_fpga.unrolled.design import Unrolled
-from rlx_fpga.unrolled.lower import unroll
+from rlx_fpga.unrolled.lower import refusal, unroll
 from rlx_fpga.unrolled.report import report_of
 
-__all__ = ["Unrolled", "reduce", "report_of", "unroll"]
+__all__ = ["Unrolled", "reduce", "refusal", "report_of", "unroll"]

@@ -89,8 +89,11 @@ def unroll(graph: Graph) -> list[UnrolledLayer]:
 
 
 def refusal(node: Node) -> str | None:
-    """Return why this style lacks the op of ``node``, or None if it has it."""
+    """Return why this style cannot build ``node``, or None if it can."""
     reason = RULES.reason(type(node.op))
+    computed = [operand for operand in node.operands if operand.constant is None]
+    if isinstance(node.op, QMul) and len(computed) == 2 and computed[0] != computed[1]:
+        reason = "a product of two computed codes needs a multiplier"
     return None if reason is None else f"style unrolled lacks it: {reason}"
 
 
@@ -207,9 +210,7 @@ def _product_of(netlist: Netlist, node: Node, a: int, b: int) -> int:
     codes = np.arange(-128, 128).astype(np.int8)
     steps = netlist.steps[a], netlist.steps[b]
     constants = [step.numbers[0] if step.kind == "constant" else None for step in steps]
-    if a != b and constants == [None, None]:
-        reason = "a product of two computed codes needs a multiplier; use --style stream"
-        raise unsupported(node, f"style unrolled lacks it: {reason}")
+    assert a == b or constants != [None, None], "other products are refused"
     factors = [codes if c is None else np.full_like(codes, c) for c in constants]
     (values,) = node.op.evaluate(*factors)
     read = b if constants[1] is None else a

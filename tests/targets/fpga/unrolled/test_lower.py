@@ -84,7 +84,7 @@ def test_too_large_a_network_is_refused():
         (QSoftmax(multiplier=1 << 30, left_shift=20, diff_min=-100), 1,
          "its division takes many cycles; give the logits out, or argmax"),
         (QMul(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.01), zero_point=0), 2,
-         "a product of two computed codes needs a multiplier; use --style stream"),
+         "a product of two computed codes needs a multiplier"),
     ],
 )  # fmt: skip
 def test_another_op_is_refused(op, inputs, reason):
