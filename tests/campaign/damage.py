@@ -1,33 +1,83 @@
-"""Damaged files: only errors of rlx come out of them, soon and in little memory."""
+"""Damaged models: only errors of rlx come out of them, soon and in little memory."""
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 from mutation import mutate
-from tflite_malformed import sound_model
+from tflite_fields import scramble
 
+from campaign import corpus
 from campaign.part import Outcome, Part
-from rlx.errors import FrontendError, UnsupportedOpError
-from rlx.frontends import tflite
+from campaign.refusals import outcome, read
+from campaign.sealed import resealed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CPU_S = 1.0
+MEMORY_MB = 512
 
 
-def _run(number: int) -> Outcome:
-    try:
-        tflite.load(mutate(sound_model(), number))
-    except (FrontendError, UnsupportedOpError) as error:
-        return Outcome(
-            "refused", "" if error.where and error.hint else f"no place or hint: {error}"
-        )
-    return Outcome("accepted")
+def damage_part(name: str, title: str, run: Callable[[int], Outcome], cases: int) -> Part:
+    """Return a part whose cases give one file each to a reader."""
+    return Part(
+        name=name,
+        title=title,
+        goal=f"0 tracebacks, 0 over {CPU_S:g} s, 0 over {MEMORY_MB} MB",
+        run=run,
+        cases=cases,
+        short=cases // 200,
+        deadline_s=60,
+        cpu_s=CPU_S,
+        memory_mb=MEMORY_MB,
+    )
 
 
-DAMAGED_BYTES = Part(
-    name="bytes",
-    title="bytes of model files damaged",
-    goal="0 tracebacks, 0 over 1 s, 0 over 512 MB",
-    run=_run,
-    cases=30_000,
-    short=300,
-    deadline_s=60,
-    cpu_s=1.0,
-    memory_mb=512,
+def _networks(number: int) -> Outcome:
+    """Damage bytes of one of the real networks; parts of another one may get in."""
+    files = [corpus.network(name) for name in corpus.NETWORKS]
+    index = number % len(files)
+    return _read(mutate(files[index], number, files[index - 1]), "model.tflite")
+
+
+def _small(number: int) -> Outcome:
+    """Damage bytes of a small model."""
+    files = corpus.small_models()
+    index = number % len(files)
+    return _read(mutate(files[index], number, files[index - 1]), "model.tflite")
+
+
+def _rlx(number: int) -> Outcome:
+    """Damage bytes of a ``.rlx`` file; the checksum in it finds most of that."""
+    files = corpus.rlx_files()
+    index = number % len(files)
+    return _read(mutate(files[index], number, files[index - 1]), "model.rlx")
+
+
+def _fields(number: int) -> Outcome:
+    """Change fields of a small model, or of a real network in every sixth case."""
+    files = corpus.small_models()
+    index = number // 6 % len(files)
+    data = files[index] if number % 6 else corpus.network(corpus.NETWORKS[0])
+    return _read(scramble(data, number), "model.tflite")
+
+
+def _sealed(number: int) -> Outcome:
+    """Change the document in a ``.rlx`` file and give it the checksum that belongs to it."""
+    files = corpus.rlx_files()
+    return _read(resealed(files[number % len(files)], number), "model.rlx")
+
+
+def _read(data: bytes, name: str) -> Outcome:
+    return outcome(partial(read, data, name))
+
+
+DAMAGED_MODELS = (
+    damage_part("bytes-networks", "bytes of four networks damaged", _networks, 14_000),
+    damage_part("bytes-models", "bytes of small models damaged", _small, 14_000),
+    damage_part("bytes-rlx", "bytes of .rlx files damaged", _rlx, 4_000),
+    damage_part("fields", "fields of models changed", _fields, 14_000),
+    damage_part("sealed", ".rlx documents changed and sealed again", _sealed, 9_000),
 )

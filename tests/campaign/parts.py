@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from campaign import equality, hardware, mutants
-from campaign.damage import DAMAGED_BYTES
+from campaign.damage import DAMAGED_MODELS
 
 if TYPE_CHECKING:
     from campaign.part import Part
 
 PARTS: dict[str, Part] = {
-    part.name: part for part in (DAMAGED_BYTES, *equality.PARTS, *hardware.PARTS, *mutants.PARTS)
+    part.name: part
+    for part in (*DAMAGED_MODELS, *equality.PARTS, *hardware.PARTS, *mutants.PARTS)
 }

@@ -1,0 +1,95 @@
+"""Sound files that the parts of the campaign damage."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import ir_samples
+import numpy as np
+import tflite_malformed as made
+from support import shared_folder
+from tflite_builder import TfliteBuilder
+
+import rlx.ops  # noqa: F401 - files may hold any of our ops
+from rlx import emit, target
+from rlx.frontends import tflite
+from rlx.ir.file import to_file_bytes
+from rlx.ir.module import GraphModule, Stage
+
+if TYPE_CHECKING:
+    from rlx.ir import Graph
+
+NETWORKS = (
+    "kws_ref_model.tflite", "ad01_int8.tflite", "pretrainedResnet_quant.tflite",
+    "vww_96_int8.tflite",
+)  # fmt: skip
+"""The MLPerf Tiny networks in int8."""
+
+
+@cache
+def network(name: str) -> bytes:
+    """Return the content of one of :data:`NETWORKS`."""
+    return (shared_folder("models/mlperf-tiny") / name).read_bytes()
+
+
+@cache
+def small_models() -> tuple[bytes, ...]:
+    """Return small TFLite models, of all kinds of operators together."""
+    return (
+        made.sound_model(),
+        made.one("PAD", (1, 3, 3, 2), (1, 5, 5, 2), [[0, 0], [1, 1], [1, 1], [0, 0]]),
+        made.one("MEAN", (1, 4, 4, 2), (1, 2), [1, 2], x=made.CODES, keepDims=False),
+        made.one("TRANSPOSE", (1, 2, 3, 4), (1, 3, 2, 4), [0, 2, 1, 3]),
+        made.one("LEAKY_RELU", (1, 8), (1, 8), alpha=0.1),
+        made.one("HARD_SWISH", (1, 8), (1, 8)),
+        made.one("STRIDED_SLICE", (4, 6), (2, 3), [0, 0], [4, 6], [2, 2]),
+        made.one("AVERAGE_POOL_2D", (1, 6, 6, 3), (1, 3, 3, 3), **made_pool()),
+        made.two("ADD", (1, 4, 4, 2), (1, 4, 4, 2), (1, 4, 4, 2), fusedActivationFunction="RELU"),
+        made.two("CONCATENATION", (1, 4, 4, 2), (1, 4, 4, 3), (1, 4, 4, 5), axis=3),
+        made.depthwise(2),
+        shortcut(),
+    )
+
+
+def made_pool() -> dict[str, object]:
+    """Return the options of a pool of 2 by 2."""
+    return {"padding": "SAME", "strideH": 2, "strideW": 2, "filterHeight": 2, "filterWidth": 2}
+
+
+def shortcut() -> bytes:
+    """Return a network with a shortcut, a constant operand and two outputs."""
+    model = TfliteBuilder()
+    x = model.tensor((1, 5, 5, 4), name="x", **made.CODES)
+    w = model.constant(np.ones((4, 1, 1, 4), np.int8), scale=[0.1] * 4, name="w")
+    c, s, y = (model.tensor((1, 5, 5, 4), name=n, **made.CODES) for n in "csy")
+    z = model.tensor((1, 5, 5, 4), name="z", scale=1 / 256, zero_point=-128)
+    k = model.constant(np.full((4,), 3, np.int8), scale=0.25, name="k")
+    model.operator("CONV_2D", [x, w, -1], [c], padding="SAME", strideH=1, strideW=1)
+    model.operator("ADD", [c, x], [s])
+    model.operator("MUL", [s, k], [y])
+    model.operator("LOGISTIC", [s], [z])
+    return model.build([x], [y, z])
+
+
+@cache
+def modules() -> tuple[GraphModule, ...]:
+    """Return modules at stages MIR and LIR (with a memory plan), integer and real."""
+    imported = [tflite.load(data) for data in (*small_models(), network(NETWORKS[0]))]
+    planned = [
+        emit.lower(imported[index], target.load(name)).module
+        for index, name in ((0, "cortexm"), (-1, "cortexm"), (0, "fpga"))
+    ]
+    samples = [GraphModule(graph, Stage.MIR) for graph in graphs()]
+    return (*imported, *planned, *samples)
+
+
+def graphs() -> tuple[Graph, ...]:
+    """Return graphs made by hand: quantized and real ops, symbols, several results."""
+    return (ir_samples.clamp_graph(), ir_samples.network(), ir_samples.several_results())
+
+
+@cache
+def rlx_files() -> tuple[bytes, ...]:
+    """Return the ``.rlx`` files of :func:`modules`."""
+    return tuple(map(to_file_bytes, modules()))

@@ -1,0 +1,81 @@
+"""What may come out of a damaged file: a result that works, or a refusal that helps."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from campaign.part import Outcome
+from rlx import emit, frontends
+from rlx.errors import RlxError
+from rlx.ir.hash import structural_hash
+from rlx.ir.inspect import inspect_graph
+from rlx.ir.verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.ir import Graph
+    from rlx.ir.module import GraphModule
+
+SMALL = 1 << 14
+"""Elements up to which the tensors of a graph are computed."""
+
+
+def outcome(action: Callable[[], object]) -> Outcome:
+    """Run ``action``, which may end, or raise an error of rlx that says all a user needs."""
+    try:
+        action()
+    except RlxError as error:
+        return refused(error)
+    return Outcome("accepted")
+
+
+def refused(error: RlxError) -> Outcome:
+    """Return a refusal; one without code, place or remedy is a finding."""
+    text = f"{error.where}: {error.message} [{error.hint}]"
+    lacking = [
+        name
+        for name, there in (
+            ("code", error.code != RlxError.code),
+            ("place", error.where),
+            ("remedy", error.hint or "\n    try" in error.message),
+        )
+        if not there
+    ]
+    if lacking:
+        return Outcome("refused", f"{error.code} without {', '.join(lacking)}: {text[:300]!r}")
+    if not text.replace("\n", "").isprintable():
+        return Outcome("refused", f"{error.code} with control characters: {text[:300]!r}")
+    return Outcome("refused")
+
+
+def read(data: bytes, name: str) -> None:
+    """Import a file as the command line does, and use the result."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.write_bytes(data)
+        module = frontends.load(path)
+    use(module)
+
+
+def use(module: GraphModule) -> None:
+    """Check and print an accepted module, and run it by the reference if it is small."""
+    verify(module)
+    graph = module.graph
+    str(inspect_graph(graph))
+    structural_hash(graph)
+    if _small(graph):
+        emit.reference_outputs(graph, emit.random_inputs(graph, 1))
+
+
+def _small(graph: Graph) -> bool:
+    """Return whether the reference runs the graph in little time, or refuses to run it."""
+    sizes = (
+        math.prod(d for d in type_.shape if isinstance(d, int))
+        for node in graph.nodes
+        for type_ in node.types
+    )
+    return max(sizes, default=0) <= SMALL
