@@ -93,3 +93,10 @@ def graphs() -> tuple[Graph, ...]:
 def rlx_files() -> tuple[bytes, ...]:
     """Return the ``.rlx`` files of :func:`modules`."""
     return tuple(map(to_file_bytes, modules()))
+
+
+def prepare() -> None:
+    """Make and read all of it."""
+    for name in NETWORKS:
+        network(name)
+    rlx_files()

@@ -20,7 +20,13 @@ CPU_S = 1.0
 MEMORY_MB = 512
 
 
-def damage_part(name: str, title: str, run: Callable[[int], Outcome], cases: int) -> Part:
+def damage_part(
+    name: str,
+    title: str,
+    run: Callable[[int], Outcome],
+    cases: int,
+    prepare: Callable[[], object] = corpus.prepare,
+) -> Part:
     """Return a part whose cases give one file each to a reader."""
     return Part(
         name=name,
@@ -32,6 +38,7 @@ def damage_part(name: str, title: str, run: Callable[[int], Outcome], cases: int
         deadline_s=60,
         cpu_s=CPU_S,
         memory_mb=MEMORY_MB,
+        prepare=prepare,
     )
 
 

@@ -41,6 +41,8 @@ class Part:
             limit.
         crash: What a crash of the process counts as, where it is not that of rlx; None for a
             finding.
+        prepare: Called once before the first case, so that what all cases share (models, compiled
+            templates) counts for none of them.
         marks: Marks of the short form's test, such as ``sim``.
     """
 
@@ -54,6 +56,7 @@ class Part:
     cpu_s: float | None = None
     memory_mb: int | None = None
     crash: str | None = None
+    prepare: Callable[[], object] | None = None
     marks: tuple[str, ...] = ()
 
     def spread(self, count: int) -> list[int]:

@@ -6,11 +6,18 @@ from typing import TYPE_CHECKING
 
 from campaign import equality, hardware, mutants
 from campaign.damage import DAMAGED_MODELS
+from campaign.damaged_readers import DAMAGED_READERS
 
 if TYPE_CHECKING:
     from campaign.part import Part
 
 PARTS: dict[str, Part] = {
     part.name: part
-    for part in (*DAMAGED_MODELS, *equality.PARTS, *hardware.PARTS, *mutants.PARTS)
+    for part in (
+        *DAMAGED_MODELS,
+        *DAMAGED_READERS,
+        *equality.PARTS,
+        *hardware.PARTS,
+        *mutants.PARTS,
+    )
 }

@@ -24,6 +24,8 @@ _CONTEXT = multiprocessing.get_context("fork")
 def run(part: Part, numbers: Iterable[int], jobs: int) -> Iterator[Record]:
     """Run the cases of ``numbers`` in ``jobs`` processes and yield each record when it is there."""
     waiting = iter(numbers)
+    if part.prepare is not None:
+        part.prepare()
     workers = [_Worker(part) for _ in range(jobs)]
     try:
         busy = [w for w in workers if w.start(next(waiting, None))]
