@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from campaign import equality, hardware, mutants
 from campaign.damage import DAMAGED_MODELS
 from campaign.damaged_readers import DAMAGED_READERS
+from campaign.hostile import HOSTILE_NAMES
 
 if TYPE_CHECKING:
     from campaign.part import Part
@@ -16,6 +17,7 @@ PARTS: dict[str, Part] = {
     for part in (
         *DAMAGED_MODELS,
         *DAMAGED_READERS,
+        HOSTILE_NAMES,
         *equality.PARTS,
         *hardware.PARTS,
         *mutants.PARTS,
