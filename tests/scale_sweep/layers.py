@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array
 
 _SHAPES = {"FULLY_CONNECTED": 2, "CONV_2D": 4, "DEPTHWISE_CONV_2D": 4}
+_CHANNELS = 64
 _ROWS = 4
 _OPTIONS = {"strideH": 1, "strideW": 1, "dilationHFactor": 1, "dilationWFactor": 1, "padding": 1}
 
@@ -38,30 +39,40 @@ def layer(
     channels: bool = False,
     activation: str = "NONE",
 ) -> Case:
-    """Return a layer whose accumulators are the two integers around each rounding half.
-
-    Args:
-        random: Source of scales and zero points.
-        operator: Its name.
-        channels: Whether every output channel has a scale of its own.
-        activation: The fused activation.
-    """
+    """Return a layer; with ``channels`` every output channel has a scale of its own."""
     x, zero_point = draw_scale(random), draw_zero_point(random)
-    w, result = draw_scale(random), x
-    real = 2.0 ** random.uniform(-22, -6)
+    factor = 2.0 ** random.uniform(-22, -6)
     if activation == "NONE":
-        result = float(np.float32(x * w / real))
+        w = draw_scale(random)
+        result = float(np.float32(x * w / factor))
     else:
         result, zero_point = draw_end(random, activation)
-        w = float(np.float32(real * result / x))
-    # A factor for each channel takes its time: every eighth half, then.
-    halves = np.repeat(np.arange(-128, 127, 8 if channels else 1) + 0.5 - zero_point, 2)
-    scales = np.full(halves.shape, w, np.float32)
+        w = float(np.float32(result * factor / x))
+    scale = np.array([w], np.float32)
     if channels:
-        scales *= random.uniform(0.5, 1, halves.shape).astype(np.float32)
-    exact = halves * result / (x * scales.astype(np.float64))
-    bias = np.where(np.arange(len(exact)) % 2, np.floor(exact), np.ceil(exact)).astype(np.int32)
-    scale = scales if channels else scales[:1]
+        scale = scale * random.uniform(0.5, 1, _CHANNELS).astype(np.float32)
+    return layer_of(operator, (x, scale, result), zero_point, activation)
+
+
+def layer_of(
+    operator: str,
+    scales: tuple[float, Array, float],
+    zero_point: int = 0,
+    activation: str = "NONE",
+) -> Case:
+    """Return a layer whose accumulators are the two integers around rounding halves.
+
+    Args:
+        operator: Its name.
+        scales: Those of the input, of the weights (one, or one for each channel), of the result.
+        zero_point: That of the result.
+        activation: The fused activation.
+    """
+    x, scale, result = scales
+    count = len(scale) if len(scale) > 1 else 2 * 255
+    halves = np.repeat(np.linspace(-128, 126, count // 2).round() + 0.5 - zero_point, 2)
+    exact = halves * result / (x * scale.astype(np.float64))
+    bias = np.where(np.arange(count) % 2, np.floor(exact), np.ceil(exact)).astype(np.int32)
 
     def make(precision: Precision, end: Precision) -> Any:
         product = (precision(x) * scale.astype(precision)).astype(np.float64)
@@ -75,10 +86,11 @@ def layer(
 
     ops, right = variants(make, activation)
     rank = _SHAPES[operator]
-    weights = np.zeros((len(bias), *(1,) * (rank - 1)), np.int8)
+    weights = np.zeros((count, *(1,) * (rank - 1)), np.int8)
     build = partial(_build, operator, x, (scale, weights), bias, (result, zero_point), activation)
     image = np.zeros((1,) * rank, np.int8)
-    return Case(operator, (x, w, result), ops, (image, weights, bias), build, right=right)
+    shown = (x, float(scale[0]), result)
+    return Case(operator, shown, ops, (image, weights, bias), build, right=right)
 
 
 def _op(operator: str, **attributes: Any) -> QDense | QConv2d:
