@@ -178,7 +178,11 @@ def emit(
         target=target.name,
         input_sha256=source_sha256,
         options={k: _json_value(v) for k, v in asdict(options).items() if v is not None},
-        facts={"model_hash": structural_hash(module.graph), **emission.facts},
+        facts={
+            "model_hash": structural_hash(module.graph),
+            "reference": asdict(module.reference) if module.reference else None,
+            **emission.facts,
+        },
     )
     files = {**emission.files, **golden.files()}
     if emission.vector_files is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rlx.errors import ShapeError, UnsupportedOpError
 from rlx.frontends.limits import DEFAULT_LIMITS, Limits
@@ -17,12 +17,21 @@ from rlx.frontends.tflite_schema import TensorType
 from rlx.frontends.work import check_work
 from rlx.ir import DType, Graph, Origin
 from rlx.ir import TensorType as Type
-from rlx.ir.module import GraphModule, Stage
+from rlx.ir.module import GraphModule, Reference, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rlx.ir import Value
+
+REFERENCE: Final = Reference("tflite-micro", "0.dev20261023182759")
+"""The version of TensorFlow Lite Micro that importers reproduce: that of ``requirements/dev.lock``.
+
+It widens every scale to double before it multiplies or divides; only the ends of fused activations
+are quotients in float32. Other versions differ: some multiply in float32 in ``FULLY_CONNECTED``,
+``SUB``, ``LEAKY_RELU``, ``HARD_SWISH`` and ``RELU``, which moves a code by one where its
+accumulator lies at a rounding half.
+"""
 
 # So many operators are listed in one message.
 _LISTED = 40
@@ -37,7 +46,7 @@ def load(
 ) -> GraphModule:
     """Import an int8 model.
 
-    The graph computes what TensorFlow Lite Micro computes, to the last bit. Inputs and outputs
+    The graph computes what ``REFERENCE`` computes, to the last bit. Inputs and outputs
     keep the model's order, shapes, types and quantization.
 
     Args:
@@ -56,7 +65,7 @@ def load(
     else:
         data, name = read_bytes(Path(source), limits), Path(source).name
     model = parse(data, name, limits)
-    return GraphModule(build(model, limits), Stage.MIR)
+    return GraphModule(build(model, limits), Stage.MIR, reference=REFERENCE)
 
 
 def build(model: Model, limits: Limits = DEFAULT_LIMITS) -> Graph:

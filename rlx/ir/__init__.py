@@ -1,7 +1,7 @@
 """The IR: types, ops, graphs and rule tables."""
 
 from rlx.ir.graph import Constant, Graph, Input, Node, Origin, Param, Value, copy_node, rebuild
-from rlx.ir.module import GraphModule, MemoryPlan, Placement, Region, Stage
+from rlx.ir.module import GraphModule, MemoryPlan, Placement, Reference, Region, Stage
 from rlx.ir.op import Op
 from rlx.ir.rules import RuleTable
 from rlx.ir.types import Array, Dim, DType, QuantParams, Shape, TensorType, f32, i8, i32
@@ -21,6 +21,7 @@ __all__ = [
     "Param",
     "Placement",
     "QuantParams",
+    "Reference",
     "Region",
     "RuleTable",
     "Shape",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -86,6 +86,19 @@ class MemoryPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """The interpreter of a model file whose outputs a graph reproduces bit for bit.
+
+    Attributes:
+        name: Name of the Python package that runs it, for example ``tflite-micro``.
+        version: The package's version; another one may compute other bits.
+    """
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
 class GraphModule:
     """A graph, its stage and, at the last stage, its memory plan.
 
@@ -95,11 +108,14 @@ class GraphModule:
         graph: The graph.
         stage: How far it has come.
         plan: Its memory plan; None before stage LIR.
+        reference: What the importer follows; None if no importer made the graph (builders, and
+            ``.rlx`` files, which hold integers and not what they were derived from).
     """
 
     graph: Graph
     stage: Stage
     plan: MemoryPlan | None = None
+    reference: Reference | None = None
 
     @staticmethod
     def hir(graph: Graph) -> GraphModule:
@@ -124,7 +140,7 @@ class GraphModule:
         """
         if self.plan is not None:
             raise ValueError("a planned graph cannot be replaced; rewrite it before planning")
-        return GraphModule(graph, self.stage)
+        return replace(self, graph=graph)
 
     def advance(self, stage: Stage, plan: MemoryPlan | None = None) -> GraphModule:
         """Return the module at a later stage (or the same).
@@ -138,4 +154,4 @@ class GraphModule:
         plan = plan or self.plan
         if (stage is Stage.LIR) != (plan is not None):
             raise ValueError(f"stage {stage.value} {'needs a' if plan is None else 'has no'} plan")
-        return GraphModule(self.graph, stage, plan)
+        return replace(self, stage=stage, plan=plan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from rlx.ir.module import GraphModule, Stage
@@ -74,7 +74,8 @@ class Pipeline:
             verify(GraphModule(graph, stage), where=f"after pass {pass_.name}")
             if observe is not None:
                 observe(pass_.name, graph)
-        return GraphModule(graph, self.result if self.passes else module.stage)
+        stage = self.result if self.passes else module.stage
+        return replace(module, graph=graph, stage=stage, plan=None)
 
 
 @dataclass(frozen=True, slots=True)

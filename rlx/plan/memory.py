@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -116,7 +116,7 @@ def to_lir(
         search=search,
         limit_bytes=limit_bytes,
     )
-    planned = GraphModule(module.graph, Stage.LIR, plan)
+    planned = replace(module, stage=Stage.LIR, plan=plan)
     verify(planned)
     return planned
 
