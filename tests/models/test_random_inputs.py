@@ -1,0 +1,71 @@
+"""The MLPerf Tiny networks on 2,000 made-up inputs each: TensorFlow Lite Micro's outputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tflite_builder import tflm
+
+from rlx import frontends
+from rlx.runtime import CompileOptions, Device, Session
+from rlx.transforms.batch import with_batch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rlx.ir import Array
+
+pytestmark = pytest.mark.models
+
+FRAMES = 2000
+BATCH = 16
+
+
+def extremes(size: int, zero_point: int) -> Array:
+    """Return inputs that no recording has: constant, alternating, with a single other code."""
+    constant = np.repeat([-128, 127, zero_point, 0, -1], size).reshape(5, size)
+    alternating = np.where(np.arange(size) % np.array([[2], [3], [7]]) == 0, -128, 127)
+    halves = np.where(np.arange(size) < size // 2, -128, 127)
+    single = np.full((2, size), zero_point)
+    single[0, size // 2], single[1, size // 2] = -128, 127
+    return np.concatenate([constant, alternating, -1 - alternating, [halves, -1 - halves], single])
+
+
+def inputs(size: int, zero_point: int) -> Array:
+    """Return ``FRAMES`` inputs as codes: extremes, uniform, sparse, noise, nearly constant ones."""
+    random = np.random.default_rng(0)
+    first = extremes(size, zero_point)
+    rest = random.integers(-128, 128, (FRAMES - len(first), size))
+    kinds = np.arange(len(rest)) % 5
+    sparse = random.random(rest.shape) < 0.05
+    rest[kinds == 1] = np.where(sparse, rest, zero_point)[kinds == 1]
+    rest[kinds == 2] = np.clip(rest // 8 + zero_point, -128, 127)[kinds == 2]
+    rest[kinds == 3] = np.where(rest < 0, -128, 127)[kinds == 3]
+    rest[kinds == 4] = np.clip(rest // 32 + rest[:, :1], -128, 127)[kinds == 4]
+    return np.concatenate([first, rest]).astype(np.int8)
+
+
+@pytest.mark.parametrize(
+    "name", ["kws_ref_model", "pretrainedResnet_quant", "vww_96_int8", "ad01_int8"]
+)
+def test_made_up_inputs_equal_tflm(shared_models: Path, name: str) -> None:
+    path = shared_models / f"{name}.tflite"
+    graph = frontends.load(path).graph
+    (given,) = graph.inputs
+    assert given.type.quant is not None
+    frames = inputs(given.type.size, given.type.quant.zero_point[0])
+    frames = frames.reshape(FRAMES, *given.type.static_shape[1:])
+    session = Session(Device.CPU, CompileOptions(backend="numpy"))
+    network = session.compile(with_batch(graph, BATCH))
+    interpreter = tflm(path.read_bytes())
+    differ = []
+    for first in range(0, FRAMES, BATCH):
+        (found,) = network.run({given.name: frames[first : first + BATCH]})
+        for place, codes in enumerate(found, start=first):
+            interpreter.set_input(frames[place : place + 1], 0)
+            interpreter.invoke()
+            if not np.array_equal(codes, interpreter.get_output(0)[0]):
+                differ.append(place)
+    assert not differ, f"{len(differ)} of {FRAMES} inputs differ, first {differ[:5]}"
