@@ -117,6 +117,13 @@ class OutputError(RlxError):
     exit_status = 2
 
 
+class StreamError(OutputError):
+    """What a command prints cannot be written: the device is full, or nobody reads it."""
+
+    code = "RLX-E071"
+    exit_status = 2
+
+
 class SimulationError(RlxError):
     """A compiler or simulator failed or gave unreadable output; carries its last lines."""
 

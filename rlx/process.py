@@ -3,7 +3,8 @@
 A compiler or simulator that hangs, floods its output or leaves children behind must not take rlx
 with it. Each program therefore runs in a session of its own, with limits on time and output, and
 whatever is still alive in its process group at the end is killed. (A program that makes itself a
-session of its own leaves the group; none of the tools that rlx starts does.)
+session of its own leaves the group; none of the tools that rlx starts does.) Should rlx itself be
+killed, :mod:`rlx.watcher` ends them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from rlx.errors import SimulationError, TimeLimitError, ToolMissingError
+from rlx.watcher import mark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +84,7 @@ def run(
     """Run ``argv`` to its end, or end it, and return what it left.
 
     The program gets a session of its own and, unless ``input`` is given, an empty standard input.
-    When this function returns or raises (a KeyboardInterrupt included) no member of its process
+    When this function returns or raises (at a signal too) no member of its process
     group is left: TERM first where it did not end by itself, then KILL.
 
     Args:
@@ -106,6 +108,7 @@ def run(
     _check_arguments(command, cwd, timeout_s, output_limit)
     environment = dict(os.environ) if inherit_env else kept_environment()
     environment.update(env or {})
+    environment.update(mark())
     started = time.monotonic()
     with _open_input(input) as stdin:
         process = _start(command, cwd, environment, stdin, hint)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
-import os
+import signal
 import sys
 import traceback
 
 import click
 
 from rlx import __version__
+from rlx.cli.signals import Ended, raised
+from rlx.cli.streams import ReaderGoneError, abandon, checked, complain
 from rlx.errors import RlxError
 
 COMMANDS = ("build", "doctor", "emit", "estimate", "inspect", "run", "targets", "verify")
@@ -18,8 +21,6 @@ COMMANDS = ("build", "doctor", "emit", "estimate", "inspect", "run", "targets", 
 EXIT_INTERNAL = 70
 GARBAGE = (100_000, 50, 100)
 """When the garbage collector looks for circles: graphs and designs live until a command ends."""
-
-EXIT_INTERRUPTED = 130
 
 
 class LazyGroup(click.Group):
@@ -67,31 +68,40 @@ def root(debug: bool) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Run ``rlx`` and return its exit status.
 
-    0 ok, 1 verification or simulation failed, 2 usage, 3 does not fit, 4 malformed model,
-    5 unsupported model, 6 tool missing, 7 time limit, 70 internal error, 130 interrupted.
+    0 ok, 1 verification or simulation failed, 2 usage or output, 3 does not fit, 4 malformed model,
+    5 unsupported model, 6 tool missing, 7 time limit, 70 internal error; 129, 130 and 143 ended by
+    the signals HUP, INT and TERM, 141 nobody reads the output.
     """
     arguments = sys.argv[1:] if argv is None else argv
     gc.set_threshold(*GARBAGE)
+    status = _run(arguments)
+    abandon()
+    return status
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a command; every error is a message and a status."""
     try:
-        status = root.main(args=arguments, prog_name="rlx", standalone_mode=False)
+        with raised(), checked():
+            status = root.main(args=arguments, prog_name="rlx", standalone_mode=False)
+    except ReaderGoneError as e:
+        return e.exit_status
     except RlxError as e:
         if "--debug" in arguments:
-            traceback.print_exc()
-        print(_error_text(e), file=sys.stderr)
+            complain(traceback.format_exc())
+        complain(_error_text(e))
         return e.exit_status
     except click.ClickException as e:
-        e.show()
+        with contextlib.suppress(OSError, ValueError):
+            e.show()
         return e.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        print("rlx: interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output went away, as `rlx inspect ... | head` does.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except (Ended, KeyboardInterrupt, click.Abort) as e:
+        ended = e if isinstance(e, Ended) else Ended(signal.SIGINT)
+        complain(f"rlx: {ended}")
+        return ended.exit_status
     except Exception:
-        traceback.print_exc()
-        print("rlx: internal error: this is a bug of rlx, please report it", file=sys.stderr)
+        complain(traceback.format_exc())
+        complain("rlx: internal error: this is a bug of rlx, please report it")
         return EXIT_INTERNAL
     return status if isinstance(status, int) else 0
 

@@ -5,7 +5,7 @@ a kill leaves the old state or the new one under the final name, never half of e
 killed writer leaves beside it is removed by the next writer to that place.
 """
 
-from rlx.outputs.file import write_file
+from rlx.outputs.file import new_file, write_file
 from rlx.outputs.folder import read_manifest, write_folder
 from rlx.outputs.manifest import (
     MANIFEST,
@@ -25,6 +25,7 @@ __all__ = [
     "Producer",
     "check_paths",
     "manifest_text",
+    "new_file",
     "read_manifest",
     "write_file",
     "write_folder",

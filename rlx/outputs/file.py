@@ -24,18 +24,31 @@ def write_file(path: str | os.PathLike[str], content: bytes) -> None:
     Raises:
         OutputError: It cannot be written; what was there is as it was.
     """
-    final = Path(os.path.realpath(path))
+    with new_file(path) as temporary, temporary.open("wb", buffering=0) as file:
+        write_all(file.fileno(), content)
+
+
+@contextlib.contextmanager
+def new_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield the path of an empty file that takes the place ``path`` if the block ends well.
+
+    A device or a pipe cannot be replaced: its own path is yielded.
+
+    Raises:
+        OutputError: It cannot be written; what was there is as it was.
+    """
+    shown, final = Path(path), Path(os.path.realpath(path))
     with reported(str(path), "file"):
-        mode = _mode(Path(path))
+        mode = _mode(shown)
         if mode is not None and not stat.S_ISREG(mode):
-            Path(path).write_bytes(content)
+            yield shown
             return
         sweep(final)
         held = create_file(final.parent, prefix(final, "tmp"), DIGITS)
         try:
             if mode is not None:
                 os.chmod(held.path, stat.S_IMODE(mode))  # noqa: PTH101
-            write_all(held.descriptor, content)
+            yield held.path
             os.replace(held.path, final)  # noqa: PTH105
         finally:
             with contextlib.suppress(OSError):
@@ -50,7 +63,8 @@ def write_all(descriptor: int, content: bytes) -> None:
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]
-    os.fsync(descriptor)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.fsync(descriptor)
 
 
 def sync_folder(path: Path) -> None:

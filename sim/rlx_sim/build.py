@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import DoesNotFitError, OutputError
 from rlx.outputs import read_manifest, write_folder
+from rlx.scratch import work_folder
 from rlx_fpga.devices import DEFAULT_DEVICE
 from rlx_fpga.devices import device as find_device
 from rlx_fpga.synthesis import RESOURCES, synthesize
@@ -22,6 +21,7 @@ from rlx_sim.nextpnr import find_nextpnr, place_and_route, placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from rlx.outputs import Manifest
     from rlx_fpga.devices import Device
@@ -141,8 +141,7 @@ class FpgaBuilder:
         design = report["interface"]
         if chosen.pnr and seeds:
             find_nextpnr(chosen.pnr[0])  # before the synthesis that would be for nothing
-        with tempfile.TemporaryDirectory(prefix="rlx-build-") as name:
-            work = Path(name)
+        with work_folder("build") as work:
             tell(f"yosys: {chosen.name}")
             found = synthesize(
                 _files(folder), design["sources"], design["top"], chosen,

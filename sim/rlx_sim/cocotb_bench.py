@@ -7,14 +7,17 @@ import json
 import os
 import re
 import sys
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import OutputError, SimulationError, ToolMissingError
 from rlx.process import last_lines, run
+from rlx.scratch import work_folder
+from rlx_sim.plain import plain_path
 from rlx_sim.verilator import HINT, find_verilator
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TIMEOUT_S: Final = 1800.0
 
@@ -64,14 +67,14 @@ def run_bench(
     if importlib.util.find_spec("cocotb") is None:
         raise ToolMissingError("cocotb is not installed", hint="pip install 'rlx[sim]'")
     find_verilator()
-    with tempfile.TemporaryDirectory(prefix="rlx-cocotb-") as name:
-        result = Path(name) / "result.json"
-        argv = [sys.executable, "-B", str(script.resolve()), "--build", str(Path(name) / "build")]
+    with plain_path(folder) as plain, work_folder("cocotb") as work:
+        result = work / "result.json"
+        argv = [sys.executable, "-B", str(plain / "tb/run.py"), "--build", str(work / "build")]
         argv += ["--result", str(result), "--seed", str(seed)]
         argv += ["--frames", str(frames)] if frames else []
         # The simulator embeds Python and must find the interpreter's packages again.
         extra = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
-        done = run(argv, cwd=name, timeout_s=timeout_s, env=extra, check=False, hint=HINT)
+        done = run(argv, cwd=work, timeout_s=timeout_s, env=extra, check=False, hint=HINT)
         figures = json.loads(result.read_text()) if result.is_file() else {}
     text = done.stdout + done.stderr
     verdict = re.search(r"^(\d+) of (\d+) tests passed$", done.stdout, re.MULTILINE)

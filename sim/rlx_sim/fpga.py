@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import OutputError, UsageError
+from rlx.outputs import new_file
+from rlx.scratch import work_folder
 from rlx_sim.cocotb_bench import run_bench
+from rlx_sim.plain import plain_path
 from rlx_sim.protocol import Simulation, compare
 from rlx_sim.stream import Stalls, StreamBench
 from rlx_sim.toolchain import find
@@ -19,6 +20,7 @@ from rlx_sim.verilator import find_verilator, lint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from rlx.golden import Golden
     from rlx_sim.cocotb_bench import CocotbRun
@@ -93,7 +95,8 @@ def verify_fpga(
     report = read_report(folder)
     design = report["interface"]
     tell("lint")
-    lint(["lint.vlt", *design["sources"]], design["top"], cwd=folder, timeout_s=timeout_s)
+    with plain_path(folder) as path:
+        lint(["lint.vlt", *design["sources"]], design["top"], cwd=path, timeout_s=timeout_s)
     plain, stalled = _harness_runs(folder, vectors, waves, timeout_s, tell)
     result = _result(report, vectors, plain, stalled)
     if waves is not None:
@@ -136,7 +139,8 @@ def _harness_runs(
     tell("verilator: build")
     with _built(folder, timeout_s, trace=trace_format(waves)) as bench:
         tell(f"verilator: {vectors.frames} inputs")
-        plain = bench.run(vectors.inputs, waves=waves, timeout_s=timeout_s)
+        with nullcontext() if waves is None else new_file(waves) as path:
+            plain = bench.run(vectors.inputs, waves=path, timeout_s=timeout_s)
         stalled = bench.run(few.inputs, stalls=STALLED, timeout_s=timeout_s)
     return _simulation(plain), _simulation(stalled)
 
@@ -231,9 +235,9 @@ def _built(folder: Path, timeout_s: float, *, trace: str | None = None) -> Itera
     """Build the harness outside of the folder; it lives as long as the context."""
     interface = read_report(folder)["interface"]
     files = ["lint.vlt", *interface["sources"], "tb/harness.cpp"]
-    with tempfile.TemporaryDirectory(prefix="rlx-verilator-") as name:
+    with plain_path(folder) as plain, work_folder("verilator") as work:
         yield StreamBench.build(
-            interface, files, folder=folder, output=Path(name), trace=trace, timeout_s=timeout_s
+            interface, files, folder=plain, output=work, trace=trace, timeout_s=timeout_s
         )
 
 

@@ -6,17 +6,17 @@ so that a crash of the model is an error message here and not the end of Python.
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlx.process import run
+from rlx.scratch import work_folder
 from rlx_sim.harness import prepare, result, sources
 from rlx_sim.toolchain import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from rlx.golden import Golden
     from rlx_sim.protocol import Simulation
@@ -68,8 +68,7 @@ class HostC:
 
     def simulate(self, folder: Path, vectors: Golden, *, timeout_s: float) -> Simulation:
         """Build and run the test program of ``folder``; see :class:`rlx_sim.protocol.Simulator`."""
-        with tempfile.TemporaryDirectory(prefix="rlx-host-") as name:
-            work = Path(name)
+        with work_folder("host") as work:
             prepare(work, vectors)
             program = self.build(folder, work / "build" / "host")
             environment = {"ASAN_OPTIONS": _SANITIZER_STATUS, "UBSAN_OPTIONS": _SANITIZER_STATUS}

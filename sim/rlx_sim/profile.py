@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlx.errors import SimulationError
+from rlx.scratch import work_folder
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.qemu import Qemu
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rlx.golden import Golden
     from rlx_sim.protocol import Simulation
 
@@ -122,8 +123,7 @@ def profile(
         TimeLimitError: It took too long.
     """
     build = build or FirmwareBuild()
-    with tempfile.TemporaryDirectory(prefix="rlx-profile-") as name:
-        work = Path(name)
+    with work_folder("profile") as work:
         firmware = build.build(folder, work / "plain" / "build")
         plain = Qemu(build).run(firmware, vectors, work / "plain", timeout_s=timeout_s)
         layers = _layers(folder, prefix, vectors.first(1), build, work / "hooks", timeout_s)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlx.errors import UsageError
 from rlx.process import run
+from rlx.scratch import work_folder
 from rlx_sim.firmware import CPUS, Firmware, FirmwareBuild
 from rlx_sim.harness import prepare, result
 from rlx_sim.toolchain import find
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rlx.golden import Golden
     from rlx_sim.protocol import Simulation
 
@@ -43,8 +44,7 @@ class Qemu:
 
     def simulate(self, folder: Path, vectors: Golden, *, timeout_s: float) -> Simulation:
         """Build and run the test firmware; see :class:`rlx_sim.protocol.Simulator`."""
-        with tempfile.TemporaryDirectory(prefix="rlx-qemu-") as name:
-            work = Path(name)
+        with work_folder("qemu") as work:
             firmware = self.build.build(folder, work / "build")
             return self.run(firmware, vectors, work, timeout_s=timeout_s)
 

@@ -7,19 +7,19 @@ is what a user measures with it by hand.
 from __future__ import annotations
 
 import json
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from rlx.errors import SimulationError
 from rlx.process import Completed, failure, last_lines, run
+from rlx.scratch import work_folder
 from rlx_sim.verilator import BUILD_TIMEOUT_S, build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import numpy.typing as npt
 
@@ -135,7 +135,7 @@ def memory_option(interface: Mapping[str, Any], folder: Path) -> list[str]:
     """
     if not interface.get("memories"):
         return []
-    return [f'+define+{interface["memory_define"]}="{folder.resolve()}/"']
+    return [f'+define+{interface["memory_define"]}="{folder.absolute()}/"']
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class StreamBench:
             for side in ("inputs", "outputs")
         )
         sent = interface.get("weights")
-        return cls(program, inputs, outputs, sent and folder.resolve() / str(sent["file"]))
+        return cls(program, inputs, outputs, sent and folder.absolute() / str(sent["file"]))
 
     def run(
         self,
@@ -212,10 +212,9 @@ class StreamBench:
             TimeLimitError: It took too long.
         """
         frames = self._check(inputs)
-        with tempfile.TemporaryDirectory(prefix="rlx-stream-") as name:
-            folder = Path(name)
+        with work_folder("stream") as folder:
             argv = [str(self.program), "--frames", str(frames), *(stalls or Stalls()).options()]
-            argv += [] if waves is None else ["--waves", str(waves.resolve())]
+            argv += [] if waves is None else ["--waves", str(waves.absolute())]
             argv += [] if self.weights is None else ["--weights", str(self.weights)]
             for index, array in enumerate(inputs):
                 little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))

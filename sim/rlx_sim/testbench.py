@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import OutputError, SimulationError
 from rlx.process import last_lines, run
+from rlx.scratch import work_folder
 from rlx_sim import icarus, verilator
 from rlx_sim.fpga import read_report
+from rlx_sim.plain import plain_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TIMEOUT_S: Final = 1800.0
 
@@ -74,9 +77,9 @@ def run_testbench(
     """
     top, files = _sources(folder)
     build = SIMULATORS[simulator]
-    with tempfile.TemporaryDirectory(prefix="rlx-testbench-") as name:
-        argv = build(files, top, cwd=folder, output=Path(name), timeout_s=timeout_s)
-        done = run(argv, cwd=folder, timeout_s=timeout_s, check=False)
+    with plain_path(folder) as plain, work_folder("testbench") as work:
+        argv = build(files, top, cwd=plain, output=work, timeout_s=timeout_s)
+        done = run(argv, cwd=plain, timeout_s=timeout_s, check=False)
     return verdict_of(done.stdout + done.stderr)
 
 

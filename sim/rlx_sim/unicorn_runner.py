@@ -6,18 +6,19 @@ Unicorn is a native library, so it runs in a process of its own, :mod:`rlx_sim.u
 from __future__ import annotations
 
 import sys
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlx.errors import UsageError
 from rlx.process import run
+from rlx.scratch import work_folder
 from rlx_sim.firmware import Firmware, FirmwareBuild
 from rlx_sim.harness import prepare, result
 from rlx_sim.toolchain import find
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rlx.golden import Golden
     from rlx_sim.protocol import Simulation
 
@@ -43,8 +44,7 @@ class Unicorn:
 
     def simulate(self, folder: Path, vectors: Golden, *, timeout_s: float) -> Simulation:
         """Build and run the test firmware; see :class:`rlx_sim.protocol.Simulator`."""
-        with tempfile.TemporaryDirectory(prefix="rlx-unicorn-") as name:
-            work = Path(name)
+        with work_folder("unicorn") as work:
             firmware = self.build.build(folder, work / "build")
             return self.run(firmware, vectors, work, timeout_s=timeout_s)
 

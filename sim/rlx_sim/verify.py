@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import DoesNotFitError, OutputError, UsageError
 from rlx.golden import read_golden
 from rlx.outputs import read_manifest
+from rlx.scratch import work_folder
 from rlx_sim.firmware import COMPILERS, CPUS, FirmwareBuild
 from rlx_sim.harness import arena_bytes
 from rlx_sim.host_c import HostC
@@ -23,6 +22,7 @@ from rlx_sim.unicorn_runner import Unicorn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from rlx.golden import Golden
     from rlx.outputs import Manifest
@@ -270,8 +270,7 @@ def _run(
     if isinstance(simulator, HostC):
         simulation = simulator.simulate(folder, vectors, timeout_s=timeout_s)
     else:
-        with tempfile.TemporaryDirectory(prefix="rlx-verify-") as name:
-            work = Path(name)
+        with work_folder("verify") as work:
             firmware = simulator.build.build(folder, work / "build")
             simulation = simulator.run(firmware, vectors, work, timeout_s=timeout_s)
     wrong = compare(simulator.name, simulation, vectors)

@@ -10,18 +10,18 @@ import json
 import re
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import SimulationError, ToolMissingError
 from rlx.process import run
+from rlx.scratch import work_folder
 from rlx_fpga.render import render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from rlx_fpga.devices import Device
 
@@ -148,8 +148,7 @@ def synthesize(
         SimulationError: Yosys failed; carries its last lines.
     """
     tool = find_yosys()
-    with tempfile.TemporaryDirectory(prefix="rlx-synth-") as name:
-        folder = Path(name)
+    with work_folder("synth") as folder:
         script = {"run.ys": synthesis_script(sources, top, device)}
         _lay_out(folder, {**files, **near_constants(device), **script})
         # Relative paths only: YoWASP's tools see another temporary folder than we do.

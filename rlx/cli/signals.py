@@ -1,0 +1,73 @@
+"""Signals that end the command line: TERM and HUP in good order, as INT."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+ENDING: Final = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+"""Signals that end a command; the exit status is 128 and the number, as in a shell."""
+
+_REPEATED_S: Final = 2.0
+
+
+class Ended(BaseException):
+    """A signal asked the command to end. No error: nothing but the command line may catch it.
+
+    Attributes:
+        number: The signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+    @property
+    def exit_status(self) -> int:
+        """128 and the number of the signal."""
+        return 128 + self.number
+
+    def __str__(self) -> str:
+        if self.number == signal.SIGINT:
+            return "interrupted"
+        return f"ended by {signal.Signals(self.number).name}"
+
+
+@contextlib.contextmanager
+def raised() -> Iterator[None]:
+    """Raise :class:`Ended` for each of :data:`ENDING`, so that folders and programs are cleared up.
+
+    Signals that are ignored stay so (``nohup``, a shell's background). Handlers belong to the main
+    thread: in any other nothing is changed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    first: list[float] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        del frame
+        # ``timeout`` and terminals send a signal twice; the second must not stop the clearing up.
+        now = time.monotonic()
+        if not first or now - first[0] > _REPEATED_S:
+            first[:] = [now]
+            raise Ended(number)
+
+    before = {number: signal.getsignal(number) for number in ENDING}
+    try:
+        for number, handler in before.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(number, handle)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

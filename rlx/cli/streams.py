@@ -1,0 +1,88 @@
+"""Standard output or error that is full or closed: one message, no traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from typing import IO, TYPE_CHECKING, Any
+
+from rlx.errors import StreamError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class ReaderGoneError(StreamError):
+    """Whoever read what a command prints went away, as in ``rlx inspect ... | head``."""
+
+    exit_status = 141  # what a shell shows for a program that SIGPIPE ended
+
+
+class _Checked:
+    """A text stream whose errors of the system are errors of rlx."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with _named():
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with _named():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the stream has
+        return getattr(self._stream, name)
+
+
+@contextlib.contextmanager
+def checked() -> Iterator[None]:
+    """Make what is printed raise :class:`StreamError` where it cannot be written.
+
+    A stream that is closed (``>&-``) takes all and shows nothing. At the end, what is left in
+    buffers is written.
+    """
+    before = sys.stdout, sys.stderr
+    with contextlib.ExitStack() as stack:
+        devnull = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123
+        stdout, stderr = (devnull if stream is None else stream for stream in before)
+        sys.stdout, sys.stderr = _Checked(stdout), stderr
+        try:
+            yield
+            sys.stdout.flush()
+        finally:
+            sys.stdout, sys.stderr = before
+
+
+def complain(text: str) -> None:
+    """Print a line to standard error, if that is possible."""
+    with contextlib.suppress(OSError, ValueError):
+        if sys.stderr is not None:
+            print(text, file=sys.stderr, flush=True)
+
+
+def abandon() -> None:
+    """Drop what could not be printed, or Python tries again at its end and fails anew."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            try:
+                stream.flush()
+            except OSError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+@contextlib.contextmanager
+def _named() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise ReaderGoneError("nobody reads it any more", where="standard output") from None
+        raise StreamError(
+            f"cannot be written: {(error.strerror or str(error)).lower()}",
+            where="standard output",
+            hint="redirect it to a place with free space; files that were written are complete",
+        ) from None
