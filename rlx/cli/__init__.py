@@ -74,15 +74,15 @@ def main(argv: list[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if argv is None else argv
     gc.set_threshold(*GARBAGE)
-    status = _run(arguments)
+    status = _run(arguments, at_end_of_program=argv is None)
     abandon()
     return status
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], *, at_end_of_program: bool) -> int:
     """Run a command; every error is a message and a status."""
     try:
-        with raised(), checked():
+        with raised(at_end_of_program=at_end_of_program), checked():
             status = root.main(args=arguments, prog_name="rlx", standalone_mode=False)
     except ReaderGoneError as e:
         return e.exit_status

@@ -43,11 +43,15 @@ class Ended(BaseException):
 
 
 @contextlib.contextmanager
-def raised() -> Iterator[None]:
+def raised(*, at_end_of_program: bool = False) -> Iterator[None]:
     """Raise :class:`Ended` for each of :data:`ENDING`, so that folders and programs are cleared up.
 
     Signals that are ignored stay so (``nohup``, a shell's background). Handlers belong to the main
     thread: in any other nothing is changed.
+
+    Args:
+        at_end_of_program: The program ends after this: once a signal has come, further ones are
+            ignored, or they would give the program another exit status.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -69,5 +73,6 @@ def raised() -> Iterator[None]:
                 signal.signal(number, handle)
         yield
     finally:
+        ending = at_end_of_program and first
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if ending else handler)
