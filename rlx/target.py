@@ -82,7 +82,10 @@ class Target(Protocol):
         ...
 
     def estimate(self, module: GraphModule, options: Any) -> Mapping[str, Any]:  # noqa: ANN401
-        """Return bytes, MACs and, where known, cycles or instructions, without emitting."""
+        """Return bytes, MACs and, where known, cycles or instructions, without emitting.
+
+        Where ``fits`` is False, ``short`` tells what is too much for the options' limits.
+        """
         ...
 
 

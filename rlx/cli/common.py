@@ -96,11 +96,12 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         numeric = bool(rows) and all(isinstance(r[i], int | float) or r[i] is None for r in rows)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(_cell(c) for c in row))
+        table.add_row(*(cell_text(c) for c in row))
     Console().print(table)
 
 
-def _cell(value: object) -> str:
+def cell_text(value: object) -> str:
+    """Return a value as tables show it."""
     if value is None:
         return "-"
     if isinstance(value, bool):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlx.cli.common import (
+    cell_text,
     json_option,
     load_model,
     load_vectors,
@@ -94,5 +95,5 @@ def print_report(name: str, report: Mapping[str, Any]) -> None:
         print_table(f"{name}: layers", columns, rows)
     for key, value in report.items():
         if isinstance(value, int | float | str):
-            text = f"{value:,}" if isinstance(value, int) else str(value)
+            text = str(value) if isinstance(value, str | float) else cell_text(value)
             print(f"{key.replace('_', ' ')}: {text}")

@@ -38,5 +38,7 @@ def command(
     if as_json:
         report = {"target": chosen.name, "dispatch": lowered.dispatch.to_dict(), **estimate}
         print_json(report)
-    else:
-        print_report(chosen.name, estimate)
+        return
+    if not estimate.get("fits", True):
+        print(f"does not fit: {estimate['short']}")
+    print_report(chosen.name, estimate)

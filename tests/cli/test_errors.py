@@ -84,7 +84,7 @@ def test_what_does_not_fit_a_device_has_a_status_of_its_own(capsys, digits_model
     lines = err.splitlines()
     assert lines[0].startswith("error[RLX-E112]: ecp5-25k: the layers need ")
     assert "given (--lut)" in lines[0]
-    assert lines[1].startswith("  try: what would do: ")
+    assert lines[1].startswith("  try: ")
 
 
 def test_no_traceback_and_no_color_when_run_as_a_program(tmp_path):

@@ -339,7 +339,7 @@ class _Search:
             return None
 
     def _remedies(self, short: Mapping[str, str], fastest: int | None = None) -> str:
-        """Return what would do, in words.
+        """Return the options that would do.
 
         Args:
             short: What is needed of the resources of which there are too few.
@@ -356,7 +356,7 @@ class _Search:
         other = None if given else next((d.name for d in others if self._would_do(d)), None)
         if other is not None:
             found.append(f"--device {other}")
-        return "what would do: " + ", or ".join(found) if found else "make the model smaller"
+        return ", or ".join(found) or "make the model smaller"
 
     def _would_do(self, other: Device) -> bool:
         """Return whether the layers would fit another device with some room to spare."""

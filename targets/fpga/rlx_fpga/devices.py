@@ -6,8 +6,10 @@ device whose pins are known.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -128,9 +130,25 @@ def device(name: str) -> Device:
     if found is None:
         raise UsageError(
             f"no device is called {name!r}; devices: {', '.join(devices())};"
-            f" boards: {', '.join(boards())}"
+            f" boards: {', '.join(boards())}",
+            hint=_meant(name),
         )
     return found if found.pins is None else replace(found, clock_mhz=found.pins.clock_mhz)
+
+
+def _meant(name: str) -> str | None:
+    """Return the devices that a name like theirs, or one of a part, may stand for, in words."""
+    plain = _plain(name)
+    known = {_plain(one): one for one in (*devices(), *boards())}
+    parts = {_plain(one.part): one.name for one in devices().values()}
+    names = [one for text, one in (known | parts).items() if plain and plain in text]
+    close = get_close_matches(plain, known, n=2, cutoff=0.75)
+    found = [known[plain]] if plain in known else names or [known[one] for one in close]
+    return f"did you mean {' or '.join(dict.fromkeys(found))}?" if found else None
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _data() -> dict[str, Any]:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from rlx.errors import DoesNotFitError
 from rlx_fpga.design import design_of
+from rlx_fpga.fit import folded_instead, shortage
+from rlx_fpga.fit import refusal as fit_refusal
 from rlx_fpga.lower.rules import plan_refusal
 from rlx_fpga.options import STYLES
 from rlx_fpga.report import report_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rlx.ir import Graph, GraphModule, Node, Value
+    from rlx_fpga.design import Design as StreamDesign
     from rlx_fpga.options import FpgaOptions
 
 
@@ -72,7 +79,11 @@ def _reason(node: Node, style: str) -> str | None:
 
 
 def build(module: GraphModule, options: FpgaOptions) -> tuple[Design, dict[str, Any]]:
-    """Return the hardware of ``module`` in the style that is asked for, and its report."""
+    """Return the hardware of ``module`` in the style that is asked for, and its report.
+
+    Designs of style ``stream`` fit the device, or there is none; others may be too large: see
+    :func:`rlx_fpga.fit.shortage`.
+    """
     # A style is imported where it is asked for.
     if options.style == "unrolled":
         from rlx_fpga import unrolled
@@ -84,5 +95,36 @@ def build(module: GraphModule, options: FpgaOptions) -> tuple[Design, dict[str, 
 
         machine = folded.machine_of(module.graph, options)
         return machine, folded.report_of(machine, options)
-    stream = design_of(module.graph, options)
+    stream = _stream(module, options)
     return stream.pipeline, report_of(stream)
+
+
+def require_fit(
+    module: GraphModule, design: Design, report: Mapping[str, Any], options: FpgaOptions
+) -> None:
+    """Check that a design of :func:`build` fits the device and the budgets.
+
+    Raises:
+        DoesNotFitError: It does not; the hint says what would do.
+    """
+    if not shortage(report, options):
+        return
+    if options.style != "unrolled":
+        raise fit_refusal(report, options, lambda other: build(module, other)[1])
+    from rlx_fpga import unrolled
+
+    # The same steps whatever the device.
+    assert isinstance(design, unrolled.Unrolled)
+    raise fit_refusal(report, options, partial(unrolled.report_of, design))
+
+
+def _stream(module: GraphModule, options: FpgaOptions) -> StreamDesign:
+    """Return the design of style ``stream``; a refusal says where style ``folded`` would fit."""
+    try:
+        return design_of(module.graph, options)
+    except DoesNotFitError as e:
+        other = folded_instead(options, lambda folded: build(module, folded)[1])
+        if other is None:
+            raise
+        hint = f"{e.hint}, or {other}" if e.hint and e.hint.startswith("--") else other
+        raise DoesNotFitError(e.message, where=e.where, hint=hint) from None

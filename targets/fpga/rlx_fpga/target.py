@@ -12,10 +12,11 @@ from rlx.plan import to_lir
 from rlx.target import Emission
 from rlx_fpga.axi import Interface, StreamPort, WeightPort, port_names
 from rlx_fpga.emit import design_files
+from rlx_fpga.fit import shortage
 from rlx_fpga.lower import RULES
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.registers import Control, packed_version
-from rlx_fpga.styles import build, refusal
+from rlx_fpga.styles import build, refusal, require_fit
 from rlx_fpga.synthesis import synthesize
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Fpga:
             UsageError: A folding does not fit its layer.
         """
         design, report = build(module, options)
+        require_fit(module, design, report, options)
         prefix = options.prefix_for(module.graph.name)
         interface = replace(interface_of(design, prefix), control=_control(module, options))
         interface, weights = _with_weights(interface, design)
@@ -74,9 +76,13 @@ class Fpga:
         return Emission(files, report, {"prefix": prefix})
 
     def estimate(self, module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
-        """Return layers with folding, cycles and cells, totals, and parts of the device."""
+        """Return layers with folding, cycles and cells, totals, and parts of the device.
+
+        ``fits`` tells whether the design fits, ``short`` what it lacks if it does not.
+        """
         _, report = build(module, options)
-        return report
+        short = shortage(report, options)
+        return {**report, "fits": not short, **({"short": short} if short else {})}
 
 
 def _files(

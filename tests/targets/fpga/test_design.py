@@ -64,7 +64,7 @@ def test_refusal_names_what_is_short_and_what_would_do():
     with pytest.raises(
         DoesNotFitError,
         match=r"^ecp5-85k: the layers need \d+ multipliers at least, 0 given \(--dsp\)\n"
-        r"  hint: what would do: --dsp \d+$",
+        r"  hint: --dsp \d+$",
     ):
         estimate(dsp=0)
 
@@ -124,7 +124,7 @@ def test_logic_that_is_short_is_told():
     with pytest.raises(
         DoesNotFitError,
         match=r"^ecp5-25k: the layers need \d+ lookup tables at least, 500 given \(--lut\)\n"
-        r"  hint: what would do: --lut \d+$",
+        r"  hint: --lut \d+$",
     ):
         estimate(device="ecp5-25k", lut=500)
 
@@ -135,7 +135,7 @@ def test_refused_rate_tells_which_one_is_reached():
     found = re.fullmatch(
         r"ecp5-25k: 1e\+06 frames a second wanted at 50 MHz, \S+ reached within the budget"
         r" \((\d+) cycles a frame\)\n"
-        r"  hint: what would do: --fps (\d+), or --clock (\d+)MHz",
+        r"  hint: --fps (\d+), or --clock (\d+)MHz",
         str(caught.value),
     )
     assert found, str(caught.value)

@@ -44,7 +44,24 @@ def test_large_memories_are_those_of_ultraplus():
 
 def test_device_that_does_not_exist_is_refused_with_those_that_do():
     with pytest.raises(UsageError) as caught:
-        device("ecp5")
+        device("spartan")
     assert str(caught.value) == (
-        f"no device is called 'ecp5'; devices: {', '.join(NAMES)}; boards: {', '.join(boards())}"
+        f"no device is called 'spartan'; devices: {', '.join(NAMES)}; boards: {', '.join(boards())}"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("zynq7020", "zynq-7020"),
+        ("ECP5_85K", "ecp5-85k"),
+        ("xc7a35t", "artix7-35t"),
+        ("up5k", "ice40-up5k"),
+        ("ecp5-12k", "ecp5-25k"),
+        ("ecp5", "ecp5-25k or ecp5-45k or ecp5-85k"),
+    ],
+)
+def test_a_name_like_another_is_answered_with_that_one(name, meant):
+    with pytest.raises(UsageError) as caught:
+        device(name)
+    assert caught.value.hint == f"did you mean {meant}?"

@@ -190,6 +190,52 @@ def test_a_refusal_names_the_styles_that_can():
         assert reason.endswith("; --style stream can build it")
 
 
+def many_weights(outputs):
+    """Return a dense layer of ``outputs`` times 256 weights, and an activation behind it."""
+    rng = np.random.default_rng(0)
+    graph = Graph("net")
+    weights = graph.constant(rng.integers(-127, 128, (outputs, 256)).astype(np.int8))
+    bias = graph.constant(np.zeros(outputs, np.int32))
+    op = QDense(x_zero_point=0, rescale=Rescale.of(0.003), zero_point=0)
+    x = graph.input("x", TensorType((1, 256), DType.I8))
+    graph.output(graph.apply(op, x, weights, bias))
+    return TARGET.plan(GraphModule(graph, Stage.MIR), FpgaOptions())
+
+
+@pytest.mark.parametrize(
+    ("options", "problem", "hint"),
+    [
+        ({}, r"ice40-up5k: the design does not fit: \d+ block memories needed, 30 there",
+         "--weights stream, or --device ecp5-25k"),
+        ({"bram": 1, "device": "ecp5-25k"},
+         r"ecp5-25k: the design does not fit: \d+ block memories needed, 1 there", r"--bram \d+"),
+    ],
+)  # fmt: skip
+def test_folded_designs_that_are_too_large_are_refused(options, problem, hint):
+    module, chosen = (
+        many_weights(128),
+        FpgaOptions(**{"style": "folded", "device": "ice40-up5k", **options}),
+    )
+    report = TARGET.estimate(module, chosen)
+    assert report["fits"] is False
+    assert report["short"] in problem.replace(r"\d+", str(report["bram"]))
+    with pytest.raises(DoesNotFitError, match=f"^{problem}\n  hint: {hint}$"):
+        TARGET.emit(module, chosen)
+    assert TARGET.estimate(module, FpgaOptions())["fits"] is True
+
+
+def test_unrolled_designs_that_are_too_large_are_refused():
+    with pytest.raises(DoesNotFitError, match=r"lookup tables needed, 100 there") as caught:
+        TARGET.emit(many_weights(1), FpgaOptions(style="unrolled", lut=100))
+    assert caught.value.hint.startswith("--lut ")
+
+
+def test_a_refusal_of_style_stream_names_style_folded_where_that_fits():
+    with pytest.raises(DoesNotFitError) as caught:
+        TARGET.estimate(many_weights(128), FpgaOptions(device="ice40-up5k"))
+    assert caught.value.hint == "--device ecp5-25k, or --style folded --weights stream"
+
+
 def test_parameters_must_be_bound():
     graph = Graph("g")
     graph.output(graph.param("w", TensorType((3,), DType.I8)))

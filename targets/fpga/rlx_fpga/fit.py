@@ -1,0 +1,94 @@
+"""Whether a design that was not searched for within a budget keeps it, and what would."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rlx.errors import DoesNotFitError, RlxError
+from rlx_fpga.devices import devices
+from rlx_fpga.options import BUDGETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from rlx_fpga.options import FpgaOptions
+
+    Estimate = Callable[[FpgaOptions], Mapping[str, Any]]
+
+LARGE_MEMORIES = "large memories with one port"
+
+
+def shortage(report: Mapping[str, Any], options: FpgaOptions) -> str:
+    """Return what a report's design needs beyond its budget, in words; empty if it fits."""
+    return "; ".join(
+        f"{needed:,g} {what} needed, {there:,} there"
+        for _, what, needed, there in _needs(report, options)
+        if needed > there
+    )
+
+
+def refusal(report: Mapping[str, Any], options: FpgaOptions, estimate: Estimate) -> DoesNotFitError:
+    """Return (not raise) the error for a report's design that is too large.
+
+    Args:
+        report: Of the design.
+        options: What it was made with.
+        estimate: Makes the report for other options; may raise an ``RlxError``.
+    """
+    found = list(_remedies(report, options, estimate))
+    return DoesNotFitError(
+        f"the design does not fit: {shortage(report, options)}",
+        where=options.device,
+        hint=", or ".join(found) or "make the model smaller",
+    )
+
+
+def folded_instead(options: FpgaOptions, estimate: Estimate) -> str | None:
+    """Return the options by which style ``folded`` fits the device and the rate, or None."""
+    for weights, text in (("mem", ""), ("stream", " --weights stream")):
+        other = replace(options, style="folded", weights=weights, fold=())
+        report = _fitting(other, estimate)
+        if report is not None and report["interval"] <= (options.most_cycles or report["interval"]):
+            return f"--style folded{text}"
+    return None
+
+
+def _needs(
+    report: Mapping[str, Any], options: FpgaOptions
+) -> Iterator[tuple[str, str, float, int]]:
+    """Yield option, words, number needed and number there of each resource."""
+    device = options.chosen_device
+    for name, what in BUDGETS.items():
+        given = getattr(options, name)
+        yield name, what, report[name], getattr(device, name) if given is None else given
+    yield "", "flip-flops", report["ff"], device.ff
+    yield "", LARGE_MEMORIES, report.get("spram", 0), device.spram
+
+
+def _remedies(report: Mapping[str, Any], options: FpgaOptions, estimate: Estimate) -> Iterator[str]:
+    given = [
+        f"--{name} {needed:g}"
+        for name, _, needed, there in _needs(report, options)
+        if needed > there and name and getattr(options, name) is not None
+    ]
+    if given and not shortage(report, replace(options, dsp=None, bram=None, lut=None)):
+        yield " ".join(given)
+        return
+    streamed = replace(options, weights="stream") if options.style == "folded" else options
+    if streamed != options and _fitting(streamed, estimate) is not None:
+        yield "--weights stream"
+    for name in devices():
+        other = replace(options, device=name)
+        if name != options.device and _fitting(other, estimate) is not None:
+            yield f"--device {name}"
+            return
+
+
+def _fitting(options: FpgaOptions, estimate: Estimate) -> Mapping[str, Any] | None:
+    """Return the report for ``options`` if its design fits, else None."""
+    try:
+        report = estimate(options)
+    except RlxError:
+        return None
+    return None if shortage(report, options) else report
