@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -72,6 +73,8 @@ def _start(worker: _Worker[Item, Result]) -> tuple[multiprocessing.process.BaseP
 
     def run() -> None:
         here.close()
+        # The end of this process is a result, not a fault of the tests.
+        faulthandler.disable()
         worker.serve(there)
 
     process = _FORK.Process(target=run, daemon=True)
