@@ -71,6 +71,23 @@ class Product(NamedTuple):
     weights: int
 
 
+class Load(NamedTuple):
+    """One load of words of two codes.
+
+    Attributes:
+        word: The first word.
+        registers: What the words are called in C: one or two neighbours.
+    """
+
+    word: int
+    registers: tuple[str, ...]
+
+    @property
+    def reach(self) -> int:
+        """Largest offset, in codes, that the instruction takes: 12 bits of bytes for LDR, 8 of words for LDRD."""
+        return 1020 // 2 if len(self.registers) > 1 else 4095 // 2
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """How a line of taps is multiplied: words of weights, and products for each word of codes.
@@ -109,6 +126,27 @@ class Line:
     def words(self, outputs: int) -> int:
         """Return how many words of codes the first ``outputs`` outputs need."""
         return 1 + max(i for i, own in enumerate(self.products) for p in own if p.output < outputs)
+
+
+    def loads(self, outputs: int) -> tuple[Load, ...]:
+        """Return the loads of all words that the first ``outputs`` outputs have products with."""
+        found = []
+        for first in range(0, len(self.products), 2):
+            used = [
+                i for i, own in enumerate(self.products[first : first + 2], first)
+                if any(p.output < outputs for p in own)
+            ]  # fmt: skip
+            if used:
+                found.append(Load(used[0], tuple(_REGISTERS[i - first] for i in used)))
+        return tuple(found)
+
+    def registers(self, outputs: int) -> tuple[str, ...]:
+        """Return the registers of all loads."""
+        used = {name for load in self.loads(outputs) for name in load.registers}
+        return tuple(name for name in _REGISTERS if name in used)
+
+
+_REGISTERS: Final = ("lower", "upper")
 
 
 def _half(weights: list[tuple[int, int | None]], tap: int) -> tuple[int, str]:
@@ -302,14 +340,26 @@ def _kernel(node: Node, weighted: Weighted, planes: Planes) -> Kernel:
         "x_zero_point": cast("QConv2d", node.op).x_zero_point,
     }
     fill = ("planes_fill",) if planes.fills else ()
-    support = ("planes4", *fill, *_forms(planes), *weighted.support)
+    support = ("planes4", *fill, *_forms(planes), *_loads(planes), *weighted.support)
     return Kernel.of("depthwise", "depthwise_planes_s8", constants, support)
+
+
+def _counts(planes: Planes) -> list[int]:
+    """Return how many outputs are computed together: pairs, and one that is left."""
+    left = planes.axes[0].outputs % OUTPUTS
+    return [*([OUTPUTS] if planes.pairs else []), *([1] if left else [])]
 
 
 def _forms(planes: Planes) -> set[str]:
     """Return the instructions that multiply."""
-    outputs = OUTPUTS if planes.pairs else 1
+    outputs = max(_counts(planes))
     return {p.form for own in planes.line.products for p in own if p.output < outputs}
+
+
+def _loads(planes: Planes) -> set[str]:
+    """Return the instructions that load, by the number of words."""
+    loads = [load for outputs in _counts(planes) for load in planes.line.loads(outputs)]
+    return {f"load{len(load.registers)}" for load in loads}
 
 
 def _taps(planes: Planes) -> tuple[tuple[int, ...], ...]:

@@ -1,0 +1,190 @@
+"""Every C file that a network becomes, for every core and goal, through the compilers' warnings.
+
+``findings(module)`` emits a network for all cores, objectives and places of inputs and outputs in
+this process, and compiles each distinct file once for each core that it is meant for.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rlx.emit import random_inputs, reference_outputs
+from rlx.passes import for_target
+from rlx.process import run
+from rlx_cortexm import TARGET, CortexMOptions
+from rlx_cortexm.choice import OBJECTIVES
+from rlx_cortexm.core import CORES
+from rlx_cortexm.options import PORTS
+from rlx_sim.firmware import CPUS
+from rlx_sim.host_c import WARNINGS
+from rlx_sim.toolchain import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rlx.ir import GraphModule
+    from rlx.ir.module import GraphModule as Module
+
+PREFIX: Final = "net"
+
+MORE: Final = (
+    "-Wcast-qual", "-Wundef", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wwrite-strings",
+    "-Wpointer-arith", "-Wformat=2", "-Wswitch-enum", "-Wvla", "-Wlogical-op", "-Wduplicated-cond",
+    "-Wredundant-decls", "-Wnested-externs", "-Wold-style-definition", "-Wunused-macros",
+)  # fmt: skip
+"""Warnings of GCC beyond those that the project promises to compile without."""
+
+HOST: Final = "host"
+
+_TIMEOUT_S: Final = 300.0
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to emit a network."""
+
+    cpu: str
+    optimize: str
+    io: str
+
+    def __str__(self) -> str:
+        """Return the options of ``rlx emit``."""
+        return f"--cpu {self.cpu} --optimize {self.optimize} --io {self.io}"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A C file with the headers that it includes; equal units compile alike.
+
+    Attributes:
+        cpu: What it is compiled for: a core, or ``HOST``.
+        name: The file's name.
+        text: Its text.
+        headers: Name and text of every header.
+    """
+
+    cpu: str
+    name: str
+    text: str
+    headers: tuple[tuple[str, str], ...]
+
+
+def findings(module: GraphModule) -> list[str]:
+    """Return one line for each error and warning, and for each way that cannot be emitted."""
+    found: list[str] = []
+    units: dict[Unit, Variant] = {}
+    for variant, files in emissions(module, found):
+        for unit in _units(variant, files):
+            units.setdefault(unit, variant)
+    by_headers = sorted(units, key=lambda u: (u.cpu, u.headers, u.name, u.text))
+    for _, group in itertools.groupby(by_headers, key=lambda u: (u.cpu, u.headers)):
+        found += _compiled(list(group), units)
+    return found
+
+
+def variants() -> Iterator[Variant]:
+    """Yield every core, objective and place of inputs and outputs."""
+    for cpu, optimize, io in itertools.product(CORES, OBJECTIVES, PORTS):
+        yield Variant(cpu, optimize, io)
+
+
+def emissions(module: GraphModule, found: list[str]) -> Iterator[tuple[Variant, dict[str, str]]]:
+    """Yield every variant with the C files that it becomes; what raises is put to ``found``.
+
+    What variants have in common is done once: the passes; the plan, which of all objectives only
+    "ram" changes; and everything for cores that differ in their names alone.
+    """
+    pipeline = for_target(TARGET.name, TARGET.refusal, TARGET.pipeline)
+    rewritten = pipeline.run(module)
+    golden = reference_outputs(module.graph, random_inputs(module.graph, 1))
+    plans: dict[object, Module] = {}
+    emitted: dict[object, dict[str, str]] = {}
+    for variant in variants():
+        core = replace(CORES[variant.cpu], name="")
+        key = core, variant.optimize, variant.io
+        if key not in emitted:
+            try:
+                options = _options(variant)
+                shared = core, variant.optimize == "ram", variant.io
+                if shared not in plans:
+                    plans[shared] = TARGET.plan(rewritten, options)
+                emission = TARGET.emit(plans[shared], options)
+            except Exception as e:
+                text = f"{type(e).__name__}: {' '.join(str(e).split())}"
+                if not any(line.endswith(text) for line in found):
+                    found.append(f"{variant}: {text}")
+                emitted[key] = {}
+                continue
+            files = {**emission.files, **emission.vector_files(golden)}
+            emitted[key] = {n: t for n, t in files.items() if n.startswith(("src/", "include/"))}
+        yield variant, emitted[key]
+
+
+def _options(variant: Variant) -> CortexMOptions:
+    return CortexMOptions(
+        prefix=PREFIX, cpu=variant.cpu, optimize=variant.optimize, io=variant.io,
+        static_arena=True, self_test=1, package=(),
+    )  # fmt: skip
+
+
+def _units(variant: Variant, files: dict[str, str]) -> Iterator[Unit]:
+    headers = {Path(n).name: t for n, t in files.items() if n.endswith(".h")}
+    for name, text in files.items():
+        if not name.endswith(".c"):
+            continue
+        used = tuple(sorted(_included(text, headers).items()))
+        yield Unit(variant.cpu, Path(name).name, text, used)
+        if not CORES[variant.cpu].pairs:
+            yield Unit(HOST, Path(name).name, text, used)
+
+
+def _included(text: str, headers: dict[str, str]) -> dict[str, str]:
+    """Return the headers that a text includes, and those that they include."""
+    found: dict[str, str] = {}
+    for name, header in headers.items():
+        if f'#include "{name}"' in text:
+            found |= {name: header} | _included(header, headers)
+    return found
+
+
+def _compiled(group: Sequence[Unit], units: dict[Unit, Variant]) -> Iterator[str]:
+    """Compile units of one core with equal headers in one run, and yield what is said."""
+    with tempfile.TemporaryDirectory(prefix="rlx-compile-") as name:
+        folder = Path(name)
+        for header, text in group[0].headers:
+            (folder / header).write_text(text)
+        paths = {}
+        for number, unit in enumerate(group):
+            path = folder / f"{number}_{unit.name}"
+            path.write_text(unit.text)
+            paths[path.name] = unit
+        done = run(
+            [*_command(group[0].cpu), "-I", ".", *paths],
+            cwd=folder, timeout_s=_TIMEOUT_S, check=False,
+        )  # fmt: skip
+        for line in sorted(set((done.stdout + done.stderr).splitlines())):
+            match = _MESSAGE.match(line)
+            if match:
+                unit = paths[match["file"]] if match["file"] in paths else group[0]
+                yield f"{units[unit]}: {unit.cpu}: {unit.name}:{match['line']}: {match['text']}"
+        if done.returncode and not _MESSAGE.search(done.stdout + done.stderr):
+            yield f"{units[group[0]]}: compiler failed: {done.stderr.strip()[:300]}"
+
+
+_MESSAGE = re.compile(
+    r"^(?P<file>[^:\n]*):(?P<line>\d+)[:\d]*: (?P<text>(error|warning|Error|Warning|fatal error): .*)$",
+    re.MULTILINE,
+)
+
+
+def _command(cpu: str) -> tuple[str, ...]:
+    flags = (*(w for w in WARNINGS if w != "-Werror"), *MORE, "-c", "-O2")
+    if cpu == HOST:
+        return (*find("cc").command, *flags)
+    core = (f"-mcpu={cpu}", *CPUS[cpu].gcc, "-mthumb")
+    return (*find("arm-none-eabi-gcc").command, *core, *flags)
