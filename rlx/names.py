@@ -76,6 +76,12 @@ memcpy memmove memset offsetof printf ptrdiff_t realloc size_t stderr stdin stdo
 uint32_t uint64_t uint8_t uintptr_t unix
 """
 
+# Source: Microsoft, "Naming files, paths, and namespaces": no file may have these names there,
+# whatever follows a dot, in upper or lower case.
+_DEVICES: Final = frozenset(
+    ["con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in range(1, 10))]
+)
+
 KEYWORDS: Final = frozenset(
     f"{_C_KEYWORDS} {_CPP_KEYWORDS} {_SYSTEMVERILOG_KEYWORDS} {_C_LIBRARY}".split()
 )
@@ -87,7 +93,7 @@ def mangle(name: str, *, taken: Container[str] = frozenset(), prefix: str = "") 
 
     The result is ``prefix``, if given, and words of ASCII letters and digits, joined by single
     underscores. It begins with a letter, is no keyword, has at most :data:`IDENTIFIER_LENGTH`
-    characters and is not in ``taken``. It depends on the arguments only; a name that is taken gets
+    characters, is no device of Windows (files are named after it) and is not in ``taken``. It depends on the arguments only; a name that is taken gets
     ``_2``, ``_3`` and so on.
 
     Args:
@@ -102,7 +108,7 @@ def mangle(name: str, *, taken: Container[str] = frozenset(), prefix: str = "") 
         body = f"v{body}"
     base = body[:IDENTIFIER_LENGTH].rstrip("_")
     count, candidate = 1, base
-    while candidate in taken or candidate in KEYWORDS:
+    while candidate in taken or candidate in KEYWORDS or candidate.lower() in _DEVICES:
         count += 1
         suffix = f"_{count}"
         candidate = base[: IDENTIFIER_LENGTH - len(suffix)].rstrip("_") + suffix
@@ -114,7 +120,7 @@ def check_prefix(text: str) -> str:
 
     Raises:
         UsageError: It is not 1 to 32 letters, digits and underscores beginning with a letter, or it
-            is a keyword.
+            is a keyword or a device of Windows.
     """
     if not _PREFIX.fullmatch(text):
         raise UsageError(
@@ -124,6 +130,11 @@ def check_prefix(text: str) -> str:
     if text in KEYWORDS:
         raise UsageError(
             f"prefix {text!r} is a reserved word of C, C++ or SystemVerilog",
+            hint=f"use another one, for example {text}_net",
+        )
+    if text.lower() in _DEVICES:
+        raise UsageError(
+            f"prefix {text!r} is a device of Windows, where no file can have that name",
             hint=f"use another one, for example {text}_net",
         )
     return text

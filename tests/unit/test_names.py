@@ -83,6 +83,9 @@ def test_mangle_is_safe_and_unique(names, prefix):
         ("int", "", [], "int_2"),
         ("int", "net", [], "net_int"),
         ("a", "", ["a", "a_2"], "a_3"),
+        ("aux", "", [], "aux_2"),
+        ("Con", "", [], "Con_2"),
+        ("com1", "net", [], "net_com1"),
         ("x", "own__", [], "own___x"),
         ("x" * 80, "", ["x" * 63], "x" * 61 + "_2"),
     ],
@@ -119,6 +122,16 @@ def test_check_prefix_refuses_reserved_words(text):
     with pytest.raises(
         UsageError,
         match=rf"^prefix '{text}' is a reserved word of C, C\+\+ or SystemVerilog\n"
+        rf"  hint: use another one, for example {text}_net$",
+    ):
+        check_prefix(text)
+
+
+@pytest.mark.parametrize("text", ["con", "AUX", "Nul", "com1", "lpt9"])
+def test_check_prefix_refuses_devices(text):
+    with pytest.raises(
+        UsageError,
+        match=rf"^prefix '{text}' is a device of Windows, where no file can have that name\n"
         rf"  hint: use another one, for example {text}_net$",
     ):
         check_prefix(text)
