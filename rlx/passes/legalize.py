@@ -55,8 +55,15 @@ class OpDispatch:
 
 @dataclass(frozen=True, slots=True)
 class DispatchReport:
-    """What happens to each op of a graph on its way to a target."""
+    """What happens to each op of a graph on its way to a target or backend.
 
+    Attributes:
+        graph: Name of the graph.
+        owner: The target or backend.
+        entries: What happens to each op.
+    """
+
+    graph: str
     owner: str
     entries: tuple[OpDispatch, ...]
 
@@ -83,6 +90,7 @@ class DispatchReport:
             lines = [f"{e.op} ({', '.join(e.nodes)}): {e.reason}" for e in bad]
             raise UnsupportedOpError(
                 f"{self.owner} cannot lower {len(bad)} kind(s) of op:\n    " + "\n    ".join(lines),
+                where=f"graph {self.graph!r}",
                 hint="change the model, or pick another target ('rlx targets' lists what each has)",
             )
 
@@ -98,7 +106,7 @@ def dispatch_report(graph: Graph, owner: str, claim: Claim) -> DispatchReport:
         OpDispatch(op, len(nodes), path, reason, tuple(nodes))
         for (op, path, reason), nodes in sorted(groups.items())
     )
-    return DispatchReport(owner, tuple(entries))
+    return DispatchReport(graph.name, owner, tuple(entries))
 
 
 def _other_path(node: Node) -> str:

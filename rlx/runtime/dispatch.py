@@ -48,6 +48,7 @@ def dispatch(graph: Graph, backend: Backend) -> DispatchReport:
             reason = missing or reason
         groups.setdefault((node.op.name, path, reason or ""), []).append(node.label)
     return DispatchReport(
+        graph.name,
         f"backend {backend.name}",
         tuple(
             OpDispatch(op, len(nodes), path, reason, tuple(nodes))

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 MAY_DIFFER: Final = re.compile(r"[A-Za-z0-9_./-]*")
 """What a line may have where another one has the harmless name; see ``rlx.names.comment_text``."""
 
-_C = re.compile(r'"(?:[^"\\\n]|\\.)*"|' r"'(?:[^'\\\n]|\\.)*'|/\*.*?\*/|//(?:\\\n|[^\n])*", re.DOTALL)
+_C = re.compile(
+    r'"(?:[^"\\\n]|\\.)*"|' r"'(?:[^'\\\n]|\\.)*'|/\*.*?\*/|//(?:\\\n|[^\n])*", re.DOTALL
+)
 # Where a model's names may stand in parsed files.
 _JSON_NAMES = ("description", "sources")
 _XML_NAMES = ("description", "title")

@@ -8,6 +8,7 @@ import numpy as np
 from tflite_builder import tflm
 
 from campaign import networks
+from campaign.hardware import SMALL
 from campaign.part import Outcome, Part
 from campaign.runs import frames, refused, simulated
 from rlx.errors import UnsupportedOpError
@@ -84,7 +85,7 @@ def _qemu(number: int) -> Outcome:
 def _verilator(number: int) -> Outcome:
     """Simulate the emitted hardware with pauses on both sides and a reset within a frame."""
     stalls = Stalls(seed=number + 1, inputs=77, outputs=102, reset_after=number % 10)
-    data = networks.make(_VERILATOR + number)
+    data = networks.make(_VERILATOR + number, SMALL)
     options = {"style": STYLES[number % len(STYLES)]}
     return simulated(data, "fpga", options, VerilatorHarness(stalls), count=5, seed=number)
 

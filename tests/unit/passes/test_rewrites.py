@@ -177,7 +177,7 @@ def test_legalize_lists_everything_that_it_cannot_spell():
     claim = lambda node: f"no {node.op.name} unit"  # noqa: E731
     with pytest.raises(
         UnsupportedOpError,
-        match=r"^tiny cannot lower 2 kind\(s\) of op:\n"
+        match=r"^graph '\w+': tiny cannot lower 2 kind\(s\) of op:\n"
         r"    q\.reshape \(%2\): no q\.reshape unit\n"
         r"    q\.transpose \(%1\): no q\.transpose unit\n"
         r"  hint: change the model, or pick another target \('rlx targets' lists what each has\)$",

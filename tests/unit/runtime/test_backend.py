@@ -97,7 +97,7 @@ def test_model_level_ops_are_handed_over_or_decomposed(toy):
 def test_one_error_lists_everything_that_cannot_run(toy):
     graph = rlx.trace("g", lambda x: (x.softmax() - 1.0, x.max()), f32(2))
     message = (
-        r"^backend toy cannot lower 3 kind\(s\) of op:\n"
+        r"^graph 'g': backend toy cannot lower 3 kind\(s\) of op:\n"
         r"    nn.softmax \(%1\): it comes down to real.reduce_max: it has no reductions\n"
         r"    real.reduce_max \(%4\): it has no reductions\n"
         r"    real.sub \(%3\): it has no rule\n"
