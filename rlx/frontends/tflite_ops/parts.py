@@ -26,11 +26,21 @@ if TYPE_CHECKING:
 Bounds = tuple[int, int]
 Axes = tuple[int, ...]
 
+_FACTOR_MAX = 2.0**30 - 1
+
 
 def rescale_of(*reals: float) -> Rescale:
-    """Return the fixed-point form of factors that come from a file's scales."""
-    if not all(math.isfinite(r) for r in reals):
-        raise MalformedError("the scales are so far apart that their ratio is not finite")
+    """Return the fixed-point form of factors that come from a file's scales.
+
+    From 2^30 on the interpreter shifts an int32 out of itself, which C leaves undefined.
+    """
+    for real in reals:
+        if not real <= _FACTOR_MAX:
+            raise UnsupportedError(
+                f"the scales are so far apart that codes are multiplied by {real:.3g}, want less"
+                " than 2^30",
+                hint="quantize the model again; a scale is out of proportion",
+            )
     return Rescale.of(*reals)
 
 

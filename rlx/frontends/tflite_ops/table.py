@@ -52,6 +52,8 @@ def import_leaky_relu(call: Call) -> None:
         raise UnsupportedError(f"has the slope {alpha!r}, want a finite number from 0")
     x, result = call.codes(0), call.result_codes
     _check_ratio(x, result)
+    if alpha * x.real / result.real > 2.0**23:
+        raise UnsupportedError(f"has the slope {alpha!r}, too steep for the fixed point")
     table = activations.leaky_relu_table(
         x.real, x.zero_point, alpha, result.real, result.zero_point
     )

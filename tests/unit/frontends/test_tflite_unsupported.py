@@ -11,7 +11,6 @@ from tflite_malformed import (
     CODES,
     CONV,
     CONV_OP,
-    DENSE,
     DENSE_OP,
     FC_W,
     FLAT,
@@ -263,10 +262,17 @@ CASES: dict[str, tuple[Callable[[], bytes], str]] = {
         ),
     ),
     "softmax of tiny numbers": (
-        lambda: scales((DENSE, 1e-30)),
+        lambda: one(
+            "SOFTMAX",
+            (1, 5),
+            (1, 5),
+            beta=1.0,
+            x={"scale": 1e-30},
+            y={"scale": 1 / 256, "zero_point": -128},
+        ),
         (
-            "1 of 5 operators cannot be imported\n"
-            "  operator 4 SOFTMAX 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 SOFTMAX 'y' (int8[1, 5] -> int8[1, 5])\n"
             "    why  has the input scale 1.0000000031710769e-30, outside of the fixed "
             "point"
         ),
@@ -322,6 +328,24 @@ CASES: dict[str, tuple[Callable[[], bytes], str]] = {
             "1 of 1 operators cannot be imported\n"
             "  operator 0 LEAKY_RELU 'y' (int8[1, 3] -> int8[1, 3])\n"
             "    why  has the slope -1.0, want a finite number from 0"
+        ),
+    ),
+    "leaky relu steep": (
+        lambda: one("LEAKY_RELU", (1, 3), (1, 3), alpha=3e38),
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 LEAKY_RELU 'y' (int8[1, 3] -> int8[1, 3])\n"
+            "    why  has the slope 3.0000000054977558e+38, too steep for the fixed point"
+        ),
+    ),
+    "scales far apart": (
+        lambda: one("QUANTIZE", (1, 3), (1, 3), x={"scale": 2.0**29}, y={"scale": 0.5}),
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 QUANTIZE 'y' (int8[1, 3] -> int8[1, 3])\n"
+            "    why  the scales are so far apart that codes are multiplied by 1.07e+09, want "
+            "less than 2^30\n"
+            "    try  quantize the model again; a scale is out of proportion"
         ),
     ),
     "leaky relu ratio": (

@@ -10,6 +10,7 @@ from tflite_builder import TfliteBuilder
 from tflite_compare import compare, random_codes, random_scale, random_zero_point
 
 from rlx.frontends import tflite
+from rlx.ir.evaluate import evaluate
 from rlx.numerics.fixed_point import Rescale
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
@@ -166,18 +167,20 @@ def test_fully_connected_equals_tflm(seed: int, layout: str) -> None:
     compare(model.build([x], [y]), seed)
 
 
-def test_fully_connected_multiplies_scales_in_float32() -> None:
+def test_fully_connected_multiplies_scales_in_double() -> None:
+    # The smallest case: no weight counts, and the accumulator lies at a rounding half.
+    x_scale, w_scale, y_scale = 0.024790890514850616, 0.0195566825568676, 0.36449846625328064
+    in_float32 = float(np.float32(x_scale) * np.float32(w_scale))
+    assert Rescale.of(in_float32 / y_scale) != Rescale.of(x_scale * w_scale / y_scale)
     model = TfliteBuilder()
-    x_scale, w_scale, y_scale = np.float32([0.4366992, 0.0052297944, 0.10000001])
-    # With these scales the products in float32 and in double precision give other multipliers.
-    in_float32, in_double = float(x_scale * w_scale), float(x_scale) * float(w_scale)
-    assert Rescale.of(in_float32 / float(y_scale)) != Rescale.of(in_double / float(y_scale))
-    x = model.tensor((1, 300), scale=x_scale, zero_point=-128)
-    random = np.random.default_rng(0)
-    weights = model.constant(random_codes(random, (64, 300)), scale=w_scale)
-    y = model.tensor((1, 64), scale=y_scale, zero_point=3)
-    model.operator("FULLY_CONNECTED", [x, weights], [y])
+    x = model.tensor((1, 1), scale=x_scale)
+    weights = model.constant(np.zeros((1, 1), np.int8), scale=w_scale)
+    bias = model.constant(np.array([-88337], np.int32), scale=x_scale * w_scale)
+    y = model.tensor((1, 1), scale=y_scale, zero_point=96)
+    model.operator("FULLY_CONNECTED", [x, weights, bias], [y])
     data = model.build([x], [y])
-    compare(data, runs=20)
-    (node,) = tflite.load(data).graph.op_nodes
-    assert node.op.rescale == Rescale.of(in_float32 / float(y_scale))
+    compare(data)
+    graph = tflite.load(data).graph
+    (node,) = graph.op_nodes
+    assert node.op.rescale == Rescale.of(x_scale * w_scale / y_scale)
+    assert evaluate(graph, {graph.inputs[0].name: np.zeros((1, 1), np.int8)})[0] == -21
