@@ -109,18 +109,22 @@ def requantize(random: np.random.Generator, operator: str) -> Case:
     x, zero_point = draw_scale(random), draw_zero_point(random)
     code, steps = int(random.integers(1, 256)), int(random.integers(1, 129))
     result, to = near(random, x * code / edge(steps, steps / code)), draw_zero_point(random)
+    return requantize_of(operator, (x, zero_point), (result, to))
+
+
+def requantize_of(operator: str, x: tuple[float, int], result: tuple[float, int]) -> Case:
+    """Return a change from one scale and zero point to another."""
 
     def make(precision: Precision, _: Precision) -> Op:
         return QRequantize(
-            x_zero_point=zero_point,
-            rescale=rescale(precision(x) / precision(result)),
-            zero_point=to,
-            low=to if operator == "RELU" else -128,
+            x_zero_point=x[1],
+            rescale=rescale(precision(x[0]) / precision(result[0])),
+            zero_point=result[1],
+            low=result[1] if operator == "RELU" else -128,
         )
 
     ops, right = variants(make, "NONE")
-    build = unary(operator, (x, zero_point), (result, to))
-    return Case(operator, (x, result), ops, (CODES,), build, right=right)
+    return Case(operator, (x[0], result[0]), ops, (CODES,), unary(operator, x, result), right=right)
 
 
 def mean(random: np.random.Generator) -> Case:

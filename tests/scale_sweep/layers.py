@@ -59,20 +59,23 @@ def layer_of(
     scales: tuple[float, Array, float],
     zero_point: int = 0,
     activation: str = "NONE",
+    bias: Array | None = None,
 ) -> Case:
-    """Return a layer whose accumulators are the two integers around rounding halves.
+    """Return a layer whose accumulators are its bias: the two integers around rounding halves.
 
     Args:
         operator: Its name.
         scales: Those of the input, of the weights (one, or one for each channel), of the result.
         zero_point: That of the result.
         activation: The fused activation.
+        bias: Other accumulators, one for each channel.
     """
     x, scale, result = scales
-    count = len(scale) if len(scale) > 1 else 2 * 255
-    halves = np.repeat(np.linspace(-128, 126, count // 2).round() + 0.5 - zero_point, 2)
-    exact = halves * result / (x * scale.astype(np.float64))
-    bias = np.where(np.arange(count) % 2, np.floor(exact), np.ceil(exact)).astype(np.int32)
+    if bias is None:
+        count = len(scale) if len(scale) > 1 else 2 * 255
+        halves = np.repeat(np.linspace(-128, 126, count // 2).round() + 0.5 - zero_point, 2)
+        exact = halves * result / (x * scale.astype(np.float64))
+        bias = np.where(np.arange(count) % 2, np.floor(exact), np.ceil(exact)).astype(np.int32)
 
     def make(precision: Precision, end: Precision) -> Any:
         product = (precision(x) * scale.astype(precision)).astype(np.float64)
@@ -86,7 +89,7 @@ def layer_of(
 
     ops, right = variants(make, activation)
     rank = _SHAPES[operator]
-    weights = np.zeros((count, *(1,) * (rank - 1)), np.int8)
+    weights = np.zeros((len(bias), *(1,) * (rank - 1)), np.int8)
     build = partial(_build, operator, x, (scale, weights), bias, (result, zero_point), activation)
     image = np.zeros((1,) * rank, np.int8)
     shown = (x, float(scale[0]), result)

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scale_sweep import CLAMPS, SWEEPS, check, sweep
+from scale_sweep.arith import requantize_of
 from scale_sweep.case import rescale
 from scale_sweep.layers import LAYERS, layer_of
 
@@ -47,6 +48,18 @@ def test_layers_multiply_before_they_divide(name: str) -> None:
     for other in (x * (w / result), x / result * w):
         changed = replace(op, rescale=rescale(other)).evaluate(*case.operands)
         assert (changed[0] != op.evaluate(*case.operands)[0]).any()
+    check(case)
+
+
+@pytest.mark.parametrize("exponent", [-40, -33, -32, -31, -30, 0, 1, 20, 28, 29])
+@pytest.mark.parametrize("name", ["FULLY_CONNECTED", "CONV_2D", "QUANTIZE", "RELU"])
+def test_extreme_factors_equal_the_reference(name: str, exponent: int) -> None:
+    x, result = float(np.float32(1.3)), 2.0**-exponent
+    if name in LAYERS:
+        bias = np.array([0, 1, -1, 2, -2, 100, 12345, -54321, 2**30, -(2**31) + 1], np.int32)
+        case = layer_of(name, (1.0, np.array([x], np.float32), result), bias=bias)
+    else:
+        case = requantize_of(name, (x, 3), (result, -1))
     check(case)
 
 
