@@ -306,9 +306,8 @@ class Reader:
         chosen = Field(entry.id, entry.name, Child(table))
         place = places[entry.id] if entry.id < len(places) else 0
         found: Record | None = self._field(chosen, position, place, size, depth, places)
-        if found is None:
-            raise DamagedError(f"is announced as {table.name} but absent")
-        return found
+        # A table that was left out has the defaults in every field.
+        return defaults(table) if found is None else found
 
     def _vector(self, name: str, position: int, width: int) -> tuple[int, int]:
         """Return the place of the first element and the number of elements of a vector."""

@@ -14,6 +14,7 @@ from rlx.frontends.tflite_file import Model, Operator, Tensor, parse
 from rlx.frontends.tflite_ops import IMPORTERS, Call, known
 from rlx.frontends.tflite_ops.call import DTYPES, Scope, codes_of, type_hint
 from rlx.frontends.tflite_schema import TensorType
+from rlx.frontends.tflite_unknown import unknown
 from rlx.frontends.work import check_work
 from rlx.ir import DType, Graph, Origin
 from rlx.ir import TensorType as Type
@@ -35,10 +36,7 @@ accumulator lies at a rounding half.
 
 # So many operators are listed in one message.
 _LISTED = 40
-
-_HINTS = {
-    "DEQUANTIZE": type_hint(TensorType.FLOAT32),
-}
+_PLACES = 4
 
 
 def load(
@@ -104,7 +102,7 @@ def _refuse_by_kind(model: Model) -> None:
     what = "float32 with int8 weights (dynamic range)" if hybrid else kind.name.lower()
     raise UnsupportedOpError(
         f"the model computes in {what}; rlx imports models that compute in int8",
-        where=model.source,
+        where=f"{model.source}: {model.operators[0].label}",
         hint=type_hint(kind),
     )
 
@@ -124,10 +122,14 @@ def _add_inputs(scope: Scope) -> None:
 
 def _input_type(tensor: Tensor) -> Type:
     """Return the type of a graph input; other types are refused by the operator that reads it."""
+    if tensor.refusal is not None:
+        raise tensor.refusal.inside(tensor.label)
     if tensor.type is TensorType.INT8:
         return Type(tensor.shape, DType.I8, codes_of(tensor).params)
     if tensor.type not in DTYPES:
-        raise UnsupportedError(f"{tensor.label} is {tensor.described}, want int8")
+        raise UnsupportedError(
+            f"{tensor.label} is {tensor.described}, want int8", hint=type_hint(TensorType.FLOAT32)
+        )
     return Type(tensor.shape, DTYPES[tensor.type])
 
 
@@ -149,15 +151,28 @@ def _add_operators(scope: Scope) -> None:
 
 def _import(call: Call) -> None:
     if known.folds(call):
+        _refuse_tensors(call)
         known.fold(call)
         return
     importer = IMPORTERS.get(call.operator.name)
     if importer is None:
-        raise UnsupportedError("rlx has no such operator", hint=_HINTS.get(call.operator.name))
+        reason, remedy = unknown(call.operator.name)
+        raise UnsupportedError(reason, hint=remedy)
+    _refuse_tensors(call)
     try:
         importer(call)
     except ShapeError as error:
         raise MalformedError(error.message) from None
+
+
+def _refuse_tensors(call: Call) -> None:
+    """Refuse an operator that reads or writes a tensor that nothing can."""
+    given = (call.optional(place) for place in range(len(call.operator.inputs)))
+    for tensor in (*given, *call.outputs):
+        if tensor is not None and tensor.refusal is not None:
+            raise UnsupportedError(
+                f"{tensor.label} {tensor.refusal.message}", hint=tensor.refusal.hint
+            )
 
 
 def _add_placeholders(call: Call) -> None:
@@ -176,22 +191,34 @@ def _unsupported(
     """Return the one error that lists everything that is not supported."""
     lines = [
         f"{len(refused)} of {len(model.operators)} operators cannot be imported",
-        *(line for entry in refused[:_LISTED] for line in _explain(model, *entry)),
+        *(
+            line
+            for entry in refused[:_LISTED]
+            for line in _explain(model, *entry, several=len(refused) > 1)
+        ),
     ]
     if len(refused) > _LISTED:
         lines.append(f"  and {len(refused) - _LISTED} more")
-    unknown = any(o.name not in IMPORTERS for o, _ in refused)
-    hint = f"rlx imports {', '.join(sorted(IMPORTERS))}" if unknown else None
-    return UnsupportedOpError("\n".join(lines), where=model.source, hint=hint)
+    hint = "change these layers in the model as the lines 'try' say, and convert it again"
+    if len(refused) == 1:
+        hint = refused[0][1].hint
+    if any(o.name not in IMPORTERS for o, _ in refused):
+        hint = f"{hint}; rlx imports {', '.join(sorted(IMPORTERS))}"
+    shown = ", ".join(o.label for o, _ in refused[:_PLACES])
+    place = f"{shown} and others" if len(refused) > _PLACES else shown
+    return UnsupportedOpError("\n".join(lines), where=f"{model.source}: {place}", hint=hint)
 
 
-def _explain(model: Model, operator: Operator, error: UnsupportedError) -> Iterable[str]:
+def _explain(
+    model: Model, operator: Operator, error: UnsupportedError, *, several: bool
+) -> Iterable[str]:
+    """Yield the lines about one operator; the remedy of a single one is the error's own hint."""
     inputs = ", ".join(model.tensors[i].described for i in operator.inputs[:8] if i != -1)
     outputs = ", ".join(model.tensors[i].described for i in operator.outputs[:8])
     label = shorten(model.tensors[operator.outputs[0]].name)
     yield f"  {operator.label} '{label}' ({inputs} -> {outputs})"
     yield f"    why  {error.message}"
-    if error.hint:
+    if several:
         yield f"    try  {error.hint}"
 
 
@@ -199,7 +226,11 @@ def _output(scope: Scope, place: int) -> Value:
     tensor = scope.model.tensors[scope.model.outputs[place]]
     if tensor.data is not None or tensor.index in scope.known:
         kind = "a constant" if tensor.data is not None else "known without a run"
-        raise MalformedError(f"graph output {place} is {tensor.label}, which is {kind}")
+        error = UnsupportedError(
+            f"graph output {place} is {tensor.label}, which is {kind}",
+            hint="take the output out of the model; its value never changes",
+        )
+        raise error.inside(f"graph output {place}")
     return scope.values[tensor.index]
 
 

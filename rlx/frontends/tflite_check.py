@@ -26,7 +26,7 @@ def check(model: Model, limits: Limits) -> None:
         MalformedError: The graph contradicts itself or is over a limit.
         UnsupportedError: It holds what rlx does not read.
     """
-    for tensor in model.tensors:
+    for tensor in _used(model):
         try:
             _check_shape(tensor, limits)
             _check_data(tensor)
@@ -35,7 +35,18 @@ def check(model: Model, limits: Limits) -> None:
             raise error.inside(tensor.label) from None
     _check_constants(model, limits)
     _check_computed(model, limits)
-    _check_order(model)
+    try:
+        _check_order(model)
+    except RefusedError as error:
+        raise error if error.path else error.inside("subgraph 0") from None
+
+
+def _used(model: Model) -> list[Tensor]:
+    """Return the tensors that the graph names; what others hold means nothing."""
+    named = {*model.inputs, *model.outputs}
+    for operator in model.operators:
+        named.update(operator.inputs, operator.outputs)
+    return [tensor for tensor in model.tensors if tensor.index in named]
 
 
 def _check_shape(tensor: Tensor, limits: Limits) -> None:
@@ -66,9 +77,7 @@ def _check_shape(tensor: Tensor, limits: Limits) -> None:
 
 def _check_data(tensor: Tensor) -> None:
     if tensor.type not in ELEMENT_BITS:
-        raise UnsupportedError(
-            f"holds elements of type {tensor.type.name}", hint="convert to tensors of numbers"
-        )
+        return
     wanted = (math.prod(tensor.shape) * ELEMENT_BITS[tensor.type] + 7) // 8
     if tensor.data is not None and len(tensor.data) != wanted:
         raise MalformedError(
@@ -101,7 +110,7 @@ def _check_quantization(tensor: Tensor) -> None:
 
 
 def _check_constants(model: Model, limits: Limits) -> None:
-    total = sum(len(t.data) for t in model.tensors if t.data is not None)
+    total = sum(len(t.data) for t in _used(model) if t.data is not None)
     if total > limits.constant_bytes:
         error = OverLimitError(
             f"the constants take {total} bytes together; the limit is {limits.constant_bytes}",

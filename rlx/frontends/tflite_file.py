@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from rlx.errors import FrontendError
 from rlx.frontends import tflite_schema as schema
 from rlx.frontends.flatbuffer import Reader, Record, defaults
-from rlx.frontends.limits import DEFAULT_LIMITS, Limits
-from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
+from rlx.frontends.limits import DEFAULT_LIMITS, Limits, raise_hint
+from rlx.frontends.refusal import (
+    MalformedError,
+    OverLimitError,
+    RefusedError,
+    UnsupportedError,
+)
 from rlx.frontends.text import printable, shorten
 from rlx.frontends.tflite_check import check
 from rlx.frontends.tflite_schema import TensorType
@@ -56,6 +60,7 @@ class Tensor:
         quantization: Scales and zero points, None if there are none.
         data: Bytes of a constant (a view of the file), None for a computed tensor.
         buffer: Number of the buffer that holds the data; tensors may share one.
+        refusal: Why no operator can read or write the tensor, None if one can.
     """
 
     index: int
@@ -65,6 +70,7 @@ class Tensor:
     quantization: Quantization | None = None
     data: npt.NDArray[np.uint8] | None = None
     buffer: int = 0
+    refusal: UnsupportedError | None = None
 
     @property
     def label(self) -> str:
@@ -145,11 +151,13 @@ def parse(data: bytes | memoryview, source: str, limits: Limits = DEFAULT_LIMITS
         UnsupportedOpError: It is well formed but of a kind that rlx does not read.
     """
     source = shorten(printable(source))
-    if len(data) > limits.file_bytes:
-        raise FrontendError(
-            f"the file has {len(data)} bytes; the limit is {limits.file_bytes}", where=source
-        )
     try:
+        if len(data) > limits.file_bytes:
+            error = OverLimitError(
+                f"the file has {len(data)} bytes; the limit is {limits.file_bytes}",
+                hint=raise_hint("file_bytes", len(data)),
+            )
+            raise error.inside("file")
         root = Reader(data, limits).root(schema.MODEL, schema.IDENTIFIER)
         model = _model(root, source)
         check(model, limits)
@@ -162,15 +170,15 @@ def _model(root: Record, source: str) -> Model:
     """Gather the structures; every number that indexes a list is checked here."""
     version = root.integer("version")
     if version != schema.VERSION:
-        raise MalformedError(f"the schema version is {version}, want {schema.VERSION}")
+        raise MalformedError(
+            f"the schema version is {version}, want {schema.VERSION}",
+            hint="convert the model with TensorFlow 1.13 or later",
+        ).inside("model")
     graphs = root.records("subgraphs")
     if not graphs:
-        raise MalformedError("there is no subgraph")
-    if len(graphs) > 1:
-        raise UnsupportedError(
-            f"there are {len(graphs)} subgraphs (control flow or several signatures), want 1",
-            hint="convert one signature without IF, WHILE or CALL_ONCE",
-        )
+        raise MalformedError("there is no subgraph").inside("model")
+    # The first subgraph is what runs. Others matter to the operators that call them (IF, WHILE,
+    # CALL_ONCE and so on), which rlx refuses by name.
     graph, buffers = graphs[0], root.records("buffers")
     codes = root.records("operator_codes")
     tensors = _each("tensor", graph.records("tensors"), lambda i, t: _tensor(i, t, buffers))
@@ -205,7 +213,10 @@ def _references(
     """Check that each index names one of ``count`` tensors (or, if ``optional``, is -1)."""
     for place, index in enumerate(indices):
         if not (0 <= index < count or (optional and index == -1)):
-            raise MalformedError(f"{what} {place} is tensor {index}, but there are {count} tensors")
+            error = MalformedError(
+                f"{what} {place} is tensor {index}, but there are {count} tensors"
+            )
+            raise error.inside("subgraph 0") if what.startswith("graph") else error
     return indices
 
 
@@ -219,7 +230,6 @@ def _tensor(index: int, record: Record, buffers: Sequence[Record]) -> Tensor:
     if data is None and 0 in shape and type_ in (TensorType.INT32, TensorType.INT64):
         # A list without entries, such as the shape of a single number, has no bytes to store.
         data = np.empty(0, np.uint8)
-    _refuse_exotic(record)
     return Tensor(
         index=index,
         name=printable(record.text("name")),
@@ -228,22 +238,37 @@ def _tensor(index: int, record: Record, buffers: Sequence[Record]) -> Tensor:
         quantization=_quantization(record.record("quantization")),
         data=data,
         buffer=number,
+        refusal=_refusal(record, type_),
     )
 
 
-def _refuse_exotic(record: Record) -> None:
-    """Refuse what changes the meaning of a tensor in ways that rlx does not model."""
-    if record.flag("is_variable"):
-        raise UnsupportedError(
+def _refusal(record: Record, type_: TensorType) -> UnsupportedError | None:
+    """Return what makes a tensor mean something that rlx does not model."""
+    quantization = record.record("quantization")
+    custom = quantization is not None and quantization.flag("details")
+    for applies, reason, hint in (
+        (
+            record.flag("is_variable"),
             "is a variable (state that outlives a run)",
-            hint="make the state an input and an output of the model",
-        )
-    if record.flag("sparsity"):
-        raise UnsupportedError("is stored in a sparse format", hint="convert without sparsity")
-    if record.flag("variant_tensors"):
-        raise UnsupportedError("is a list of tensors", hint="convert without TensorList ops")
-    if record.integer("external_buffer"):
-        raise UnsupportedError("keeps its data in another file", hint="convert into one file")
+            "make the state an input and an output of the model",
+        ),
+        (record.flag("sparsity"), "is stored in a sparse format", "convert without sparsity"),
+        (record.flag("variant_tensors"), "is a list of tensors", "convert without TensorList ops"),
+        (
+            bool(record.integer("external_buffer")),
+            "keeps its data in another file",
+            "convert into one file",
+        ),
+        (
+            type_ not in schema.ELEMENT_BITS,
+            f"holds elements of type {type_.name}",
+            "convert to tensors of numbers",
+        ),
+        (custom, "is quantized by a custom scheme", "use scale and zero point"),
+    ):
+        if applies:
+            return UnsupportedError(reason, hint=hint)
+    return None
 
 
 def _data(number: int, buffer: Record) -> npt.NDArray[np.uint8] | None:
@@ -258,16 +283,17 @@ def _data(number: int, buffer: Record) -> npt.NDArray[np.uint8] | None:
 
 
 def _quantization(record: Record | None) -> Quantization | None:
-    if record is None or not len(record.array("scale")):
+    if record is None or record.flag("details") or not len(record.array("scale")):
         return None
-    if record.flag("details"):
-        raise UnsupportedError("is quantized by a custom scheme", hint="use scale and zero point")
     scale, points = record.array("scale"), record.array("zero_point")
     if len(points) == 1:
         # Writers may store one zero point for all channels; TFLite Micro reads it so.
         points = np.broadcast_to(points, scale.shape)
     if len(points) != len(scale):
-        raise MalformedError(f"has {len(scale)} scales but {len(points)} zero points")
+        raise MalformedError(
+            f"has {len(scale)} scales but {len(points)} zero points",
+            hint="quantize the model again: every scale needs a zero point",
+        )
     return Quantization(scale=scale, zero_point=points, axis=record.integer("axis"))
 
 
@@ -312,9 +338,10 @@ def _options(name: str, record: Record) -> Mapping[str, Any]:
         return defaults(table).values
     if found != wanted:
         other = schema.OPTIONS.get(found)
-        raise MalformedError(
+        raise UnsupportedError(
             f"is {name} but carries {other.name if other else f'options of type {found}'}, "
-            f"want {table.name}"
+            f"want {table.name}",
+            hint="convert the model again; these options say nothing about the operator",
         )
     options = record.record("options")
     if options is None:

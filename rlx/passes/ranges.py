@@ -1,7 +1,8 @@
 """Which codes each channel of each value can hold, whatever the input.
 
 Channels are the indices of the last axis; a value of rank 0 has one channel. A range is an
-interval; it may be wider than the truth, never narrower. Where both ends meet, the channel is constant.
+interval; it may be wider than the truth, never narrower. Where both ends meet, the channel is
+constant.
 """
 
 from __future__ import annotations

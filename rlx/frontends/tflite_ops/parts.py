@@ -51,7 +51,10 @@ def activation_bounds(call: Call, codes: Codes) -> Bounds:
     """
     activation = Activation(call.options["activation"])
     if activation not in _REAL_BOUNDS:
-        raise UnsupportedError(f"has the fused activation {activation.name}")
+        raise UnsupportedError(
+            f"has the fused activation {activation.name}",
+            hint="make the activation a layer of its own behind this one",
+        )
     low, high = _REAL_BOUNDS[activation]
     return (
         -128 if low is None else max(-128, quantized(low, codes)),
@@ -72,7 +75,10 @@ def quantized(real: float, codes: Codes) -> int:
     with np.errstate(over="ignore"):
         ratio = float(np.float32(real) / codes.scale)
     if not abs(ratio) <= INT32_MAX:
-        raise MalformedError(f"the scale {codes.real!r} is too small for the activation's range")
+        raise MalformedError(
+            f"the scale {codes.real!r} is too small for the activation's range",
+            hint="quantize the model again with representative samples",
+        )
     return codes.zero_point + math.floor(abs(ratio) + 0.5) * (1 if ratio >= 0 else -1)
 
 

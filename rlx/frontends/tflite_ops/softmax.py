@@ -28,14 +28,18 @@ def import_softmax(call: Call) -> None:
     if (result.real, result.zero_point) != (1 / 256, -128):
         raise MalformedError(
             f"has the output scale {result.real!r} and zero point {result.zero_point}, "
-            "want 0.00390625 and -128"
+            "want 0.00390625 and -128",
+            hint="convert the model again: the operator's output has this scale by definition",
         )
     beta = call.options["beta"]
     if not (math.isfinite(beta) and beta > 0):
         raise MalformedError(f"has beta {beta!r}, want a finite number above 0")
     real = min(beta * codes.real * 2 ** (31 - _INTEGER_BITS), 2**31 - 1)
     if real <= 1:
-        raise UnsupportedError(f"has the input scale {codes.real!r}, outside of the fixed point")
+        raise UnsupportedError(
+            f"has the input scale {codes.real!r}, outside of the fixed point",
+            hint="quantize the model again with representative samples",
+        )
     multiplier, shift = quantize_multiplier(real)
     op = QSoftmax(
         multiplier=multiplier,

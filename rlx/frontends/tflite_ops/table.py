@@ -36,10 +36,13 @@ def _sigmoid_codes(call: Call, scale: float, zero_point: int) -> Codes:
     if (result.real, result.zero_point) != (scale, zero_point):
         raise MalformedError(
             f"has the output scale {result.real!r} and zero point {result.zero_point}, "
-            f"want {scale!r} and {zero_point}"
+            f"want {scale!r} and {zero_point}",
+            hint="convert the model again: the operator's output has this scale by definition",
         )
     if not 2.0**-27 <= codes.real < 2.0**30:
-        raise UnsupportedError(f"has the input scale {codes.real!r}, outside of the fixed point")
+        raise UnsupportedError(
+            f"has the input scale {codes.real!r}, outside of the fixed point", hint=_SCALES_HINT
+        )
     return codes
 
 
@@ -49,11 +52,16 @@ def import_leaky_relu(call: Call) -> None:
     call.arity(1)
     alpha = float(call.options["alpha"])
     if not (math.isfinite(alpha) and alpha >= 0):
-        raise UnsupportedError(f"has the slope {alpha!r}, want a finite number from 0")
+        raise UnsupportedError(
+            f"has the slope {alpha!r}, want a finite number from 0",
+            hint="use a slope from 0, such as alpha=0.1 in Keras",
+        )
     x, result = call.codes(0), call.result_codes
     _check_ratio(x, result)
     if alpha * x.real / result.real > 2.0**23:
-        raise UnsupportedError(f"has the slope {alpha!r}, too steep for the fixed point")
+        raise UnsupportedError(
+            f"has the slope {alpha!r}, too steep for the fixed point", hint=_SCALES_HINT
+        )
     table = activations.leaky_relu_table(
         x.real, x.zero_point, alpha, result.real, result.zero_point
     )
@@ -69,17 +77,22 @@ def import_hard_swish(call: Call) -> None:
     output, relu = activations.hard_swish_multipliers(x.real, result.real)
     if not (-15 <= output[1] <= 0 and -15 <= relu[1] <= 31):
         raise UnsupportedError(
-            f"has the scales {x.real!r} and {result.real!r}, outside of the fixed point"
+            f"has the scales {x.real!r} and {result.real!r}, outside of the fixed point",
+            hint=_SCALES_HINT,
         )
     table = activations.hard_swish_table(output, relu, x.zero_point, result.zero_point)
     _finish(call, table, "hard_swish")
+
+
+_SCALES_HINT = "quantize the model again with representative samples; no layer needs such numbers"
 
 
 def _check_ratio(x: Codes, result: Codes) -> None:
     """Refuse scales whose ratio overflows what tables are computed in."""
     if not 2.0**-31 <= x.real / result.real <= 2.0**23:
         raise UnsupportedError(
-            f"has the scales {x.real!r} and {result.real!r}, outside of the fixed point"
+            f"has the scales {x.real!r} and {result.real!r}, outside of the fixed point",
+            hint=_SCALES_HINT,
         )
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from malformed.tflite_models import sound_model
 from mutation import mutate
 from safetensors.numpy import save
-from tflite_malformed import sound_model
 
 from rlx import frontends
 from rlx.errors import FrontendError, UsageError, VerifyError

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from malformed.tflite_models import CODES, sound_model
 from tflite_builder import TfliteBuilder
-from tflite_malformed import CODES, sound_model
 
 from rlx.errors import FrontendError, UnsupportedOpError
 from rlx.frontends import tflite

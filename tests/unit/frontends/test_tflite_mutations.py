@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from malformed.tflite_models import sound_model
 from mutation import mutate
 from tflite_fields import scramble
-from tflite_malformed import sound_model
 
 from rlx.errors import FrontendError, UnsupportedOpError
 from rlx.frontends import tflite

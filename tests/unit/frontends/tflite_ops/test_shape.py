@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from malformed.tflite_models import RESHAPE_OP, set_operator
 from tflite_builder import TfliteBuilder
 from tflite_compare import compare, random_codes
-from tflite_malformed import RESHAPE_OP, set_operator
 
 from rlx.errors import FrontendError, UnsupportedOpError
 from rlx.frontends import tflite

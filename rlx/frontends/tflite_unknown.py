@@ -1,0 +1,52 @@
+"""What to do about operators that rlx does not import."""
+
+from __future__ import annotations
+
+_STATE = (
+    "make the state an input and an output of the model, and feed the one to the other between runs"
+)
+_UNROLL = (
+    "unroll it (in Keras: unroll=True) with full int8 quantization, or make its state an input "
+    "and an output of a model of one step, built of dense layers"
+)
+_CALLS = "convert a function without control flow; run the parts that a condition chooses apart"
+_INT8 = (
+    "convert with full int8 quantization (TFLITE_BUILTINS_INT8, inference_input_type and "
+    "inference_output_type int8), so that no float32 is left"
+)
+
+_KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("keeps its state between runs, which rlx does not model", _STATE, ("SVDF",)),
+    (
+        "is a recurrent layer with its own state, which rlx does not model",
+        _UNROLL,
+        ("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM", "RNN",
+         "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN"),
+    ),
+    (
+        "belongs to a resource variable (state that outlives a run), which rlx does not model",
+        _STATE,
+        ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"),
+    ),
+    (
+        "is control flow, which rlx does not model",
+        _CALLS,
+        ("IF", "WHILE", "CALL", "STABLEHLO_WHILE", "STABLEHLO_CASE", "STABLEHLO_COMPOSITE"),
+    ),
+    ("makes real numbers of codes", _INT8, ("DEQUANTIZE", "CAST")),
+    ("is only there to train", _INT8, ("FAKE_QUANT",)),
+)  # fmt: skip
+
+
+def unknown(name: str) -> tuple[str, str]:
+    """Return why an operator that has no importer is refused, and what to do about it."""
+    for reason, remedy, names in _KINDS:
+        if name in names:
+            return reason, remedy
+    if name.startswith("CUSTOM "):
+        return (
+            "is a custom operator, which only the program that registered it can run",
+            "express it by builtin operators in the model (convert without allow_custom_ops), or "
+            "cut the model in front of it and run it in your own code",
+        )
+    return "rlx has no such operator", "express it by other operators in the model"

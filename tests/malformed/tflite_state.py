@@ -1,0 +1,201 @@
+"""Operators with state, control flow and custom operators: named, with what to do."""
+
+from __future__ import annotations
+
+from malformed.case import Case, Refused
+from malformed.tflite_models import CONV, set_code, set_tensor
+from malformed.tflite_oddities import stateful
+from rlx.errors import FrontendError, UnsupportedOpError
+
+CASES: dict[str, Case] = {
+    "SVDF": Refused(
+        lambda: set_code(27),
+        UnsupportedOpError,
+        "operator 4 SVDF",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 SVDF 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  keeps its state between runs, which rlx does not model"
+        ),
+    ),
+    "LSTM": Refused(
+        lambda: set_code(16),
+        UnsupportedOpError,
+        "operator 4 LSTM",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 LSTM 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  is a recurrent layer with its own state, which rlx does not model"
+        ),
+    ),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Refused(
+        lambda: set_code(44),
+        UnsupportedOpError,
+        "operator 4 UNIDIRECTIONAL_SEQUENCE_LSTM",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 UNIDIRECTIONAL_SEQUENCE_LSTM 'probability' (int8[1, 5] -> "
+            "int8[1, 5])\n"
+            "    why  is a recurrent layer with its own state, which rlx does not model"
+        ),
+    ),
+    "BIDIRECTIONAL_SEQUENCE_LSTM": Refused(
+        lambda: set_code(52),
+        UnsupportedOpError,
+        "operator 4 BIDIRECTIONAL_SEQUENCE_LSTM",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 BIDIRECTIONAL_SEQUENCE_LSTM 'probability' (int8[1, 5] -> "
+            "int8[1, 5])\n"
+            "    why  is a recurrent layer with its own state, which rlx does not model"
+        ),
+    ),
+    "UNIDIRECTIONAL_SEQUENCE_RNN": Refused(
+        lambda: set_code(35),
+        UnsupportedOpError,
+        "operator 4 UNIDIRECTIONAL_SEQUENCE_RNN",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 UNIDIRECTIONAL_SEQUENCE_RNN 'probability' (int8[1, 5] -> "
+            "int8[1, 5])\n"
+            "    why  is a recurrent layer with its own state, which rlx does not model"
+        ),
+    ),
+    "VAR_HANDLE": Refused(
+        lambda: set_code(142),
+        UnsupportedOpError,
+        "operator 4 VAR_HANDLE",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 VAR_HANDLE 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  belongs to a resource variable (state that outlives a run), which "
+            "rlx does not model"
+        ),
+    ),
+    "READ_VARIABLE": Refused(
+        lambda: set_code(143),
+        UnsupportedOpError,
+        "operator 4 READ_VARIABLE",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 READ_VARIABLE 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  belongs to a resource variable (state that outlives a run), which "
+            "rlx does not model"
+        ),
+    ),
+    "ASSIGN_VARIABLE": Refused(
+        lambda: set_code(144),
+        UnsupportedOpError,
+        "operator 4 ASSIGN_VARIABLE",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 ASSIGN_VARIABLE 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  belongs to a resource variable (state that outlives a run), which "
+            "rlx does not model"
+        ),
+    ),
+    "CALL_ONCE": Refused(
+        lambda: set_code(129),
+        UnsupportedOpError,
+        "operator 4 CALL_ONCE",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 CALL_ONCE 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  belongs to a resource variable (state that outlives a run), which "
+            "rlx does not model"
+        ),
+    ),
+    "IF": Refused(
+        lambda: set_code(118),
+        UnsupportedOpError,
+        "operator 4 IF",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 IF 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  is control flow, which rlx does not model"
+        ),
+    ),
+    "WHILE": Refused(
+        lambda: set_code(119),
+        UnsupportedOpError,
+        "operator 4 WHILE",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 WHILE 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  is control flow, which rlx does not model"
+        ),
+    ),
+    "FAKE_QUANT": Refused(
+        lambda: set_code(80),
+        UnsupportedOpError,
+        "operator 4 FAKE_QUANT",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 FAKE_QUANT 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  is only there to train"
+        ),
+    ),
+    "custom operator without a name": Refused(
+        lambda: set_code(32),
+        UnsupportedOpError,
+        "operator 4 CUSTOM ''",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 CUSTOM '' 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  is a custom operator, which only the program that registered it "
+            "can run"
+        ),
+    ),
+    "SVDF with its state": Refused(
+        lambda: stateful(),
+        FrontendError,
+        "operator 4 SVDF",
+        "input 1 is tensor 11 'state', which nothing writes",
+    ),
+    "resource on the way": Refused(
+        lambda: set_tensor(CONV, type=13),
+        UnsupportedOpError,
+        "operator 0 CONV_2D, operator 1 MAX_POOL_2D",
+        (
+            "2 of 5 operators cannot be imported\n"
+            "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] "
+            "-> resource[1, 4, 4, 3])\n"
+            "    why  tensor 3 'conv' holds elements of type RESOURCE\n"
+            "    try  convert to tensors of numbers\n"
+            "  operator 1 MAX_POOL_2D 'pooled' (resource[1, 4, 4, 3] -> int8[1, 2, 2, "
+            "3])\n"
+            "    why  tensor 3 'conv' holds elements of type RESOURCE\n"
+            "    try  convert to tensors of numbers"
+        ),
+    ),
+    "string on the way": Refused(
+        lambda: set_tensor(CONV, type=5, quantization=None),
+        UnsupportedOpError,
+        "operator 0 CONV_2D, operator 1 MAX_POOL_2D",
+        (
+            "2 of 5 operators cannot be imported\n"
+            "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] "
+            "-> string[1, 4, 4, 3])\n"
+            "    why  tensor 3 'conv' holds elements of type STRING\n"
+            "    try  convert to tensors of numbers\n"
+            "  operator 1 MAX_POOL_2D 'pooled' (string[1, 4, 4, 3] -> int8[1, 2, 2, 3])\n"
+            "    why  tensor 3 'conv' holds elements of type STRING\n"
+            "    try  convert to tensors of numbers"
+        ),
+    ),
+    "variable on the way": Refused(
+        lambda: set_tensor(CONV, isVariable=True),
+        UnsupportedOpError,
+        "operator 0 CONV_2D, operator 1 MAX_POOL_2D",
+        (
+            "2 of 5 operators cannot be imported\n"
+            "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] "
+            "-> int8[1, 4, 4, 3])\n"
+            "    why  tensor 3 'conv' is a variable (state that outlives a run)\n"
+            "    try  make the state an input and an output of the model\n"
+            "  operator 1 MAX_POOL_2D 'pooled' (int8[1, 4, 4, 3] -> int8[1, 2, 2, 3])\n"
+            "    why  tensor 3 'conv' is a variable (state that outlives a run)\n"
+            "    try  make the state an input and an output of the model"
+        ),
+    ),
+}

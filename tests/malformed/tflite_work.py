@@ -1,0 +1,190 @@
+"""Small files that ask for much work or memory, and sizes that only look like it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from malformed.case import Accepted, Case, Refused
+from malformed.tflite_models import CONV_OP, one, set_options, two
+from malformed.tflite_oddities import (
+    chain,
+    doubled_shape,
+    pool,
+    set_split_count,
+    shared_weights,
+    wide,
+)
+from rlx.errors import FrontendError, UnsupportedOpError
+
+CASES: dict[str, Case] = {
+    "average pool of 2^31 rows": Refused(
+        lambda: pool("AVERAGE_POOL_2D", (2, 2), (2**31 - 1, 1)),
+        FrontendError,
+        "operator 0 AVERAGE_POOL_2D",
+        "kernel[0] is 2147483647; the limit is 16777216",
+    ),
+    "maximum pool of 2^31 columns": Refused(
+        lambda: pool("MAX_POOL_2D", (2, 2), (1, 2**31 - 1)),
+        FrontendError,
+        "operator 0 MAX_POOL_2D",
+        "kernel[1] is 2147483647; the limit is 16777216",
+    ),
+    "pool of 2^24 x 2^24": Refused(
+        lambda: pool("AVERAGE_POOL_2D", (2, 2), (2**24, 2**24)),
+        FrontendError,
+        "operator 0 AVERAGE_POOL_2D",
+        "a tensor has 281475010265089 elements, its padding counted; the limit is 268435456",
+    ),
+    "pool of 20,000 x 20,000": Refused(
+        lambda: pool("MAX_POOL_2D", (3, 3), (20_000, 20_000)),
+        FrontendError,
+        "operator 0 MAX_POOL_2D",
+        "a tensor has 400080004 elements, its padding counted; the limit is 268435456",
+    ),
+    "pool of 3,000 x 3,000 over a large image": Refused(
+        lambda: pool(
+            "AVERAGE_POOL_2D", (4096, 4096), (3000, 3000), out=(1097, 1097), padding="VALID"
+        ),
+        FrontendError,
+        "operator 0 AVERAGE_POOL_2D",
+        "one frame takes 10830681000000 operations; the limit is 68719476736",
+    ),
+    "pool stride 2^31": Refused(
+        lambda: pool("MAX_POOL_2D", (4, 4), (1, 1), out=(1, 1), strideH=2**31 - 1),
+        FrontendError,
+        "operator 0 MAX_POOL_2D",
+        "stride[0] is 2147483647; the limit is 16777216",
+    ),
+    "pool stride 2^24": Accepted(
+        lambda: pool("MAX_POOL_2D", (4, 4), (1, 1), out=(1, 4), strideH=2**24),
+        "one window a column fits, whatever the stride",
+    ),
+    "dilation of 2^30": Refused(
+        lambda: set_options(CONV_OP, dilationHFactor=2**30),
+        FrontendError,
+        "operator 0 CONV_2D",
+        "dilation[0] is 1073741824; the limit is 16777216",
+    ),
+    "dilation of 2^31 columns": Refused(
+        lambda: set_options(CONV_OP, dilationWFactor=2**31 - 1),
+        FrontendError,
+        "operator 0 CONV_2D",
+        "dilation[1] is 2147483647; the limit is 16777216",
+    ),
+    "dilation of 2^24": Refused(
+        lambda: set_options(CONV_OP, dilationHFactor=2**24),
+        FrontendError,
+        "operator 0 CONV_2D",
+        "a tensor has 402653232 elements, its padding counted; the limit is 268435456",
+    ),
+    "dilation of 2^20 in both directions": Refused(
+        lambda: set_options(CONV_OP, dilationHFactor=2**20, dilationWFactor=2**20),
+        FrontendError,
+        "operator 0 CONV_2D",
+        "a tensor has 8796126576672 elements, its padding counted; the limit is 268435456",
+    ),
+    "dilation of 1,000": Accepted(
+        lambda: set_options(CONV_OP, dilationHFactor=1000),
+        "padding makes the image large, but not too large",
+    ),
+    "stride of 2^31": Refused(
+        lambda: set_options(CONV_OP, strideH=2**31 - 1),
+        FrontendError,
+        "operator 0 CONV_2D",
+        "stride[0] is 2147483647; the limit is 16777216",
+    ),
+    "padding to 2^28 elements": Refused(
+        lambda: one(
+            "PAD", (1, 1, 1, 1), (1, 4096, 4096, 16), [[0, 0], [0, 4095], [0, 4095], [0, 15]]
+        ),
+        FrontendError,
+        "operator 0 PAD",
+        "the computed tensors have 268435456 elements together; the limit is 134217728",
+    ),
+    "padding to 2^31 rows": Refused(
+        lambda: one("PAD", (1, 1), (2**31 - 1, 1), [[0, 2**31 - 2], [0, 0]]),
+        FrontendError,
+        "tensor 2 'y'",
+        "has the shape [2147483647, 1]; the limit is 16777216 a dimension",
+    ),
+    "padding beyond its output": Refused(
+        lambda: one("PAD", (1, 1), (2, 1), [[2**31 - 1, 2**31 - 1], [0, 0]]),
+        FrontendError,
+        "operator 0 PAD",
+        "computes i8[4294967295, 1], but tensor 2 'y' is int8[2, 1]",
+    ),
+    "a thousand paddings": Refused(
+        lambda: chain("PAD", 1000, [[0, 0], [0, 200_000]]),
+        FrontendError,
+        "tensor 85 'y83'",
+        "has the shape [1, 16800003]; the limit is 16777216 a dimension",
+    ),
+    "broadcast to 2^28 elements": Refused(
+        lambda: two("ADD", (16384, 1), (1, 16384), (16384, 16384)),
+        FrontendError,
+        "operator 0 ADD",
+        "the computed tensors have 268435456 elements together; the limit is 134217728",
+    ),
+    "output of 2^31 elements": Refused(
+        lambda: two("CONCATENATION", (2**16, 2**14), (2**16, 2**14), (2**17, 2**14), axis=0),
+        FrontendError,
+        "tensor 0 'x0'",
+        "has the shape [65536, 16384], 1073741824 elements; the limit is 268435456",
+    ),
+    "list of sizes without end": Refused(
+        lambda: one("RESHAPE", (2, 3), (6,), np.ones(5000)),
+        FrontendError,
+        "operator 0 RESHAPE",
+        "input 1 has 5000 numbers, want at most 17",
+    ),
+    "permutation without end": Refused(
+        lambda: one("TRANSPOSE", (2, 3), (3, 2), np.zeros(5000)),
+        FrontendError,
+        "operator 0 TRANSPOSE",
+        "input 1 has 5000 numbers, want at most 17",
+    ),
+    "axes without end": Refused(
+        lambda: one("MEAN", (2, 3), (2,), np.ones(5000)),
+        FrontendError,
+        "operator 0 MEAN",
+        "input 1 has 5000 numbers, want at most 17",
+    ),
+    "widths without end": Refused(
+        lambda: one("PAD", (2, 3), (2, 3), np.zeros(5000)),
+        FrontendError,
+        "operator 0 PAD",
+        "input 1 has 5000 numbers, want at most 17",
+    ),
+    "list of dimensions doubled": Refused(
+        lambda: doubled_shape(20),
+        UnsupportedOpError,
+        (
+            "operator 10 CONCATENATION, operator 11 CONCATENATION, operator 12 "
+            "CONCATENATION, operator 13 CONCATENATION and others"
+        ),
+        (
+            "12 of 22 operators cannot be imported\n"
+            "  operator 10 CONCATENATION 'shape9' (int32[1024], int32[1024] -> "
+            "int32[2048])"
+        ),
+    ),
+    "split into 2^31 parts": Refused(
+        lambda: set_split_count(2**31 - 1),
+        FrontendError,
+        "operator 0 SPLIT",
+        "has 1 outputs, want 2147483647",
+    ),
+    "21,000 operators": Refused(
+        lambda: chain("RELU", 21_000),
+        FrontendError,
+        "subgraph 0",
+        "there are 21000 operators; the limit is 20000",
+    ),
+    "depth 10,000": Accepted(lambda: chain("RELU", 10_000), "its work grows with its size"),
+    "dense layer with 65,536 outputs": Accepted(
+        lambda: wide(65_536), "its work grows with its size"
+    ),
+    "one weight tensor in 2,000 layers": Accepted(
+        lambda: shared_weights(2000), "the layers share one constant"
+    ),
+}
