@@ -78,7 +78,7 @@ class Children:
 class Choice:
     """A union: the number in the field before this one says which table it is.
 
-    A number without a table here reads as None.
+    A number without a table here reads as None, and so does a table that was left out.
     """
 
     tables: Mapping[int, Table]
@@ -306,8 +306,7 @@ class Reader:
         chosen = Field(entry.id, entry.name, Child(table))
         place = places[entry.id] if entry.id < len(places) else 0
         found: Record | None = self._field(chosen, position, place, size, depth, places)
-        # A table that was left out has the defaults in every field.
-        return defaults(table) if found is None else found
+        return found
 
     def _vector(self, name: str, position: int, width: int) -> tuple[int, int]:
         """Return the place of the first element and the number of elements of a vector."""

@@ -230,7 +230,7 @@ def _output(scope: Scope, place: int) -> Value:
             f"graph output {place} is {tensor.label}, which is {kind}",
             hint="take the output out of the model; its value never changes",
         )
-        raise error.inside(f"graph output {place}")
+        raise error.inside("subgraph 0")
     return scope.values[tensor.index]
 
 

@@ -80,9 +80,12 @@ def _check_data(tensor: Tensor) -> None:
         return
     wanted = (math.prod(tensor.shape) * ELEMENT_BITS[tensor.type] + 7) // 8
     if tensor.data is not None and len(tensor.data) != wanted:
-        raise MalformedError(
+        # A buffer that is too long may be read, but which bytes are meant is a guess.
+        refused = UnsupportedError if len(tensor.data) > wanted else MalformedError
+        raise refused(
             f"is {tensor.described}, which takes {wanted} bytes, "
-            f"but buffer {tensor.buffer} has {len(tensor.data)}"
+            f"but buffer {tensor.buffer} has {len(tensor.data)}",
+            hint="convert the model again: shape, element type and data must fit",
         )
 
 
@@ -157,13 +160,21 @@ def _check_order(model: Model) -> None:
 
 def _check_inputs(model: Model) -> None:
     if not model.inputs:
-        raise MalformedError("the graph has no inputs")
+        raise UnsupportedError(
+            "the graph has no inputs", hint="a model without inputs computes a constant: store that"
+        )
     if len(set(model.inputs)) != len(model.inputs):
-        raise MalformedError("a tensor is listed twice among the graph inputs")
+        raise UnsupportedError(
+            "a tensor is listed twice among the graph inputs",
+            hint="list every input once and read it twice",
+        )
     for place, index in enumerate(model.inputs):
         tensor = model.tensors[index]
         if tensor.data is not None:
-            raise MalformedError(f"graph input {place} is {tensor.label}, which is a constant")
+            raise UnsupportedError(
+                f"graph input {place} is {tensor.label}, which is a constant",
+                hint="take the constant out of the list of inputs",
+            )
 
 
 def _check_operator(

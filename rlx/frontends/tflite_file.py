@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from rlx.frontends import tflite_schema as schema
-from rlx.frontends.flatbuffer import Reader, Record, defaults
+from rlx.frontends.flatbuffer import Reader, Record, Table, defaults
 from rlx.frontends.limits import DEFAULT_LIMITS, Limits, raise_hint
 from rlx.frontends.refusal import (
     MalformedError,
@@ -170,7 +170,7 @@ def _model(root: Record, source: str) -> Model:
     """Gather the structures; every number that indexes a list is checked here."""
     version = root.integer("version")
     if version != schema.VERSION:
-        raise MalformedError(
+        raise UnsupportedError(
             f"the schema version is {version}, want {schema.VERSION}",
             hint="convert the model with TensorFlow 1.13 or later",
         ).inside("model")
@@ -334,8 +334,9 @@ def _options(name: str, record: Record) -> Mapping[str, Any]:
         return {}
     wanted, found = schema.OPTIONS_OF[name], record.integer("options_type")
     table = schema.OPTIONS[wanted]
-    if found == 0:
-        return defaults(table).values
+    options = record.record("options")
+    if found == 0 or (found == wanted and options is None):
+        return _default_options(table)
     if found != wanted:
         other = schema.OPTIONS.get(found)
         raise UnsupportedError(
@@ -343,10 +344,20 @@ def _options(name: str, record: Record) -> Mapping[str, Any]:
             f"want {table.name}",
             hint="convert the model again; these options say nothing about the operator",
         )
-    options = record.record("options")
     if options is None:
         raise AssertionError(f"{table.name} was not read")
     return options.values
+
+
+def _default_options(table: Table) -> Mapping[str, Any]:
+    """Return the options of an operator whose table was left out."""
+    try:
+        return defaults(table).values
+    except MalformedError as error:
+        raise UnsupportedError(
+            f"has no {table.name}, and the default will not do: {error.message}",
+            hint="convert the model again; this operator needs its options",
+        ) from None
 
 
 _NUMPY: Mapping[TensorType, np.dtype[Any]] = {

@@ -1,5 +1,6 @@
 """A user's mistake gives one message and an exit status, never a traceback."""
 
+import re
 import subprocess
 import sys
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from rlx.cli import main
+from rlx.limits import parse_limits
 
 KWS = "mlperf-tiny/kws_ref_model.tflite"
 
@@ -149,3 +151,33 @@ def test_expected_outputs_that_the_reference_does_not_give(capsys, tmp_path, dig
         " first in frame 0\n"
         "  try: check that the vectors belong to this model and its rounding\n"
     )
+
+
+def test_a_limit_is_named_and_raised_by_an_option(capsys, digits_model):
+    status, _, text = run_cli(capsys, "inspect", digits_model, "--limit", "operations=1000")
+    assert status == 4
+    assert "the limit is 1000" in text
+    (wanted,) = re.findall(r"--limit operations=(\d+) ", text)
+    assert main(["inspect", str(digits_model), "--limit", f"operations={wanted}"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "message", "hint"),
+    [
+        ("speed=3", "no limit is called 'speed'", "limits: file-bytes, nodes, tensors,"),
+        ("nodes=0", "the limit 'nodes=0' needs a whole number from 1", "operations=4e12"),
+        ("nodes=1.5", "the limit 'nodes=1.5' needs a whole number from 1", "operations=4e12"),
+        ("nodes=1e999", "the limit 'nodes=1e999' needs a whole number from 1", "operations=4e12"),
+        ("nodes", "the limit 'nodes' needs a whole number from 1", "operations=4e12"),
+    ],
+)
+def test_limits_that_make_no_sense(capsys, digits_model, setting, message, hint):
+    status, _, text = run_cli(capsys, "inspect", digits_model, "--limit", setting)
+    assert status == 2
+    assert message in text
+    assert hint in text
+
+
+@pytest.mark.parametrize("number", ["4096", "2^12", "4.096e3"])
+def test_numbers_of_limits(number):
+    assert parse_limits([f"document-bytes={number}"]).document_bytes == 4096

@@ -38,7 +38,7 @@ from rlx.errors import FrontendError, UnsupportedOpError
 
 CASES: dict[str, Case] = {
     "schema version": Refused(
-        lambda: set_model(version=2), FrontendError, "model", "the schema version is 2, want 3"
+        lambda: set_model(version=2), UnsupportedOpError, "model", "the schema version is 2, want 3"
     ),
     "no subgraph": Refused(
         lambda: set_model(subgraphs=[]), FrontendError, "model", "there is no subgraph"
@@ -78,7 +78,7 @@ CASES: dict[str, Case] = {
     ),
     "data too long": Refused(
         lambda: set_data(B, b"\1" * 16),
-        FrontendError,
+        UnsupportedOpError,
         "tensor 2 'b'",
         "is int32[3], which takes 12 bytes, but buffer 2 has 16",
     ),
@@ -132,7 +132,7 @@ CASES: dict[str, Case] = {
     ),
     "no graph inputs": Refused(
         lambda: set_graph(inputs=np.array([], np.int32)),
-        FrontendError,
+        UnsupportedOpError,
         "subgraph 0",
         "the graph has no inputs",
     ),
@@ -144,20 +144,20 @@ CASES: dict[str, Case] = {
     ),
     "graph input twice": Refused(
         lambda: set_graph(inputs=np.array([X, X], np.int32)),
-        FrontendError,
+        UnsupportedOpError,
         "subgraph 0",
         "a tensor is listed twice among the graph inputs",
     ),
     "graph input constant": Refused(
         lambda: set_graph(inputs=np.array([X, W], np.int32)),
-        FrontendError,
+        UnsupportedOpError,
         "subgraph 0",
         "graph input 1 is tensor 1 'w', which is a constant",
     ),
     "graph output constant": Refused(
         lambda: set_graph(outputs=np.array([W], np.int32)),
         UnsupportedOpError,
-        "graph output 0",
+        "subgraph 0",
         "graph output 0 is tensor 1 'w', which is a constant",
     ),
     "graph output not written": Refused(

@@ -90,15 +90,15 @@ CASES: dict[str, Case] = {
     ),
     "options absent": Refused(
         lambda: set_operator(CONV_OP, builtinOptions=None, builtinOptionsType=0),
-        FrontendError,
+        UnsupportedOpError,
         "operator 0",
-        "stride_w is 0, want at least 1",
+        "has no Conv2DOptions, and the default will not do: stride_w is 0, want at least 1",
     ),
     "options announced but absent": Refused(
         lambda: set_operator(CONV_OP, builtinOptions=None),
-        FrontendError,
-        "subgraph 0, operator 0, options",
-        "stride_w is 0, want at least 1",
+        UnsupportedOpError,
+        "operator 0",
+        "has no Conv2DOptions, and the default will not do: stride_w is 0, want at least 1",
     ),
     "kernel larger than the image": Refused(
         lambda: set_options(POOL_OP, filterHeight=5),

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rlx.ir import Array, Op, TensorType
 
 Pair = tuple[int, int]
@@ -74,12 +76,7 @@ class Window:
         The first tuple has an entry for each row of windows, the second for each column; a
         window's taps inside are the product of its two entries.
         """
-        rows, columns = (
-            _taps_inside(n, *geometry)
-            for n, *geometry in zip(
-                size, self.kernel, self.stride, self.dilation, self.padding, strict=True
-            )
-        )
+        rows, columns = (_taps_inside(*axis) for axis in self._axes(size))
         return rows, columns
 
     def sees_nothing(self, size: Pair) -> bool:
@@ -87,12 +84,11 @@ class Window:
 
         The same as ``0 in taps_inside(size)`` for either axis, without counting every window.
         """
-        return any(
-            _sees_nothing(n, *geometry)
-            for n, *geometry in zip(
-                size, self.kernel, self.stride, self.dilation, self.padding, strict=True
-            )
-        )
+        return any(_sees_nothing(*axis) for axis in self._axes(size))
+
+    def _axes(self, size: Pair) -> Iterator[tuple[int, int, int, int, Pair]]:
+        """Return size, kernel, stride, dilation and padding of either axis."""
+        return zip(size, self.kernel, self.stride, self.dilation, self.padding, strict=True)
 
     def check(self, op: Op, image: TensorType) -> tuple[int, Pair]:
         """Return the channels and output size for an NHWC ``image``, or raise ShapeError."""

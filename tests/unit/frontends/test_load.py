@@ -41,8 +41,8 @@ def test_load_tells_tflite_by_its_bytes(model: Path) -> None:
 
 def test_load_tells_tflite_by_its_name(model: Path) -> None:
     model.write_bytes(b"nothing of the kind")
-    message = "some model.tflite: the file identifier is b'ing ', want b'TFL3'"
-    with pytest.raises(FrontendError, match=f"^{re.escape(message)}$"):
+    message = "some model.tflite: root table Model: the file identifier is b'ing ', want b'TFL3'"
+    with pytest.raises(FrontendError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
         frontends.load(model)
 
 
@@ -68,16 +68,16 @@ def test_load_refuses_weights_without_a_graph(tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
     path.write_bytes(save({"w": np.zeros(3, np.float32)}))
     message = (
-        "weights.safetensors: malformed: "
+        "weights.safetensors: header: "
         "a safetensors file without 'rlx' in its metadata holds no graph"
     )
-    with pytest.raises(FrontendError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(FrontendError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
         frontends.load(path)
 
 
 def test_load_keeps_the_limit_of_own_files(own: Path) -> None:
     message = "own.bin: the file has more than 1000 bytes, the limit"
-    with pytest.raises(FrontendError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(FrontendError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
         frontends.load(own, limits=Limits(file_bytes=1000))
     with pytest.raises(UsageError, match=r"^gone\.rlx: cannot be read: No such file"):
         frontends.load(own.with_name("gone.rlx"), "rlx")
@@ -99,7 +99,7 @@ def test_damaged_own_files_are_refused_or_read(own: Path) -> None:
 
 def test_load_refuses_an_unknown_format(model: Path) -> None:
     message = f"no format is called 'pickle'\n  hint: formats: {', '.join(frontends.formats())}"
-    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
         frontends.load(model, "pickle")
 
 
@@ -110,7 +110,7 @@ def test_load_refuses_an_unknown_file(model: Path) -> None:
         "weights.pkl: neither the first bytes nor the name tell a format that rlx reads\n"
         f"  hint: formats: {', '.join(frontends.formats())}"
     )
-    with pytest.raises(FrontendError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(FrontendError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
         frontends.load(model)
 
 
@@ -127,7 +127,7 @@ def test_load_refuses_a_folder(tmp_path: Path) -> None:
 
 def test_load_reads_no_more_than_the_limit(model: Path) -> None:
     message = "some model.tflite: the file has more than 1000 bytes, the limit"
-    with pytest.raises(FrontendError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(FrontendError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
         frontends.load(model, limits=Limits(file_bytes=1000))
 
 
