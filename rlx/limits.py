@@ -42,7 +42,7 @@ class Limits:
     tensors: int = 200_000
     document_bytes: int = 16 * MIB
     rank: int = 8
-    dimension: int = 1 << 24
+    dimension: int = 1 << 23
     elements: int = 1 << 28
     total_elements: int = 1 << 27
     operations: int = 1 << 36

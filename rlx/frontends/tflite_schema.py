@@ -171,7 +171,7 @@ OPTIONS = {
         (0, "padding", _PADDING),
         (1, "stride_w", _COUNT),
         (2, "stride_h", _COUNT),
-        (3, "depth_multiplier", _COUNT),
+        (3, "depth_multiplier", Scalar("i4", 0, 0)),
         (4, "activation", _ACTIVATION),
         (5, "dilation_w", _DILATION),
         (6, "dilation_h", _DILATION),

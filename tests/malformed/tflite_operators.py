@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from malformed.case import Case, Refused
+from malformed.case import Accepted, Case, Refused
 from malformed.tflite_models import (
     CONV,
     CONV_OP,
@@ -219,11 +219,8 @@ CASES: dict[str, Case] = {
         "operator 4 SOFTMAX",
         "has beta nan, want a finite number above 0",
     ),
-    "depth multiplier 0": Refused(
-        lambda: depthwise(0),
-        FrontendError,
-        "subgraph 0, operator 0, options",
-        "depth_multiplier is 0, want at least 1",
+    "depth multiplier 0": Accepted(
+        lambda: depthwise(0), "where it was left out, the interpreter goes by the weights"
     ),
     "depth multiplier 3": Refused(
         lambda: depthwise(3),

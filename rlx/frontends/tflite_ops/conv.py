@@ -42,7 +42,9 @@ def import_depthwise(call: Call) -> None:
     """``DEPTHWISE_CONV_2D`` with weights 1HWO, the multiplier's channels of an input adjacent."""
     call.arity(2, 3)
     tensor, array = weights(call, 1, rank=4, axis=3)
-    channels, multiplier = _channels(call), call.options["depth_multiplier"]
+    channels = _channels(call)
+    # The weights say it too; where the option was left out, the interpreter goes by them.
+    multiplier = call.options["depth_multiplier"] or array.shape[3] // channels
     if array.shape[0] != 1 or array.shape[3] != channels * multiplier:
         raise MalformedError(
             f"{tensor.label} is {tensor.described}, want 1 in front and "
