@@ -115,17 +115,38 @@ def given_inputs(graph: Graph, vectors: Mapping[str, Array], count: int | None) 
         _frames_of(v.name, v.type, vectors, alone=len(graph.inputs) == 1)[:count]
         for v in graph.inputs
     )
+    counts = sorted({len(array) for array in inputs})
+    if len(counts) > 1:
+        raise UsageError(
+            f"the vectors hold {' and '.join(map(str, counts))} frames for different inputs",
+            hint="give the same number of frames for each input",
+        )
     golden = reference_outputs(graph, inputs)
     if "y" in vectors and len(graph.outputs) == 1:
-        expected = vectors["y"][: golden.frames].reshape(golden.outputs[0].shape)
-        wrong = np.flatnonzero((expected != golden.outputs[0]).reshape(golden.frames, -1).any(1))
-        if wrong.size:
-            raise UsageError(
-                f"the reference differs from the expected outputs y in {wrong.size} of"
-                f" {golden.frames} frames, first in frame {wrong[0]}",
-                hint="check that the vectors belong to this model and its rounding",
-            )
+        _compare(vectors["y"], golden)
     return golden
+
+
+def _compare(expected: Array, golden: Golden) -> None:
+    """Refuse vectors whose outputs ``y`` are not what the reference gives."""
+    wanted = golden.outputs[0]
+    size = wanted[0].size
+    frames = expected.reshape(-1, size) if expected.size % size == 0 else np.empty((0, size))
+    if expected.size % size or len(frames) < golden.frames:
+        raise UsageError(
+            f"the expected outputs y are {expected.dtype}{list(expected.shape)}, but"
+            f" {golden.frames} frames need {list(wanted.shape)}",
+            hint="give y as [frames, elements of an output], or leave it out",
+        )
+    wrong = np.flatnonzero(
+        (frames[: golden.frames] != wanted.reshape(golden.frames, size)).any(axis=1)
+    )
+    if wrong.size:
+        raise UsageError(
+            f"the reference differs from the expected outputs y in {wrong.size} of"
+            f" {golden.frames} frames, first in frame {wrong[0]}",
+            hint="check that the vectors belong to this model and its rounding",
+        )
 
 
 def _frames_of(name: str, type_: TensorType, vectors: Mapping[str, Array], *, alone: bool) -> Array:
@@ -140,7 +161,12 @@ def _frames_of(name: str, type_: TensorType, vectors: Mapping[str, Array], *, al
     if array.size % type_.size or array.dtype != type_.dtype.numpy:
         raise UsageError(
             f"vectors for input {name!r} must be {type_} for each frame,"
-            f" not {array.dtype}{list(array.shape)}"
+            f" not {array.dtype}{list(array.shape)}",
+            hint=f"give {type_.dtype.numpy} codes as [frames, {', '.join(map(str, shape))}]",
+        )
+    if not array.size:
+        raise UsageError(
+            f"the vectors for input {name!r} hold no frames", hint="give at least one frame"
         )
     return array.reshape(-1, *shape)
 

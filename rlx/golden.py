@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.errors import OutputError
+from rlx.arrays import read_npy
+from rlx.errors import FrontendError, OutputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.generic]
 
 FOLDER = "golden"
+
+_AGAIN = "emit the model again with 'rlx emit', into a new folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +64,14 @@ def read_golden(folder: Path) -> Golden:
     """
     inputs, outputs = _read_all(folder, "input"), _read_all(folder, "output")
     if not inputs or not outputs:
-        raise OutputError(
-            f"{folder} holds no golden vectors", hint="emit the folder again with 'rlx emit'"
-        )
+        raise OutputError("holds no golden vectors", where=str(folder), hint=_AGAIN)
     counts = {len(a) for a in (*inputs, *outputs)}
     if len(counts) != 1:
-        raise OutputError(f"golden vectors of {folder} differ in their number of frames: {counts}")
+        raise OutputError(
+            f"golden vectors differ in their number of frames: {sorted(counts)}",
+            where=str(folder),
+            hint=_AGAIN,
+        )
     return Golden(inputs, outputs)
 
 
@@ -74,9 +79,11 @@ def _read_all(folder: Path, kind: str) -> tuple[Array, ...]:
     found: list[Array] = []
     while (path := folder / FOLDER / f"{kind}_{len(found)}.npy").is_file():
         try:
-            array: Array = np.load(path, allow_pickle=False)
-        except (ValueError, OSError, EOFError) as e:
-            raise OutputError(f"{path} is not a readable .npy file: {e}") from e
+            array = read_npy(path)
+        except FrontendError as e:
+            raise OutputError(e.message, where=str(path), hint=_AGAIN) from None
+        if not array.ndim or not len(array):
+            raise OutputError("holds no frames", where=str(path), hint=_AGAIN)
         found.append(array)
     return tuple(found)
 

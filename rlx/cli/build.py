@@ -9,8 +9,9 @@ import click
 
 from rlx import builder
 from rlx.cli.common import json_option, print_json, print_table, progress
-from rlx.errors import DoesNotFitError
+from rlx.errors import DoesNotFitError, UsageError
 from rlx.outputs import read_manifest
+from rlx.units import parse_clock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,9 +33,8 @@ DEFAULT_TIMEOUT_S = 3600.0
 )
 @click.option(
     "--clock",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="MHZ",
-    help="Clock to reach; exit status 3 if the median is below it.",
+    metavar="HERTZ",
+    help="Clock to reach, as 100MHz; exit status 3 if the median is below it.",
 )
 @click.option(
     "-o",
@@ -54,7 +54,7 @@ def command(
     folder: Path,
     device: str | None,
     seeds: int,
-    clock: float | None,
+    clock: str | None,
     out: Path | None,
     timeout: float,
     as_json: bool,
@@ -63,6 +63,7 @@ def command(
 
     Exit status 3 if it does not fit the device or misses the clock.
     """
+    clock_mhz = None if clock is None else _hertz(clock) / 1e6
     manifest = read_manifest(folder)
     chosen = builder.load(manifest.producer.target)
     with progress(enabled=not as_json) as show:
@@ -70,7 +71,7 @@ def command(
             folder,
             device=device,
             seeds=seeds,
-            clock_mhz=clock,
+            clock_mhz=clock_mhz,
             timeout_s=timeout,
             keep=out,
             progress=show,
@@ -81,6 +82,13 @@ def command(
     else:
         _print(report)
     return DoesNotFitError.exit_status if result.problems else 0
+
+
+def _hertz(text: str) -> float:
+    try:
+        return parse_clock(text)
+    except ValueError as e:
+        raise UsageError(str(e), where="--clock", hint="write the unit, as in 100MHz") from None
 
 
 def _print(report: Mapping[str, Any]) -> None:

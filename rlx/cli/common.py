@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import numpy as np
 
-from rlx.errors import FrontendError, UsageError
+from rlx.arrays import read_arrays
+from rlx.errors import UsageError
 
 CommandT = TypeVar("CommandT", bound="Callable[..., Any] | click.Command")
 
@@ -71,14 +70,8 @@ def load_vectors(path: Path, names: Sequence[str]) -> dict[str, Array]:
     """
     if not path.is_file():
         raise UsageError(f"no file {str(path)!r}", hint="give a .npy or .npz file of inputs")
-    try:
-        with path.open("rb") as stream:
-            loaded = np.load(stream, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                return {names[0] if names else "x": loaded}
-            return {key: loaded[key] for key in loaded.files if "/" not in key}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as e:
-        raise FrontendError(f"not a readable NumPy file: {e}", where=path.name) from e
+    found = read_arrays(path)
+    return found if isinstance(found, dict) else {names[0] if names else "x": found}
 
 
 def print_json(data: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,8 +85,11 @@ def _summary(graph: Graph, golden: Golden) -> list[dict[str, Any]]:
 
 
 def _write(path: Path, graph: Graph, golden: Golden) -> None:
-    """Write the outputs by name."""
+    """Write the outputs by name, as ``numpy.savez`` does, but any name and no date."""
     stream = io.BytesIO()
-    named: dict[str, Any] = dict(zip(graph.output_names, golden.outputs, strict=True))
-    np.savez(stream, **named)
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, array in zip(graph.output_names, golden.outputs, strict=True):
+            content = io.BytesIO()
+            np.save(content, np.ascontiguousarray(array), allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue())
     write_file(path, stream.getvalue())

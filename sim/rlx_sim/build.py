@@ -135,6 +135,12 @@ class FpgaBuilder:
             TimeLimitError: A run took too long.
         """
         tell = progress or (lambda _: None)
+        if keep is not None and keep.resolve() == folder.resolve():
+            raise OutputError(
+                "holds the design, which the results would replace",
+                where=str(keep),
+                hint="name another folder with -o",
+            )
         manifest = _manifest(folder, self.target)
         chosen = find_device(device or str(manifest.producer.options.get("device", DEFAULT_DEVICE)))
         report = read_report(folder)

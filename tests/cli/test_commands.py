@@ -1,5 +1,6 @@
 """What the subcommands print for a good model."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -76,3 +77,41 @@ def test_doctor_names_a_command_for_each_missing_tool(capsys):
     tools = json.loads(capsys.readouterr().out)["tools"]
     assert all(t["install"] for t in tools if not t["version"])
     assert {"cc", "verilator", "target fpga"} <= {t["name"] for t in tools}
+
+
+def test_self_test_needs_as_many_vectors(capsys, tmp_path, digits_model):
+    command = ["emit", str(digits_model), "--target", "cortexm", "--frames", "2"]
+    assert main([*command, "--self-test", "3", "-o", str(tmp_path / "a")]) == 2
+    assert capsys.readouterr().err == (
+        "error[RLX-E001]: --self-test: a self-test of 3 frames needs as many golden vectors,"
+        " there are 2\n"
+        "  try: use --frames 3 (more vectors), or --self-test 2\n"
+    )
+    assert main([*command, "--self-test", "2", "-o", str(tmp_path / "a")]) == 0
+
+
+@pytest.mark.parametrize("fault", ["cut", "scalar", "no frames", "hash"])
+def test_golden_vectors_that_cannot_be_read(capsys, tmp_path, digits_model, fault):
+    folder = tmp_path / "net"
+    assert main(["emit", str(digits_model), "--target", "cortexm", "-o", str(folder)]) == 0
+    path = folder / "golden" / "input_0.npy"
+    if fault == "cut":
+        path.write_bytes(path.read_bytes()[:26])
+    elif fault != "hash":
+        np.save(path, np.int8(3) if fault == "scalar" else np.zeros((0, 1, 8, 8, 1), np.int8))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    content = path.read_bytes()
+    sha256 = 1.5 if fault == "hash" else hashlib.sha256(content).hexdigest()
+    manifest["files"]["golden/input_0.npy"] = {"bytes": len(content), "sha256": sha256}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    capsys.readouterr()
+    assert main(["verify", str(folder)]) == 2
+    place, what = {
+        "cut": (path, "has a header that is cut or too long"),
+        "scalar": (path, "holds no frames"),
+        "no frames": (path, "holds no frames"),
+        "hash": (folder / "manifest.json", "is malformed"),
+    }[fault]
+    error, remedy = capsys.readouterr().err.splitlines()
+    assert error == f"error[RLX-E070]: {place}: {what}"
+    assert remedy.startswith("  try: ")

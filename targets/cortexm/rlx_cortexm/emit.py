@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx import __version__
+from rlx.errors import UsageError
 from rlx.ir.hash import structural_hash
 from rlx.names import comment_text
 from rlx.plan import memory_picture, memory_text, moves_nothing
@@ -155,7 +156,19 @@ class Emitter:
         }
 
     def vector_files(self, golden: Golden) -> Mapping[str, str]:
-        """Return the self-test with the first of the golden vectors in it, by relative path."""
+        """Return the self-test with the first of the golden vectors in it, by relative path.
+
+        Raises:
+            UsageError: There are fewer golden vectors.
+        """
+        if self._options.self_test > golden.frames:
+            raise UsageError(
+                f"a self-test of {self._options.self_test} frames needs as many golden vectors,"
+                f" there are {golden.frames}",
+                where="--self-test",
+                hint=f"use --frames {self._options.self_test} (more vectors), or"
+                f" --self-test {golden.frames}",
+            )
         frames = golden.first(self._options.self_test)
         text = self._render(
             "self_test.c",

@@ -9,6 +9,7 @@ from typing import Final
 
 from rlx.errors import UsageError
 from rlx.names import check_prefix, mangle
+from rlx.units import parse_clock
 from rlx_fpga.devices import DEFAULT_DEVICE, Device, boards, device, devices
 from rlx_fpga.memories import LIBRARIES
 from rlx_fpga.solver import Amount
@@ -36,8 +37,6 @@ STREAMED: Final = ("load", "stream")
 """Those of :data:`WEIGHTS` that are not part of the bitstream."""
 
 _PREFIX_LENGTH: Final = 32
-_CLOCK: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)(?:[Hh][Zz])?")
-_UNITS: Final = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 BUDGETS: Final = {"dsp": "multipliers", "bram": "block memories", "lut": "lookup tables"}
 """Options that limit what a design takes, and what they count."""
 
@@ -80,19 +79,6 @@ def parse_folds(text: str) -> tuple[tuple[str, int, int], ...]:
             raise ValueError(msg)
         found.append((match[1], int(match[2]), int(match[3])))
     return tuple(found)
-
-
-def parse_clock(text: str) -> float:
-    """Return the hertz in ``text``: a number with MHz, kHz, GHz or nothing behind it.
-
-    Raises:
-        ValueError: It is something else.
-    """
-    match = _CLOCK.fullmatch(text.strip())
-    if match is None or float(match[1]) == 0:
-        msg = f"{text!r} is no clock: write for example 100MHz"
-        raise ValueError(msg)
-    return float(match[1]) * _UNITS[match[2]]
 
 
 def parse_rate(text: str) -> float:

@@ -2,7 +2,7 @@ import pytest
 
 from rlx.errors import UsageError
 from rlx_fpga import FpgaOptions
-from rlx_fpga.options import parse_clock, parse_folds, parse_rate
+from rlx_fpga.options import parse_folds, parse_rate
 from rlx_fpga.solver import Amount
 
 
@@ -59,13 +59,7 @@ def test_lookup_tables_are_spared_unasked_for_speed_only():
         assert FpgaOptions(**decided).spare_lut is None
 
 
-def test_clock_and_rate_are_read_from_text():
-    assert [parse_clock(t) for t in ("100MHz", "33.5 MHz", "12000000", "1GHz", "8k")] == [
-        100e6, 33.5e6, 12e6, 1e9, 8e3,
-    ]  # fmt: skip
-    for text in ("fast", "0MHz", "-3", "1e8"):
-        with pytest.raises(ValueError, match=r"is no clock: write for example 100MHz$"):
-            parse_clock(text)
+def test_rate_is_read_from_text():
     assert parse_rate("12.5") == 12.5
     for text in ("x", "0", "-1", "inf", "nan"):
         with pytest.raises(ValueError, match=r"is no number of frames a second: write for exa"):

@@ -1,0 +1,33 @@
+"""Numbers with units."""
+
+import pytest
+
+from rlx.cli import main
+from rlx.units import parse_clock
+
+
+def test_clock_is_read_from_text():
+    texts = ("100MHz", "33.5 MHz", "12000000", "1GHz", "8k", "50Hz", "1.5mhz".upper())
+    hertz = [100e6, 33.5e6, 12e6, 1e9, 8e3, 50.0, 1.5e6]
+    assert [parse_clock(text) for text in texts] == hertz
+    for text in ("fast", "0MHz", "0", "-3", "1e8", ""):
+        with pytest.raises(ValueError, match=r"is no clock: write for example 100MHz$"):
+            parse_clock(text)
+
+
+@pytest.mark.parametrize("text", ["50", "999999", "12.5"])
+def test_small_clock_without_a_unit_is_refused(text):
+    with pytest.raises(ValueError, match=rf"^'{text}' would be {text} Hz: did you mean {text}MHz"):
+        parse_clock(text)
+
+
+@pytest.mark.parametrize("command", ["emit", "estimate", "build"])
+def test_every_command_reads_a_clock_in_the_same_way(tmp_path, capsys, digits_model, command):
+    arguments = {
+        "emit": [digits_model, "--target", "fpga", "-o", tmp_path / "out"],
+        "estimate": [digits_model, "--target", "fpga"],
+        "build": [tmp_path],
+    }[command]
+    assert main([command, *map(str, arguments), "--clock", "50"]) == 2
+    error = capsys.readouterr().err.splitlines()[0]
+    assert error == "error[RLX-E001]: --clock: '50' would be 50 Hz: did you mean 50MHz?"
