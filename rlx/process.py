@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from rlx.errors import SimulationError, TimeLimitError, ToolMissingError
+from rlx.scratch import work_folder
 from rlx.watcher import mark
 
 if TYPE_CHECKING:
@@ -33,9 +34,6 @@ ENVIRONMENT_KEPT: Final = (
     "HOME",
     "LD_LIBRARY_PATH",
     "PATH",
-    "TEMP",
-    "TMP",
-    "TMPDIR",
     "VIRTUAL_ENV",
     "XDG_CACHE_HOME",
     "ZIG_GLOBAL_CACHE_DIR",
@@ -83,7 +81,8 @@ def run(
 ) -> Completed:
     """Run ``argv`` to its end, or end it, and return what it left.
 
-    The program gets a session of its own and, unless ``input`` is given, an empty standard input.
+    The program gets a session of its own, a temporary folder of its own (``TMPDIR``) that is
+    removed at the end, and, unless ``input`` is given, an empty standard input.
     When this function returns or raises (at a signal too) no member of its process
     group is left: TERM first where it did not end by itself, then KILL.
 
@@ -107,16 +106,17 @@ def run(
     command = tuple(os.fspath(part) for part in argv)
     _check_arguments(command, cwd, timeout_s, output_limit)
     environment = dict(os.environ) if inherit_env else kept_environment()
-    environment.update(env or {})
     environment.update(mark())
     started = time.monotonic()
-    with _open_input(input) as stdin:
+    with work_folder("tool") as temporary, _open_input(input) as stdin:
+        environment.update(dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary)))
+        environment.update(env or {})
         process = _start(command, cwd, environment, stdin, hint)
-    try:
-        streams = _collect(process, started + timeout_s, timeout_s, output_limit)
-    finally:
-        _end_group(process)
-        _close_pipes(process)
+        try:
+            streams = _collect(process, started + timeout_s, timeout_s, output_limit)
+        finally:
+            _end_group(process)
+            _close_pipes(process)
     completed = Completed(command, process.returncode, *streams, time.monotonic() - started)
     if check and completed.returncode != 0:
         raise failure(completed, hint=hint)

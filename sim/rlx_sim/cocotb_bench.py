@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rlx.errors import OutputError, SimulationError, ToolMissingError
 from rlx.process import last_lines, run
 from rlx.scratch import work_folder
-from rlx_sim.plain import plain_path
+from rlx_sim.plain import plain_folder
 from rlx_sim.verilator import HINT, find_verilator
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def run_bench(
     if importlib.util.find_spec("cocotb") is None:
         raise ToolMissingError("cocotb is not installed", hint="pip install 'rlx[sim]'")
     find_verilator()
-    with plain_path(folder) as plain, work_folder("cocotb") as work:
+    with plain_folder(folder) as plain, work_folder("cocotb") as work:
         result = work / "result.json"
         argv = [sys.executable, "-B", str(plain / "tb/run.py"), "--build", str(work / "build")]
         argv += ["--result", str(result), "--seed", str(seed)]

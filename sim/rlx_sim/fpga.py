@@ -12,7 +12,7 @@ from rlx.errors import OutputError, UsageError
 from rlx.outputs import new_file
 from rlx.scratch import work_folder
 from rlx_sim.cocotb_bench import run_bench
-from rlx_sim.plain import plain_path
+from rlx_sim.plain import plain_folder
 from rlx_sim.protocol import Simulation, compare
 from rlx_sim.stream import Stalls, StreamBench
 from rlx_sim.toolchain import find
@@ -95,7 +95,7 @@ def verify_fpga(
     report = read_report(folder)
     design = report["interface"]
     tell("lint")
-    with plain_path(folder) as path:
+    with plain_folder(folder) as path:
         lint(["lint.vlt", *design["sources"]], design["top"], cwd=path, timeout_s=timeout_s)
     plain, stalled = _harness_runs(folder, vectors, waves, timeout_s, tell)
     result = _result(report, vectors, plain, stalled)
@@ -235,7 +235,7 @@ def _built(folder: Path, timeout_s: float, *, trace: str | None = None) -> Itera
     """Build the harness outside of the folder; it lives as long as the context."""
     interface = read_report(folder)["interface"]
     files = ["lint.vlt", *interface["sources"], "tb/harness.cpp"]
-    with plain_path(folder) as plain, work_folder("verilator") as work:
+    with plain_folder(folder) as plain, work_folder("verilator") as work:
         yield StreamBench.build(
             interface, files, folder=plain, output=work, trace=trace, timeout_s=timeout_s
         )

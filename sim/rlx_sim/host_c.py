@@ -77,6 +77,7 @@ class HostC:
 
     def build(self, folder: Path, program: Path) -> Path:
         """Compile the test program of ``folder`` into ``program`` and return it."""
+        folder = folder.resolve()  # so that no path begins like an option
         model, test = sources(folder, "host.c")
         command = [*self._compiler().command, *self._options(), *_includes(folder)]
         run([*command, *test, *model, "-o", program], timeout_s=BUILD_TIMEOUT_S)

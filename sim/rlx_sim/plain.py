@@ -1,28 +1,44 @@
-"""Paths that make can build from."""
+"""Folders that make can build in."""
 
 from __future__ import annotations
 
+import shutil
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from rlx.errors import OutputError
 from rlx.scratch import is_plain, work_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+_LEFT_OUT: Final = ("sim_build", "__pycache__")
+
 
 @contextmanager
-def plain_path(folder: Path) -> Iterator[Path]:
-    """Yield an absolute path to ``folder`` without spaces and other characters special to make.
+def plain_folder(folder: Path) -> Iterator[Path]:
+    """Yield ``folder`` under an absolute path without spaces and other characters special to make.
 
-    That is the folder's own path, or a link to it in a temporary folder. It must not be resolved.
+    That is the folder itself, or a copy in a temporary folder: a link would not do, as make and
+    Verilator ask the system for the path of the folder that they work in.
+
+    Raises:
+        OutputError: It cannot be copied.
     """
-    absolute = folder.absolute()
-    if is_plain(absolute):
-        yield absolute
+    resolved = folder.resolve()
+    if is_plain(resolved):
+        yield resolved
         return
-    with work_folder("link") as work:
-        link = work / "design"
-        link.symlink_to(absolute, target_is_directory=True)
-        yield link
+    with work_folder("copy") as work:
+        copy = work / "design"
+        try:
+            shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(*_LEFT_OUT))
+        except OSError as error:
+            raise OutputError(
+                "cannot be copied to a temporary folder, to be built under a path without special"
+                f" characters: {error}",
+                where=str(folder),
+                hint="move the folder to a path of letters and digits",
+            ) from None
+        yield copy

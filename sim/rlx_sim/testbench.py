@@ -11,7 +11,7 @@ from rlx.process import last_lines, run
 from rlx.scratch import work_folder
 from rlx_sim import icarus, verilator
 from rlx_sim.fpga import read_report
-from rlx_sim.plain import plain_path
+from rlx_sim.plain import plain_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +77,7 @@ def run_testbench(
     """
     top, files = _sources(folder)
     build = SIMULATORS[simulator]
-    with plain_path(folder) as plain, work_folder("testbench") as work:
+    with plain_folder(folder) as plain, work_folder("testbench") as work:
         argv = build(files, top, cwd=plain, output=work, timeout_s=timeout_s)
         done = run(argv, cwd=plain, timeout_s=timeout_s, check=False)
     return verdict_of(done.stdout + done.stderr)

@@ -344,8 +344,8 @@ def _rest(base: Path, folder: str, *, killed: bool) -> str | None:
         return f"still running: {left}"
     temporary = base / "tmp"
     if killed:
-        sweep(temporary)  # as the next run does; a compiler's own files are not ours to remove
-    names = [path.name for path in temporary.iterdir() if not (killed and path.name[:2] == "cc")]
+        sweep(temporary)  # as the next run does
+    names = [path.name for path in temporary.iterdir()]
     if names:
         return f"temporary files: {', '.join(names)}"
     read_manifest(base / folder)
