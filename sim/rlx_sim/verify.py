@@ -15,6 +15,7 @@ from rlx.scratch import work_folder
 from rlx_sim.firmware import COMPILERS, CPUS, FirmwareBuild
 from rlx_sim.harness import arena_bytes
 from rlx_sim.host_c import HostC
+from rlx_sim.plain import plain_folder
 from rlx_sim.protocol import Mismatch, compare
 from rlx_sim.qemu import Qemu
 from rlx_sim.toolchain import search
@@ -135,11 +136,13 @@ class CortexmVerifier:
         names, notes = (tools, ()) if tools is not None else _default_tools(cpu)
         simulators = [_simulator(name, cpu) for name in names]
         runs = []
-        for simulator in simulators:
-            if progress is not None:
-                progress(f"{simulator.name}: {vectors.frames} inputs")
-            runs.append(_run(simulator, folder, vectors, timeout_s))
-            _check_fit(runs[-1], manifest, folder)
+        # GCC cannot write debugging information for a path that holds a line break.
+        with plain_folder(folder) as plain:
+            for simulator in simulators:
+                if progress is not None:
+                    progress(f"{simulator.name}: {vectors.frames} inputs")
+                runs.append(_run(simulator, plain, vectors, timeout_s))
+                _check_fit(runs[-1], manifest, folder)
         return _summary(runs, vectors.frames, tuple(notes))
 
 

@@ -1,7 +1,7 @@
 """The short form of the campaign of kills: a few dozen of its cases."""
 
-import kills
 import pytest
+from campaign import kills
 
 
 # From Python 3.12 on fork warns where the test runner has threads; the child only writes files.
