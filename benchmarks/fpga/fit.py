@@ -52,12 +52,12 @@ BELIEFS = {
         "choose": 0.8, "gate": 0.5, "shift": 0.5, "logic": 0.4, "control": 0.5,
         "product": 2, "scaled": 0.7, "tree": 1.5, "paired": 1,
         "memory_luts": 1, "memory_tables": 1, "memory_choice": 0.6, "memory_register": 0.2,
-        "memory_shared": 1, "memory_shares": 10,
+        "memory_shared": 1, "memory_shares": 10, "memory_written": 0.3,
     },
     "ff": {
         "one": 1, "register": 1, "product": 0.65, "scaled": 0.4, "paired": 16, "multiply": 0.01,
         "operands": 1.5,
-        "memory_register": 1, "memory_shared": 2, "memory_shares": 10,
+        "memory_register": 1, "memory_shared": 2, "memory_shares": 10, "memory_written": 1,
     },
 }  # fmt: skip
 """About what a unit of each kind takes: where the samples say little, that is what counts."""

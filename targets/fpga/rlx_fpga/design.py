@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from rlx.errors import DoesNotFitError
-from rlx_fpga.cells.multiply import PAIRINGS
+from rlx_fpga.cells.multiply import PAIRINGS, blocks_of
 from rlx_fpga.cells.rom import STORES
 from rlx_fpga.costs import Resources, resources_by_layer
 from rlx_fpga.devices import devices
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rlx.ir import Graph
+    from rlx_fpga.cells.streams import Cell
     from rlx_fpga.devices import Device
     from rlx_fpga.lower import Fold, Layer
     from rlx_fpga.options import FpgaOptions
@@ -239,7 +240,8 @@ class _Search:
                 return design
             taken = self.folding.amount(folds)
             # Layers tell only a part of the lookup tables that were counted.
-            lut = -(-beyond.lut * taken.lut // max(design.total.lut, 1))
+            counted = max(design.total.lut, self._logic_cells(design), 1)
+            lut = -(-beyond.lut * taken.lut // counted)
             limit = _drawn_in(limit, taken, beyond, lut)
         raise self._refusal()
 
@@ -257,7 +259,9 @@ class _Search:
     def _counted(self, pipeline: Pipeline) -> Design:
         names = (stage.name for stage in self.program.stages)
         cells = [layer.cell for layer in pipeline.layers]
-        multipliers = {name: cell.multipliers for name, cell in zip(names, cells, strict=True)}
+        multipliers = {
+            name: _blocks(cell, self.device.family) for name, cell in zip(names, cells, strict=True)
+        }
         for cell in cells:
             # Layers are kept, so that their places in memory tell them apart.
             if id(cell) not in self._structures:
@@ -270,7 +274,12 @@ class _Search:
         return Design(pipeline, self.options, resources)
 
     def _beyond(self, design: Design) -> Amount:
-        return _beyond(design.total, self.budget, self.device.family)
+        beyond = _beyond(design.total, self.budget, self.device.family)
+        return replace(beyond, lut=max(beyond.lut, self._logic_cells(design) - self.device.lut))
+
+    def _logic_cells(self, design: Design) -> int:
+        """Return the logic cells of a design, 0 where they are not what there is."""
+        return design.total.logic_cells if self.device.joint_cells else 0
 
     def _chosen(self, limit: Amount, cycles: int | None) -> dict[str, Fold] | None:
         """Return the foldings for what the user wants most."""
@@ -395,6 +404,11 @@ def _weights(device: Device) -> Amount:
     """Return costs by scarcity: all multipliers cost as much as all memories, or all tables."""
     whole = _all_of(device)
     return Amount(*(10**7 // max(count, 1) for count in (whole.dsp, whole.bram, whole.lut)))
+
+
+def _blocks(cell: Cell, family: str) -> int:
+    """Return the multiplier blocks of a cell on a family whose blocks may be narrower."""
+    return cell.multipliers + sum(blocks_of(*bits, family) - 1 for bits in cell.wide_products)
 
 
 def _all_of(device: Device) -> Amount:

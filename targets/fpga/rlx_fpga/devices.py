@@ -41,6 +41,8 @@ class Device:
         lut: Lookup tables.
         lut_inputs: Inputs of each.
         ff: Flip-flops.
+        joint_cells: Whether a lookup table and a flip-flop share a logic cell, of which there are
+            as many as of either.
         dsp: Multiplier blocks.
         dsp_cell: Their name in the cell library of Yosys.
         bram: Block memories.
@@ -74,6 +76,7 @@ class Device:
     synth: str
     pnr: tuple[str, ...]
     clock_mhz: float
+    joint_cells: bool = False
     spram: int = 0
     spram_cell: str = ""
     spram_bits: int = 0

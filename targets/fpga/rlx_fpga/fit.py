@@ -63,6 +63,7 @@ def _needs(
         given = getattr(options, name)
         yield name, what, report[name], getattr(device, name) if given is None else given
     yield "", "flip-flops", report["ff"], device.ff
+    yield "", "logic cells", report.get("logic_cells", 0), device.lut
     yield "", LARGE_MEMORIES, report.get("spram", 0), device.spram
 
 

@@ -153,7 +153,9 @@ def _result_queue(cell: ResultQueue) -> Anatomy:
         "place_bits": _bits(depth),
         "burst_bits": _bits(cell.burst + 1) - 1,
     }
-    return Anatomy(numbers, rams=[Ram(cell.bits, depth, read_only=False, synchronous=False)])
+    return Anatomy(
+        numbers, rams=[Ram(cell.bits, depth, read_only=False, synchronous=False, registered=True)]
+    )
 
 
 def _cyclic_rom(cell: CyclicRom) -> Anatomy:
@@ -291,7 +293,9 @@ def _global_pool(cell: GlobalPool) -> Anatomy:
     }
     if cell.blocks == 1:
         return Anatomy({**numbers, "held": bits})
-    return Anatomy(numbers, rams=[Ram(bits, cell.blocks, read_only=False, synchronous=False)])
+    return Anatomy(
+        numbers, rams=[Ram(bits, cell.blocks, read_only=False, synchronous=False, registered=True)]
+    )
 
 
 def _pad(cell: Pad) -> Anatomy:

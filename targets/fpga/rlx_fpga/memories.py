@@ -30,6 +30,7 @@ class Ram:
         synchronous: Its read ports have registers.
         style: Where the netlist says that it goes (``block``, ``logic``), or an empty text.
         apart: No word is read while it is written; see :mod:`rlx_fpga.cells.ram`.
+        registered: What is read without a clock goes into a register, and nowhere else.
         distinct: Of a read-only memory: bits of a word that differ from each other too.
     """
 
@@ -40,6 +41,7 @@ class Ram:
     style: str = ""
     apart: bool = False
     distinct: int = 0
+    registered: bool = False
 
     @property
     def bits(self) -> int:
@@ -152,7 +154,8 @@ def place_of(ram: Ram, family: str) -> Place:
         found.append((bits // library.table_bits if ram.read_only else bits, Place("logic")))
     if not ram.read_only and library.lut_bits:
         found.append(_as_luts(ram, library))
-    if ram.synchronous:
+    # Yosys draws the register into a block; lookup tables as memory cost less where there are any.
+    if ram.synchronous or (ram.registered and not library.lut_bits):
         found.append(min(_as_blocks(ram, library), key=lambda pair: pair[0]))
     return min(found, key=lambda pair: pair[0])[1]
 

@@ -56,14 +56,19 @@ def device_report(total: Resources, interval: int, options: FpgaOptions) -> dict
     """Return what a design of any style is on its device: rate, cells, parts of the device.
 
     ``device``, ``clock_mhz``, ``fps``; ``lut``, ``ff``, ``dsp``, ``bram``; ``lut_percent`` and so
-    on.
+    on; ``logic_cells`` where lookup tables and flip-flops share cells.
     """
+    device = options.chosen_device
+    cells = total.logic_cells if device.joint_cells else 0
     return {
         "device": options.device,
         "clock_mhz": options.clock_hz / 1e6,
         "fps": round(options.clock_hz / interval, 2),
         **cells_of(total),
-        **_percent(total, options.chosen_device),
+        **_percent(total, device),
+        **(
+            {"logic_cells": cells, "logic_cells_percent": _part(cells, device.lut)} if cells else {}
+        ),
     }
 
 
@@ -96,6 +101,10 @@ def cells_of(resources: Resources) -> dict[str, float]:
 def _percent(resources: Resources, device: Device) -> dict[str, float]:
     """Return what part of the device is taken; of nothing, nothing is."""
     return {
-        f"{name}_percent": round(100 * count / (getattr(device, name) or 1), 1)
+        f"{name}_percent": _part(count, getattr(device, name))
         for name, count in cells_of(resources).items()
     }
+
+
+def _part(count: float, there: int) -> float:
+    return round(100 * count / (there or 1), 1)

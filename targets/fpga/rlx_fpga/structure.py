@@ -217,17 +217,9 @@ class _Count:
 
     def _taken_over(self, net: nir.Net) -> nir.Net | None:
         """Return the register whose content comes to ``net`` as it is, without any reset."""
-        cell = self.cells[net.cell] if net.is_cell else None
-        if isinstance(cell, nir.AssignmentList):
-            if len(cell.assignments) != 1 or not holds(self.cells, cell.default[net.bit], net):
-                return None
-            (assignment,) = cell.assignments
-            place = net.bit - assignment.start
-            if not 0 <= place < len(assignment.value):
-                return None
-            net = assignment.value[place]
-            cell = self.cells[net.cell] if net.is_cell else None
-        return net if isinstance(cell, nir.FlipFlop) else None
+        source = self._into_register(net)
+        cell = self.cells[source.cell] if source.is_cell else None
+        return source if isinstance(cell, nir.FlipFlop) else None
 
     def _chains(self) -> None:
         """Count the registers that stand in long rows."""
@@ -242,6 +234,7 @@ class _Count:
     def _rams(self) -> None:
         written = {c.memory for c in self.cells if isinstance(c, nir.SyncWritePort)}
         asynchronous = {c.memory for c in self.cells if isinstance(c, nir.AsyncReadPort)}
+        registered = self._registered()
         for index, cell in enumerate(self.cells):
             found = self.found[self.groups[cell.module_idx]].rams
             if isinstance(cell, nir.Instance) and cell.type == _RAM:
@@ -259,8 +252,45 @@ class _Count:
                 style=style,
                 apart=APART in cell.attributes,
                 distinct=distinct_bits(words, cell.width) if words else 0,
+                registered=index in registered,
             )
             found.append(ram)
+
+    def _registered(self) -> set[int]:
+        """Return the memories that are read without a clock, into registers of the same module."""
+        kept = {
+            (self._into_register(net, reset=True), cell.module_idx)
+            for cell in self.cells
+            if isinstance(cell, nir.FlipFlop)
+            for net in cell.data
+        }
+        return {
+            cell.memory
+            for index, cell in enumerate(self.cells)
+            if isinstance(cell, nir.AsyncReadPort)
+            and all(
+                (nir.Net.from_cell(index, bit), cell.module_idx) in kept
+                for bit in range(cell.width)
+            )
+        }
+
+    def _into_register(self, net: nir.Net, *, reset: bool = False) -> nir.Net:
+        """Return what a register takes that holds what it has or takes something else.
+
+        Args:
+            net: What goes into the register.
+            reset: Whether it may be set to a constant, too.
+        """
+        cell = self.cells[net.cell] if net.is_cell else None
+        if not isinstance(cell, nir.AssignmentList):
+            return net
+        taken = [one for one in cell.assignments if not (reset and is_constant(one.value))]
+        if len(taken) != 1:
+            return net
+        (assignment,) = taken
+        place = net.bit - assignment.start
+        held = holds(self.cells, cell.default[net.bit], net)
+        return assignment.value[place] if held and 0 <= place < len(assignment.value) else net
 
 
 def _written_apart(cell: nir.Instance) -> list[Ram]:

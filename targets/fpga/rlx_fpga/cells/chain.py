@@ -44,6 +44,7 @@ class Chain(Cell):
             self.parts |= front
         first, *_, last = (*self.cells.values(), *self.cells.values())
         self.multipliers = sum(part.multipliers for part in self.parts.values())
+        self.wide_products = tuple(p for part in self.parts.values() for p in part.wide_products)
         self.memory_bits = sum(part.memory_bits for part in self.parts.values())
         self.latency = sum(cell.latency for cell in self.cells.values())
         members = {}

@@ -100,6 +100,9 @@ class Divide(Cell):
         self.multipliers = lanes * _multiplier_count(
             max(self.bounds).bit_length(), [one.factor for one in self.factors]
         )
+        if self.multipliers:
+            bits = max(one.factor for one in self.factors).bit_length()
+            self.wide_products = lanes * ((max(self.bounds).bit_length(), bits),)
         super().__init__({"i": In(stream_of(lanes, width)), "o": Out(stream_of(lanes))})
 
     def elaborate(self, platform: object) -> Module:

@@ -83,6 +83,34 @@ PAIRINGS: Final[Mapping[str, Pairing]] = {
 """What the blocks of each family can do."""
 
 
+_MAC16_BITS: Final = 16
+"""Bits of an operand of iCE40's blocks, signed or not."""
+
+_MAC16_LEAST: Final = 11
+"""Bits of a product from which on Yosys takes one of these blocks for it."""
+
+
+def blocks_of(x: int, y: int, family: str) -> int:
+    """Return the multiplier blocks that the product of signed numbers of x and y bits takes.
+
+    Where blocks are narrower than ``BLOCK_BITS``, Yosys cuts wider operands (``mul2dsp.v``); parts
+    that are small become lookup tables.
+    """
+    return _mac16(max(x, y), min(x, y), x + y) if family == "ice40" else 1
+
+
+def _mac16(x: int, y: int, bits: int) -> int:
+    if min(x, y) < 2 or bits < _MAC16_LEAST:
+        return 0
+    if x > _MAC16_BITS:
+        count = -(-(x - _MAC16_BITS) // _MAC16_BITS)
+        last = x - count * _MAC16_BITS
+        first = _mac16(_MAC16_BITS, y, min(bits, y + _MAC16_BITS))
+        return count * first + _mac16(last, y, y + last)
+    # The other way round.
+    return _mac16(y, x, bits) if y > _MAC16_BITS else 1
+
+
 @dataclass(frozen=True, slots=True)
 class Netlist:
     """What elaboration for a netlist must know; Amaranth calls such a thing a platform.

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from rlx_fpga.cells.credit import LATENCY, ResultQueue, queue_depth
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.scale import SERIAL_BITS, Lane, lane_latency
-from rlx_fpga.cells.scaling import Codes, Scaling, saturated_width
+from rlx_fpga.cells.scaling import PART_BITS, Codes, Scaling, saturated_width
 from rlx_fpga.cells.streams import Cell, require_divisor, stream_of
 
 if TYPE_CHECKING:
@@ -28,6 +28,21 @@ def lane_multipliers(parts: int) -> dict[int, int]:
         parts: Products of 18 by 18 bits that one multiplication takes (``Scaling.parts``).
     """
     return {1: parts, parts: 1, **dict.fromkeys(SERIAL_BITS, 0)}
+
+
+def lane_products(width: int, parts: int, beat_cycles: int) -> tuple[tuple[int, int], ...]:
+    """Return the bits of the operands of each multiplier of a lane.
+
+    Args:
+        width: Bits of what is multiplied by a factor of 31 bits.
+        parts: See ``lane_multipliers``.
+        beat_cycles: Cycles for each beat, one for each part or one for all.
+    """
+    low, high = PART_BITS + 1, 31 - PART_BITS + 1
+    values = (width,) if parts == 2 else (low, width - PART_BITS)
+    if beat_cycles > 1:
+        return ((max(values), low),)
+    return tuple((value, factor) for value in values for factor in (low, high))
 
 
 class Requantize(Cell):
@@ -98,6 +113,8 @@ class Requantize(Cell):
             raise ValueError(msg)
         self.beat_cycles = beat_cycles
         self.multipliers = lanes * forms[beat_cycles]
+        if self.multipliers:
+            self.wide_products = lanes * lane_products(self.scaling.width, parts, beat_cycles)
         delay = 1 + lane_latency(parts, beat_cycles, forms[beat_cycles]) + CODE_STAGES
         self.latency = delay + LATENCY
         self.depth = queue_depth(delay, group=beat_cycles)

@@ -86,12 +86,15 @@ class Cell(Part):
 
     Attributes:
         multipliers: Multiplier blocks, each for a product of 18 by 18 bits, or for two of bytes.
+        wide_products: Bits of both operands of each product that is no product of codes: not every
+            family's blocks are as wide.
         memory_bits: Bits of all memories, read-only ones included.
         latency: Cycles from the transfer of the last beat that an output depends on to the first
             cycle in which that output is valid, while nothing stalls.
     """
 
     multipliers: int = 0
+    wide_products: tuple[tuple[int, int], ...] = ()
     memory_bits: int = 0
     latency: int = 1
 
