@@ -21,10 +21,40 @@ Int32: TypeAlias = npt.NDArray[np.int32]
 _EXACT_FLOAT32 = 1 << 24
 
 
+_BLOCK = 1 << 18
+"""Weights that are widened together: sums of large tensors take no copy of several bytes each."""
+
+
+def _rows_at_once(weights: Array) -> int:
+    """Return how many rows of axis 0 make a block."""
+    return max(_BLOCK * len(weights) // max(weights.size, 1), 1)
+
+
+def magnitudes(weights: Array) -> Int64:
+    """Return ``sum(|w|)`` of each output channel (axis 0) of integer weights, int64[O]."""
+    rows = weights.reshape(len(weights), -1)
+    step = _rows_at_once(rows)
+    sums = np.zeros(len(rows), np.int64)
+    for top in range(0, len(rows), step):
+        for left in range(0, rows.shape[1], _BLOCK):
+            block = _widened(rows[top : top + step, left : left + _BLOCK])
+            sums[top : top + step] += np.abs(block, out=block).sum(axis=1, dtype=np.int64)
+    return sums
+
+
 def sum_bound(weights: Array) -> int:
     """Return a bound on ``|sum(x * w)|`` for any int8 ``x``; products run over axis 0."""
-    magnitude = np.abs(weights.astype(np.int64)).sum(axis=0)
+    step = _rows_at_once(weights)
+    magnitude = np.zeros(weights.shape[1:], np.int64)
+    for start in range(0, len(weights), step):
+        block = _widened(weights[start : start + step])
+        magnitude += np.abs(block).sum(axis=0, dtype=np.int64)
     return 128 * int(magnitude.max(initial=0))
+
+
+def _widened(block: Array) -> Array:
+    """Return a block as integers that hold the magnitude of every element."""
+    return block.astype(np.int16 if block.dtype.itemsize == 1 else np.int64)
 
 
 def sum_range(weights: Array) -> tuple[Int64, Int64]:
@@ -59,7 +89,7 @@ def exact_matmul(
     """
     float_type = exact_float(weights)
     product = x.astype(float_type) @ weights.astype(float_type)
-    offset = -x_zero_point * weights.astype(np.int64).sum(axis=0)
+    offset = -x_zero_point * weights.sum(axis=0, dtype=np.int64)
     if bias is not None:
         offset = offset + bias
     result: Int32 = (product.astype(np.int64) + offset).astype(np.int32)

@@ -12,6 +12,7 @@ import numpy as np
 from rlx.ir import Constant
 from rlx.ir.verify import CHECKS
 from rlx.ir.views import JOINS, VIEWS
+from rlx.numerics.products import magnitudes
 from rlx.ops.q import QConcat, QConv2d, QDense, QReshape, QSlice
 from rlx.ops.real import RealReshape
 
@@ -57,28 +58,6 @@ JOINS[QConcat] = concat_offsets
 ACCUMULATOR_MAX = 2**31 - 1
 
 
-# Weights whose magnitudes are summed at once: what the wider copies of them take is small.
-_BLOCK = 1 << 18
-
-
-def weight_magnitudes(weights: Array) -> Int64:
-    """Return the sum of the magnitudes of each output channel's weights, int64[O].
-
-    A block of weights after the other, so that wider copies stay small beside the weights.
-
-    Args:
-        weights: Codes of at most 8 bits, output channels first.
-    """
-    rows = weights.reshape(len(weights), -1)
-    sums = np.zeros(len(rows), np.int64)
-    height = max(1, _BLOCK // max(rows.shape[1], 1))
-    for top in range(0, len(rows), height):
-        for left in range(0, rows.shape[1], _BLOCK):
-            block = rows[top : top + height, left : left + _BLOCK].astype(np.int16)
-            sums[top : top + height] += np.abs(block, out=block).sum(axis=1, dtype=np.int64)
-    return sums
-
-
 def accumulator_bound(magnitudes: Int64, bias: Array, x_zero_point: int) -> Int64:
     """Return, for each output channel, what no sum of products can exceed in magnitude.
 
@@ -86,7 +65,8 @@ def accumulator_bound(magnitudes: Int64, bias: Array, x_zero_point: int) -> Int6
     the bias beforehand, since ``|x - z| <= 128 + |z|`` and ``|x| <= 128``.
 
     Args:
-        magnitudes: ``weight_magnitudes`` of the layer, int64[O].
+        magnitudes: Sum of the weights' magnitudes of each channel, int64[O]
+            (``rlx.numerics.products.magnitudes``).
         bias: int32[O].
         x_zero_point: Code of the operand that stands for zero.
     """
@@ -106,7 +86,7 @@ def accumulator_fits(node: Node) -> Iterator[str]:
     if not (isinstance(weights, Constant) and isinstance(bias, Constant)):
         return
     if weights not in _MAGNITUDES:
-        _MAGNITUDES[weights] = weight_magnitudes(weights.value)
+        _MAGNITUDES[weights] = magnitudes(weights.value)
     bounds = accumulator_bound(_MAGNITUDES[weights], bias.value, op.x_zero_point)
     if bounds.size and bounds.max() > ACCUMULATOR_MAX:
         channel = int(bounds.argmax())

@@ -1,7 +1,8 @@
 """Every C file that a network becomes, for every core and goal, through the compilers' warnings.
 
 ``findings(module)`` emits a network for all cores, objectives and places of inputs and outputs in
-this process, and compiles each distinct file once for each core that it is meant for.
+this process, and compiles each distinct file once for each core that it is meant for: with -O2 for
+one of the cores that differ in their names alone, and parsed only for the others and the host.
 """
 
 from __future__ import annotations
@@ -183,8 +184,16 @@ _MESSAGE = re.compile(
 
 
 def _command(cpu: str) -> tuple[str, ...]:
-    flags = (*(w for w in WARNINGS if w != "-Werror"), *MORE, "-c", "-O2")
+    flags = (*(w for w in WARNINGS if w != "-Werror"), *MORE)
     if cpu == HOST:
-        return (*find("cc").command, *flags)
+        return (*find("cc").command, *flags, "-fsyntax-only")
     core = (f"-mcpu={cpu}", *CPUS[cpu].gcc, "-mthumb")
-    return (*find("arm-none-eabi-gcc").command, *core, *flags)
+    whole = cpu in _COMPILED
+    return (*find("arm-none-eabi-gcc").command, *core, *flags, "-O2",
+            "-c" if whole else "-fsyntax-only")  # fmt: skip
+
+
+_COMPILED: Final = frozenset(
+    {replace(core, name=""): core.name for core in CORES.values()}.values()
+)
+"""One of the cores with the same instructions."""

@@ -72,7 +72,7 @@ class Scope:
         values: The value of each tensor that entered the graph.
         known: Whole numbers that operators compute, but from shapes alone (see ``known``).
         weights: Constants that operators share, by tensor and by the order of their axes.
-        magnitudes: For each constant that layers read as weights, see ``weight_magnitudes``.
+        magnitudes: For each constant that layers read as weights, their sums of magnitudes.
         limits: How much work to accept.
     """
 

@@ -13,7 +13,8 @@ from rlx.frontends.tflite_schema import Activation, Padding, TensorType
 from rlx.frontends.work import check_sizes
 from rlx.ir import QuantParams
 from rlx.numerics.fixed_point import INT32_MAX, Rescale
-from rlx.ops.checks import ACCUMULATOR_MAX, accumulator_bound, weight_magnitudes
+from rlx.numerics.products import magnitudes
+from rlx.ops.checks import ACCUMULATOR_MAX, accumulator_bound
 from rlx.ops.q import Window
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def check_accumulator(
     known, key = call.scope.magnitudes, (tensor.index, axes)
     if key not in known:
         array = tensor.array()
-        known[key] = weight_magnitudes(array.transpose(axes) if axes else array)
+        known[key] = magnitudes(array.transpose(axes) if axes else array)
     bound = int(accumulator_bound(known[key], bias, zero_point).max())
     if bound > ACCUMULATOR_MAX:
         raise UnsupportedError(

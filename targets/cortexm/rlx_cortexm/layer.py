@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -47,10 +49,13 @@ class Kernel:
         return dict(self.constants)
 
 
+_BLOCK: Final = 1 << 18
+"""Numbers of a table that are widened and hashed together."""
+
 _ELEMENT_BYTES: Final = {"int8_t": 1, "int16_t": 2, "int32_t": 4, "channel": 4}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Table:
     """Constant data of a layer, in read-only memory.
 
@@ -72,10 +77,13 @@ class Table:
         """Bytes in read-only memory."""
         return int(self.data.size) * _ELEMENT_BYTES[self.element]
 
-    @property
+    @cached_property
     def content(self) -> tuple[str, tuple[int, ...], bytes]:
-        """A key that is equal for tables of equal content."""
-        return self.element, self.data.shape, self.data.astype("<i4").tobytes()
+        """A key that is equal for tables of equal content: it ends with a hash of the numbers."""
+        numbers, digest = self.data.reshape(-1), hashlib.sha256()
+        for start in range(0, numbers.size, _BLOCK):
+            digest.update(numbers[start : start + _BLOCK].astype("<i4").tobytes())
+        return self.element, self.data.shape, digest.digest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
 import jinja2
 
 from rlx.paths import template_root
+from rlx_cortexm.initializer import COLUMNS, c_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.ir import Array
     from rlx_cortexm.nest import Loop
-
-COLUMNS = 100
 
 
 def index(loops: Sequence[Loop], array: int, start: int = 0, inner: Sequence[Loop] = ()) -> str:
@@ -90,22 +87,6 @@ def breaks(
             lines.append(" " * (indent + 4))
         lines[-1] += part
     return "\n".join(line.rstrip() for line in lines)
-
-
-def c_array(data: Array) -> str:
-    """Return the elements of a C initializer, wrapped; rows of a matrix in braces of their own."""
-    if data.ndim == 1:
-        text = ", ".join(str(int(v)) for v in data)
-    else:
-        text = ", ".join("{" + ", ".join(str(int(v)) for v in row) + "}" for row in data)
-    return textwrap.fill(
-        text,
-        COLUMNS,
-        initial_indent="  ",
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _environment() -> jinja2.Environment:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rlx.numerics.fixed_point import Rounding
+from rlx.numerics.products import magnitudes
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -134,7 +135,7 @@ def output_constants(low: int, high: int, zero_point: int) -> dict[str, Hashable
 
 def folded_bias(weights: Array, bias: Array, x_zero_point: int) -> Int64:
     """Return ``bias - x_zero_point * sum(weights)`` by output channel (axis 0 of ``weights``)."""
-    sums = weights.astype(np.int64).reshape(len(weights), -1).sum(axis=1)
+    sums = weights.reshape(len(weights), -1).sum(axis=1, dtype=np.int64)
     folded: Int64 = bias.astype(np.int64) - x_zero_point * sums
     return folded
 
@@ -146,6 +147,5 @@ def accumulator_bound(weights: Array, bias: Int64, magnitude: int = 128) -> int:
 
 def accumulator_bounds(weights: Array, bias: Int64, magnitude: int = 128) -> Int64:
     """Return such a bound for each output channel."""
-    sums = np.abs(weights.astype(np.int64)).reshape(len(weights), -1).sum(axis=1)
-    bounds: Int64 = np.abs(bias) + magnitude * sums
+    bounds: Int64 = np.abs(bias) + magnitude * magnitudes(weights)
     return bounds

@@ -14,7 +14,7 @@ from rlx import frontends
 from rlx.frontends import tflite
 from rlx.ir import Constant, file
 from rlx.ir.evaluate import evaluate
-from rlx.ops.checks import weight_magnitudes
+from rlx.numerics.products import magnitudes
 from rlx.passes import pipeline
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def test_shared_weights_stay_shared_through_passes_and_files(tmp_path: Path) -> 
 def test_magnitudes_are_sums_of_absolute_weights(shape: tuple[int, ...]) -> None:
     weights = np.random.default_rng(3).integers(-128, 128, shape, np.int8)
     expected = np.abs(weights.astype(np.int64)).reshape(shape[0], -1).sum(axis=1)
-    assert np.array_equal(weight_magnitudes(weights), expected)
+    assert np.array_equal(magnitudes(weights), expected)
 
 
 def test_magnitude_of_the_least_code() -> None:
-    assert weight_magnitudes(np.full((2, 3), -128, np.int8)).tolist() == [384, 384]
+    assert magnitudes(np.full((2, 3), -128, np.int8)).tolist() == [384, 384]

@@ -127,7 +127,6 @@ class Line:
         """Return how many words of codes the first ``outputs`` outputs need."""
         return 1 + max(i for i, own in enumerate(self.products) for p in own if p.output < outputs)
 
-
     def loads(self, outputs: int) -> tuple[Load, ...]:
         """Return the loads of all words that the first ``outputs`` outputs have products with."""
         found = []

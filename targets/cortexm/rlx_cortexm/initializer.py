@@ -1,0 +1,106 @@
+"""Text of C initializers: numbers in wrapped lines, millions of them without a loop over each."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from rlx.ir import Array
+
+COLUMNS: Final = 100
+"""Longest line of emitted C."""
+
+_BLOCK: Final = 1 << 16
+"""Numbers that become text together."""
+
+_INDENT: Final = "  "
+_ROOM: Final = COLUMNS - len(_INDENT)
+
+
+def c_array(data: Array) -> str:
+    """Return the elements of a C initializer, wrapped; rows of a matrix in braces of their own.
+
+    Args:
+        data: Integers [n] or [n, k].
+    """
+    filled, parts = 0, []
+    for block in _blocks(data):
+        starts, filled = _line_starts(block.lengths, filled)
+        parts.append(block.text(starts))
+    # Every line begins with a line feed, and every word ends with a comma.
+    return "".join(parts)[1:-1]
+
+
+class _Block:
+    """Words without spaces: which of some distinct ones stand where."""
+
+    def __init__(self, words: list[str], places: npt.NDArray[np.intp]) -> None:
+        self._places = places
+        self._words = words
+        self.lengths = np.array([len(w) for w in words], np.int64)[places]
+
+    def text(self, starts: list[int]) -> str:
+        """Return the words, each with a space in front or, at ``starts``, on a new line."""
+        spaced = [f" {w}" for w in self._words] + [f"\n{_INDENT}{w}" for w in self._words]
+        longest = max(map(len, spaced))
+        letters = np.array(spaced, f"S{longest}").view(np.uint8).reshape(len(spaced), longest)
+        chosen = self._places.copy()
+        chosen[starts] += len(self._words)
+        rows = letters[chosen]
+        return rows[rows != 0].tobytes().decode("ascii")
+
+
+def _blocks(data: Array) -> Iterator[_Block]:
+    """Yield the words of all elements; the last is as long as without its comma."""
+    rows = max(_BLOCK // max(data[:1].size, 1), 1)
+    for start in range(0, len(data), rows):
+        part = data[start : start + rows]
+        block = _numbers(part) if data.ndim == 1 else _matrix(part)
+        if start + rows >= len(data):
+            block.lengths[-1] -= 1
+        yield block
+
+
+def _numbers(data: Array) -> _Block:
+    least, most = int(data.min()), int(data.max())
+    if most - least < _BLOCK:
+        words = [f"{v}," for v in range(least, most + 1)]
+        return _Block(words, data.astype(np.intp) - least)
+    distinct, places = np.unique(data, return_inverse=True)
+    return _Block([f"{v}," for v in distinct.tolist()], places)
+
+
+def _matrix(data: Array) -> _Block:
+    words = []
+    for row in data.tolist():
+        first, *rest = (f"{v}," for v in row)
+        words += [f"{{{first}", *rest]
+        words[-1] = f"{words[-1][:-1]}}},"
+    return _Block(words, np.arange(len(words)))
+
+
+def _line_starts(lengths: npt.NDArray[np.int64], filled: int) -> tuple[list[int], int]:
+    """Return which words begin a line, and how much of the last line is filled.
+
+    Args:
+        lengths: Of the words.
+        filled: Columns of the line before them that are taken; 0: there is none.
+    """
+    ends = [0, *np.cumsum(lengths + 1).tolist()]
+    count = len(lengths)
+    # A word that follows another takes a column more, which ``ends`` counts behind each word.
+    start = bisect_right(ends, _ROOM - filled) - 1 if filled else 0
+    starts = []
+    line = -filled
+    while start < count:
+        starts.append(start)
+        line = ends[start] + 1
+        start = bisect_right(ends, ends[start] + _ROOM + 1, start) - 1
+    return starts, ends[count] - line
