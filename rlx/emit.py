@@ -5,6 +5,7 @@ Import, rewrite for the target, plan memory, emit, add golden vectors, write the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from rlx.target import Emission, Target
 
 RANDOM_FRAMES = 16
+
+_BLOCK = 1 << 18
+"""Codes that are drawn together, 64 bits each: drawn in parts they are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +99,11 @@ def _random(random: np.random.Generator, type_: TensorType, frames: int) -> Arra
         )
     limits = np.iinfo(str(type_.dtype.numpy))
     shape = (frames, *type_.static_shape)
-    codes = random.integers(limits.min, limits.max, shape, np.int64, endpoint=True)
-    return codes.astype(type_.dtype.numpy)
+    codes = np.empty(math.prod(shape), type_.dtype.numpy)
+    for start in range(0, codes.size, _BLOCK):
+        part = codes[start : start + _BLOCK]
+        part[:] = random.integers(limits.min, limits.max, part.size, np.int64, endpoint=True)
+    return codes.reshape(shape)
 
 
 def given_inputs(graph: Graph, vectors: Mapping[str, Array], count: int | None) -> Golden:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -30,21 +32,33 @@ def pack(
         limit: Partial packings that the exact search may look at.
     """
     sizes = [-(-b.nbytes // alignment) * alignment for b in buffers]
-    meets = [
-        [j for j, other in enumerate(buffers) if j != i and buffer.overlaps(other)]
-        for i, buffer in enumerate(buffers)
-    ]
-    best = _greedy(buffers, sizes, meets)
+    meets = _meetings(buffers)
     alive = _alive_together(buffers)
-    if best[1] > max((sum(sizes[i] for i in group) for group in alive), default=0):
+    bound = max((sum(sizes[i] for i in group) for group in alive), default=0)
+    best = _greedy(buffers, sizes, meets, bound)
+    if best[1] > bound:
         best = _Search(sizes, meets, alive, best, limit).run()
     return best
 
 
+def _meetings(buffers: Sequence[Lifetime]) -> list[list[int]]:
+    """Return for each buffer which others are alive at the same time, in order."""
+    first = np.array([b.first for b in buffers], np.int64)
+    last = np.array([b.last for b in buffers], np.int64)
+    meets = []
+    for i in range(len(buffers)):
+        together = (first <= last[i]) & (first[i] <= last)
+        together[i] = False
+        meets.append(np.flatnonzero(together).tolist())
+    return meets
+
+
 def _alive_together(buffers: Sequence[Lifetime]) -> list[list[int]]:
     """Return the largest sets of buffers alive at one step: each begins where some buffer does."""
+    first = np.array([b.first for b in buffers], np.int64)
+    last = np.array([b.last for b in buffers], np.int64)
     starts = sorted({b.first for b in buffers})
-    groups = [[i for i, b in enumerate(buffers) if b.first <= s <= b.last] for s in starts]
+    groups = [np.flatnonzero((first <= s) & (s <= last)).tolist() for s in starts]
     return [g for n, g in enumerate(groups) if not _inside(g, groups[n + 1 : n + 2])]
 
 
@@ -53,9 +67,12 @@ def _inside(group: list[int], following: Sequence[list[int]]) -> bool:
 
 
 def _greedy(
-    buffers: Sequence[Lifetime], sizes: Sequence[int], meets: Sequence[Sequence[int]]
+    buffers: Sequence[Lifetime],
+    sizes: Sequence[int],
+    meets: Sequence[Sequence[int]],
+    bound: int,
 ) -> tuple[list[int], int]:
-    """Return the best of several orders of placing."""
+    """Return the best of several orders of placing: the first that takes ``bound`` bytes only."""
     indices = range(len(buffers))
     starts = (
         sorted(indices, key=lambda i: -sizes[i]),
@@ -63,8 +80,12 @@ def _greedy(
         sorted(indices, key=lambda i: (buffers[i].first, -sizes[i])),
         sorted(indices, key=lambda i: (-sum(sizes[j] for j in meets[i]), -sizes[i])),
     )
-    best = min((_place(list(s), sizes, meets) for s in starts), key=lambda placed: placed[1])
-    return _move_to_front(best, list(starts[0]), sizes, meets)
+    best = _place(starts[0], sizes, meets)
+    for order in starts[1:]:
+        if best[1] == bound:
+            return best
+        best = min(best, _place(order, sizes, meets), key=lambda placed: placed[1])
+    return _move_to_front(best, list(starts[0]), sizes, meets, bound)
 
 
 def _move_to_front(
@@ -72,9 +93,12 @@ def _move_to_front(
     order: list[int],
     sizes: Sequence[int],
     meets: Sequence[Sequence[int]],
+    bound: int,
 ) -> tuple[list[int], int]:
     """Try to place first, again and again, the buffer that ends highest."""
     for _ in range(2 * len(order)):
+        if best[1] == bound:
+            break
         offsets, _size = _place(order, sizes, meets)
         top = max(order, key=lambda i: offsets[i] + sizes[i], default=None)
         if top is None or order[0] == top:

@@ -168,17 +168,21 @@ def _map(plan: MemoryPlan, boxes: Sequence[_Box]) -> list[str]:
     """Return addresses downwards from the end of the arena, a column for each step."""
     size = _size(plan, boxes)
     rows = min(_MAP_ROWS, size)
+    columns: list[list[_Box]] = [[] for _ in plan.schedule]
+    for box in boxes:
+        for step in range(box.first, min(box.last + 1, len(columns))):
+            columns[step].append(box)
     lines = []
     for row in reversed(range(rows)):
         address = row * size // rows
-        cells = (_mark_at(boxes, step, address) for step in range(len(plan.schedule)))
+        cells = (_mark_at(column, address) for column in columns)
         lines.append(f"{address:>11,} {''.join(cells).rstrip()}")
     return lines
 
 
-def _mark_at(boxes: Sequence[_Box], step: int, address: int) -> str:
+def _mark_at(boxes: Sequence[_Box], address: int) -> str:
     for box in boxes:
-        if box.first <= step <= box.last and box.offset <= address < box.offset + box.nbytes:
+        if box.offset <= address < box.offset + box.nbytes:
             return box.mark
     return " "
 

@@ -178,7 +178,8 @@ def _compiled(group: Sequence[Unit], units: dict[Unit, Variant]) -> Iterator[str
 
 
 _MESSAGE = re.compile(
-    r"^(?P<file>[^:\n]*):(?P<line>\d+)[:\d]*: (?P<text>(error|warning|Error|Warning|fatal error): .*)$",
+    r"^(?P<file>[^:\n]*):(?P<line>\d+)[:\d]*: "
+    r"(?P<text>(fatal error|error|warning|Error|Warning): .*)$",
     re.MULTILINE,
 )
 

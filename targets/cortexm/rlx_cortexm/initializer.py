@@ -20,6 +20,9 @@ COLUMNS: Final = 100
 _BLOCK: Final = 1 << 16
 """Numbers that become text together."""
 
+_FEW: Final = 2048
+"""Numbers of which each is looked at."""
+
 _INDENT: Final = "  "
 _ROOM: Final = COLUMNS - len(_INDENT)
 
@@ -48,13 +51,22 @@ class _Block:
 
     def text(self, starts: list[int]) -> str:
         """Return the words, each with a space in front or, at ``starts``, on a new line."""
+        if len(self._places) < _FEW:
+            return self._few(starts)
         spaced = [f" {w}" for w in self._words] + [f"\n{_INDENT}{w}" for w in self._words]
         longest = max(map(len, spaced))
         letters = np.array(spaced, f"S{longest}").view(np.uint8).reshape(len(spaced), longest)
         chosen = self._places.copy()
         chosen[starts] += len(self._words)
-        rows = letters[chosen]
-        return rows[rows != 0].tobytes().decode("ascii")
+        rows: npt.NDArray[np.uint8] = letters[chosen]
+        return str(rows[rows != 0].tobytes(), "ascii")
+
+    def _few(self, starts: list[int]) -> str:
+        """Return the same one by one, which takes no table of letters."""
+        spaced = [f" {self._words[i]}" for i in self._places.tolist()]
+        for start in starts:
+            spaced[start] = f"\n{_INDENT}{spaced[start][1:]}"
+        return "".join(spaced)
 
 
 def _blocks(data: Array) -> Iterator[_Block]:

@@ -18,7 +18,7 @@ from rlx_cortexm.layer import Kernel, Layer, Table
 from rlx_cortexm.lower import candidates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from rlx.ir import Graph, GraphModule, MemoryPlan, Node, Placement, Value
 
@@ -139,7 +139,8 @@ def program(module: GraphModule, settings: Settings | None = None) -> Program:
     chosen = kernels_for(plan, settings or Settings())
     layers = [candidate.lower() for candidate in chosen]
     scratches = [
-        find_scratch(plan, index, layer.scratch_bytes) for index, layer in enumerate(layers)
+        find_scratch(alive, layer.scratch_bytes)
+        for alive, layer in zip(alive_by_step(plan), layers, strict=True)
     ]
     steps = tuple(
         Step(index, node, layer, scratch, candidate)
@@ -169,8 +170,8 @@ def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
     of RAM first, then of flash.
     """
     needs = [
-        Need(_candidates(plan, node, settings.core), partial(_end, plan, step))
-        for step, node in enumerate(plan.schedule)
+        Need(_candidates(plan, node, settings.core), partial(_end, alive))
+        for node, alive in zip(plan.schedule, alive_by_step(plan), strict=True)
     ]
     arena, objective = plan.arena_bytes, OBJECTIVES[settings.optimize]
     tries = (
@@ -193,29 +194,36 @@ def least_scratch(node: Node, core: Core = DEFAULT_CORE) -> int:
     return min(candidate.scratch_bytes for candidate in candidates(node, core))
 
 
-def _end(plan: MemoryPlan, step: int, nbytes: int) -> int:
-    """Return the arena that it takes to have so many bytes of scratch memory at ``step``."""
-    return find_scratch(plan, step, nbytes) + nbytes if nbytes else 0
+def _end(alive: Sequence[Placement], nbytes: int) -> int:
+    """Return the arena that it takes to have so many bytes of scratch memory at a step."""
+    return find_scratch(alive, nbytes) + nbytes if nbytes else 0
 
 
-def find_scratch(plan: MemoryPlan, step: int, nbytes: int) -> int:
-    """Return the lowest aligned offset where ``nbytes`` meet no value alive at ``step``.
+def find_scratch(alive: Sequence[Placement], nbytes: int) -> int:
+    """Return the lowest aligned offset where ``nbytes`` meet no value alive at a step.
 
     The offset may lie behind the plan's arena, which then grows.
+
+    Args:
+        alive: What lies in the arena then, by offset (see ``alive_by_step``).
+        nbytes: Size of the scratch memory.
     """
     offset = 0
-    for placement in sorted(_alive(plan, step), key=lambda p: p.offset):
+    for placement in alive:
         if offset + nbytes <= placement.offset:
             break
         offset = max(offset, -(-(placement.offset + placement.nbytes) // ALIGNMENT) * ALIGNMENT)
     return offset
 
 
-def _alive(plan: MemoryPlan, step: int) -> Iterator[Placement]:
-    return (
-        p for p in plan.placements
-        if p.region is Region.ARENA and p.first <= step <= p.last
-    )  # fmt: skip
+def alive_by_step(plan: MemoryPlan) -> list[list[Placement]]:
+    """Return for each step what lies in the arena while it runs, by offset."""
+    alive: list[list[Placement]] = [[] for _ in plan.schedule]
+    for placement in sorted(plan.placements, key=lambda p: p.offset):
+        if placement.region is Region.ARENA:
+            for step in range(max(placement.first, 0), min(placement.last + 1, len(alive))):
+                alive[step].append(placement)
+    return alive
 
 
 def _kernels(steps: tuple[Step, ...]) -> dict[Kernel, Named]:

@@ -84,7 +84,7 @@ class Load(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """Largest offset, in codes, that the instruction takes: 12 bits of bytes for LDR, 8 of words for LDRD."""
+        """Largest offset in codes: LDR takes 12 bits of bytes, LDRD 8 bits of words."""
         return 1020 // 2 if len(self.registers) > 1 else 4095 // 2
 
 

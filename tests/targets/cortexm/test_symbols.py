@@ -1,0 +1,80 @@
+"""Names that emitted C defines: each once, whatever a network puts together."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from campaign.compile import HOST, MORE
+from support import ROOT, require_program
+from targets.cortexm.forced import chosen_by, named
+from targets.cortexm.zoo import Zoo, depthwise, emit_graph, write
+
+from rlx.process import run
+from rlx_sim.firmware import CPUS
+from rlx_sim.host_c import WARNINGS
+
+TEMPLATES = ROOT / "templates" / "cortexm"
+DEFINITION = re.compile(
+    r"^(?:\{\{ macro \}\}_(?:INLINE|KERNEL)|static)\b[^;(]*?(\{\{ p(?:refix)? \}\}_[\w{} ]+?)\(",
+    re.MULTILINE,
+)
+
+
+def defined(text: str) -> set[str]:
+    """Return the functions that a template defines, parameters as they are written.
+
+    Names that are a parameter altogether are left out: no two of their values are equal.
+    """
+    names = {name.replace("{{ prefix }}", "{{ p }}") for name in DEFINITION.findall(text)}
+    return names - {"{{ p }}_{{ name }}"}
+
+
+def test_no_function_is_defined_by_two_templates() -> None:
+    counts = Counter(
+        name for path in TEMPLATES.rglob("*.c.j2") for name in defined(path.read_text())
+    )
+    # The search must find what it is for.
+    assert {"{{ p }}_fill_codes", "{{ p }}_fill_words", "{{ p }}_planes4"} <= set(counts)
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
+def mixed() -> Zoo:
+    """A network with depthwise layers on planes and convolutions by vectors, both padded."""
+    zoo = Zoo("mixed")
+    zoo.conv((1, 6, 7, 8), 8, (3, 3), groups=8)
+    zoo.conv((1, 6, 7, 8), 16, (3, 3))
+    return zoo
+
+
+def apart() -> Zoo:
+    """Depthwise layers of which no tap reads some words of codes, or words far behind."""
+    zoo = Zoo("apart")
+    for kernel, stride in (((1, 1), (1, 3)), ((1, 1), (3, 3)), ((3, 1), (1, 5)), ((1, 2), (2, 7))):
+        zoo.conv((1, 9, 23, 4), 4, kernel, groups=4, stride=stride, padding=((0, 0), (0, 0)))
+    # The last line of a window is more than 4,095 bytes behind the first.
+    zoo.conv((1, 40, 121, 4), 4, (3, 1), groups=4, dilation=(18, 1))
+    return zoo
+
+
+@pytest.mark.parametrize("cpu", [HOST, "cortex-m3", "cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize("network", [mixed, apart, None])
+def test_any_mix_of_kernels_compiles(network, cpu, tmp_path):
+    graph = depthwise() if network is None else network().graph
+    turn = iter(("planes", "mve") if network is mixed else ("planes",) * 99)
+
+    def choose(candidates):
+        return named(next(turn))(candidates)
+
+    with chosen_by(choose) as chosen:
+        core = "cortex-m3" if cpu == HOST else cpu
+        emission = emit_graph(graph, cpu=core, self_test=0, package=())
+    assert any(c.name.startswith("planes") for c in chosen)
+    folder = write(tmp_path, emission)
+    machine = () if cpu == HOST else (f"-mcpu={cpu}", *CPUS[cpu].gcc, "-mthumb")
+    compiler = require_program("gcc" if cpu == HOST else "arm-none-eabi-gcc")
+    sources = sorted((folder / "src").glob("*.c"))
+    command = [compiler, *machine, *WARNINGS, *MORE, "-O2", "-c", "-I", folder / "include"]
+    done = run([*command, *sources], cwd=tmp_path, timeout_s=120, check=False)
+    assert (done.stdout, done.stderr) == ("", "")
