@@ -36,7 +36,7 @@ PREFIX: Final = "net"
 MORE: Final = (
     "-Wcast-qual", "-Wundef", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wwrite-strings",
     "-Wpointer-arith", "-Wformat=2", "-Wswitch-enum", "-Wvla", "-Wlogical-op", "-Wduplicated-cond",
-    "-Wredundant-decls", "-Wnested-externs", "-Wold-style-definition", "-Wunused-macros",
+    "-Wredundant-decls", "-Wnested-externs", "-Wold-style-definition",
 )  # fmt: skip
 """Warnings of GCC beyond those that the project promises to compile without."""
 
