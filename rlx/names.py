@@ -93,8 +93,8 @@ def mangle(name: str, *, taken: Container[str] = frozenset(), prefix: str = "") 
 
     The result is ``prefix``, if given, and words of ASCII letters and digits, joined by single
     underscores. It begins with a letter, is no keyword, has at most :data:`IDENTIFIER_LENGTH`
-    characters, is no device of Windows (files are named after it) and is not in ``taken``. It depends on the arguments only; a name that is taken gets
-    ``_2``, ``_3`` and so on.
+    characters, is no device of Windows (files are named after it) and is not in ``taken``. It
+    depends on the arguments only; a name that is taken gets ``_2``, ``_3`` and so on.
 
     Args:
         name: Any text, hostile text included.

@@ -13,7 +13,6 @@ from mutation import mutate, mutate_text
 
 from campaign import corpus
 from campaign.damage import damage_part
-from campaign.part import Outcome
 from campaign.refusals import outcome
 from rlx import emit
 from rlx.cli.common import load_vectors
@@ -26,6 +25,7 @@ from rlx.outputs import MANIFEST, Producer, read_manifest, write_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from campaign.part import Outcome
     from rlx.ir import Graph
 
 
@@ -33,10 +33,11 @@ def _vectors(number: int) -> Outcome:
     """Damage a file of inputs, half of the time in the text of its header."""
     files = tuple(vector_files().items())
     name, data = files[number // 2 % len(files)]
-    return _with_files({name: _damaged(data, number)}, lambda f: _use_vectors(f / name))
+    return _with_files({name: _damaged(data, number)}, lambda f: use_vectors(f / name))
 
 
-def _use_vectors(path: Path) -> None:
+def use_vectors(path: Path) -> None:
+    """Read inputs for :func:`vector_graph` and run it."""
     graph = vector_graph()
     vectors = load_vectors(path, [v.name for v in graph.inputs])
     emit.given_inputs(graph, vectors, None)

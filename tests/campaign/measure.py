@@ -46,6 +46,8 @@ class Record:
 
 def measured(part: Part, number: int) -> Record:
     """Run a case; one over a limit is run again, since other programs disturb the figures."""
+    if part.prepare_case is not None:
+        part.prepare_case(number)
     record = _measured_once(part, number)
     if _over(part, record):
         record = _measured_once(part, number)

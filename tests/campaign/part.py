@@ -43,6 +43,7 @@ class Part:
             finding.
         prepare: Called once before the first case, so that what all cases share (models, compiled
             templates) counts for none of them.
+        prepare_case: Called before each case with its number; what it takes is not measured.
         marks: Marks of the short form's test, such as ``sim``.
     """
 
@@ -57,6 +58,7 @@ class Part:
     memory_mb: int | None = None
     crash: str | None = None
     prepare: Callable[[], object] | None = None
+    prepare_case: Callable[[int], object] | None = None
     marks: tuple[str, ...] = ()
 
     def spread(self, count: int) -> list[int]:

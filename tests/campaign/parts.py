@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from campaign import equality, hardware, mutants
+from campaign.bombs import BOMB_FILES
 from campaign.damage import DAMAGED_MODELS
 from campaign.damaged_readers import DAMAGED_READERS
 from campaign.hostile import HOSTILE_NAMES
+from campaign.malformed import MALFORMED_LIST
 
 if TYPE_CHECKING:
     from campaign.part import Part
@@ -17,7 +19,9 @@ PARTS: dict[str, Part] = {
     for part in (
         *DAMAGED_MODELS,
         *DAMAGED_READERS,
+        MALFORMED_LIST,
         HOSTILE_NAMES,
+        BOMB_FILES,
         *equality.PARTS,
         *hardware.PARTS,
         *mutants.PARTS,

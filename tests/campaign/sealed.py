@@ -29,9 +29,18 @@ _WORDS = ("", "x", "q.clamp", "constant", "input", "param", "mir", "lir", "i8", 
 def resealed(data: bytes, seed: int) -> bytes:
     """Return the ``.rlx`` file ``data`` with one to three places of its document changed."""
     random = np.random.default_rng(seed)
+
+    def change(document: dict[str, Any]) -> None:
+        for _ in range(int(random.integers(1, 4))):
+            _change_one(document, random)
+
+    return sealed_document(data, change)
+
+
+def sealed_document(data: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
+    """Return the ``.rlx`` file ``data`` after ``change`` on its document, with a right checksum."""
     content, tensors = _parts(data)
-    for _ in range(int(random.integers(1, 4))):
-        _change_one(content["document"], random)
+    change(content["document"])
     content["sha256"] = _seal(content["document"], tensors)
     return save(tensors, metadata={_KEY: json.dumps(content)})
 
