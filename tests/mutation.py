@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 INTERESTING = (0, 1, -1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, -0x80000000, 1 << 24)
 
 
-NUMBERS = (b"0", b"-1", b"1", b"255", b"65536", b"2147483647", b"2147483648", b"4611686018427387904",
-           b"1e308", b"1e999", b"-0.0", b"NaN", b"null", b"true", b'""', b"[]", b"{}", b"9" * 5000)  # fmt: skip
+NUMBERS = (
+    b"0", b"-1", b"1", b"255", b"65536", b"2147483647", b"2147483648", b"4611686018427387904",
+    b"1e308", b"1e999", b"-0.0", b"NaN", b"null", b"true", b'""', b"[]", b"{}", b"9" * 5000,
+)  # fmt: skip
 _TOKENS = re.compile(rb"\w+|\s+|.", re.DOTALL)
 
 

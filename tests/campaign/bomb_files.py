@@ -157,7 +157,7 @@ def many(field: str, make: Callable[[], Any]) -> bytes:
 
 
 def nested_table() -> bytes:
-    """Return a tensor list in a tensor list, 20,000 deep, in one table that contains itself."""
+    """Return a tensor whose list of tensors holds itself."""
     surgeon = made.Surgeon()
     start = len(surgeon.data) + -len(surgeon.data) % 4
     surgeon.data += bytes(start - len(surgeon.data))
@@ -234,6 +234,7 @@ def _repeat_node(document: dict[str, Any]) -> None:
     document["outputs"] = [[len(nodes) - 1, 0]]
 
 
+PROBABILITY = {"scale": 1 / 256, "zero_point": -128}
 ONE = np.ones((2, 1, 1, 2), np.int8)
 SQUARE = (1, SIDE, SIDE, 1)
 WIDTHS = [[0, 0], [0, SIDE - 1], [0, SIDE - 1], [0, 0]]
@@ -271,7 +272,7 @@ BOMBS: Final[Mapping[str, Callable[[], bytes]]] = {
     "width parts.tflite": partial(parts, WIDTH),
     "width channels.tflite": partial(made.one, "RELU", (1, 1, 1, WIDTH), (1, 1, 1, WIDTH)),
     "width classes.tflite": partial(
-        made.one, "SOFTMAX", (1, WIDTH), (1, WIDTH), y={"scale": 1 / 256, "zero_point": -128}, beta=1.0
+        made.one, "SOFTMAX", (1, WIDTH), (1, WIDTH), y=PROBABILITY, beta=1.0
     ),
     "width rank.tflite": partial(made.one, "RELU", (1,) * WIDTH, (1,) * WIDTH),
     "width buffers.tflite": partial(many, "buffers", schema.BufferT),
@@ -313,8 +314,12 @@ BOMBS: Final[Mapping[str, Callable[[], bytes]]] = {
     "number stride.tflite": partial(conv, "CONV_2D", strideH=HUGE, strideW=HUGE),
     "number multiplier.tflite": partial(conv, "DEPTHWISE_CONV_2D", depthMultiplier=HUGE),
     "number stride transposed.tflite": partial(transposed, 4, HUGE),
-    "number filter average.tflite": partial(pool, "AVERAGE_POOL_2D", filterHeight=HUGE, filterWidth=HUGE),
-    "number filter maximum.tflite": partial(pool, "MAX_POOL_2D", filterHeight=HUGE, filterWidth=HUGE),
+    "number filter average.tflite": partial(
+        pool, "AVERAGE_POOL_2D", filterHeight=HUGE, filterWidth=HUGE
+    ),
+    "number filter maximum.tflite": partial(
+        pool, "MAX_POOL_2D", filterHeight=HUGE, filterWidth=HUGE
+    ),
     "number filter 3000.tflite": partial(
         pool, "AVERAGE_POOL_2D", image=64, filterHeight=3000, filterWidth=3000
     ),

@@ -1,4 +1,4 @@
-"""Hostile names in every place of a model: nothing but names and comments changes in what comes out.
+"""Hostile names in every place of a model: nothing but names and comments changes.
 
 Each case emits one small network with one hostile name by the command line, and compares every
 file with what a harmless name gives.
