@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 DEPTH: Final = 10_000
 WIDTH: Final = 65_536
 HUGE: Final = 2**31 - 1
-SIDE: Final = 46_340
+SIDE: Final = 16_384
+"""A square of this side has as many elements as a tensor may have."""
+GIANT: Final = 46_340
 """A square of this side has just under 2^31 elements."""
 
 _CODES: Final = made.CODES
@@ -86,12 +88,12 @@ def parts(count: int) -> bytes:
     return model.build([x], y)
 
 
-def conv(kind: str, *, image: int = 4, kernel: int = 1, **options: Any) -> bytes:
+def conv(kind: str, *, image: int = 4, kernel: int = 1, out: int = 4, **options: Any) -> bytes:
     """Return a convolution with extreme numbers."""
     model = TfliteBuilder()
     x = model.tensor((1, image, image, 1), name="x", **_CODES)
     w = model.constant(np.ones((1, kernel, kernel, 1), np.int8), scale=[0.5], name="w")
-    y = model.tensor((1, image, image, 1), name="y", **_CODES)
+    y = model.tensor((1, out, out, 1), name="y", **_CODES)
     model.operator(kind, [x, w, -1], [y], **{"strideH": 1, "strideW": 1, **options})
     return model.build([x], [y])
 
@@ -109,10 +111,10 @@ def transposed(side: int, stride: int) -> bytes:
     return model.build([x], [y])
 
 
-def pool(code: str, image: int = 4, **options: Any) -> bytes:
+def pool(code: str, image: int = 4, out: int = 4, **options: Any) -> bytes:
     """Return a pool with extreme numbers."""
     numbers = {"filterHeight": 1, "filterWidth": 1, "strideH": 1, "strideW": 1, **options}
-    return made.one(code, (1, image, image, 1), (1, image, image, 1), **numbers)
+    return made.one(code, (1, image, image, 1), (1, out, out, 1), **numbers)
 
 
 def pads(rounds: int) -> bytes:
@@ -280,13 +282,20 @@ BOMBS: Final[Mapping[str, Callable[[], bytes]]] = {
     "width signatures.tflite": partial(many, "signatureDefs", schema.SignatureDefT),
     "width metadata.tflite": partial(many, "metadata", schema.MetadataT),
     "memory relu.tflite": partial(made.one, "RELU", SQUARE, SQUARE),
+    "memory giant relu.tflite": partial(
+        made.one, "RELU", (1, GIANT, GIANT, 1), (1, GIANT, GIANT, 1)
+    ),
+    "memory giant pad.tflite": partial(
+        made.one, "PAD", (1, 1, 1, 1), (1, GIANT, GIANT, 1),
+        [[0, 0], [0, GIANT - 1], [0, GIANT - 1], [0, 0]],
+    ),
     "memory batch.tflite": partial(made.one, "RELU", (HUGE, 1), (HUGE, 1)),
     "memory pad.tflite": partial(made.one, "PAD", (1, 1, 1, 1), SQUARE, WIDTHS),
     "memory pad 4096.tflite": partial(
         made.one, "PAD", (1, 1, 1, 16), (1, 4096, 4096, 16), [[0, 0], [0, 4095], [0, 4095], [0, 0]]
     ),
-    "memory pads.tflite": partial(pads, 15),
-    "memory doubled.tflite": partial(doubled, 30),
+    "memory pads.tflite": partial(pads, 14),
+    "memory doubled.tflite": partial(doubled, 24),
     "memory broadcast.tflite": partial(made.two, "ADD", (1, SIDE, 1, 1), (1, 1, SIDE, 1), SQUARE),
     "memory broadcast 4096.tflite": partial(
         made.two, "MUL", (1, 4096, 1, 1), (1, 1, 4096, 1), (1, 4096, 4096, 1)
@@ -311,7 +320,7 @@ BOMBS: Final[Mapping[str, Callable[[], bytes]]] = {
     "number dilation depthwise.tflite": partial(
         conv, "DEPTHWISE_CONV_2D", kernel=2, dilationHFactor=HUGE, dilationWFactor=HUGE
     ),
-    "number stride.tflite": partial(conv, "CONV_2D", strideH=HUGE, strideW=HUGE),
+    "number stride.tflite": partial(conv, "CONV_2D", out=1, strideH=HUGE, strideW=HUGE),
     "number multiplier.tflite": partial(conv, "DEPTHWISE_CONV_2D", depthMultiplier=HUGE),
     "number stride transposed.tflite": partial(transposed, 4, HUGE),
     "number filter average.tflite": partial(
@@ -321,14 +330,16 @@ BOMBS: Final[Mapping[str, Callable[[], bytes]]] = {
         pool, "MAX_POOL_2D", filterHeight=HUGE, filterWidth=HUGE
     ),
     "number filter 3000.tflite": partial(
-        pool, "AVERAGE_POOL_2D", image=64, filterHeight=3000, filterWidth=3000
+        pool, "AVERAGE_POOL_2D", image=64, out=64, filterHeight=3000, filterWidth=3000
     ),
-    "number stride pool.tflite": partial(pool, "MAX_POOL_2D", strideH=HUGE, strideW=HUGE),
+    "number stride pool.tflite": partial(pool, "MAX_POOL_2D", out=1, strideH=HUGE, strideW=HUGE),
     "number axis.tflite": partial(made.two, "CONCATENATION", (1, 2), (1, 2), (1, 4), axis=HUGE),
-    "number beta.tflite": partial(made.one, "SOFTMAX", (1, 2), (1, 2), beta=3e38),
+    "number beta.tflite": partial(
+        made.one, "SOFTMAX", (1, 2), (1, 2), y=PROBABILITY, beta=3e38
+    ),
     "number alpha.tflite": partial(made.one, "LEAKY_RELU", (1, 2), (1, 2), alpha=3e38),
     "number slice.tflite": partial(
-        made.one, "STRIDED_SLICE", (4, 6), (2, 3), [-HUGE, -HUGE], [HUGE, HUGE], [HUGE, HUGE]
+        made.one, "STRIDED_SLICE", (4, 6), (1, 1), [-HUGE, -HUGE], [HUGE, HUGE], [HUGE, HUGE]
     ),
     "number padding.tflite": partial(
         made.one, "PAD", (1, 1), (1, 1), [[HUGE, HUGE], [HUGE, HUGE]]

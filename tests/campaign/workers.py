@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import resource
+import signal
 import time
 from dataclasses import dataclass, field
 from multiprocessing import connection
@@ -73,6 +75,8 @@ class _Worker:
             self.process.join()
             code = self.process.exitcode
             self.process = None
+            if code == -signal.SIGXCPU:
+                return Record(self.number, "hang", "takes much more processor time than it may", {})
             if self.part.crash is not None:
                 return Record(self.number, self.part.crash, "", {})
             return Record(self.number, "crash", f"the process ended with status {code}", {})
@@ -105,4 +109,17 @@ def _serve(part: Part, pipe: Connection) -> None:
             number = pipe.recv()
         except EOFError:
             return
+        _limit(part)
         pipe.send(measured(part, number))
+
+
+def _limit(part: Part) -> None:
+    """Let the system end a case far over a limit of its part, before the machine suffers."""
+    if part.cpu_s is not None:
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        # A case over its limit is run twice.
+        end = usage.ru_utime + usage.ru_stime + 4 * part.cpu_s + 2
+        resource.setrlimit(resource.RLIMIT_CPU, (int(end), resource.RLIM_INFINITY))
+    if part.memory_mb is not None:
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (8 * part.memory_mb * 1_000_000, most))
