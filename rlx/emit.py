@@ -18,7 +18,9 @@ from rlx import __version__
 from rlx.errors import QuantizationError, UsageError
 from rlx.golden import Golden
 from rlx.ir.evaluate import evaluate
+from rlx.ir.graph import Param
 from rlx.ir.hash import structural_hash
+from rlx.ir.inspect import printable
 from rlx.outputs import Producer, write_folder
 from rlx.passes import dispatch_report, for_target
 
@@ -66,14 +68,38 @@ def lower(
         observe: Told the name and the result of each pass.
 
     Raises:
+        UsageError: A dimension is a symbol, or a parameter has no value.
         UnsupportedOpError: The target lacks an op and no other spelling exists.
     """
+    check_bound(module.graph)
     options = target.options() if options is None else options
     claim = partial(target.refusal, options=options)
     pipeline = for_target(target.name, claim, target.pipeline)
     report = dispatch_report(module.graph, target.name, claim)
     rewritten = pipeline.run(module, observe=observe)
     return Lowered(target.plan(rewritten, options), report)
+
+
+def check_bound(graph: Graph) -> None:
+    """Check that ``graph`` can be run with nothing but its inputs.
+
+    Raises:
+        UsageError: A dimension is a symbol, or a parameter has no value.
+    """
+    for node in graph.nodes:
+        if isinstance(node.op, Param):
+            raise UsageError(
+                "is a parameter without a value",
+                where=f"parameter {printable(node.name)!r}",
+                hint="give every parameter a value with rlx.freeze, and save the graph again",
+            )
+        for type_ in node.types:
+            if not type_.is_static:
+                raise UsageError(
+                    f"{printable(str(type_))} has dimensions that are no numbers",
+                    where=f"node %{node.index} {printable(node.name)!r}",
+                    hint="give them sizes with rlx.bind, and save the graph again",
+                )
 
 
 def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
@@ -87,15 +113,23 @@ def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
 
 
 def random_inputs(graph: Graph, frames: int = RANDOM_FRAMES, seed: int = 0) -> tuple[Array, ...]:
-    """Return uniformly random codes for each input, [frames, *shape]; the same every time."""
+    """Return uniformly random codes for each input, [frames, *shape]; the same every time.
+
+    Raises:
+        UsageError: A dimension is a symbol, or a parameter has no value.
+        QuantizationError: An input is no integer.
+    """
+    check_bound(graph)
     random = np.random.default_rng(seed)
-    return tuple(_random(random, v.type, frames) for v in graph.inputs)
+    return tuple(_random(random, v.name, v.type, frames) for v in graph.inputs)
 
 
-def _random(random: np.random.Generator, type_: TensorType, frames: int) -> Array:
+def _random(random: np.random.Generator, name: str, type_: TensorType, frames: int) -> Array:
     if not type_.dtype.is_integer:
         raise QuantizationError(
-            f"input {type_} is not quantized", hint="targets take models with integer inputs"
+            f"{type_} is not quantized",
+            where=f"input {printable(name)!r}",
+            hint="give a model with integer inputs",
         )
     limits = np.iinfo(str(type_.dtype.numpy))
     shape = (frames, *type_.static_shape)
@@ -118,6 +152,7 @@ def given_inputs(graph: Graph, vectors: Mapping[str, Array], count: int | None) 
     Raises:
         UsageError: A name is missing, a shape does not fit, or the reference differs from ``y``.
     """
+    check_bound(graph)
     inputs = tuple(
         _frames_of(v.name, v.type, vectors, alone=len(graph.inputs) == 1)[:count]
         for v in graph.inputs

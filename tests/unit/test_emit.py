@@ -1,0 +1,62 @@
+"""Graphs that cannot be run as they are: refused with what to do, wherever they are given."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rlx import emit, target
+from rlx.errors import QuantizationError, UsageError
+from rlx.ir import Dim, DType, Graph, TensorType, f32, i8
+from rlx.ir.module import GraphModule
+from rlx.ops.q import QClamp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SYMBOLIC = (
+    "node %0 'x': i8[N, 4] has dimensions that are no numbers\n"
+    "  hint: give them sizes with rlx.bind, and save the graph again"
+)
+PARAMETER = (
+    "parameter 'w': is a parameter without a value\n"
+    "  hint: give every parameter a value with rlx.freeze, and save the graph again"
+)
+USES: dict[str, Callable[[Graph], object]] = {
+    "random": emit.random_inputs,
+    "given": lambda graph: emit.given_inputs(graph, {}, None),
+    "lowered": lambda graph: emit.lower(GraphModule.mir(graph), target.load("cortexm")),
+}
+
+
+def symbolic() -> Graph:
+    graph = Graph("g")
+    x = graph.input("x", TensorType((Dim("N"), 4), DType.I8))
+    graph.output(graph.apply(QClamp(low=0, high=127), x))
+    return graph
+
+
+def with_parameter() -> Graph:
+    graph = Graph("g")
+    graph.input("x", i8(1, 4))
+    graph.output(graph.apply(QClamp(low=0, high=127), graph.param("w", i8(1, 4))))
+    return graph
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize(("make", "message"), [(symbolic, SYMBOLIC), (with_parameter, PARAMETER)])
+def test_graphs_that_are_not_bound_are_refused(
+    use: str, make: Callable[[], Graph], message: str
+) -> None:
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        USES[use](make())
+
+
+def test_input_that_is_no_integer_is_named() -> None:
+    graph = Graph("g")
+    graph.output(graph.input("x", f32(1, 4)))
+    message = "input 'x': f32[1, 4] is not quantized\n  hint: give a model with integer inputs"
+    with pytest.raises(QuantizationError, match=f"^{re.escape(message)}$"):
+        emit.random_inputs(graph)
