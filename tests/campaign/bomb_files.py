@@ -318,7 +318,8 @@ BOMBS: Final[Mapping[str, Callable[[], bytes]]] = {
         conv, "CONV_2D", kernel=2, dilationHFactor=1 << 30, dilationWFactor=1 << 30
     ),
     "number dilation depthwise.tflite": partial(
-        conv, "DEPTHWISE_CONV_2D", kernel=2, dilationHFactor=HUGE, dilationWFactor=HUGE
+        conv, "DEPTHWISE_CONV_2D", kernel=2, depthMultiplier=1,
+        dilationHFactor=HUGE, dilationWFactor=HUGE,
     ),
     "number stride.tflite": partial(conv, "CONV_2D", out=1, strideH=HUGE, strideW=HUGE),
     "number multiplier.tflite": partial(conv, "DEPTHWISE_CONV_2D", depthMultiplier=HUGE),
