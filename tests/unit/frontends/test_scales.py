@@ -30,6 +30,14 @@ def test_scales_are_combined_as_the_reference_does(name: str) -> None:
         check(case)
 
 
+@pytest.mark.parametrize("name", [n for n in SWEEPS if n not in ("LOGISTIC", "TANH")])
+def test_a_reference_with_another_precision_fails_by_name(name: str) -> None:
+    (case,) = sweep(SWEEPS[name], 1)
+    message = rf"^{case.operator}, scales .* codes differ\nthe wheel computes as .* in double, "
+    with pytest.raises(pytest.fail.Exception, match=message):
+        check(replace(case, right="float32"))
+
+
 @pytest.mark.parametrize(
     ("name", "activation"),
     [("RELU6", "RELU6"), *product(sorted(CLAMPS.keys() - {"RELU6"}), ["RELU6", "RELU_N1_TO_1"])],
