@@ -55,7 +55,8 @@ _WHAT = {
 
 
 def _static_size(type_: TensorType) -> int:
-    return type_.size if type_.is_static else 0
+    shape = [d for d in type_.shape if isinstance(d, int)]
+    return math.prod(shape) if len(shape) == len(type_.shape) else 0
 
 
 def _padded(node: Node) -> int:

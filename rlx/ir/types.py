@@ -147,14 +147,8 @@ class TensorType:
     quant: QuantParams | None = None
 
     def __post_init__(self) -> None:
-        if any(isinstance(d, np.integer) for d in self.shape):
-            plain = (int(d) if isinstance(d, np.integer) else d for d in self.shape)
-            object.__setattr__(self, "shape", tuple(plain))
-        if isinstance(self.shape, str) or not all(map(_is_dimension, self.shape)):
-            raise TypeError(
-                f"a shape needs whole numbers and Dim(name), not {self.shape!r}; "
-                "write Dim('n') for a dimension that is bound later"
-            )
+        if set(map(type, self.shape)) - _DIMENSIONS:
+            object.__setattr__(self, "shape", _dimensions(self.shape))
 
     @property
     def rank(self) -> int:
@@ -201,9 +195,22 @@ class TensorType:
         return f"{text} {self.quant}" if self.quant else text
 
 
-def _is_dimension(value: object) -> bool:
-    """Whether a value can be a dimension: a number (not a bool) or a symbol."""
-    return isinstance(value, Dim) or (isinstance(value, int) and not isinstance(value, bool))
+_DIMENSIONS = {int, Dim}
+
+
+def _dimensions(shape: Shape) -> Shape:
+    """Return a shape with NumPy's numbers made plain.
+
+    Raises:
+        TypeError: An entry is neither a number nor a symbol.
+    """
+    plain = tuple(int(d) if isinstance(d, np.integer) else d for d in shape)
+    if isinstance(shape, str) or set(map(type, plain)) - _DIMENSIONS:
+        raise TypeError(
+            f"a shape needs whole numbers and Dim(name), not {shape!r}; "
+            "write Dim('n') for a dimension that is bound later"
+        )
+    return plain
 
 
 def i8(*shape: int | Dim, quant: QuantParams | None = None) -> TensorType:
