@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rlx.errors import DoesNotFitError
+from rlx.errors import DoesNotFitError, EmitError
+from rlx.ir import DType
 from rlx_fpga.design import design_of
 from rlx_fpga.fit import folded_instead, shortage
 from rlx_fpga.fit import refusal as fit_refusal
@@ -84,6 +85,7 @@ def build(module: GraphModule, options: FpgaOptions) -> tuple[Design, dict[str, 
     Designs of style ``stream`` fit the device, or there is none; others may be too large: see
     :func:`rlx_fpga.fit.shortage`.
     """
+    _require_streams(module.graph)
     # A style is imported where it is asked for.
     if options.style == "unrolled":
         from rlx_fpga import unrolled
@@ -97,6 +99,25 @@ def build(module: GraphModule, options: FpgaOptions) -> tuple[Design, dict[str, 
         return machine, folded.report_of(machine, options)
     stream = _stream(module, options)
     return stream.pipeline, report_of(stream)
+
+
+def _require_streams(graph: Graph) -> None:
+    """Check that inputs and outputs can be streams, in any style.
+
+    Raises:
+        EmitError: An input is not of int8 codes, or an output is known beforehand.
+    """
+    for value in graph.inputs:
+        if value.type.dtype is not DType.I8 or not value.type.is_static:
+            raise EmitError(
+                f"input {value.name!r} must be an int8 tensor of fixed shape, not {value.type}"
+            )
+    for value in graph.outputs:
+        if value.constant is not None:
+            raise EmitError(
+                f"output {value.node.label} is a constant; only streams can go out",
+                hint="take it from the model's outputs: it is the same for every input",
+            )
 
 
 def require_fit(

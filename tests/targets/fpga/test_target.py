@@ -33,6 +33,7 @@ from rlx.process import kept_environment
 from rlx.target import load
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.axi import port_names
+from rlx_fpga.options import STYLES
 
 
 def network(model="net", names=("x", "conv", "sum", "dense", "probabilities", "class")):
@@ -96,7 +97,7 @@ def test_emission_holds_the_folder_and_the_report():
     report = json.loads(emission.files["report.json"])
     interface = report.pop("interface")
     assert report == emission.report
-    assert report == TARGET.estimate(network(), FpgaOptions(dsp=60))
+    assert {**report, "fits": True} == TARGET.estimate(network(), FpgaOptions(dsp=60))
     assert [row["op"] for row in report["layers"]] == [
         "q.conv2d", "q.add", "q.dense", "q.softmax", "q.argmax",
     ]  # fmt: skip
@@ -234,6 +235,15 @@ def test_a_refusal_of_style_stream_names_style_folded_where_that_fits():
     with pytest.raises(DoesNotFitError) as caught:
         TARGET.estimate(many_weights(128), FpgaOptions(device="ice40-up5k"))
     assert caught.value.hint == "--device ecp5-25k, or --style folded --weights stream"
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_an_output_that_is_a_constant_is_refused(style):
+    graph = Graph("net")
+    graph.input("x", TensorType((1, 4), DType.I8))
+    graph.output(graph.constant(np.ones((1, 4), np.int8), name="one"))
+    with pytest.raises(EmitError, match="is a constant; only streams can go out"):
+        TARGET.estimate(GraphModule(graph, Stage.LIR), FpgaOptions(style=style))
 
 
 def test_parameters_must_be_bound():
