@@ -1,5 +1,7 @@
 """From a planned graph to layers, names and addresses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from targets.cortexm.zoo import Zoo, classifier, emit_graph, planned
@@ -8,7 +10,7 @@ from rlx.ir import Graph, GraphModule, MemoryPlan, Placement, Region, Stage, i8
 from rlx.ops.q import QClamp
 from rlx_cortexm.emit import Names
 from rlx_cortexm.layer import Table
-from rlx_cortexm.program import find_scratch, program
+from rlx_cortexm.program import alive_by_step, find_scratch, program
 
 
 def plan_of(*rows):
@@ -22,12 +24,13 @@ def plan_of(*rows):
 
 
 def test_scratch_goes_to_the_first_gap():
-    plan = plan_of((0, 10, 0, 5), (20, 8, 1, 3), (64, 16, 2, 2))
-    assert find_scratch(plan, 2, 8) == 12
-    assert find_scratch(plan, 2, 9) == 28
-    assert find_scratch(plan, 2, 40) == 80
-    assert find_scratch(plan, 5, 100) == 12
-    assert find_scratch(plan, 6, 100) == 0
+    plan = plan_of((64, 16, 2, 2), (0, 10, -1, 5), (20, 8, 1, 3))
+    alive = alive_by_step(replace(plan, schedule=(plan.placements[0].value.node,) * 7))
+    assert find_scratch(alive[2], 8) == 12
+    assert find_scratch(alive[2], 9) == 28
+    assert find_scratch(alive[2], 40) == 80
+    assert find_scratch(alive[5], 100) == 12
+    assert find_scratch(alive[6], 100) == 0
 
 
 def test_equal_layers_share_a_function():

@@ -46,7 +46,7 @@ def test_packing_is_valid_and_never_larger_than_the_greedy_one(buffers):
             assert apart
     assert all(o + b.nbytes <= size for o, b in zip(offsets, buffers, strict=True))
     rounded = [-(-b.nbytes // 4) * 4 for b in buffers]
-    assert size <= _greedy(buffers, rounded, neighbours(buffers))[1]
+    assert size <= _greedy(buffers, rounded, neighbours(buffers), 0)[1]
 
 
 @settings(max_examples=60)
@@ -61,7 +61,7 @@ def test_search_finds_what_greedy_placing_misses():
              (5, 8, 1), (4, 4, 6)]  # fmt: skip
     buffers = [box(*b) for b in shape]
     sizes = [b.nbytes for b in buffers]
-    greedy = _greedy(buffers, sizes, neighbours(buffers))[1]
+    greedy = _greedy(buffers, sizes, neighbours(buffers), 0)[1]
     optimum = pack(buffers, 1)[1]
     assert (greedy, optimum) == (18, 16)
     assert pack(buffers, 1, limit=0)[1] == greedy

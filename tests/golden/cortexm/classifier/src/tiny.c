@@ -300,18 +300,14 @@ TINY_INLINE uint32_t tiny_halves(int32_t lower, int32_t upper)
 #endif
 }
 
-/* Load one or two words of two codes, `offset` elements behind the pointer. */
+/* Load two words of two codes, `offset` elements behind the pointer. */
 #if TINY_DSP
-#define TINY_LOAD1(first, from, offset) \
-  __asm__("ldr %0, [%1, %2]" : "=r"(first) : "r"(from), "i"(2 * (offset)) : "memory")
 #define TINY_LOAD2(first, second, from, offset) \
   __asm__("ldrd %0, %1, [%2, %3]" \
           : "=r"(first), "=r"(second) \
           : "r"(from), "i"(2 * (offset)) \
           : "memory")
 #else
-#define TINY_LOAD1(first, from, offset) \
-  (first) = tiny_halves((from)[offset], (from)[(offset) + 1])
 #define TINY_LOAD2(first, second, from, offset) \
   do { \
     (first) = tiny_halves((from)[offset], (from)[(offset) + 1]); \
@@ -341,7 +337,7 @@ TINY_INLINE uint32_t tiny_halves(int32_t lower, int32_t upper)
 #endif
 
 /* Fill words of two elements. */
-TINY_KERNEL void tiny_fill(int16_t *to, int32_t value, int32_t words)
+TINY_KERNEL void tiny_fill_words(int16_t *to, int32_t value, int32_t words)
 {
   for (int32_t k = 0; k < 2 * words; k++) {
     to[k] = (int16_t)value;
@@ -553,7 +549,7 @@ TINY_KERNEL void tiny_depthwise_1(const int8_t *x, const int8_t *weights,
     const int32_t end = begin + count + 2;
     for (int32_t line = begin; line < end; line++) {
       for (int32_t k = 0; k < 4 && (line < 0 || line >= 6); k++) {
-        tiny_fill(planes + k * 40 + (line - begin) * 8, -4, 4);
+        tiny_fill_words(planes + k * 40 + (line - begin) * 8, -4, 4);
       }
     }
     for (int32_t c = 0; c < 8; c += 4) {
