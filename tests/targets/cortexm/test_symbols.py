@@ -58,11 +58,21 @@ def apart() -> Zoo:
     return zoo
 
 
+def edges() -> Zoo:
+    """Depthwise layers with windows inside the image and windows that stick out of it."""
+    zoo = Zoo("edges")
+    zoo.conv((1, 2, 9, 11), 11, (1, 2), groups=11, stride=(2, 2), zero_point=-14)
+    zoo.conv((1, 2, 9, 11), 11, (1, 2), groups=11)
+    zoo.conv((1, 5, 9, 11), 11, (2, 2), groups=11, stride=(2, 2))
+    return zoo
+
+
 @pytest.mark.parametrize("cpu", [HOST, "cortex-m3", "cortex-m4", "cortex-m55"])
-@pytest.mark.parametrize("network", [mixed, apart, None])
+@pytest.mark.parametrize("network", [mixed, apart, edges, None])
 def test_any_mix_of_kernels_compiles(network, cpu, tmp_path):
     graph = depthwise() if network is None else network().graph
-    turn = iter(("planes", "mve") if network is mixed else ("planes along",) * 99)
+    usual = "depthwise" if network is edges else "planes along"
+    turn = iter(("planes", "mve") if network is mixed else (usual,) * 99)
 
     def choose(candidates):
         return named(next(turn))(candidates)
@@ -70,7 +80,7 @@ def test_any_mix_of_kernels_compiles(network, cpu, tmp_path):
     with chosen_by(choose) as chosen:
         core = "cortex-m3" if cpu == HOST else cpu
         emission = emit_graph(graph, cpu=core, self_test=0, package=())
-    assert any(c.name.startswith("planes") for c in chosen)
+    assert any(c.name.startswith(("planes", "depthwise")) for c in chosen)
     folder = write(tmp_path, emission)
     machine = () if cpu == HOST else (f"-mcpu={cpu}", *CPUS[cpu].gcc, "-mthumb")
     compiler = require_program("gcc" if cpu == HOST else "arm-none-eabi-gcc")
