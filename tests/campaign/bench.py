@@ -21,6 +21,7 @@ import jinja2
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 
+from campaign.part import Outcome, Part
 from rlx.emit import emit, reference_outputs
 from rlx.errors import RlxError
 from rlx.ir import Graph, i8
@@ -45,6 +46,9 @@ ROUNDS: Final = 8
 
 DRAWN: Final = 12
 """Random networks beside those written here."""
+
+WRITTEN: Final = 3
+"""Networks written here."""
 
 CYCLES: Final = 10_000
 """Cycles of a case."""
@@ -170,8 +174,8 @@ def networks() -> dict[str, Graph]:
     )  # fmt: skip
     @given(random_graphs(size=3))
     def collect(case: Any) -> None:
-        if len(found) < 3 + DRAWN and len(list(case.graph.op_nodes)) > 1:
-            found[f"random{len(found) - 3}"] = case.graph
+        if len(found) < WRITTEN + DRAWN and len(list(case.graph.op_nodes)) > 1:
+            found[f"random{len(found) - WRITTEN}"] = case.graph
 
     collect()
     return found
@@ -214,3 +218,27 @@ def _one_tap() -> Graph:
     pool = graph.apply(QAveragePool2d(window=Window((1, 1))), x)
     graph.output(graph.apply(QConcat(axis=3), pool, graph.apply(QClamp(low=0), x)))
     return graph
+
+
+@cache
+def _listed() -> tuple[str, ...]:
+    return tuple(cases())
+
+
+def _run_numbered(number: int) -> Outcome:
+    found = run(_listed()[number])
+    amounts = {"cycles": found.cycles, "frames": found.frames, "resets": found.resets}
+    finding = f"{_listed()[number]}: {found.findings}" if found.violations else ""
+    return Outcome("clean" if found.cycles else "refused", finding, amounts)
+
+
+DISTURBED = Part(
+    name="bench",
+    title="hardware in a 4-state bench: pauses, X on idle buses, resets in frames",
+    goal="1,000,000 cycles, 0 violations",
+    run=_run_numbered,
+    cases=ROUNDS * (DRAWN + WRITTEN) * len(STYLES),
+    short=0,
+    deadline_s=TIMEOUT_S,
+    marks=("sim",),
+)

@@ -14,7 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from campaign import networks
+from campaign.part import Outcome, Part
 from rlx.emit import random_inputs, reference_outputs
+from rlx.frontends import tflite
 from rlx.passes import for_target
 from rlx.process import run
 from rlx_cortexm import TARGET, CortexMOptions
@@ -198,3 +201,22 @@ _COMPILED: Final = frozenset(
     {replace(core, name=""): core.name for core in CORES.values()}.values()
 )
 """One of the cores with the same instructions."""
+
+
+_SEEDS: Final = 5_000_000
+
+
+def _run_numbered(number: int) -> Outcome:
+    found = findings(tflite.load(networks.make(_SEEDS + number)))
+    return Outcome("warnings" if found else "clean", "; ".join(found[:3]))
+
+
+COMPILED = Part(
+    name="compile",
+    title="random networks: C of every core, goal and place of inputs, compiled",
+    goal="300 without a warning",
+    run=_run_numbered,
+    cases=300,
+    short=0,
+    deadline_s=600.0,
+)

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rlx.outputs.folder
+from campaign.part import Outcome, Part
 from rlx.errors import OutputError
 from rlx.outputs import Producer, read_manifest, write_file, write_folder
 from rlx.scratch import sweep
@@ -370,3 +371,24 @@ def _processes(base: Path) -> str:
             break
         time.sleep(0.05)
     return ", ".join(names)
+
+
+@cache
+def _listed() -> tuple[str, ...]:
+    return tuple(cases())
+
+
+def _run_numbered(number: int) -> Outcome:
+    finding = run(_listed()[number])
+    return Outcome("lost or left" if finding else "whole", finding or "")
+
+
+KILLS = Part(
+    name="kills",
+    title="kills and errors around each call of each writer, races, signals",
+    goal="1,000; nothing lost, nothing left",
+    run=_run_numbered,
+    cases=LONG,
+    short=0,
+    deadline_s=600.0,
+)

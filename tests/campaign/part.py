@@ -34,7 +34,8 @@ class Part:
         goal: What must hold, for the table.
         run: Runs the case of a number, always the same; what it raises is a finding.
         cases: Cases of the long form, numbered from 0.
-        short: How many of them, spread evenly, the test suite runs.
+        short: How many of them, spread evenly, the test suite runs; 0 for a part whose short form
+            is a file of tests of its own.
         deadline_s: Wall-clock limit of a case; past it the case counts as hanging.
         cpu_s: Processor seconds that a case may take; None for no limit.
         memory_mb: Megabytes (10^6) by which a case may raise the peak of the process; None for no

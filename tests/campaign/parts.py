@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from campaign import equality, hardware, mutants
+from campaign import bench, compile, equality, hardware, kills, mutants
 from campaign.bombs import BOMB_FILES
 from campaign.damage import DAMAGED_MODELS
 from campaign.damaged_readers import DAMAGED_READERS
@@ -21,9 +21,12 @@ PARTS: dict[str, Part] = {
         *DAMAGED_READERS,
         MALFORMED_LIST,
         HOSTILE_NAMES,
-        BOMB_FILES,
         *equality.PARTS,
+        compile.COMPILED,
         *hardware.PARTS,
         *mutants.PARTS,
+        kills.KILLS,
+        bench.DISTURBED,
+        BOMB_FILES,
     )
 }

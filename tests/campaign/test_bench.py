@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from campaign import bench
 
+from campaign import bench
 from rlx_fpga.cells.concat import Concat
 from rlx_fpga.lower import shape
 

@@ -1,6 +1,7 @@
 """The short form of the campaign of kills: a few dozen of its cases."""
 
 import pytest
+
 from campaign import kills
 
 
