@@ -1,4 +1,4 @@
-"""The list of files made by hand (``tests/malformed``): refused helpfully, or accepted for a reason."""
+"""The list of files made by hand (``tests/malformed``): refused with help, or accepted."""
 
 from __future__ import annotations
 

@@ -167,9 +167,15 @@ CASES: dict[str, Case] = {
     ),
     "scales far apart": Refused(
         lambda: scales((CONV, 3e38), (POOLED, 3e38), (FLAT, 3e38), (FC_W, 3e38)),
-        FrontendError,
+        UnsupportedOpError,
         "operator 3 FULLY_CONNECTED",
-        "the scales are so far apart that their ratio is not finite",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 3 FULLY_CONNECTED 'dense' (int8[1, 12], int8[5, 12], int32[5] "
+            "-> int8[1, 5])\n"
+            "    why  the scales are so far apart that codes are multiplied by 3.6e+77, "
+            "want less than 2^30"
+        ),
     ),
     "scale too small for relu6": Refused(
         lambda: scales((CONV, 1e-12), (POOLED, 1e-12), (FLAT, 1e-12), activation=3),
