@@ -10,8 +10,8 @@ import zlib
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import malformed.tflite_models as made
 import numpy as np
-import tflite_malformed as made
 from tflite_builder import TfliteBuilder, pack, schema, unpack
 
 from campaign import corpus

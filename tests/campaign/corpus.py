@@ -6,8 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import ir_samples
+import malformed.tflite_models as made
 import numpy as np
-import tflite_malformed as made
 from support import shared_folder
 from tflite_builder import TfliteBuilder
 
