@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rlx.ir import Value
 
 REFERENCE: Final = Reference("tflite-micro", "0.dev20261023182759")
-"""The version of TensorFlow Lite Micro that importers reproduce: that of ``requirements/dev.lock``.
+"""The TensorFlow Lite Micro that importers reproduce, pinned in ``requirements/dev.lock``.
 
 It widens every scale to double before it multiplies or divides; only the ends of fused activations
 are quotients in float32. Other versions differ: some multiply in float32 in ``FULLY_CONNECTED``,
