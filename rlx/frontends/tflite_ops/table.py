@@ -60,7 +60,8 @@ def import_leaky_relu(call: Call) -> None:
     _check_ratio(x, result)
     if alpha * x.real / result.real > 2.0**23:
         raise UnsupportedError(
-            f"has the slope {alpha!r}, too steep for the fixed point", hint=_SCALES_HINT
+            f"has the slope {alpha!r}, too steep for the fixed point",
+            hint="check the slope; it is multiplied by the input's scale over the result's",
         )
     table = activations.leaky_relu_table(
         x.real, x.zero_point, alpha, result.real, result.zero_point
