@@ -176,8 +176,9 @@ def _compare(expected: Array, golden: Golden) -> None:
     frames = expected.reshape(-1, size) if expected.size % size == 0 else np.empty((0, size))
     if expected.size % size or len(frames) < golden.frames:
         raise UsageError(
-            f"the expected outputs y are {expected.dtype}{list(expected.shape)}, but"
-            f" {golden.frames} frames need {list(wanted.shape)}",
+            f"they are {expected.dtype}{list(expected.shape)}, but {golden.frames} frames need"
+            f" {list(wanted.shape)}",
+            where="expected outputs y",
             hint="give y as [frames, elements of an output], or leave it out",
         )
     wrong = np.flatnonzero(
@@ -185,8 +186,9 @@ def _compare(expected: Array, golden: Golden) -> None:
     )
     if wrong.size:
         raise UsageError(
-            f"the reference differs from the expected outputs y in {wrong.size} of"
-            f" {golden.frames} frames, first in frame {wrong[0]}",
+            f"the reference differs from them in {wrong.size} of {golden.frames} frames, first in"
+            f" frame {wrong[0]}",
+            where="expected outputs y",
             hint="check that the vectors belong to this model and its rounding",
         )
 
@@ -196,19 +198,20 @@ def _frames_of(name: str, type_: TensorType, vectors: Mapping[str, Array], *, al
     array = vectors.get(name, vectors.get("x") if alone else None)
     if array is None:
         raise UsageError(
-            f"the vectors hold nothing for input {name!r}",
-            hint=f"name an array {name!r}" + (" or 'x'" if alone else ""),
+            "the vectors hold nothing for it",
+            where=f"input {name!r}",
+            hint=f"name an array {name!r}" + (" or 'x'" if alone and name != "x" else ""),
         )
     shape = type_.static_shape
     if array.size % type_.size or array.dtype != type_.dtype.numpy:
         raise UsageError(
-            f"vectors for input {name!r} must be {type_} for each frame,"
-            f" not {array.dtype}{list(array.shape)}",
+            f"its vectors must be {type_} for each frame, not {array.dtype}{list(array.shape)}",
+            where=f"input {name!r}",
             hint=f"give {type_.dtype.numpy} codes as [frames, {', '.join(map(str, shape))}]",
         )
     if not array.size:
         raise UsageError(
-            f"the vectors for input {name!r} hold no frames", hint="give at least one frame"
+            "its vectors hold no frames", where=f"input {name!r}", hint="give at least one frame"
         )
     return array.reshape(-1, *shape)
 

@@ -147,3 +147,13 @@ def comment_text(name: str) -> str:
     it on the next line.
     """
     return _NOT_COMMENT.sub("_", name[:COMMENT_LENGTH])
+
+
+def printable(name: str) -> str:
+    """Return ``name`` with everything that a terminal might act on replaced by ``?``."""
+    return "".join(c if c.isprintable() else "?" for c in name)
+
+
+def shorten(name: str, length: int = 64) -> str:
+    """Return ``name``, or its beginning with dots if it is longer than ``length``."""
+    return name if len(name) <= length else f"{name[: length - 3]}..."

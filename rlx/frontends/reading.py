@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rlx.errors import FrontendError, UsageError
 from rlx.frontends.limits import DEFAULT_LIMITS, MIB, Limits
-from rlx.frontends.text import printable, shorten
+from rlx.names import printable, shorten
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from rlx.errors import FrontendError, UsageError
 from rlx.frontends.limits import DEFAULT_LIMITS, Limits
 from rlx.frontends.reading import check_size, read_start
-from rlx.frontends.text import printable, shorten
+from rlx.names import printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable

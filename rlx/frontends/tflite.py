@@ -9,7 +9,6 @@ from rlx.errors import ShapeError, UnsupportedOpError
 from rlx.frontends.limits import DEFAULT_LIMITS, Limits
 from rlx.frontends.reading import read_bytes
 from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
-from rlx.frontends.text import printable, shorten
 from rlx.frontends.tflite_file import Model, Operator, Tensor, parse
 from rlx.frontends.tflite_ops import IMPORTERS, Call, known
 from rlx.frontends.tflite_ops.call import DTYPES, Scope, codes_of, type_hint
@@ -19,6 +18,7 @@ from rlx.frontends.work import check_work
 from rlx.ir import DType, Graph, Origin
 from rlx.ir import TensorType as Type
 from rlx.ir.module import GraphModule, Reference, Stage
+from rlx.names import printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

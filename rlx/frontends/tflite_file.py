@@ -16,9 +16,9 @@ from rlx.frontends.refusal import (
     RefusedError,
     UnsupportedError,
 )
-from rlx.frontends.text import printable, shorten
 from rlx.frontends.tflite_check import check
 from rlx.frontends.tflite_schema import TensorType
+from rlx.names import printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -34,6 +34,7 @@ from rlx.ir.sizes import sizes_of
 from rlx.ir.types import DType, TensorType
 from rlx.ir.verify import verify
 from rlx.limits import DEFAULT_LIMITS, Limits, raise_hint
+from rlx.names import printable
 from rlx.outputs import write_file
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class _RefusedError(Exception):
 
     def __init__(self, message: str, place: str, hint: str) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = printable(message)
         self.place = place
         self.hint = hint
 

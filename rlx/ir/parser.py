@@ -17,7 +17,7 @@ from rlx.ir.graph import Constant, Graph, Origin, Source, Value
 from rlx.ir.op import Op
 from rlx.ir.payload import from_bytes, from_numbers
 from rlx.ir.plain import Plain, PlainError, Record, decode_record
-from rlx.ir.tokens import Token, error_at, tokens
+from rlx.ir.tokens import HINT, Token, error_at, tokens
 from rlx.ir.types import Dim, DType, QuantParams, Shape, TensorType
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class _Parser:
         self._next = next(self._tokens)
         self._names: dict[str, tuple[Value, ...]] = {}
 
-    def fail(self, message: str, at: Token | None = None, *, hint: str | None = None) -> NoReturn:
+    def fail(self, message: str, at: Token | None = None, *, hint: str = HINT) -> NoReturn:
         """Raise the error for token ``at`` (default: the next one)."""
         raise error_at(self._text, (at or self._next).start, message, hint=hint)
 

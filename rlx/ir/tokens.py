@@ -23,6 +23,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
+HINT = "write the text as rlx.ir.printer.format_graph prints a graph"
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -62,7 +64,7 @@ def tokens(text: str) -> Iterator[Token]:
     yield Token("end", "", len(text))
 
 
-def error_at(text: str, position: int, message: str, *, hint: str | None = None) -> TextFormError:
+def error_at(text: str, position: int, message: str, *, hint: str = HINT) -> TextFormError:
     """Return the error for a place in ``text``, given as line and column from 1."""
     line = text.count("\n", 0, position) + 1
     column = position - (text.rfind("\n", 0, position) + 1) + 1

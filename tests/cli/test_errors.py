@@ -147,7 +147,7 @@ def test_expected_outputs_that_the_reference_does_not_give(capsys, tmp_path, dig
     status, _, err = run_cli(capsys, "run", digits_model, "--input", path)
     assert status == 2
     assert err == (
-        "error[RLX-E001]: the reference differs from the expected outputs y in 2 of 2 frames,"
+        "error[RLX-E001]: expected outputs y: the reference differs from them in 2 of 2 frames,"
         " first in frame 0\n"
         "  try: check that the vectors belong to this model and its rounding\n"
     )

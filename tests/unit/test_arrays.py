@@ -202,15 +202,15 @@ def test_npz_in_place_of_npy_is_refused(tmp_path):
 VECTORS = {
     "no frames": (npy(np.zeros((0, 64), np.int8)), "the vectors for input 'image' hold no frames"),
     "y empty": (npz(x=npy(np.zeros((2, 64), np.int8)), y=npy(np.zeros((0, 10), np.int8))),
-                "the expected outputs y are int8[0, 10], but 2 frames need [2, 1, 10]"),
+                "expected outputs y: they are int8[0, 10], but 2 frames need [2, 1, 10]"),
     "y scalar": (npz(x=npy(np.zeros((2, 64), np.int8)), y=npy(np.int8(3))),
-                 "the expected outputs y are int8[], but 2 frames need [2, 1, 10]"),
+                 "expected outputs y: they are int8[], but 2 frames need [2, 1, 10]"),
     "y of another size": (npz(x=npy(np.zeros((2, 64), np.int8)), y=npy(np.zeros((2, 7), np.int8))),
-                          "the expected outputs y are int8[2, 7], but 2 frames need [2, 1, 10]"),
+                          "expected outputs y: they are int8[2, 7], but 2 frames need [2, 1, 10]"),
     "y with fewer frames": (
         npz(x=npy(np.zeros((2, 64), np.int8)), y=npy(np.zeros((1, 10), np.int8))),
-        "the expected outputs y are int8[1, 10], but 2 frames need [2, 1, 10]"),
-    "nothing": (npz(), "the vectors hold nothing for input 'image'"),
+        "expected outputs y: they are int8[1, 10], but 2 frames need [2, 1, 10]"),
+    "nothing": (npz(), "input 'image': the vectors hold nothing for it"),
 }  # fmt: skip
 
 
