@@ -127,27 +127,43 @@ CASES: dict[str, Case] = {
     ),
     "tanh with another result": Refused(
         lambda: one("TANH", (1, 3), (1, 3), y={"scale": 1 / 256}),
-        FrontendError,
+        UnsupportedOpError,
         "operator 0 TANH",
-        "has the output scale 0.00390625 and zero point 0, want 0.0078125 and 0",
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 TANH 'y' (int8[1, 3] -> int8[1, 3])\n"
+            "    why  has the output scale 0.00390625 and zero point 0, want 0.0078125 and 0"
+        ),
     ),
     "softmax beta 0": Refused(
         lambda: set_options(SOFTMAX_OP, beta=0.0),
-        FrontendError,
+        UnsupportedOpError,
         "operator 4 SOFTMAX",
-        "has beta 0.0, want a finite number above 0",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 SOFTMAX 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  has beta 0.0, want a finite number above 0"
+        ),
     ),
     "softmax beta negative": Refused(
         lambda: set_options(SOFTMAX_OP, beta=-1.0),
-        FrontendError,
+        UnsupportedOpError,
         "operator 4 SOFTMAX",
-        "has beta -1.0, want a finite number above 0",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 SOFTMAX 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  has beta -1.0, want a finite number above 0"
+        ),
     ),
     "softmax beta infinite": Refused(
         lambda: set_options(SOFTMAX_OP, beta=float("inf")),
-        FrontendError,
+        UnsupportedOpError,
         "operator 4 SOFTMAX",
-        "has beta inf, want a finite number above 0",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 SOFTMAX 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  has beta inf, want a finite number above 0"
+        ),
     ),
     "softmax beta near the greatest": Accepted(
         lambda: set_options(SOFTMAX_OP, beta=HUGE),

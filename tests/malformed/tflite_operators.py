@@ -221,9 +221,13 @@ CASES: dict[str, Case] = {
     ),
     "softmax beta": Refused(
         lambda: set_options(SOFTMAX_OP, beta=float("nan")),
-        FrontendError,
+        UnsupportedOpError,
         "operator 4 SOFTMAX",
-        "has beta nan, want a finite number above 0",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 SOFTMAX 'probability' (int8[1, 5] -> int8[1, 5])\n"
+            "    why  has beta nan, want a finite number above 0"
+        ),
     ),
     "depth multiplier 0": Accepted(
         lambda: depthwise(0), "where it was left out, the interpreter goes by the weights"
@@ -395,8 +399,12 @@ CASES: dict[str, Case] = {
     ),
     "logistic scale": Refused(
         lambda: one("LOGISTIC", (1, 3), (1, 3)),
-        FrontendError,
+        UnsupportedOpError,
         "operator 0 LOGISTIC",
-        "has the output scale 0.5 and zero point 3, want 0.00390625 and -128",
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 LOGISTIC 'y' (int8[1, 3] -> int8[1, 3])\n"
+            "    why  has the output scale 0.5 and zero point 3, want 0.00390625 and -128"
+        ),
     ),
 }

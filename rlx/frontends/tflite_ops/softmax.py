@@ -33,7 +33,10 @@ def import_softmax(call: Call) -> None:
         )
     beta = call.options["beta"]
     if not (math.isfinite(beta) and beta > 0):
-        raise MalformedError(f"has beta {beta!r}, want a finite number above 0")
+        raise UnsupportedError(
+            f"has beta {beta!r}, want a finite number above 0",
+            hint="use a finite beta, 1.0 in Keras; at 0 every probability is the same",
+        )
     real = min(beta * codes.real * 2 ** (31 - _INTEGER_BITS), 2**31 - 1)
     if real <= 1:
         raise UnsupportedError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.refusal import UnsupportedError
 from rlx.frontends.tflite_ops.call import importer
 from rlx.numerics import activations
 from rlx.ops.q import QTable
@@ -34,7 +34,7 @@ def _sigmoid_codes(call: Call, scale: float, zero_point: int) -> Codes:
     """Return the input's codes after checking those of the result."""
     codes, result = call.codes(0), call.result_codes
     if (result.real, result.zero_point) != (scale, zero_point):
-        raise MalformedError(
+        raise UnsupportedError(
             f"has the output scale {result.real!r} and zero point {result.zero_point}, "
             f"want {scale!r} and {zero_point}",
             hint="convert the model again: the operator's output has this scale by definition",
