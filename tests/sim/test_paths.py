@@ -55,6 +55,7 @@ def test_c_is_verified(capsys, place):
 
 
 @pytest.mark.sim
+@pytest.mark.parametrize("place", ["a 'b\"#$(x);\n\u00e9"], indirect=True, ids=["all"])
 def test_hardware_is_verified(capsys, place):
     report = verified(
         capsys, place, "fpga", "verilator,cocotb,testbench,testbench:icarus", "--waves", "w v.vcd"

