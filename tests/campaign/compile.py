@@ -104,8 +104,12 @@ def emissions(module: GraphModule, found: list[str]) -> Iterator[tuple[Variant, 
     "ram" changes; and everything for cores that differ in their names alone.
     """
     pipeline = for_target(TARGET.name, TARGET.refusal, TARGET.pipeline)
-    rewritten = pipeline.run(module)
     golden = reference_outputs(module.graph, random_inputs(module.graph, 1))
+    try:
+        rewritten = pipeline.run(module)
+    except Exception as e:
+        found.append(f"every variant: {_one_line(e)}")
+        return
     plans: dict[object, Module] = {}
     emitted: dict[object, dict[str, str]] = {}
     for variant in variants():
@@ -119,14 +123,17 @@ def emissions(module: GraphModule, found: list[str]) -> Iterator[tuple[Variant, 
                     plans[shared] = TARGET.plan(rewritten, options)
                 emission = TARGET.emit(plans[shared], options)
             except Exception as e:
-                text = f"{type(e).__name__}: {' '.join(str(e).split())}"
-                if not any(line.endswith(text) for line in found):
-                    found.append(f"{variant}: {text}")
+                if not any(line.endswith(_one_line(e)) for line in found):
+                    found.append(f"{variant}: {_one_line(e)}")
                 emitted[key] = {}
                 continue
             files = {**emission.files, **emission.vector_files(golden)}
             emitted[key] = {n: t for n, t in files.items() if n.startswith(("src/", "include/"))}
         yield variant, emitted[key]
+
+
+def _one_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def _options(variant: Variant) -> CortexMOptions:
