@@ -135,7 +135,7 @@ def test_nesting_has_a_bound(opening):
 
     with pytest.raises(TextFormError, match=r"low must be an integer"):
         parse_op(text(MAX_DEPTH))
-    with pytest.raises(TextFormError, match=rf"values are nested deeper than {MAX_DEPTH}$"):
+    with pytest.raises(TextFormError, match=rf"values are nested deeper than {MAX_DEPTH}\n"):
         parse_op(text(MAX_DEPTH + 1))
 
 
