@@ -14,6 +14,7 @@ process may be left, and after the next run no temporary file.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import os
@@ -304,6 +305,7 @@ def _racer(base: Path, mode: str, who: int, start: float) -> int:
 def _emitted(target: str) -> Path:
     """Return a folder that was emitted for a target, made once for all cases."""
     home = Path(tempfile.mkdtemp(prefix="campaign-emitted-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
     _rlx(["emit", str(MODEL), "--target", target, "-o", "out"], home).communicate()
     return home / "out"
 
