@@ -31,6 +31,6 @@ MALFORMED_LIST = Part(
     run=_run,
     cases=len(CASES),
     short=len(CASES),
-    cpu_s=1.0,
+    cpu_s=5.0,  # The list has networks of 10,000 operators.
     memory_mb=512,
 )
