@@ -22,6 +22,7 @@ class Limits:
     Attributes:
         file_bytes: Size of a file.
         nodes: Operators of a graph.
+        operands: Operands, or results, of one operator.
         tensors: Tensors of a graph, and buffers of a file.
         document_bytes: Size of the text that describes the graph of a ``.rlx`` file.
         rank: Dimensions of a tensor.
@@ -38,7 +39,8 @@ class Limits:
     """
 
     file_bytes: int = 512 * MIB
-    nodes: int = 20_000
+    nodes: int = 8_000
+    operands: int = 4_000
     tensors: int = 200_000
     document_bytes: int = 16 * MIB
     rank: int = 8

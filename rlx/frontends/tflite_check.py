@@ -33,6 +33,7 @@ def check(model: Model, limits: Limits) -> None:
             _check_quantization(tensor)
         except RefusedError as error:
             raise error.inside(tensor.label) from None
+    _check_operands(model, limits)
     _check_constants(model, limits)
     _check_computed(model, limits)
     try:
@@ -47,6 +48,16 @@ def _used(model: Model) -> list[Tensor]:
     for operator in model.operators:
         named.update(operator.inputs, operator.outputs)
     return [tensor for tensor in model.tensors if tensor.index in named]
+
+
+def _check_operands(model: Model, limits: Limits) -> None:
+    for operator in model.operators:
+        count = max(len(operator.inputs), len(operator.outputs))
+        if count > limits.operands:
+            raise OverLimitError(
+                f"has {count} inputs or outputs; the limit is {limits.operands}",
+                hint=raise_hint("operands", count),
+            ).inside(operator.label)
 
 
 def _check_shape(tensor: Tensor, limits: Limits) -> None:

@@ -350,11 +350,15 @@ def _constant(name: str, type_: TensorType, tensors: Any) -> Array:  # noqa: ANN
 
 def _check_types(document: _Document, limits: Limits) -> None:
     """Raise _RefusedError if the graph or a tensor of it is larger than the limits allow."""
-    if (count := len(document.nodes)) > limits.nodes + limits.tensors:
-        with _at("document"):
-            raise _over("nodes", f"the graph has {count} nodes", count, limits)
+    operators = sum(bool(node.operands) for node in document.nodes)
+    for name, count in (("nodes", operators), ("tensors", len(document.nodes))):
+        if count > getattr(limits, name):
+            with _at("document"):
+                raise _over(name, f"the graph has {count} {name}", count, limits)
     for index, node in enumerate(document.nodes):
         with _at(f"node {index}"):
+            if (count := max(len(node.operands), len(node.types))) > limits.operands:
+                raise _over("operands", f"it has {count} operands or results", count, limits)
             for type_ in node.types:
                 _check_type(type_, limits)
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from rlx.errors import ShapeError
 from rlx.ir import Input, RuleTable, TensorType, rebuild
 from rlx.ops import real
@@ -81,6 +83,9 @@ def with_batch(graph: Graph, size: int) -> Graph:
         holds = tuple(o in batched for o in node.operands)
         if not any(holds):
             return None
+        if isinstance(node.op, QConcat | real.RealConcat):
+            operands = tuple(_repeated(new, o, size) for o in operands)
+            holds = tuple(map(_holds_batch, operands, holds))
         batched.update(node.results)
         what = Batching(size, tuple(o.type for o in node.operands), holds)
         op = RULES[type(node.op)](node.op, what)
@@ -104,6 +109,19 @@ def _input_type(node: Node, size: int) -> TensorType:
             hint="a batch of another size needs the model for single inputs",
         )
     return type_.with_shape((size, *type_.shape[1:]))
+
+
+def _repeated(graph: Graph, value: Value, size: int) -> Value:
+    """Return a constant for every element of a batch; any other value as it is."""
+    if value.constant is None or value.type.shape[:1] != (1,):
+        return value
+    repeated = np.repeat(value.constant, size, axis=0)
+    return graph.constant(repeated, name=value.name, quant=value.type.quant)
+
+
+def _holds_batch(value: Value, held: bool) -> bool:
+    """Return whether an operand of a concatenation has the batch, now that constants have it."""
+    return held or value.constant is not None
 
 
 def _mixes(op: Op, why: str) -> ShapeError:

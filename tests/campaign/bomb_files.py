@@ -313,7 +313,7 @@ BOMBS: Final[Mapping[str, Callable[[], bytes]]] = {
     ),
     "memory mean.tflite": partial(made.one, "MEAN", SQUARE, (1, 1), [1, 2]),
     "memory reshape.tflite": partial(made.one, "RESHAPE", SQUARE, (SIDE, SIDE), [SIDE, SIDE]),
-    "memory weights.tflite": partial(shared_weights, 300, 512),
+    "memory weights.tflite": partial(shared_weights, 5_000, 512),
     "number dilation.tflite": partial(
         conv, "CONV_2D", kernel=2, dilationHFactor=1 << 30, dilationWFactor=1 << 30
     ),

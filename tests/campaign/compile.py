@@ -103,7 +103,8 @@ def emissions(module: GraphModule, found: list[str]) -> Iterator[tuple[Variant, 
     What variants have in common is done once: the passes; the plan, which of all objectives only
     "ram" changes; and everything for cores that differ in their names alone.
     """
-    pipeline = for_target(TARGET.name, TARGET.refusal, TARGET.pipeline)
+    options = TARGET.options()
+    pipeline = for_target(TARGET.name, lambda n: TARGET.refusal(n, options), TARGET.pipeline)
     golden = reference_outputs(module.graph, random_inputs(module.graph, 1))
     try:
         rewritten = pipeline.run(module)

@@ -108,7 +108,7 @@ def test_vectors_of_the_wrong_shape(capsys, tmp_path, digits_model):
     np.save(path, np.zeros((3, 9), np.int8))
     status, _, err = run_cli(capsys, "run", digits_model, "--input", path)
     assert status == 2
-    assert err.startswith("error[RLX-E001]: vectors for input 'image' must be i8[1, 8, 8, 1]")
+    assert err.startswith("error[RLX-E001]: input 'image': its vectors must be i8[1, 8, 8, 1]")
 
 
 def test_vectors_that_are_no_numpy_file(capsys, tmp_path, digits_model):
@@ -164,7 +164,7 @@ def test_a_limit_is_named_and_raised_by_an_option(capsys, digits_model):
 @pytest.mark.parametrize(
     ("setting", "message", "hint"),
     [
-        ("speed=3", "no limit is called 'speed'", "limits: file-bytes, nodes, tensors,"),
+        ("speed=3", "no limit is called 'speed'", "limits: file-bytes, nodes, operands,"),
         ("nodes=0", "the limit 'nodes=0' needs a whole number from 1", "operations=4e12"),
         ("nodes=1.5", "the limit 'nodes=1.5' needs a whole number from 1", "operations=4e12"),
         ("nodes=1e999", "the limit 'nodes=1e999' needs a whole number from 1", "operations=4e12"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from tflite_builder import TfliteBuilder
 
 from malformed.case import Accepted, Case, Refused
 from malformed.tflite_models import CONV_OP, one, set_options, two
@@ -15,6 +16,16 @@ from malformed.tflite_oddities import (
     wide,
 )
 from rlx.errors import FrontendError, UnsupportedOpError
+
+
+def joined(count: int) -> bytes:
+    """Return a concatenation of one tensor with itself, ``count`` times."""
+    model = TfliteBuilder()
+    x = model.tensor((1, 2), scale=0.5)
+    y = model.tensor((1, 2 * count), scale=0.5)
+    model.operator("CONCATENATION", [x] * count, [y], axis=1)
+    return model.build([x], [y])
+
 
 CASES: dict[str, Case] = {
     "average pool of 2^31 rows": Refused(
@@ -174,13 +185,19 @@ CASES: dict[str, Case] = {
         "operator 0 SPLIT",
         "has 1 outputs, want 2147483647",
     ),
-    "21,000 operators": Refused(
-        lambda: chain("RELU", 21_000),
+    "depth 10,000": Refused(
+        lambda: chain("RELU", 10_000),
         FrontendError,
         "subgraph 0",
-        "there are 21000 operators; the limit is 20000",
+        "there are 10000 operators; the limit is 8000",
     ),
-    "depth 10,000": Accepted(lambda: chain("RELU", 10_000), "its work grows with its size"),
+    "depth 3,000": Accepted(lambda: chain("RELU", 3_000), "its work grows with its size"),
+    "width 5,000": Refused(
+        lambda: joined(5_000),
+        FrontendError,
+        "operator 0 CONCATENATION",
+        "has 5000 inputs or outputs; the limit is 4000",
+    ),
     "dense layer with 65,536 outputs": Accepted(
         lambda: wide(65_536), "its work grows with its size"
     ),

@@ -200,7 +200,7 @@ def test_npz_in_place_of_npy_is_refused(tmp_path):
 
 
 VECTORS = {
-    "no frames": (npy(np.zeros((0, 64), np.int8)), "the vectors for input 'image' hold no frames"),
+    "no frames": (npy(np.zeros((0, 64), np.int8)), "input 'image': its vectors hold no frames"),
     "y empty": (npz(x=npy(np.zeros((2, 64), np.int8)), y=npy(np.zeros((0, 10), np.int8))),
                 "expected outputs y: they are int8[0, 10], but 2 frames need [2, 1, 10]"),
     "y scalar": (npz(x=npy(np.zeros((2, 64), np.int8)), y=npy(np.int8(3))),
