@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from rlx.target import Emission, Target
 
 RANDOM_FRAMES = 16
+RANDOM_ELEMENTS = 1 << 25
+"""Elements that the reference computes for random frames, one frame at least."""
 
 _BLOCK = 1 << 18
 """Codes that are drawn together, 64 bits each: drawn in parts they are the same."""
@@ -112,16 +114,28 @@ def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:
     return Golden(inputs, outputs)
 
 
-def random_inputs(graph: Graph, frames: int = RANDOM_FRAMES, seed: int = 0) -> tuple[Array, ...]:
+def random_frames(graph: Graph) -> int:
+    """Return how many random frames suit a graph: fewer where the reference takes long for each."""
+    elements = sum(t.size for node in graph.op_nodes for t in node.types)
+    return max(1, min(RANDOM_FRAMES, RANDOM_ELEMENTS // max(elements, 1)))
+
+
+def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tuple[Array, ...]:
     """Return uniformly random codes for each input, [frames, *shape]; the same every time.
+
+    Args:
+        graph: Whose inputs.
+        frames: How many; None for ``random_frames``.
+        seed: Other seed, other codes.
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
         QuantizationError: An input is no integer.
     """
     check_bound(graph)
+    count = random_frames(graph) if frames is None else frames
     random = np.random.default_rng(seed)
-    return tuple(_random(random, v.name, v.type, frames) for v in graph.inputs)
+    return tuple(_random(random, v.name, v.type, count) for v in graph.inputs)
 
 
 def _random(random: np.random.Generator, name: str, type_: TensorType, frames: int) -> Array:

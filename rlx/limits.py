@@ -27,11 +27,12 @@ class Limits:
         document_bytes: Size of the text that describes the graph of a ``.rlx`` file.
         rank: Dimensions of a tensor.
         dimension: Size of one dimension; also of a kernel, stride, dilation or padding.
-        elements: Elements of one tensor, and of an image with its padding.
+        elements: Elements of one input or computed tensor, and of an image with its padding.
         total_elements: Elements of all computed tensors of one frame together.
         operations: Multiply-accumulates of one frame, and steps of what multiplies nothing (an
             operator takes at least one step for each element of its result).
-        constant_bytes: Bytes of all constant tensors together.
+        taps: Positions of one window: height times width of a kernel.
+        constant_bytes: Bytes of all constant tensors together, as often as they are read.
         name_bytes: Bytes of a name that are kept; a longer name is cut.
         nesting: Depth of tables inside tables.
         overlap: How many times over the objects of a file may cover its bytes. A shared object
@@ -45,9 +46,10 @@ class Limits:
     document_bytes: int = 16 * MIB
     rank: int = 8
     dimension: int = 1 << 23
-    elements: int = 1 << 28
+    elements: int = 1 << 23
     total_elements: int = 1 << 27
     operations: int = 1 << 36
+    taps: int = 1 << 16
     constant_bytes: int = GIB
     name_bytes: int = KIB
     nesting: int = 64

@@ -65,7 +65,7 @@ def command(
         names = [v.name for v in module.graph.inputs]
         show("computing golden vectors")
         if vectors is None:
-            inputs = emit.random_inputs(module.graph, frames or emit.RANDOM_FRAMES)
+            inputs = emit.random_inputs(module.graph, frames)
             golden = emit.reference_outputs(module.graph, inputs)
         else:
             golden = emit.given_inputs(module.graph, load_vectors(vectors, names), frames)

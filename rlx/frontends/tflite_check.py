@@ -79,7 +79,8 @@ def _check_shape(tensor: Tensor, limits: Limits) -> None:
             f"has the shape {shape}; the limit is {limits.dimension} a dimension",
             hint=raise_hint("dimension", max(shape)),
         )
-    if math.prod(shape) > limits.elements:
+    # How large a constant may be is a matter of bytes: see _check_constants.
+    if tensor.data is None and math.prod(shape) > limits.elements:
         raise OverLimitError(
             f"has the shape {shape}, {math.prod(shape)} elements; the limit is {limits.elements}",
             hint=raise_hint("elements", math.prod(shape)),

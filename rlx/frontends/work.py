@@ -26,7 +26,8 @@ def check_work(graph: Graph, limits: Limits) -> None:
     """Check what one frame of a graph takes; symbolic dimensions are left out.
 
     Raises:
-        OverLimitError: A tensor, all computed tensors or the operations are over a limit.
+        OverLimitError: A tensor, all computed tensors, a window, the operations or the constants
+            as often as they are read are over a limit.
     """
     totals = dict.fromkeys(_WHAT, 0)
     first_over: dict[str, Node] = {}
@@ -35,6 +36,10 @@ def check_work(graph: Graph, limits: Limits) -> None:
         totals["elements"] = max(totals["elements"], padded, *results)
         totals["total_elements"] += padded + sum(results)
         totals["operations"] += _operations(node)
+        totals["taps"] = max(totals["taps"], _taps(node))
+        totals["constant_bytes"] += sum(
+            o.constant.nbytes for o in node.operands if o.constant is not None
+        )
         for name, total in totals.items():
             if total > getattr(limits, name):
                 first_over.setdefault(name, node)
@@ -51,6 +56,8 @@ _WHAT = {
     "elements": "a tensor has {} elements, its padding counted",
     "total_elements": "the computed tensors have {} elements together",
     "operations": "one frame takes {} operations",
+    "taps": "a window has {} positions",
+    "constant_bytes": "layers read {} bytes of constants",
 }
 
 
@@ -75,15 +82,20 @@ def _padded(node: Node) -> int:
     return sizes[0] * math.prod(grown) * sizes[-1]
 
 
+def _taps(node: Node) -> int:
+    """Return the positions of a node's window, 0 if it has none."""
+    window = getattr(node.op, "window", None)
+    return math.prod(window.kernel) if isinstance(window, Window | SpatialWindow) else 0
+
+
 def _operations(node: Node) -> int:
     """Return the multiply-accumulates of a node; else a step for each element or tap it reads."""
     macs = node_macs(node)
     if macs:
         return macs
     results = sum(_static_size(t) for t in node.types)
-    window = getattr(node.op, "window", None)
-    if isinstance(window, Window | SpatialWindow):
-        return results * math.prod(window.kernel)
+    if taps := _taps(node):
+        return results * taps
     return max(results, *(_static_size(o.type) for o in node.operands), 0)
 
 

@@ -361,6 +361,8 @@ def _check_types(document: _Document, limits: Limits) -> None:
                 raise _over("operands", f"it has {count} operands or results", count, limits)
             for type_ in node.types:
                 _check_type(type_, limits)
+                if node.op.name != Constant.name:
+                    _check_elements(type_, limits)
 
 
 def _check_type(type_: TensorType, limits: Limits) -> None:
@@ -374,7 +376,12 @@ def _check_type(type_: TensorType, limits: Limits) -> None:
             raise PlainError(f"a dimension must not be negative, not {size}")
         if size > limits.dimension:
             raise _over("dimension", f"a dimension is {size}", size, limits)
-    if (elements := math.prod(sizes)) > limits.elements:
+
+
+def _check_elements(type_: TensorType, limits: Limits) -> None:
+    """Raise PlainError if an input or a computed tensor is too large; for constants bytes count."""
+    elements = math.prod(d for d in type_.shape if isinstance(d, int))
+    if elements > limits.elements:
         raise _over("elements", f"a tensor has {elements} elements", elements, limits)
 
 

@@ -71,7 +71,8 @@ def write_folder(
     final, shown = Path(os.path.realpath(path)), str(path)
     with reported(shown, "output folder"):
         sweep(final)
-        check_place(final, shown, contents, force=force)
+        with locked(final.parent):  # not while another writer moves its folder into place
+            check_place(final, shown, contents, force=force)
         final.parent.mkdir(parents=True, exist_ok=True)
         with _temporary_folder(final) as temporary:
             _write_tree(temporary, {**contents, MANIFEST: manifest_text(manifest).encode()})

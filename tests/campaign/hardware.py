@@ -8,8 +8,9 @@ import json
 from campaign import networks
 from campaign.part import Outcome, Part
 from campaign.runs import emitted, refused, vectors
-from rlx.errors import DoesNotFitError, UnsupportedOpError
+from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError
 from rlx.frontends import tflite
+from rlx.ir.inspect import node_macs
 from rlx.outputs import read_manifest
 from rlx_fpga.options import AIMS, STYLES
 from rlx_sim.verilator import lint
@@ -23,7 +24,10 @@ VARIANTS = (
 """Styles without a choice of foldings know no aims."""
 
 SMALL = networks.Knobs(operators=6, elements=1024, products=8_000)
-"""Networks that hardware is made of in seconds; ``unrolled`` makes adders for each product."""
+"""Networks that hardware is made of in seconds."""
+
+UNROLLED_MACS = 1_500
+"""Multiply-accumulates up to which style ``unrolled``, which makes adders for each, is tried."""
 
 
 def _lint(number: int) -> Outcome:
@@ -31,8 +35,12 @@ def _lint(number: int) -> Outcome:
     module = tflite.load(networks.make(_SEEDS + number, SMALL))
     golden = vectors(module, 1, number)
     seen: set[str] = set()
-    amounts = {"refused": 0, "linted": 0, "like another": 0}
+    amounts = {"refused": 0, "linted": 0, "like another": 0, "too large to unroll": 0}
+    large = sum(map(node_macs, module.graph.op_nodes)) > UNROLLED_MACS
     for options in VARIANTS:
+        if large and options["style"] == "unrolled":
+            amounts["too large to unroll"] += 1
+            continue
         try:
             with emitted(module, "fpga", options, golden) as folder:
                 files = read_manifest(folder, check_files=False).files
@@ -45,7 +53,7 @@ def _lint(number: int) -> Outcome:
                 seen.add(digest)
                 lint(["lint.vlt", *design["sources"]], design["top"], cwd=folder)
                 amounts["linted"] += 1
-        except (DoesNotFitError, UnsupportedOpError) as error:
+        except (DoesNotFitError, EmitError, UnsupportedOpError) as error:
             outcome = refused(error)
             if outcome.finding:
                 return outcome

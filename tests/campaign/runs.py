@@ -12,7 +12,7 @@ import numpy as np
 from campaign.part import Outcome
 from rlx import target
 from rlx.emit import emit, reference_outputs
-from rlx.errors import DoesNotFitError, RlxError, UnsupportedOpError
+from rlx.errors import DoesNotFitError, EmitError, RlxError, UnsupportedOpError
 from rlx.frontends import tflite
 from rlx_sim.protocol import compare
 
@@ -74,7 +74,7 @@ def simulated(
     try:
         with emitted(module, name, options, golden) as folder:
             ran = simulator.simulate(folder, golden, timeout_s=TIMEOUT_S)
-    except (DoesNotFitError, UnsupportedOpError) as refusal:
+    except (DoesNotFitError, EmitError, UnsupportedOpError) as refusal:
         return refused(refusal)
     wrong = compare(simulator.name, ran, golden)
     amounts = {"frames": golden.frames, "cycles": ran.cycles or 0}

@@ -69,6 +69,8 @@ def variants(module: GraphModule, core: Core, ram: int | None) -> list[Graph]:
 def _ways(graph: Graph, plan: MemoryPlan, core: Core) -> Iterator[Way]:
     """Yield the ways that touch the step where most bytes are alive."""
     alive = alive_bytes(plan)
+    if not alive:  # views of the inputs alone: nothing runs
+        return
     steps = {node: step for step, node in enumerate(plan.schedule)}
     top = plan.schedule[alive.index(max(alive))]
     for chain in chains(graph):

@@ -4,7 +4,8 @@ import pytest
 from targets.cortexm.zoo import RELU, Zoo, emit_graph, golden_of, planned, write
 
 from rlx.errors import DoesNotFitError
-from rlx.ops.q import QConcat, QMaxPool2d, QSlice, Window
+from rlx.ir import Graph, i8
+from rlx.ops.q import QConcat, QMaxPool2d, QReshape, QSlice, Window
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_sim.host_c import HostC
 from rlx_sim.protocol import compare
@@ -43,6 +44,12 @@ def test_the_arena_is_smaller_and_weights_are_stored_once(io):
     free = {row["op"] for row in after["layers"] if row["kernel"] == "nothing"}
     assert "q.concat" in free
     assert io == "arena" or "q.slice" in free
+
+
+def test_a_graph_of_views_alone_needs_no_stripes():
+    graph = Graph("views")
+    graph.output(graph.apply(QReshape(shape=(2, 4)), graph.input("x", i8(1, 8))))
+    assert TARGET.estimate(planned(graph, optimize="ram"), CortexMOptions(optimize="ram"))
 
 
 def test_a_limit_is_met_with_the_least_work():

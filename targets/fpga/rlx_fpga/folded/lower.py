@@ -176,7 +176,8 @@ class Builder:
                 RULES[type(node.op)](self, node)
         if not program.instructions:
             raise EmitError(
-                f"graph {self.graph.name!r} has nothing that the array could run",
+                "it has nothing that the array could run",
+                where=f"graph {self.graph.name!r}",
                 hint="use --style stream",
             )
         program.inputs = [self.places[value] for value in self.graph.inputs]

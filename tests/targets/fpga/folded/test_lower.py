@@ -155,7 +155,7 @@ def test_a_graph_without_work_is_refused():
     graph = Graph("net")
     x = graph.input("x", i8(1, 4))
     graph.output(graph.apply(QReshape(shape=(4,)), x))
-    with pytest.raises(EmitError, match=r"^graph 'net' has nothing that the array could run"):
+    with pytest.raises(EmitError, match=r"^graph 'net': it has nothing that the array could run"):
         fold(graph, 8)
 
 
