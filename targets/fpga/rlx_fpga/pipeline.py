@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from amaranth import Module
 from amaranth.lib.wiring import Component, In, Out, connect, flipped
@@ -99,6 +99,10 @@ class Program:
         return found
 
 
+LANES_MAX: Final = 8_192
+"""Codes in a beat at an input: 65,536 wires of data."""
+
+
 def program_of(graph: Graph) -> Program:
     """Return the stages of ``graph``.
 
@@ -110,10 +114,7 @@ def program_of(graph: Graph) -> Program:
         names = ", ".join(repr(param.name) for param in graph.params)
         raise EmitError(f"parameters must be bound before hardware is made: {names}")
     for value in graph.inputs:
-        if value.type.dtype is not DType.I8 or not value.type.is_static:
-            raise EmitError(
-                f"input {value.name!r} must be an int8 tensor of fixed shape, not {value.type}"
-            )
+        _check_input(value)
     stream_of_value: dict[Value, Value] = {value: value for value in graph.inputs}
     stages: list[Stage] = []
     for node in graph.op_nodes:
@@ -130,6 +131,20 @@ def program_of(graph: Graph) -> Program:
         if value not in stream_of_value:
             raise EmitError(f"output {value.node.label} is a constant; only streams can go out")
     return Program(graph, tuple(stages), tuple(stream_of_value[v] for v in graph.outputs))
+
+
+def _check_input(value: Value) -> None:
+    """Refuse an input that no stream can carry."""
+    type_ = value.type
+    if type_.dtype is not DType.I8 or not type_.is_static:
+        raise EmitError(f"input {value.name!r} must be an int8 tensor of fixed shape, not {type_}")
+    # All channels of a pixel come in one beat.
+    if type_.rank > 2 and type_.static_shape[-1] > LANES_MAX:
+        raise EmitError(
+            f"a beat of it has {type_.static_shape[-1]} codes; the limit is {LANES_MAX}",
+            where=f"input {value.name!r}",
+            hint="give it fewer channels and more pixels, or try --style folded",
+        )
 
 
 @dataclass(frozen=True, slots=True)

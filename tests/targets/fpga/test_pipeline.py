@@ -14,6 +14,7 @@ from rlx.ops.q import (
     Q_OPS,
     QAdd,
     QAveragePool2d,
+    QClamp,
     QConcat,
     QConv2d,
     QMul,
@@ -314,6 +315,14 @@ def test_program_refuses_parameters():
     graph.param("w", i8(1))
     with pytest.raises(EmitError, match=r"^parameters must be bound before hardware is made: 'w'$"):
         program_of(graph)
+
+
+def test_program_refuses_beats_that_are_too_wide():
+    graph = Graph("wide")
+    graph.output(graph.apply(QClamp(low=0), graph.input("x", i8(1, 1, 1, 10_000))))
+    with pytest.raises(EmitError, match=r"^input 'x': a beat of it has 10000 codes") as caught:
+        program_of(graph)
+    assert caught.value.hint
 
 
 def test_program_refuses_inputs_that_are_no_codes():
