@@ -43,14 +43,16 @@ HOSTILE = (
         ({"rank": 3}, "m.tflite: tensor 0 'x': has 4 dimensions; the limit is 3"),
         ({"dimension": 11}, "m.tflite: tensor 6 'flat': has the shape [1, 12]; "
                             "the limit is 11 a dimension"),
-        ({"elements": 53}, "m.tflite: tensor 1 'w': has the shape [3, 3, 3, 2], 54 elements; "
-                           "the limit is 53"),
+        ({"elements": 47}, "m.tflite: tensor 3 'conv': has the shape [1, 4, 4, 3], 48 elements; "
+                           "the limit is 47"),
         ({"constant_bytes": 100}, "m.tflite: buffers: the constants take 154 bytes together; "
                                   "the limit is 100"),
         ({"total_elements": 150}, "m.tflite: operator 4 SOFTMAX: the computed tensors have 154 "
                                   "elements together; the limit is 150"),
         ({"operations": 900}, "m.tflite: operator 1 MAX_POOL_2D: one frame takes 989 operations; "
                               "the limit is 900"),
+        ({"operands": 2}, "m.tflite: operator 0 CONV_2D: has 3 inputs or outputs; the limit is 2"),
+        ({"taps": 3}, "m.tflite: operator 0 CONV_2D: a window has 9 positions; the limit is 3"),
         ({"nesting": 3}, "m.tflite: subgraph 0, tensor 0, quantization: "
                          "tables are nested more than 3 deep"),
     ],
