@@ -113,4 +113,5 @@ def mark() -> dict[str, str]:
     return {MARK: _WATCHER.start()}
 
 
-os.register_at_fork(after_in_child=_WATCHER.forget)
+if hasattr(os, "register_at_fork"):  # not where there is no fork
+    os.register_at_fork(after_in_child=_WATCHER.forget)
