@@ -73,8 +73,8 @@ def _run_one(parts: list[Part], number: int) -> int:
 def _run(part: Part, journal: Journal, *, jobs: int, cases: int | None, again: bool) -> None:
     """Run what the journal lacks, and print each finding when it comes."""
     done = journal.records()
-    skipped = {n for n, r in done.items() if not (again and r.finding)}
-    wanted = [n for n in part.spread(cases or part.cases) if n not in skipped]
+    wanted = [n for n in part.spread(cases or part.cases) if n not in done]
+    wanted += [n for n, record in done.items() if again and record.finding]
     records = workers.run(part, wanted, jobs)
     console = Console(stderr=True)
     for record in track(records, part.name, total=len(wanted), console=console):

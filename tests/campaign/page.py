@@ -39,7 +39,8 @@ def page() -> str:
             found["title"],
             found["goal"],
             summary.described(found),
-            *(f"{found[k]:,}" for k in ("tried", "findings", "cpu_s")),
+            f"{found['tried']:,} of {found['cases']:,}",
+            *(f"{found[k]:,}" for k in ("findings", "cpu_s")),
             *(f"{found[k]:,}" for k in ("cpu_s_maximum", "memory_mb_maximum")),
         ]
         for found in stored.read(STORED)
