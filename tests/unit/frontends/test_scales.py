@@ -23,6 +23,8 @@ WITHOUT_SCALES = {
     "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TRANSPOSE", "UNPACK",
 }  # fmt: skip
 
+pytestmark = pytest.mark.campaign
+
 
 @pytest.mark.parametrize("name", SWEEPS)
 def test_scales_are_combined_as_the_reference_does(name: str) -> None:
