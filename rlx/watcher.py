@@ -102,7 +102,7 @@ class _Watcher:
         """In a copy of this process (``fork``): leave the watcher to the original."""
         if self.pipe is not None:
             os.close(self.pipe.fileno())
-        self.__init__()  # type: ignore[misc]
+        self.mark, self.pipe, self.process = "", None, None
 
 
 _WATCHER = _Watcher()
