@@ -135,12 +135,7 @@ class FpgaBuilder:
             TimeLimitError: A run took too long.
         """
         tell = progress or (lambda _: None)
-        if keep is not None and keep.resolve() == folder.resolve():
-            raise OutputError(
-                "holds the design, which the results would replace",
-                where=str(keep),
-                hint="name another folder with -o",
-            )
+        _check_keep(keep, folder)
         manifest = _manifest(folder, self.target)
         chosen = find_device(device or str(manifest.producer.options.get("device", DEFAULT_DEVICE)))
         report = read_report(folder)
@@ -169,6 +164,16 @@ class FpgaBuilder:
 
 FPGA: Final = FpgaBuilder()
 """Builder of ``fpga`` folders."""
+
+
+def _check_keep(keep: Path | None, folder: Path) -> None:
+    """Refuse to put the results in the place of the design."""
+    if keep is not None and keep.resolve() == folder.resolve():
+        raise OutputError(
+            "holds the design, which the results would replace",
+            where=str(keep),
+            hint="name another folder with -o",
+        )
 
 
 def _manifest(folder: Path, target: str) -> Manifest:
