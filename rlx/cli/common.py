@@ -41,7 +41,7 @@ def _keep_limits(ctx: click.Context, param: click.Parameter, value: tuple[str, .
     """Keep the limits that the user raised."""
     del param
     if value:
-        from rlx.frontends.limits import parse_limits
+        from rlx.limits import parse_limits
 
         ctx.meta[_LIMITS] = parse_limits(value)
 
@@ -52,7 +52,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 def load_model(path: Path) -> GraphModule:
     """Return the model in ``path``, whatever format it has, within the limits of ``--limit``."""
     from rlx import frontends
-    from rlx.frontends.limits import DEFAULT_LIMITS
+    from rlx.limits import DEFAULT_LIMITS
 
     if not path.is_file():
         raise UsageError(f"no file {str(path)!r}", hint="give the path of a model file")

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rlx.frontends.limits import DEFAULT_LIMITS, Limits, raise_hint
 from rlx.frontends.refusal import DamagedError, MalformedError, OverLimitError
+from rlx.limits import DEFAULT_LIMITS, Limits, raise_hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

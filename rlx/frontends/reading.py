@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlx.errors import FrontendError, UsageError
-from rlx.frontends.limits import DEFAULT_LIMITS, MIB, Limits
+from rlx.limits import DEFAULT_LIMITS, MIB, Limits
 from rlx.names import printable, shorten
 
 if TYPE_CHECKING:

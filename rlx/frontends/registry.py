@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from rlx.errors import FrontendError, UsageError
-from rlx.frontends.limits import DEFAULT_LIMITS, Limits
 from rlx.frontends.reading import check_size, read_start
+from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.names import printable, shorten
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlx.errors import ShapeError, UnsupportedOpError
-from rlx.frontends.limits import DEFAULT_LIMITS, Limits
 from rlx.frontends.reading import read_bytes
 from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
 from rlx.frontends.tflite_file import Model, Operator, Tensor, parse
@@ -18,6 +17,7 @@ from rlx.frontends.work import check_work
 from rlx.ir import DType, Graph, Origin
 from rlx.ir import TensorType as Type
 from rlx.ir.module import GraphModule, Reference, Stage
+from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.names import printable, shorten
 
 if TYPE_CHECKING:

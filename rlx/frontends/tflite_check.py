@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.frontends.limits import raise_hint
 from rlx.frontends.refusal import MalformedError, OverLimitError, RefusedError, UnsupportedError
 from rlx.frontends.tflite_schema import CODE_RANGE, ELEMENT_BITS, TensorType
+from rlx.limits import raise_hint
 
 if TYPE_CHECKING:
-    from rlx.frontends.limits import Limits
     from rlx.frontends.tflite_file import Model, Operator, Tensor
+    from rlx.limits import Limits
 
 
 def check(model: Model, limits: Limits) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from rlx.frontends import tflite_schema as schema
 from rlx.frontends.flatbuffer import Reader, Record, Table, defaults
-from rlx.frontends.limits import DEFAULT_LIMITS, Limits, raise_hint
 from rlx.frontends.refusal import (
     MalformedError,
     OverLimitError,
@@ -18,6 +17,7 @@ from rlx.frontends.refusal import (
 )
 from rlx.frontends.tflite_check import check
 from rlx.frontends.tflite_schema import TensorType
+from rlx.limits import DEFAULT_LIMITS, Limits, raise_hint
 from rlx.names import printable, shorten
 
 if TYPE_CHECKING:

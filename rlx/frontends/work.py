@@ -9,17 +9,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rlx.frontends.limits import raise_hint
 from rlx.frontends.refusal import OverLimitError
 from rlx.ir.inspect import node_macs
 from rlx.ir.sizes import sizes_of
+from rlx.limits import raise_hint
 from rlx.ops import cost  # noqa: F401 - fills the table that node_macs reads
 from rlx.ops.q import Window
 from rlx.ops.real.window import SpatialWindow
 
 if TYPE_CHECKING:
-    from rlx.frontends.limits import Limits
     from rlx.ir import Graph, Node, TensorType
+    from rlx.limits import Limits
 
 
 def check_work(graph: Graph, limits: Limits) -> None:

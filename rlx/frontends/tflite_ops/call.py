@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rlx.frontends.limits import DEFAULT_LIMITS, Limits
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite_schema import CODE_RANGE, TensorType
 from rlx.ir import DType, Origin, QuantParams
 from rlx.ir import TensorType as Type
+from rlx.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

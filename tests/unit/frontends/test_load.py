@@ -15,10 +15,10 @@ from safetensors.numpy import save
 from rlx import frontends
 from rlx.errors import FrontendError, UsageError, VerifyError
 from rlx.frontends import registry
-from rlx.frontends.limits import Limits
 from rlx.ir import Graph, file
 from rlx.ir.hash import structural_hash
 from rlx.ir.module import GraphModule, Stage
+from rlx.limits import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,10 +13,10 @@ from tflite_builder import TfliteBuilder
 
 from rlx.errors import FrontendError, UnsupportedOpError
 from rlx.frontends import tflite
-from rlx.frontends.limits import Limits
 from rlx.frontends.tflite_ops.call import importer
 from rlx.ir import Constant, Input, QuantParams
 from rlx.ir.module import Stage
+from rlx.limits import Limits
 
 # Names that would be code, markup, a path or a terminal command if they were let through.
 HOSTILE = (
