@@ -13,6 +13,7 @@ from campaign.part import Outcome, Part
 from campaign.runs import simulated
 from rlx.errors import RlxError
 from rlx.frontends import tflite
+from rlx.ir import DType
 from rlx.ir.hash import structural_hash
 from rlx_sim.host_c import HostC
 
@@ -22,11 +23,13 @@ _SEEDS = 10_000
 
 @functools.cache
 def _meaning(data: bytes) -> str | None:
-    """Return a hash of what a file computes, or None if it is refused."""
+    """Return a hash of what a file computes, or None if it is refused or takes floats."""
     try:
-        return structural_hash(tflite.load(data).graph)
+        graph = tflite.load(data).graph
     except RlxError:
         return None
+    quantized = all(value.type.dtype is DType.I8 for value in graph.inputs)
+    return structural_hash(graph) if quantized else None
 
 
 def _accepted(number: int) -> bytes:
