@@ -38,12 +38,10 @@ def frames(graph: Graph, count: int, seed: int) -> tuple[Array, ...]:
     found = []
     for value in graph.inputs:
         array = random.integers(-CODES, CODES, (count, *value.type.static_shape))
-        for frame, codes in zip(array, (-CODES, CODES - 1), strict=False):
-            frame[...] = codes
-        for frame in array[2:3]:
-            frame[...] = np.where(frame < 0, -CODES, CODES - 1)
-        for frame in array[3:4]:
-            frame[...] = int(random.integers(-CODES, CODES))
+        array[0:1] = -CODES
+        array[1:2] = CODES - 1
+        array[2:3] = np.where(array[2:3] < 0, -CODES, CODES - 1)
+        array[3:4] = int(random.integers(-CODES, CODES))
         found.append(array.astype(np.int8))
     return tuple(found)
 
