@@ -69,13 +69,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first used, so that ``import rlx`` costs nothing."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'rlx' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # else a type checker would take any name for a public one
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first used, so that ``import rlx`` costs nothing."""
+        if name not in _HOMES:
+            raise AttributeError(f"module 'rlx' has no attribute {name!r}")
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from support import ROOT
 
 import rlx
 
@@ -42,3 +43,15 @@ def test_a_session_brings_no_optional_engine_and_no_target():
     modules = run("import sys, rlx; rlx.Session(); print(*sys.modules)")
     loaded = {name.partition(".")[0] for name in modules}
     assert not loaded & {"rlx_fpga", "rlx_cortexm", "rlx_sim", "amaranth", "jinja2", "jax", "scipy"}
+
+
+def test_a_type_checker_knows_the_public_names_and_no_other(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import rlx\n\nrlx.load\nrlx.nothing\n")
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path), str(program)]
+    result = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert result.stdout.splitlines()[:-1] == [
+        f'{program}:4: error: Module has no attribute "nothing"  [attr-defined]'
+    ], result.stderr
