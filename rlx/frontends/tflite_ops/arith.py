@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rlx.frontends import quantization
+from rlx.frontends.quantization import rescale_of, sum_scaling
 from rlx.frontends.tflite_ops.call import importer
-from rlx.frontends.tflite_ops.parts import activation_bounds, quantized, rescale_of
+from rlx.frontends.tflite_ops.parts import activation_bounds
+from rlx.ir import DType
 from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
-
-_LEFT_SHIFT = 20
 
 
 @importer("ADD")
@@ -27,21 +28,18 @@ def import_sub(call: Call) -> None:
 
 
 def _sum(call: Call, make: type[QAdd]) -> None:
-    """Append a sum or a difference: both operands go to twice the greater scale.
-
-    Source: tflite-micro ``CalculateOpDataAdd`` and ``CalculateOpDataSub``.
-    """
+    """Append a sum or a difference."""
     call.arity(2)
     x, y, result = call.codes(0), call.codes(1), call.result_codes
     low, high = activation_bounds(call, result)
-    twice = 2 * max(x.real, y.real)
+    scaling = sum_scaling(x.real, y.real, result.real)
     op = make(
         x_zero_point=x.zero_point,
         y_zero_point=y.zero_point,
-        x_rescale=rescale_of(x.real / twice),
-        y_rescale=rescale_of(y.real / twice),
-        left_shift=_LEFT_SHIFT,
-        rescale=rescale_of(twice / ((1 << _LEFT_SHIFT) * result.real)),
+        x_rescale=scaling.x_rescale,
+        y_rescale=scaling.y_rescale,
+        left_shift=scaling.left_shift,
+        rescale=scaling.rescale,
         zero_point=result.zero_point,
         low=low,
         high=high,
@@ -100,5 +98,5 @@ def import_relu6(call: Call) -> None:
     """``RELU6`` as an operator of its own: a clamp, as the interpreter reads only the input."""
     call.arity(1)
     codes = call.same_codes()
-    high = min(127, quantized(6.0, codes))
-    call.finish(QClamp(low=codes.zero_point, high=high), call.value(0))
+    low, high = quantization.activation_bounds(0.0, 6.0, codes.real, codes.zero_point, DType.I8)
+    call.finish(QClamp(low=low, high=high), call.value(0))

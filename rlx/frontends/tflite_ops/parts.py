@@ -1,55 +1,34 @@
-"""What several importers need: weights, biases, activation ranges, window geometry."""
+"""What several importers read from a call: weights, biases, activations, window geometry."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rlx.frontends import quantization
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite_ops.call import require_type
 from rlx.frontends.tflite_schema import Activation, Padding, TensorType
 from rlx.frontends.work import check_sizes
-from rlx.ir import QuantParams
-from rlx.numerics.fixed_point import INT32_MAX, Rescale
+from rlx.ir import DType, QuantParams
 from rlx.numerics.products import magnitudes
-from rlx.ops.checks import ACCUMULATOR_MAX, accumulator_bound
 from rlx.ops.q import Window
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from rlx.frontends.quantization import Bounds
     from rlx.frontends.tflite_file import Quantization, Tensor
     from rlx.frontends.tflite_ops.call import Call, Codes
     from rlx.ir import Value
+    from rlx.numerics.fixed_point import Rescale
 
-Bounds = tuple[int, int]
 Axes = tuple[int, ...]
-
-_FACTOR_MAX = 2.0**30 - 1
-
-
-def rescale_of(*reals: float) -> Rescale:
-    """Return the fixed-point form of factors that come from a file's scales.
-
-    From 2^30 on the interpreter shifts an int32 out of itself, which C leaves undefined.
-    """
-    for real in reals:
-        if not real <= _FACTOR_MAX:
-            raise UnsupportedError(
-                f"the scales are so far apart that codes are multiplied by {real:.3g}, want less"
-                " than 2^30",
-                hint="quantize the model again; a scale is out of proportion",
-            )
-    return Rescale.of(*reals)
 
 
 def activation_bounds(call: Call, codes: Codes) -> Bounds:
-    """Return the codes that a fused activation lets through.
-
-    Source: tflite-micro ``CalculateActivationRangeQuantized``.
-    """
+    """Return the codes that a fused activation lets through."""
     activation = Activation(call.options["activation"])
     if activation not in _REAL_BOUNDS:
         raise UnsupportedError(
@@ -57,10 +36,7 @@ def activation_bounds(call: Call, codes: Codes) -> Bounds:
             hint="make the activation a layer of its own behind this one",
         )
     low, high = _REAL_BOUNDS[activation]
-    return (
-        -128 if low is None else max(-128, quantized(low, codes)),
-        127 if high is None else min(127, quantized(high, codes)),
-    )
+    return quantization.activation_bounds(low, high, codes.real, codes.zero_point, DType.I8)
 
 
 _REAL_BOUNDS: dict[Activation, tuple[float | None, float | None]] = {
@@ -69,18 +45,6 @@ _REAL_BOUNDS: dict[Activation, tuple[float | None, float | None]] = {
     Activation.RELU6: (0.0, 6.0),
     Activation.RELU_N1_TO_1: (-1.0, 1.0),
 }
-
-
-def quantized(real: float, codes: Codes) -> int:
-    """Return the code nearest to a real number, in float32, halves away from zero."""
-    with np.errstate(over="ignore"):
-        ratio = float(np.float32(real) / codes.scale)
-    if not abs(ratio) <= INT32_MAX:
-        raise MalformedError(
-            f"the scale {codes.real!r} is too small for the activation's range",
-            hint="quantize the model again with representative samples",
-        )
-    return codes.zero_point + math.floor(abs(ratio) + 0.5) * (1 if ratio >= 0 else -1)
 
 
 def window(call: Call, image: Tensor, kernel: tuple[int, int]) -> Window:
@@ -103,12 +67,12 @@ def weights(call: Call, place: int, rank: int, axis: int) -> tuple[Tensor, npt.N
     require_type(tensor, TensorType.INT8)
     if len(tensor.shape) != rank:
         raise MalformedError(f"{tensor.label} is {tensor.described}, want {rank} dimensions")
-    quantization = tensor.quantization
-    if quantization is None:
+    found = tensor.quantization
+    if found is None:
         raise MalformedError(f"{tensor.label} is {tensor.described} without scales")
-    if not quantization.per_tensor:
-        _check_axis(tensor, quantization, axis)
-    if quantization.zero_point.any():
+    if not found.per_tensor:
+        _check_axis(tensor, found, axis)
+    if found.zero_point.any():
         raise UnsupportedError(
             f"{tensor.label} has a zero point other than 0",
             hint="quantize the weights symmetrically",
@@ -116,14 +80,14 @@ def weights(call: Call, place: int, rank: int, axis: int) -> tuple[Tensor, npt.N
     return tensor, tensor.array()
 
 
-def _check_axis(tensor: Tensor, quantization: Quantization, axis: int) -> None:
+def _check_axis(tensor: Tensor, found: Quantization, axis: int) -> None:
     """Check that there is one scale for each index of ``axis``."""
-    if quantization.axis != axis:
+    if found.axis != axis:
         raise UnsupportedError(
-            f"{tensor.label} is quantized along axis {quantization.axis}, want {axis}",
+            f"{tensor.label} is quantized along axis {found.axis}, want {axis}",
             hint="quantize the weights with one scale for each output channel",
         )
-    count = len(quantization.scale)
+    count = len(found.scale)
     if tensor.shape[axis] != count:
         raise MalformedError(
             f"{tensor.label} has {count} scales along axis {axis}, "
@@ -141,15 +105,12 @@ def weight_scales(tensor: Tensor) -> tuple[float, ...]:
 def layer_rescale(tensor: Tensor, codes: Codes, result: Codes) -> Rescale:
     """Return the scaling of a layer's accumulators to ``result``: one factor for each scale.
 
-    Source: tflite-micro ``PopulateConvolutionQuantizationParams`` and
-    ``GetQuantizedConvolutionMultipler``, which widen each scale to double first.
-
     Args:
         tensor: The weights.
         codes: Codes of the layer's input.
         result: Codes of its result.
     """
-    return rescale_of(*(codes.real * s / result.real for s in weight_scales(tensor)))
+    return quantization.linear_rescale(codes.real, weight_scales(tensor), result.real)
 
 
 def weight_constant(call: Call, tensor: Tensor, axes: Axes = ()) -> Value:
@@ -210,9 +171,4 @@ def check_accumulator(
     if key not in known:
         array = tensor.array()
         known[key] = magnitudes(array.transpose(axes) if axes else array)
-    bound = int(accumulator_bound(known[key], bias, zero_point).max())
-    if bound > ACCUMULATOR_MAX:
-        raise UnsupportedError(
-            f"the accumulator may reach {bound}, which does not fit 32 bits",
-            hint="quantize the layer again; its bias or its weights are out of proportion",
-        )
+    quantization.check_accumulator(known[key], bias, zero_point)

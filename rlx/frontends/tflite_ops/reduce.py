@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from rlx.frontends.quantization import rescale_of
 from rlx.frontends.refusal import MalformedError
 from rlx.frontends.tflite_ops.call import importer, require_type
-from rlx.frontends.tflite_ops.parts import rescale_of
 from rlx.frontends.tflite_schema import TensorType
 from rlx.ops.q import QArgmax, QMean
 

@@ -5,24 +5,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from rlx.frontends.quantization import softmax_scaling
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite_ops.call import importer
-from rlx.numerics.activations import input_radius
-from rlx.numerics.fixed_point import quantize_multiplier
 from rlx.ops.q import QSoftmax
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
 
-_INTEGER_BITS = 5
-
 
 @importer("SOFTMAX")
 def import_softmax(call: Call) -> None:
-    """``SOFTMAX`` over the last axis.
-
-    Source: tflite-micro ``CalculateSoftmaxParams``, ``PreprocessSoftmaxScaling``.
-    """
+    """``SOFTMAX`` over the last axis; the result's codes are fixed by the operator."""
     call.arity(1)
     codes, result = call.codes(0), call.result_codes
     if (result.real, result.zero_point) != (1 / 256, -128):
@@ -37,17 +31,10 @@ def import_softmax(call: Call) -> None:
             f"has beta {beta!r}, want a finite number above 0",
             hint="use a finite beta, 1.0 in Keras; at 0 every probability is the same",
         )
-    real = min(beta * codes.real * 2 ** (31 - _INTEGER_BITS), 2**31 - 1)
-    if real <= 1:
-        raise UnsupportedError(
-            f"has the input scale {codes.real!r}, outside of the fixed point",
-            hint="quantize the model again with representative samples",
-        )
-    multiplier, shift = quantize_multiplier(real)
+    scaling = softmax_scaling(codes.real, beta)
     op = QSoftmax(
-        multiplier=multiplier,
-        # At 31 only the greatest input counts (diff_min is 0): any shift gives the same.
-        left_shift=min(shift, 30),
-        diff_min=-input_radius(shift, _INTEGER_BITS),
+        multiplier=scaling.multiplier,
+        left_shift=scaling.left_shift,
+        diff_min=scaling.diff_min,
     )
     call.finish(op, call.value(0))
