@@ -4,9 +4,12 @@ from rlx.ir.graph import Constant, Graph, Input, Node, Origin, Param, Value, cop
 from rlx.ir.module import GraphModule, MemoryPlan, Placement, Reference, Region, Stage
 from rlx.ir.op import Op
 from rlx.ir.rules import RuleTable
+from rlx.ir.traits import UNSTATED, Along, Traits
 from rlx.ir.types import Array, Dim, DType, QuantParams, Shape, TensorType, f32, i8, i32
 
 __all__ = [
+    "UNSTATED",
+    "Along",
     "Array",
     "Constant",
     "DType",
@@ -27,6 +30,7 @@ __all__ = [
     "Shape",
     "Stage",
     "TensorType",
+    "Traits",
     "Value",
     "copy_node",
     "f32",

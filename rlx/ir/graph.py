@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir.op import Op
+from rlx.ir.traits import Traits
 from rlx.ir.types import Array, DType, QuantParams, TensorType
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Source(Op):
     """
 
     operand_count: ClassVar[int | tuple[int, int | None]] = 0
+    traits: ClassVar[Traits] = Traits()
     type: TensorType
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from rlx.errors import ShapeError
+from rlx.ir.traits import UNSTATED, Traits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,11 +28,14 @@ class Op(ABC):
         name: Name in printed IR, ``dialect.op``. The dialect tells the level: ``nn`` (model
             level), ``real`` (tensor algebra), ``q`` (exact integers), ``core`` (any level).
         operand_count: Number of operands: a number, or ``(least, most)`` with None for no bound.
+        traits: What is true of every use of the op. Every class declares it, if need be as
+            ``Traits()``; passes assume nothing of an op that does not.
         registry: Every op class by name.
     """
 
     name: ClassVar[str]
     operand_count: ClassVar[int | tuple[int, int | None]] = 1
+    traits: ClassVar[Traits] = UNSTATED
     registry: ClassVar[dict[str, type[Op]]] = {}
     __slots__ = ()
 

@@ -15,20 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rlx.ir import Constant, DType, QuantParams, rebuild
-from rlx.ops.q import (
-    QAdd,
-    QAveragePool2d,
-    QClamp,
-    QConv2d,
-    QDense,
-    QMaxPool2d,
-    QMul,
-    QPad,
-    QRequantize,
-    QReshape,
-    QSub,
-    QTable,
-)
+from rlx.ops.q import QConv2d, QDense, QPad, QReshape
 from rlx.passes.base import Pass
 from rlx.passes.ranges import channel_ranges, may_leave_image
 
@@ -38,11 +25,6 @@ if TYPE_CHECKING:
 
 Kept: TypeAlias = "npt.NDArray[np.bool_]"
 """For each channel of a value, whether it stays."""
-
-_CHANNELWISE = (
-    QAdd, QAveragePool2d, QClamp, QMaxPool2d, QMul, QPad, QRequantize, QSub, QTable,
-)  # fmt: skip
-"""Ops whose result's channel ``c`` depends on channel ``c`` of each operand only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +99,7 @@ def _apply_demands(
             kept[x] |= ~_foldable(node, ranges[x], kept[node.result])
         case QReshape() if _pixels(node):
             _link_reshape(node, kept)
-        case op if isinstance(op, _CHANNELWISE) and _is_aligned(node):
+        case op if op.traits.channelwise and _is_aligned(node):
             _link_all(around, kept)
         case _:
             for value in around:

@@ -6,29 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rlx.ir import rebuild
-from rlx.ops.q import (
-    QAdd,
-    QAveragePool2d,
-    QClamp,
-    QConv2d,
-    QDense,
-    QMaxPool2d,
-    QMean,
-    QMul,
-    QRequantize,
-    QSub,
-)
+from rlx.ops.q import QClamp
 from rlx.passes.base import Pass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Graph, Node, Value
-
-CLAMPING = (
-    QAdd, QAveragePool2d, QClamp, QConv2d, QDense, QMaxPool2d, QMean, QMul, QRequantize, QSub,
-)  # fmt: skip
-"""Ops whose last step is a clamp to attributes ``low`` and ``high``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +32,11 @@ class FuseClamps(Pass):
             (old,) = node.operands
             producer = operands[0].node
             read_once = len(users[old]) == 1 and old not in outputs
-            if not read_once or not isinstance(producer.op, CLAMPING):
+            if not read_once or not producer.op.traits.clamps:
                 return None
-            low, high = clamp_of_clamp(producer.op.low, producer.op.high, node.op)
-            fused = replace(cast("Any", producer.op), low=low, high=high)
+            op = cast("Any", producer.op)
+            low, high = clamp_of_clamp(op.low, op.high, node.op)
+            fused = replace(op, low=low, high=high)
             result = new.apply(
                 fused,
                 *producer.operands,

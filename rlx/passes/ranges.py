@@ -8,6 +8,7 @@ constant.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -16,20 +17,14 @@ import numpy.typing as npt
 from rlx.ir import Constant, DType, RuleTable
 from rlx.numerics.fixed_point import INT32_MAX
 from rlx.ops.q import (
-    QAdd,
     QAveragePool2d,
-    QClamp,
     QConcat,
     QConv2d,
     QDense,
     QMaxPool2d,
-    QMul,
     QPad,
-    QRequantize,
     QReshape,
     QSlice,
-    QSub,
-    QTable,
     QTranspose,
 )
 
@@ -68,7 +63,7 @@ class Range:
 RangeRule: TypeAlias = "Callable[[Node, tuple[Range, ...]], Range]"
 
 RANGES: RuleTable[RangeRule] = RuleTable("ranges")
-"""Rules for int8 results; an op without a rule may hold any code."""
+"""Rules for int8 results of ops whose traits do not say enough."""
 
 
 def channel_ranges(graph: Graph) -> dict[Value, Range]:
@@ -81,14 +76,48 @@ def channel_ranges(graph: Graph) -> dict[Value, Range]:
             known = tuple(ranges[o] for o in node.operands if o in ranges)
             if isinstance(node.op, Constant):
                 ranges[value] = _of_array(node.op.value)
-            elif value.type.rank == 0 and isinstance(node.op, QPad | QSlice | QTranspose):
-                # Without axes there is nothing that they could change.
-                ranges[value] = known[0]
             elif type(node.op) in RANGES:
                 ranges[value] = RANGES[type(node.op)](node, known)
             else:
-                ranges[value] = _any_code(value.type)
+                ranges[value] = _by_traits(node, known)
     return ranges
+
+
+def _by_traits(node: Node, ranges: tuple[Range, ...]) -> Range:
+    """Return what the traits of an op say about its int8 result."""
+    traits, type_ = node.op.traits, node.types[0]
+    if not traits.elementwise or len(ranges) < len(node.operands):
+        return _any_code(type_)
+    wide = [_spread(r, _channels(type_)) if len(r.low) == 1 else r for r in ranges]
+    if traits.monotone:
+        return _corners(node, wide)
+    varying = [r for r in wide if not r.constant.all()]
+    return _reached(node, wide) if len(varying) == 1 else _any_code(type_)
+
+
+def _corners(node: Node, ranges: list[Range]) -> Range:
+    """Take the extremes over every choice of one end for each operand."""
+    corners = [_evaluated(node, *ends) for ends in product(*((r.low, r.high) for r in ranges))]
+    return Range(np.min(corners, axis=0), np.max(corners, axis=0))
+
+
+def _reached(node: Node, ranges: list[Range]) -> Range:
+    """Take the extremes over all codes of the one operand that varies."""
+    codes = np.arange(-128, 128)[:, np.newaxis]
+    operands = [r.low if r.constant.all() else codes for r in ranges]
+    (x,) = (r for r in ranges if not r.constant.all())
+    results = np.broadcast_to(_evaluated(node, *operands), (256, len(x.low)))
+    inside = (x.low <= codes) & (codes <= x.high)
+    return Range(
+        results.min(axis=0, initial=127, where=inside),
+        results.max(axis=0, initial=-128, where=inside),
+    )
+
+
+def _evaluated(node: Node, *codes: Codes) -> Codes:
+    """Return what the op makes of codes, of one for each channel in the last axis."""
+    (result,) = node.op.evaluate(*(c.astype(np.int8) for c in codes))
+    return result.astype(np.int64)
 
 
 def _channels(type_: TensorType) -> int:
@@ -183,42 +212,6 @@ def _keeps_order(op: QConv2d | QDense, low: Codes, high: Codes) -> bool:
     return bool((greatest <= INT32_MAX).all())
 
 
-def _evaluated(node: Node, *codes: Codes) -> Codes:
-    """Return what the op makes of one code for each channel."""
-    (result,) = node.op.evaluate(*(c.astype(np.int8) for c in codes))
-    return result.astype(np.int64)
-
-
-@RANGES.rule(QClamp, QRequantize)
-def monotone_range(node: Node, ranges: tuple[Range, ...]) -> Range:
-    """Map both ends."""
-    return Range(_evaluated(node, ranges[0].low), _evaluated(node, ranges[0].high))
-
-
-@RANGES.rule(QTable)
-def table_range(node: Node, ranges: tuple[Range, ...]) -> Range:
-    """Take the extremes of the entries that can be reached."""
-    op = node.op
-    assert isinstance(op, QTable)
-    reached = [
-        op.table[low + 128 : high + 129]
-        for low, high in zip(ranges[0].low.tolist(), ranges[0].high.tolist(), strict=True)
-    ]
-    return Range(np.array([min(r) for r in reached]), np.array([max(r) for r in reached]))
-
-
-@RANGES.rule(QAdd, QSub, QMul)
-def binary_range(node: Node, ranges: tuple[Range, ...]) -> Range:
-    """Take the extremes over the four corners; each op is monotone in either operand."""
-    channels = _channels(node.types[0])
-    x, y = (
-        r if len(r.low) == channels else Range(*(np.repeat(a, channels) for a in (r.low, r.high)))
-        for r in ranges
-    )
-    corners = [_evaluated(node, a, b) for a in (x.low, x.high) for b in (y.low, y.high)]
-    return Range(np.min(corners, axis=0), np.max(corners, axis=0))
-
-
 @RANGES.rule(QAveragePool2d, QMaxPool2d)
 def pool_range(node: Node, ranges: tuple[Range, ...]) -> Range:
     """Clamp the operand's range: a mean or maximum of codes lies between them."""
@@ -244,6 +237,8 @@ def pad_range(node: Node, ranges: tuple[Range, ...]) -> Range:
     op = node.op
     assert isinstance(op, QPad)
     (x,) = ranges
+    if not op.before:
+        return x
     ends = [x.low, x.high]
     if any(op.before[:-1]) or any(op.after[:-1]):
         ends = [np.minimum(x.low, op.value), np.maximum(x.high, op.value)]
@@ -257,6 +252,8 @@ def slice_range(node: Node, ranges: tuple[Range, ...]) -> Range:
     """Take the channels that are kept."""
     op = node.op
     assert isinstance(op, QSlice)
+    if not op.start:
+        return ranges[0]
     part = slice(op.start[-1], op.stop[-1], op.step[-1])
     return Range(ranges[0].low[part], ranges[0].high[part])
 
@@ -278,6 +275,6 @@ def transpose_range(node: Node, ranges: tuple[Range, ...]) -> Range:
     """Keep the channels where the last axis stays last."""
     op = node.op
     assert isinstance(op, QTranspose)
-    if op.axes[-1] == len(op.axes) - 1:
+    if not op.axes or op.axes[-1] == len(op.axes) - 1:
         return ranges[0]
     return _spread(ranges[0], _channels(node.types[0]))

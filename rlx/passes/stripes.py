@@ -11,16 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from rlx.ir import rebuild
-from rlx.ops.q import (
-    QAveragePool2d,
-    QClamp,
-    QConcat,
-    QConv2d,
-    QMaxPool2d,
-    QRequantize,
-    QSlice,
-    QTable,
-)
+from rlx.ops.q import QAveragePool2d, QConcat, QConv2d, QMaxPool2d, QSlice
 from rlx.passes.dead_code import DeadCode
 
 if TYPE_CHECKING:
@@ -30,7 +21,6 @@ if TYPE_CHECKING:
     from rlx.ir.op import Op
 
 _WINDOWED = (QConv2d, QAveragePool2d, QMaxPool2d)
-_ELEMENTWISE = (QClamp, QRequantize, QTable)
 PASS = "stripes"
 """What is recorded in the origin of nodes made here."""
 
@@ -139,12 +129,21 @@ def _is_row_wise(node: Node) -> bool:
     """Whether a node computes rows of one image from rows of another, and constants."""
     type_ = node.operands[0].type if node.operands else None
     return (
-        isinstance(node.op, (*_WINDOWED, *_ELEMENTWISE))
-        and type_ is not None
+        type_ is not None
         and type_.rank == 4
         and type_.static_shape[0] == 1
         and node.operands[0].constant is None
         and all(o.constant is not None for o in node.operands[1:])
+        and (isinstance(node.op, _WINDOWED) or _is_same_in_every_row(node))
+    )
+
+
+def _is_same_in_every_row(node: Node) -> bool:
+    """Whether a node does the same to each row: an elementwise one, if its constants have none."""
+    return (
+        node.op.traits.elementwise
+        and node.types[0].shape == node.operands[0].type.shape
+        and all(o.type.rank < 3 or o.type.shape[-3] == 1 for o in node.operands[1:])
     )
 
 

@@ -9,7 +9,6 @@ from rlx.ir import Constant, Input
 from rlx.ir.graph import Source
 from rlx.ir.module import Region
 from rlx.ir.views import content, join_offsets, view_offset
-from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub, QTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,12 +21,10 @@ InPlace: TypeAlias = "Callable[[Node], tuple[int, ...]]"
 Scratch: TypeAlias = "Callable[[Node], int]"
 """Bytes of the arena that a target needs while a node runs."""
 
-_ELEMENTWISE = (QAdd, QClamp, QMul, QRequantize, QSub, QTable)
-
 
 def elementwise_in_place(node: Node) -> tuple[int, ...]:
     """Return the operands that elementwise code, written front to back, may overwrite."""
-    if not isinstance(node.op, _ELEMENTWISE):
+    if not node.op.traits.elementwise:
         return ()
     result = node.types[0]
     return tuple(

@@ -11,29 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from rlx.errors import ShapeError
-from rlx.ir import Input, RuleTable, TensorType, rebuild
+from rlx.ir import Along, Input, RuleTable, TensorType, rebuild
 from rlx.ops import real
 from rlx.ops.nn import NN_OPS
-from rlx.ops.q import (
-    QAdd,
-    QArgmax,
-    QAveragePool2d,
-    QClamp,
-    QConcat,
-    QConv2d,
-    QDense,
-    QMaxPool2d,
-    QMean,
-    QMul,
-    QPad,
-    QRequantize,
-    QReshape,
-    QSlice,
-    QSoftmax,
-    QSub,
-    QTable,
-    QTranspose,
-)  # fmt: skip
+from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QTranspose
 
 if TYPE_CHECKING:
     from rlx.ir import Graph, Node, Op, Value
@@ -57,7 +38,21 @@ class Batching:
 Rule: TypeAlias = Callable[[Any, Batching], Any]
 
 RULES: RuleTable[Rule] = RuleTable("batching")
-"""For each op the op that does for every element of a batch what it does for one."""
+"""For ops whose traits do not say it: the op that does for every element of a batch what the op
+does for one."""
+
+
+def rule_of(op: type[Op]) -> Rule:
+    """Return how an op takes a batch: a rule of its own, or what follows from its traits.
+
+    Raises:
+        UnsupportedOpError: It cannot, or nothing says how.
+    """
+    if op.traits.elementwise:
+        return _broadcast
+    if op.traits.along is not None:
+        return _ALONG[op.traits.along]
+    return RULES[op]
 
 
 def with_batch(graph: Graph, size: int) -> Graph:
@@ -88,7 +83,7 @@ def with_batch(graph: Graph, size: int) -> Graph:
             holds = tuple(map(_holds_batch, operands, holds))
         batched.update(node.results)
         what = Batching(size, tuple(o.type for o in node.operands), holds)
-        op = RULES[type(node.op)](node.op, what)
+        op = rule_of(type(node.op))(node.op, what)
         quants = {t.quant for t in node.types}
         made = new.append(op, *operands, quant=quants.pop() if len(quants) == 1 else None)
         for old, value in zip(node.types, made.results, strict=True):
@@ -132,14 +127,6 @@ RULES.refuse("it is a model-level op; decompose it first", *NN_OPS)
 RULES.refuse("it adds the inputs of a batch to one tensor", real.RealScatterAdd)
 
 
-@RULES.rule(
-    QAveragePool2d, QClamp, QConv2d, QMaxPool2d, QRequantize, QTable,
-    real.RealAbs, real.RealAcos, real.RealAsin, real.RealAtan, real.RealAveragePool,
-    real.RealCast, real.RealCeil, real.RealConv, real.RealCos, real.RealErf, real.RealExp,
-    real.RealExpm1, real.RealFloor, real.RealLog, real.RealLog1p, real.RealMaxPool, real.RealNeg,
-    real.RealRound, real.RealRsqrt, real.RealSigmoid, real.RealSign, real.RealSin, real.RealSqrt,
-    real.RealTan, real.RealTanh,
-)  # fmt: skip
 def _each(op: Any, what: Batching) -> Any:
     """Ops of one varying operand that leave the leading dimension alone."""
     if any(what.batched[1:]):
@@ -147,11 +134,6 @@ def _each(op: Any, what: Batching) -> Any:
     return op
 
 
-@RULES.rule(
-    QAdd, QMul, QSub,
-    real.RealAdd, real.RealCompare, real.RealDiv, real.RealMaximum, real.RealMinimum,
-    real.RealMul, real.RealPow, real.RealRemainder, real.RealSub, real.RealWhere,
-)  # fmt: skip
 def _broadcast(op: Any, what: Batching) -> Any:
     """Operands broadcast; the batch must be the leading dimension of the result too."""
     rank = max(t.rank for t in what.types)
@@ -161,18 +143,30 @@ def _broadcast(op: Any, what: Batching) -> Any:
     return op
 
 
-@RULES.rule(QDense, QSoftmax, real.RealTopK)
 def _last_axis(op: Any, what: Batching) -> Any:
     if what.types[0].rank < 2:
         raise _mixes(op, f"it works along the leading dimension of {what.types[0]}")
     return _each(op, what)
 
 
-@RULES.rule(QArgmax, real.RealArgmax, real.RealArgmin, real.RealCumsum)
 def _axis(op: Any, what: Batching) -> Any:
     if op.axis % what.types[0].rank == 0:
         raise _mixes(op, f"it works along the leading dimension of {what.types[0]}")
     return _each(op, what)
+
+
+def _axes(op: Any, what: Batching) -> Any:
+    if any(a % what.types[0].rank == 0 for a in op.axes):
+        raise _mixes(op, f"it works along the leading dimension of {what.types[0]}")
+    return op
+
+
+_ALONG: dict[Along, Rule] = {
+    Along.IMAGE: _each,
+    Along.LAST: _last_axis,
+    Along.AXIS: _axis,
+    Along.AXES: _axes,
+}
 
 
 @RULES.rule(QConcat, real.RealConcat)
@@ -180,16 +174,6 @@ def _concat(op: Any, what: Batching) -> Any:
     if not all(what.batched):
         raise _mixes(op, "it joins constants to the batch")
     return _axis(op, replace(what, batched=what.batched[:1]))
-
-
-@RULES.rule(
-    QMean, real.RealReduceMax, real.RealReduceMean, real.RealReduceMin, real.RealReduceProd,
-    real.RealReduceSum, real.RealReverse,
-)  # fmt: skip
-def _axes(op: Any, what: Batching) -> Any:
-    if any(a % what.types[0].rank == 0 for a in op.axes):
-        raise _mixes(op, f"it works along the leading dimension of {what.types[0]}")
-    return op
 
 
 @RULES.rule(QReshape, real.RealReshape)

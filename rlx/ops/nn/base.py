@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from rlx.ir import DType, Graph, Op, TensorType
+from rlx.ir import DType, Graph, Op, TensorType, Traits
 from rlx.ir.evaluate import evaluate
 from rlx.ops.expression import Expression
 
@@ -23,6 +23,7 @@ class NnOp(Op):
     new model-level op.
     """
 
+    traits: ClassVar[Traits] = Traits()
     __slots__ = ()
 
     def check(self, *operands: TensorType) -> None:

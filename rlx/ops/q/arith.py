@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import DType, Op, TensorType
+from rlx.ir import DType, Op, TensorType, Traits
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q.common import (
     check_clamp,
@@ -32,6 +32,7 @@ class _Binary(Op):
     """What the ops of two operands share: both int8, shapes broadcast as in NumPy."""
 
     operand_count: ClassVar[int | tuple[int, int | None]] = 2
+    traits: ClassVar[Traits] = Traits(elementwise=True, monotone=True, clamps=True)
     x_zero_point: int
     y_zero_point: int
     rescale: Rescale
@@ -176,6 +177,7 @@ class QRequantize(Op):
     """
 
     name: ClassVar[str] = "q.requantize"
+    traits: ClassVar[Traits] = Traits(elementwise=True, monotone=True, clamps=True)
     x_zero_point: int
     rescale: Rescale
     zero_point: int
@@ -215,6 +217,7 @@ class QClamp(Op):
     """
 
     name: ClassVar[str] = "q.clamp"
+    traits: ClassVar[Traits] = Traits(elementwise=True, monotone=True, clamps=True)
     low: int = -128
     high: int = 127
 

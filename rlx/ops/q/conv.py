@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import DType, Op, TensorType
+from rlx.ir import Along, DType, Op, TensorType, Traits
 from rlx.numerics.fixed_point import Rescale
 from rlx.numerics.products import exact_matmul
 from rlx.ops.q.common import (
@@ -54,6 +54,7 @@ class QConv2d(Op):
     """
 
     name: ClassVar[str] = "q.conv2d"
+    traits: ClassVar[Traits] = Traits(clamps=True, along=Along.IMAGE)
     operand_count: ClassVar[int | tuple[int, int | None]] = 3
     window: Window
     groups: int = 1

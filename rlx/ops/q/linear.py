@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rlx.ir import DType, Op, TensorType
+from rlx.ir import Along, DType, Op, TensorType, Traits
 from rlx.numerics.fixed_point import Rescale
 from rlx.numerics.products import exact_matmul
 from rlx.ops.q.common import (
@@ -44,6 +44,7 @@ class QDense(Op):
     """
 
     name: ClassVar[str] = "q.dense"
+    traits: ClassVar[Traits] = Traits(clamps=True, along=Along.LAST)
     operand_count: ClassVar[int | tuple[int, int | None]] = 3
     x_zero_point: int
     rescale: Rescale

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from rlx.ir import Op, TensorType
+from rlx.ir import Along, Op, TensorType, Traits
 from rlx.ops.q.common import check_clamp, check_int8
 from rlx.ops.q.prepared.pool import combine_windows
 from rlx.ops.q.window import Window, image_size
@@ -29,6 +29,7 @@ _INT16_TAPS = 255
 class _Pool(Op):
     """What both pools share: operand ``x`` int8[N, H, W, C], result int8[N, OH, OW, C]."""
 
+    traits: ClassVar[Traits] = Traits(channelwise=True, clamps=True, along=Along.IMAGE)
     window: Window
     low: int = -128
     high: int = 127

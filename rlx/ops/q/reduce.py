@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import DType, Op, TensorType
+from rlx.ir import Along, DType, Op, TensorType, Traits
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q.common import (
     check_clamp,
@@ -44,6 +44,7 @@ class QMean(Op):
     """
 
     name: ClassVar[str] = "q.mean"
+    traits: ClassVar[Traits] = Traits(clamps=True, along=Along.AXES)
     axes: tuple[int, ...]
     keep_dims: bool = False
     x_zero_point: int
@@ -86,6 +87,7 @@ class QArgmax(Op):
     """
 
     name: ClassVar[str] = "q.argmax"
+    traits: ClassVar[Traits] = Traits(along=Along.AXIS)
     axis: int = -1
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import DType, Op, TensorType
+from rlx.ir import DType, Op, TensorType, Traits
 from rlx.ops.q.common import check_int8, check_zero_point
 from rlx.ops.shapes import normalize_axis
 
@@ -27,6 +27,7 @@ class QReshape(Op):
     """
 
     name: ClassVar[str] = "q.reshape"
+    traits: ClassVar[Traits] = Traits(moves_only=True)
     shape: tuple[int, ...]
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
@@ -54,6 +55,7 @@ class QConcat(Op):
     """
 
     name: ClassVar[str] = "q.concat"
+    traits: ClassVar[Traits] = Traits(moves_only=True)
     operand_count: ClassVar[int | tuple[int, int | None]] = (1, None)
     axis: int
 
@@ -88,6 +90,7 @@ class QTranspose(Op):
     """
 
     name: ClassVar[str] = "q.transpose"
+    traits: ClassVar[Traits] = Traits(moves_only=True)
     axes: tuple[int, ...]
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
@@ -117,6 +120,7 @@ class QSlice(Op):
     """
 
     name: ClassVar[str] = "q.slice"
+    traits: ClassVar[Traits] = Traits(moves_only=True)
     start: tuple[int, ...]
     stop: tuple[int, ...]
     step: tuple[int, ...]
@@ -154,6 +158,7 @@ class QPad(Op):
     """
 
     name: ClassVar[str] = "q.pad"
+    traits: ClassVar[Traits] = Traits(channelwise=True)
     before: tuple[int, ...]
     after: tuple[int, ...]
     value: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rlx.ir import Op, QuantParams, TensorType
+from rlx.ir import Along, Op, QuantParams, TensorType, Traits
 from rlx.numerics.exponential import softmax_by_table, softmax_codes, softmax_table
 from rlx.ops.q.common import check_int8
 
@@ -36,6 +36,7 @@ class QSoftmax(Op):
     """
 
     name: ClassVar[str] = "q.softmax"
+    traits: ClassVar[Traits] = Traits(along=Along.LAST)
     multiplier: int
     left_shift: int
     diff_min: int

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import Op, TensorType
+from rlx.ir import Op, TensorType, Traits
 from rlx.ops.q.common import INT8_MAX, INT8_MIN, check_int8
 from rlx.ops.q.prepared.table import prepare_unary
 
@@ -32,6 +32,7 @@ class QTable(Op):
     """
 
     name: ClassVar[str] = "q.table"
+    traits: ClassVar[Traits] = Traits(elementwise=True)
     table: tuple[int, ...]
     function: str = ""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import DType, Op, TensorType
+from rlx.ir import DType, Op, TensorType, Traits
 from rlx.ops.real.common import (
     check_float,
     check_no_codes,
@@ -36,6 +36,7 @@ class RealBinary(Op):
     the broadcast shape. Integers wrap.
     """
 
+    traits: ClassVar[Traits] = Traits(elementwise=True)
     operand_count: ClassVar[int | tuple[int, int | None]] = 2
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
@@ -214,6 +215,7 @@ class RealCompare(Op):
     """
 
     name: ClassVar[str] = "real.compare"
+    traits: ClassVar[Traits] = Traits(elementwise=True)
     operand_count: ClassVar[int | tuple[int, int | None]] = 2
     relation: Comparison
 
@@ -244,6 +246,7 @@ class RealWhere(Op):
     """
 
     name: ClassVar[str] = "real.where"
+    traits: ClassVar[Traits] = Traits(elementwise=True)
     operand_count: ClassVar[int | tuple[int, int | None]] = 3
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:

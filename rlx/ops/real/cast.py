@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import DType, Op, TensorType
+from rlx.ir import DType, Op, TensorType, Traits
 from rlx.ops.real.common import check_no_codes, widen
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class RealCast(Op):
     """
 
     name: ClassVar[str] = "real.cast"
+    traits: ClassVar[Traits] = Traits(elementwise=True)
     dtype: DType
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import Op, TensorType
+from rlx.ir import Along, Op, TensorType, Traits
 from rlx.ops.real.common import check_number, narrow, widen
 from rlx.ops.real.window import SpatialWindow
 
@@ -40,6 +40,7 @@ class RealConv(Op):
     """
 
     name: ClassVar[str] = "real.conv"
+    traits: ClassVar[Traits] = Traits(along=Along.IMAGE)
     operand_count: ClassVar[int | tuple[int, int | None]] = 2
     window: SpatialWindow
     groups: int = 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import Op, TensorType
+from rlx.ir import Op, TensorType, Traits
 from rlx.ops.real.common import check_index, check_number, check_same, narrow, widen
 from rlx.ops.shapes import normalize_axis
 
@@ -28,6 +28,7 @@ class RealGather(Op):
     """
 
     name: ClassVar[str] = "real.gather"
+    traits: ClassVar[Traits] = Traits()
     operand_count: ClassVar[int | tuple[int, int | None]] = 2
     axis: int = 0
 
@@ -62,6 +63,7 @@ class RealTakeAlong(Op):
     """
 
     name: ClassVar[str] = "real.take_along"
+    traits: ClassVar[Traits] = Traits()
     operand_count: ClassVar[int | tuple[int, int | None]] = 2
     axis: int
 
@@ -101,6 +103,7 @@ class RealScatterAdd(Op):
     """
 
     name: ClassVar[str] = "real.scatter_add"
+    traits: ClassVar[Traits] = Traits()
     operand_count: ClassVar[int | tuple[int, int | None]] = 3
     axis: int = 0
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import Op, TensorType
+from rlx.ir import Op, TensorType, Traits
 from rlx.ops.real.common import check_number, narrow, widen
 from rlx.ops.shapes import broadcast_shapes
 
@@ -28,6 +28,7 @@ class RealMatmul(Op):
     """
 
     name: ClassVar[str] = "real.matmul"
+    traits: ClassVar[Traits] = Traits()
     operand_count: ClassVar[int | tuple[int, int | None]] = 2
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import DType, Op, TensorType
+from rlx.ir import Along, DType, Op, TensorType, Traits
 from rlx.ops.real.cast import integer_range
 from rlx.ops.real.common import check_float, check_no_codes, check_number, narrow, widen
 from rlx.ops.real.window import SpatialWindow
@@ -38,6 +38,7 @@ class RealMaxPool(Op):
     """
 
     name: ClassVar[str] = "real.max_pool"
+    traits: ClassVar[Traits] = Traits(along=Along.IMAGE)
     window: SpatialWindow
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
@@ -70,6 +71,7 @@ class RealAveragePool(Op):
     """
 
     name: ClassVar[str] = "real.average_pool"
+    traits: ClassVar[Traits] = Traits(along=Along.IMAGE)
     window: SpatialWindow
     count_padding: bool = False
 

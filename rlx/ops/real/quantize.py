@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import DType, Op, QuantParams, TensorType
+from rlx.ir import DType, Op, QuantParams, TensorType, Traits
 from rlx.ops.real.cast import float_to_integer, integer_range
 from rlx.ops.real.common import check_float, check_no_codes, widen
 from rlx.ops.shapes import normalize_axis
@@ -71,6 +71,7 @@ class RealQuantize(Op):
     """
 
     name: ClassVar[str] = "real.quantize"
+    traits: ClassVar[Traits] = Traits()
     quant: QuantParams
     dtype: DType = DType.I8
     ties: Ties = Ties.AWAY
@@ -113,6 +114,7 @@ class RealDequantize(Op):
     """
 
     name: ClassVar[str] = "real.dequantize"
+    traits: ClassVar[Traits] = Traits()
     quant: QuantParams
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:

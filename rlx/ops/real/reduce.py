@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import DType, Op, TensorType
+from rlx.ir import Along, DType, Op, TensorType, Traits
 from rlx.ops.real.common import check_float, check_no_codes, check_number, narrow, widen
 from rlx.ops.shapes import normalize_axes, normalize_axis
 
@@ -24,6 +24,7 @@ class RealReduce(Op):
     Operand: ``x`` numbers [*]. Result: the same element type, reduced axes kept as 1 or dropped.
     """
 
+    traits: ClassVar[Traits] = Traits(along=Along.AXES)
     axes: tuple[int, ...]
     keep_dims: bool = False
 
@@ -156,6 +157,7 @@ class RealReduceMin(_Extreme):
 class _Choice(Op):
     """What the indices of extremes share. Operand: ``x`` numbers [*]. Result: i32."""
 
+    traits: ClassVar[Traits] = Traits(along=Along.AXIS)
     axis: int = -1
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
@@ -214,6 +216,7 @@ class RealCumsum(Op):
     """
 
     name: ClassVar[str] = "real.cumsum"
+    traits: ClassVar[Traits] = Traits(along=Along.AXIS)
     axis: int
     exclusive: bool = False
 
@@ -247,6 +250,7 @@ class RealTopK(Op):
     """
 
     name: ClassVar[str] = "real.top_k"
+    traits: ClassVar[Traits] = Traits(along=Along.LAST)
     count: int
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import Dim, DType, Op, Shape, TensorType
+from rlx.ir import Along, Dim, DType, Op, Shape, TensorType, Traits
 from rlx.ops.real.common import check_no_codes
 from rlx.ops.shapes import normalize_axes, normalize_axis
 
@@ -41,6 +41,7 @@ class RealReshape(Op):
     """
 
     name: ClassVar[str] = "real.reshape"
+    traits: ClassVar[Traits] = Traits(moves_only=True)
     shape: Shape
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
@@ -80,6 +81,7 @@ class RealTranspose(Op):
     """
 
     name: ClassVar[str] = "real.transpose"
+    traits: ClassVar[Traits] = Traits(moves_only=True)
     axes: tuple[int, ...]
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
@@ -109,6 +111,7 @@ class RealBroadcastTo(Op):
     """
 
     name: ClassVar[str] = "real.broadcast_to"
+    traits: ClassVar[Traits] = Traits(moves_only=True)
     shape: Shape
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
@@ -146,6 +149,7 @@ class RealSlice(Op):
     """
 
     name: ClassVar[str] = "real.slice"
+    traits: ClassVar[Traits] = Traits(moves_only=True)
     start: tuple[int, ...]
     stop: tuple[int | None, ...]
     step: tuple[int, ...]
@@ -190,6 +194,7 @@ class RealConcat(Op):
     """
 
     name: ClassVar[str] = "real.concat"
+    traits: ClassVar[Traits] = Traits(moves_only=True)
     operand_count: ClassVar[int | tuple[int, int | None]] = (1, None)
     axis: int
 
@@ -230,6 +235,7 @@ class RealPad(Op):
     """
 
     name: ClassVar[str] = "real.pad"
+    traits: ClassVar[Traits] = Traits()
     before: tuple[int, ...]
     after: tuple[int, ...]
     interior: tuple[int, ...] = ()
@@ -289,6 +295,7 @@ class RealReverse(Op):
     """
 
     name: ClassVar[str] = "real.reverse"
+    traits: ClassVar[Traits] = Traits(moves_only=True, along=Along.AXES)
     axes: tuple[int, ...]
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import Op, TensorType
+from rlx.ir import Op, TensorType, Traits
 from rlx.numerics.special import erf
 from rlx.ops.real.common import check_float, check_no_codes, check_number, narrow, widen
 
@@ -27,6 +27,7 @@ class RealUnary(Op):
     Outside a function's domain the result is NaN or infinite, as IEEE 754 says.
     """
 
+    traits: ClassVar[Traits] = Traits(elementwise=True)
     takes_integers: ClassVar[bool] = False
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:

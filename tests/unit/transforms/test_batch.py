@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlx.errors import ShapeError, UnsupportedOpError
-from rlx.ir import DType, Graph, QuantParams, TensorType, f32, i8, i32
+from rlx.ir import DType, Graph, Op, QuantParams, TensorType, f32, i8, i32
 from rlx.ir.evaluate import evaluate
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops import ALL_OPS, real
@@ -73,7 +73,21 @@ def test_batch_of_a_network_is_a_loop(case: Case) -> None:
 
 
 def test_every_op_has_a_rule_or_a_reason() -> None:
-    assert [op.name for op in ALL_OPS if not RULES.knows(op)] == []
+    assert [op.name for op in ALL_OPS if not has_rule(op) and not RULES.knows(op)] == []
+
+
+def test_no_op_has_a_rule_beside_its_traits() -> None:
+    assert [op.name for op in ALL_OPS if RULES.knows(op) and is_said_by_traits(op)] == []
+
+
+def has_rule(op: type[Op]) -> bool:
+    """Whether a batching rule is found for ``op``."""
+    return is_said_by_traits(op) or op in RULES
+
+
+def is_said_by_traits(op: type[Op]) -> bool:
+    """Whether the traits of ``op`` say how it takes a batch."""
+    return op.traits.elementwise or op.traits.along is not None
 
 
 def real_graph(op, *shapes: tuple[int, ...], constants: int = 0, dtype=DType.F32) -> Graph:

@@ -114,7 +114,7 @@ def test_joined_tensors_lie_between_each_other(axis, shapes):
 
 
 def test_every_op_has_a_rule_or_a_reason():
-    assert all(RULES.knows(op) for op in Q_OPS)
+    assert [op.name for op in Q_OPS if not RULES.knows(op)] == []
 
 
 def pool(window, shape=(1, 6, 6, 2)):

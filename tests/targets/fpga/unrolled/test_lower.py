@@ -55,7 +55,7 @@ def test_op_gives_the_codes_of_the_reference(op):
 
 
 def test_every_op_has_a_rule_or_a_reason():
-    assert all(RULES.knows(op) for op in Q_OPS)
+    assert [op.name for op in Q_OPS if not RULES.knows(op)] == []
 
 
 def dense(count, outputs=1):
