@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rlx.plan import ScratchPlace, alive_bytes
+from rlx_cortexm.calls import type_text
+from rlx_cortexm.code_size import kernel_bytes
+from rlx_cortexm.symbols import layer_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx_cortexm.emit import Emitter
-    from rlx_cortexm.program import Program
+    from rlx_cortexm.program import Program, Step
 
 
-def estimate(emitter: Emitter) -> Mapping[str, Any]:
+def estimate(program: Program) -> Mapping[str, Any]:
     """Return layers and totals, ready for JSON."""
-    program = emitter.program
-    layers = [emitter.row(step) for step in program.steps]
+    layers = layer_rows(program)
     return {
         "layers": layers,
         "macs": sum(layer["macs"] for layer in layers),
@@ -26,6 +27,27 @@ def estimate(emitter: Emitter) -> Mapping[str, Any]:
         "code_bytes": program.code_bytes,
         "arena_bytes": program.arena_bytes,
         "peak": _peak(program),
+    }
+
+
+def layer_rows(program: Program) -> list[dict[str, Any]]:
+    """Return what a report says about each layer."""
+    return [_row(program, step) for step in program.steps]
+
+
+def _row(program: Program, step: Step) -> dict[str, Any]:
+    return {
+        "index": step.index,
+        "op": step.node.op.name,
+        "name": layer_name(program, step),
+        "result": type_text(step.node.results[0]),
+        "macs": step.layer.macs,
+        "weight_bits": step.layer.weight_bits,
+        "kernel": step.candidate.name,
+        "instructions": step.candidate.instructions,
+        "constant_bytes": sum(t.nbytes for t in step.layer.tables),
+        "code_bytes": kernel_bytes(step.layer.kernel),
+        "scratch_bytes": step.layer.scratch_bytes,
     }
 
 

@@ -12,6 +12,9 @@ from rlx.paths import template_root
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rlx_cortexm import ports
+    from rlx_cortexm.interface import Interface
+
 FOLDER = "test"
 """Folder of the emitted files, beside ``src``, ``include`` and ``golden``."""
 
@@ -43,6 +46,29 @@ class Port:
     bytes: str
     type: str = "int8_t"
     inside: str | None = None
+
+
+def firmware_of(prefix: str, interface: Interface, *, self_test: bool = False) -> dict[str, str]:
+    """Return the files of the test program of a network with an entry point of rlx's.
+
+    Args:
+        prefix: Prefix of the model's C identifiers.
+        interface: Its inputs and outputs.
+        self_test: There is a ``<prefix>_self_test(arena)`` to run too.
+    """
+    macro = prefix.upper()
+
+    def tested(port: ports.Port) -> Port:
+        inside = f"{prefix}_{port.parameter}" if interface.in_arena else None
+        return Port(f"{macro}_{port.macro}_BYTES", port.type, inside)
+
+    return firmware_files(
+        prefix,
+        [tested(port) for port in interface.inputs],
+        [tested(port) for port in interface.outputs],
+        arena_bytes=f"{macro}_ARENA_BYTES",
+        self_test=self_test,
+    )
 
 
 def firmware_files(

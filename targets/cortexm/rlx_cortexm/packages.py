@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import UsageError
-from rlx_cortexm.render import ENV
+from rlx_cortexm.render import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -94,7 +94,7 @@ def _target(prefix: str) -> str:
 
 
 def _render(template: str, parameters: Parameters) -> str:
-    return ENV.get_template(f"packages/{template}.j2").render(parameters)
+    return render(f"packages/{template}", parameters)
 
 
 def _cmake(parameters: Parameters) -> dict[str, str]:

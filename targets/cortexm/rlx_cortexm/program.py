@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from rlx.ir import DType, Region, Stage
+from rlx.ir import Region, Stage
 from rlx.plan import moves_nothing
 from rlx_cortexm.candidate import Candidate
 from rlx_cortexm.choice import DEFAULT, OBJECTIVES, Limits, Need, choose
@@ -253,12 +251,3 @@ def _constant_operands(steps: tuple[Step, ...], module: GraphModule) -> tuple[Va
     read = [value for step in steps for value in step.layer.operands]
     values = [v for v in (*read, *module.graph.outputs) if v.constant is not None]
     return tuple(dict.fromkeys(values))
-
-
-def constant_table(value: Value) -> Table:
-    """Return the table of a constant operand."""
-    data = value.constant
-    if data is None:
-        raise AssertionError(f"{value.node.label} is no constant")
-    element = "int32_t" if value.type.dtype is DType.I32 else "int8_t"
-    return Table("constant", element, np.asarray(data).reshape(-1), f"constant {value.type}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
@@ -10,7 +10,7 @@ from rlx.paths import template_root
 from rlx_cortexm.initializer import COLUMNS, c_array
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rlx_cortexm.nest import Loop
 
@@ -105,3 +105,8 @@ def _environment() -> jinja2.Environment:
 
 ENV = _environment()
 """Templates of this target by their name below ``templates/cortexm``."""
+
+
+def render(template: str, common: Mapping[str, Any], **parameters: Any) -> str:  # noqa: ANN401
+    """Return a file made from a template, without its extension ``.j2``."""
+    return ENV.get_template(f"{template}.j2").render(common, **parameters)

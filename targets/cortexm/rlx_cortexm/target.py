@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx.ir import GraphModule, Node, Op
+    from rlx_cortexm.program import Program
 
 
 class CortexM:
@@ -68,8 +69,8 @@ class CortexM:
         """
         lowered = program(module, settings_of(options))
         emitter = Emitter(lowered, options)
-        report = _fitting_estimate(emitter, options)
-        facts = {"prefix": emitter.names.prefix, "cpu": options.cpu}
+        report = _fitting_estimate(lowered, options)
+        facts = {"prefix": emitter.prefix, "cpu": options.cpu}
         return Emission(
             files=emitter.files(),
             report=report,
@@ -78,15 +79,20 @@ class CortexM:
         )
 
     def estimate(self, module: GraphModule, options: CortexMOptions) -> Mapping[str, Any]:
-        """Return layers with MACs and bytes, and totals, without emitting."""
+        """Return layers with MACs and bytes, and totals, without emitting.
+
+        Raises:
+            As ``emit``.
+        """
         lowered = program(module, settings_of(options))
-        return _fitting_estimate(Emitter(lowered, options), options)
+        Emitter(lowered, options)  # refuses ports that C code cannot take
+        return _fitting_estimate(lowered, options)
 
 
-def _fitting_estimate(emitter: Emitter, options: CortexMOptions) -> Mapping[str, Any]:
+def _fitting_estimate(lowered: Program, options: CortexMOptions) -> Mapping[str, Any]:
     """Return the estimate, or raise DoesNotFitError."""
-    report = estimate(emitter)
-    check_budget(emitter.program.graph.name, report, ram=options.ram, flash=options.flash)
+    report = estimate(lowered)
+    check_budget(lowered.graph.name, report, ram=options.ram, flash=options.flash)
     return report
 
 

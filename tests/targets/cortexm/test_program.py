@@ -8,9 +8,9 @@ from targets.cortexm.zoo import Zoo, classifier, emit_graph, planned
 
 from rlx.ir import Graph, GraphModule, MemoryPlan, Placement, Region, Stage, i8
 from rlx.ops.q import QClamp
-from rlx_cortexm.emit import Names
 from rlx_cortexm.layer import Table
 from rlx_cortexm.program import alive_by_step, find_scratch, program
+from rlx_cortexm.symbols import Symbols
 
 
 def plan_of(*rows):
@@ -40,7 +40,7 @@ def test_equal_layers_share_a_function():
         zoo.node(QClamp(low=low), x)
     zoo.node(QClamp(low=0), zoo.input(2, 2))
     lowered = program(planned(zoo.graph))
-    named = {Names("net", lowered).kernel(k): n.users for k, n in lowered.kernels.items()}
+    named = {Symbols("net", lowered).kernel(k): n.users for k, n in lowered.kernels.items()}
     assert named == {"net_clamp_0": (0, 1, 3), "net_clamp_2": (2,)}
 
 

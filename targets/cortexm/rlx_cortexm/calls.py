@@ -1,0 +1,119 @@
+"""Statements of the entry point: a call for each layer, copies to outputs that none writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rlx.names import comment_text
+from rlx.plan import moves_nothing
+from rlx_cortexm.ports import Place
+from rlx_cortexm.render import breaks
+from rlx_cortexm.symbols import layer_name
+
+if TYPE_CHECKING:
+    from rlx.ir import Value
+    from rlx_cortexm.interface import Interface
+    from rlx_cortexm.layer import Layer
+    from rlx_cortexm.program import Program, Step
+    from rlx_cortexm.symbols import Symbols
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One layer in the entry point.
+
+    Attributes:
+        index: Number of the layer.
+        name: Its function without the prefix, for the layer hook.
+        comment: What it computes.
+        statement: The call; empty where nothing has to be done.
+    """
+
+    index: int
+    name: str
+    comment: str
+    statement: str
+
+
+class Calls:
+    """Makes the statements of one program's entry point."""
+
+    def __init__(self, program: Program, interface: Interface, symbols: Symbols) -> None:
+        self._program = program
+        self._interface = interface
+        self._symbols = symbols
+        self._places = interface.places(program)
+
+    def layers(self) -> list[Call]:
+        """Return every layer, in order of execution."""
+        return [self._call(step) for step in self._program.steps]
+
+    def copies(self) -> list[str]:
+        """Return statements for outputs that no layer writes: inputs, constants, repeated ones."""
+        if self._interface.in_arena:
+            return []
+        outputs = zip(self._program.graph.outputs, self._interface.outputs, strict=True)
+        statements = [
+            self._copy(Place(port.parameter, 0), value, port.bytes) for value, port in outputs
+        ]
+        return [s for s in statements if s]
+
+    def _call(self, step: Step) -> Call:
+        result = step.node.results[0]
+        label = comment_text(step.node.name)
+        what = f"{step.index}: {step.node.op.name} {label}".rstrip()
+        read = ", ".join(type_text(v) for v in step.layer.operands)
+        comment = f"{what}, {read} -> {type_text(result)}"
+        name = layer_name(self._program, step)
+        return Call(step.index, name, comment, self._statement(step, result))
+
+    def _statement(self, step: Step, result: Value) -> str:
+        layer = step.layer
+        if moves_nothing(self._program.plan, step.node):
+            return ""
+        if layer.kernel is None:
+            (operand,) = layer.operands
+            return self._copy(self._places.of(result), operand, result.type.nbytes)
+        unpack, tables = self._tables(step)
+        own = Place("memory", step.scratch + layer.own_scratch).expression
+        arguments = [
+            *(self._address(v) for v in layer.operands),
+            *tables,
+            *map(str, layer.arguments),
+            *([own] if layer.scratch_bytes > layer.own_scratch else []),
+            self._address(result),
+        ]
+        function = self._symbols.kernel(layer.kernel)
+        return unpack + breaks(arguments, f"{function}(", ", ", ");", indent=2)
+
+    def _tables(self, step: Step) -> tuple[str, list[str]]:
+        """Return the statement that unpacks a layer's weights, if one does, and its tables."""
+        layer: Layer = step.layer
+        tables = [self._symbols.table(t) for t in layer.tables]
+        if not layer.unpacked:
+            return "", tables
+        weights = Place("memory", step.scratch).expression
+        function = f"{self._symbols.prefix}_unpack_i{layer.weight_bits}"
+        statement = f"{function}({tables[0]}, {layer.unpacked}, {weights});\n  "
+        return statement, [weights, *tables[1:]]
+
+    def _address(self, value: Value) -> str:
+        """Return a value's address as a pointer of its element type."""
+        if value.constant is not None:
+            return self._symbols.constant(value)
+        place = self._places.of(value)
+        if place.base == "memory" and value.type.dtype.numpy.itemsize > 1:
+            return f"(int32_t *)(void *)({place.expression})"
+        return place.expression
+
+    def _copy(self, to: Place, value: Value, nbytes: int) -> str:
+        """Return the statement that copies a value, or nothing if it lies there already."""
+        if value.constant is None and self._places.of(value) == to:
+            return ""
+        return f"memcpy({to.expression}, {self._address(value)}, {nbytes});"
+
+
+def type_text(value: Value) -> str:
+    """Return element type and shape, without the quantization."""
+    return str(value.type.with_quant(None))

@@ -1,0 +1,39 @@
+"""What people read of an emitted network: its README, its memory map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rlx.plan import memory_picture, memory_text
+from rlx_cortexm.estimate import layer_rows, scratch_places
+from rlx_cortexm.packages import usage
+from rlx_cortexm.render import render
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rlx_cortexm.program import Program
+
+
+def documents(
+    program: Program, common: Mapping[str, Any], packages: Sequence[str]
+) -> dict[str, str]:
+    """Return the documents by relative path.
+
+    Args:
+        program: The network.
+        common: What every template sees.
+        packages: Build systems that the folder has files for.
+    """
+    scratch = scratch_places(program)
+    return {
+        "README.md": render(
+            "README.md",
+            common,
+            layers=layer_rows(program),
+            macs=sum(step.layer.macs for step in program.steps),
+            packages=usage(packages, common["prefix"]),
+        ),
+        "report/memory.txt": memory_text(program.plan, scratch),
+        "report/memory.svg": memory_picture(program.plan, scratch),
+    }

@@ -1,0 +1,59 @@
+"""The entry point's pointers: inputs, outputs, arena."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rlx_cortexm.ports import Places, Port, inside, ports
+
+if TYPE_CHECKING:
+    from rlx_cortexm.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """Inputs and outputs of the entry point.
+
+    Attributes:
+        inputs: One port for each input of the graph.
+        outputs: One port for each output.
+        in_arena: They lie in the arena; else each is an array of the caller and a parameter.
+    """
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    in_arena: bool
+
+    @staticmethod
+    def of(program: Program, *, in_arena: bool) -> Interface:
+        """Return the interface of a program.
+
+        Raises:
+            EmitError: An input or output has an element type that C code cannot take, or no place
+                in the arena.
+        """
+        graph = program.graph
+        inputs, outputs = ports("input", graph.inputs), ports("output", graph.outputs)
+        if in_arena:
+            inputs = inside(inputs, graph.inputs, program.plan)
+            outputs = inside(outputs, graph.outputs, program.plan)
+        return Interface(inputs, outputs, in_arena)
+
+    @property
+    def parameters(self) -> list[str]:
+        """Declarations of the entry point's parameters."""
+        if self.in_arena:
+            return ["void *arena"]
+        inputs = [port.constant_pointer for port in self.inputs]
+        return [*inputs, *(port.pointer for port in self.outputs), "void *arena"]
+
+    @property
+    def pointers(self) -> list[str]:
+        """Names of the entry point's parameters."""
+        own = () if self.in_arena else (*self.inputs, *self.outputs)
+        return [*(port.parameter for port in own), "arena"]
+
+    def places(self, program: Program) -> Places:
+        """Return where each value lies."""
+        return Places(program.graph, program.plan, self.inputs, self.outputs)

@@ -1,0 +1,39 @@
+"""Names of an emitted network in C: nothing but the prefix, a kind and a number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rlx.ir import Value
+    from rlx_cortexm.layer import Kernel, Table
+    from rlx_cortexm.program import Program, Step
+
+
+class Symbols:
+    """Names of everything that one program defines."""
+
+    def __init__(self, prefix: str, program: Program) -> None:
+        self.prefix = prefix
+        self._program = program
+
+    def kernel(self, kernel: Kernel) -> str:
+        """Return the symbol of a function."""
+        return f"{self.prefix}_{kernel.kind}_{self._program.kernels[kernel].index}"
+
+    def table(self, table: Table) -> str:
+        """Return the symbol of a layer's table."""
+        emitted, named = self._program.table_of(table)
+        return f"{self.prefix}_{emitted.role}_{named.index}"
+
+    def constant(self, value: Value) -> str:
+        """Return the symbol of a constant operand."""
+        return f"{self.prefix}_constant_{self._program.constants[value]}"
+
+
+def layer_name(program: Program, step: Step) -> str:
+    """Return kind and number of a layer's function, or the op's where it has none."""
+    kernel = step.layer.kernel
+    if kernel is None:
+        return f"{step.node.op.name.partition('.')[2]}_{step.index}"
+    return f"{kernel.kind}_{program.kernels[kernel].index}"

@@ -1,0 +1,53 @@
+"""Constants of an emitted network, as the templates see them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rlx.ir import DType
+from rlx_cortexm.layer import Table
+
+if TYPE_CHECKING:
+    from rlx.ir import Value
+    from rlx_cortexm.program import Program
+    from rlx_cortexm.symbols import Symbols
+
+
+def tables_of(program: Program, symbols: Symbols) -> list[dict[str, Any]]:
+    """Return what the templates print of each table of a program."""
+    tables = [
+        (symbols.table(table), table, named.users) for table, named in program.tables.values()
+    ]
+    constants = [(symbols.constant(value), _table(value), ()) for value in program.constants]
+    return [_row(symbols.prefix, *table) for table in (*tables, *constants)]
+
+
+def users_text(steps: tuple[int, ...]) -> str:
+    """Return for a comment which layers use something."""
+    if not steps:
+        return "An operand"
+    return f"Layer{'s' if len(steps) > 1 else ''} {', '.join(map(str, steps))}"
+
+
+def _row(prefix: str, symbol: str, table: Table, users: tuple[int, ...]) -> dict[str, Any]:
+    channel = table.element == "channel"
+    return {
+        "symbol": symbol,
+        "type": f"{prefix}_channel" if channel else table.element,
+        "channel": channel,
+        "length": len(table.data),
+        "note": table.note,
+        "users": users_text(users),
+        "data": table.data,
+    }
+
+
+def _table(value: Value) -> Table:
+    """Return the table of a constant operand."""
+    data = value.constant
+    if data is None:
+        raise AssertionError(f"{value.node.label} is no constant")
+    element = "int32_t" if value.type.dtype is DType.I32 else "int8_t"
+    return Table("constant", element, np.asarray(data).reshape(-1), f"constant {value.type}")
