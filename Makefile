@@ -33,6 +33,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/words.py
 
 bench: setup
 	$(BIN)/python -m benchmarks

@@ -1,0 +1,87 @@
+"""Check that text and names use the words of the field.
+
+    python tools/words.py
+
+Reads every file that git tracks and prints ``file:line: "word" -> what to write`` for each word
+that ``words.toml`` refuses; the exit status is 1 if there is any. Names are split at underscores
+and capitals, and a phrase is found across a line break. Line 0 is the name of the file.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+ROOT = Path(__file__).parent.parent
+LIST = ROOT / "tools" / "words.toml"
+
+_NAME_PARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
+_GAP = r"[\s#*/]+"
+"""What may stand between the words of a phrase: spaces, line breaks, marks of comments."""
+
+
+def main() -> int:
+    """Check all files; return the exit status."""
+    rules = tomllib.loads(LIST.read_text(encoding="utf-8"))
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    files = [ROOT / name for name in done.stdout.splitlines() if not _any(name, rules["skip"])]
+    texts = {
+        file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8")
+        for file in files
+        if file.is_file()
+    }
+    problems = list(check(texts, rules))
+    sys.stdout.writelines(f"{problem}\n" for problem in problems)
+    return 1 if problems else 0
+
+
+def check(texts: Mapping[str, str], rules: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each refused word, and for each exception that is not needed.
+
+    Args:
+        texts: Content of each file, by its path.
+        rules: What ``words.toml`` holds: ``words``, ``allowed`` and ``exceptions``.
+    """
+    unused = {(word, glob) for word, globs in rules["exceptions"].items() for glob in globs}
+    for name, text in texts.items():
+        for line, word in find(f"{name}\n{text}", rules["words"], rules["allowed"]):
+            excused = {
+                (word, glob) for glob in rules["exceptions"].get(word, ()) if fnmatch(name, glob)
+            }
+            unused -= excused
+            if not excused:
+                yield f'{name}:{line}: "{word}" -> {rules["words"][word]}'
+    for word, glob in sorted(unused):
+        yield f'{LIST.name}: "{word}" does not occur in {glob}: remove the exception'
+
+
+def find(text: str, words: Iterable[str], allowed: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield the line, counted from 0, and the word of each refused word or phrase in ``text``."""
+    plain = _NAME_PARTS.sub(" ", text).lower()
+    # Allowed phrases come first, so that the words in them are consumed.
+    pattern = "|".join(f"({_phrases(some)})" for some in (allowed, words))
+    for match in re.finditer(pattern, plain):
+        if match[2]:
+            yield plain.count("\n", 0, match.start()), " ".join(re.split(_GAP, match[2]))
+
+
+def _phrases(some: Iterable[str]) -> str:
+    """Return a pattern for any of some phrases, longest first."""
+    ordered = sorted(some, key=len, reverse=True)
+    return r"\b(?:" + "|".join(re.escape(one).replace(r"\ ", _GAP) for one in ordered) + r")\b"
+
+
+def _any(name: str, globs: Iterable[str]) -> bool:
+    return any(fnmatch(name, glob) for glob in globs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
