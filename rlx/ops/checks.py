@@ -7,13 +7,12 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from rlx.ir import Constant
 from rlx.ir.verify import CHECKS
 from rlx.ir.views import JOINS, VIEWS
 from rlx.numerics.products import magnitudes
 from rlx.ops.q import QConcat, QConv2d, QDense, QReshape, QSlice
+from rlx.ops.q.linear_view import accumulator_bounds
 from rlx.ops.real import RealReshape
 
 if TYPE_CHECKING:
@@ -70,8 +69,7 @@ def accumulator_bound(magnitudes: Int64, bias: Array, x_zero_point: int) -> Int6
         bias: int32[O].
         x_zero_point: Code of the operand that stands for zero.
     """
-    bounds: Int64 = magnitudes * (128 + abs(x_zero_point)) + np.abs(bias.astype(np.int64))
-    return bounds
+    return accumulator_bounds(magnitudes, bias, 128 + abs(x_zero_point))
 
 
 # A constant is checked for every layer that reads it, and again after every pass.

@@ -3,6 +3,7 @@
 from rlx.ops.q.arith import QAdd, QClamp, QMul, QRequantize, QSub
 from rlx.ops.q.conv import QConv2d
 from rlx.ops.q.linear import QDense
+from rlx.ops.q.linear_view import Linear
 from rlx.ops.q.pool import QAveragePool2d, QMaxPool2d
 from rlx.ops.q.reduce import QArgmax, QMean
 from rlx.ops.q.shape import QConcat, QPad, QReshape, QSlice, QTranspose
@@ -18,6 +19,7 @@ Q_OPS = (
 
 __all__ = [
     "Q_OPS",
+    "Linear",
     "QAdd",
     "QArgmax",
     "QAveragePool2d",

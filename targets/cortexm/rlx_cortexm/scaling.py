@@ -1,4 +1,4 @@
-"""Requantization at compile time: zero points folded into biases, bounds, the function to call.
+"""Requantization at compile time: the C function to call, and its constants.
 
 The exact function for any number costs some ten instructions; the usual case, proven here from the
 actual weights, costs half of that.
@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rlx.numerics.fixed_point import Rounding
-from rlx.numerics.products import magnitudes
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from rlx.ir import Array
     from rlx.numerics.fixed_point import Int64, Rescale
 
 INT32_BOUND: Final = 1 << 31
@@ -131,21 +129,3 @@ def _integers(values: Int64) -> tuple[int, ...]:
 def output_constants(low: int, high: int, zero_point: int) -> dict[str, Hashable]:
     """Return what the templates see of a result's range."""
     return {"low": low, "high": high, "zero_point": zero_point}
-
-
-def folded_bias(weights: Array, bias: Array, x_zero_point: int) -> Int64:
-    """Return ``bias - x_zero_point * sum(weights)`` by output channel (axis 0 of ``weights``)."""
-    sums = weights.reshape(len(weights), -1).sum(axis=1, dtype=np.int64)
-    folded: Int64 = bias.astype(np.int64) - x_zero_point * sums
-    return folded
-
-
-def accumulator_bound(weights: Array, bias: Int64, magnitude: int = 128) -> int:
-    """Return a bound on every partial sum ``bias + sum(x * w)`` with ``|x| <= magnitude``."""
-    return int(accumulator_bounds(weights, bias, magnitude).max(initial=0))
-
-
-def accumulator_bounds(weights: Array, bias: Int64, magnitude: int = 128) -> Int64:
-    """Return such a bound for each output channel."""
-    bounds: Int64 = np.abs(bias) + magnitude * magnitudes(weights)
-    return bounds

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rlx.numerics.fixed_point import Rescale, Rounding
-from rlx_cortexm.scaling import Scaling, accumulator_bound, folded, folded_bias, level, scaling
+from rlx_cortexm.scaling import Scaling, folded, level, scaling
 
 
 def test_usual_factors_take_the_short_way():
@@ -31,18 +31,6 @@ def test_a_factor_of_zero_does_not_force_the_long_way():
 def test_single_rounding_counts_all_bits_of_the_shift():
     rescale = Rescale((2**30,), (-3,), Rounding.SINGLE)
     assert scaling(rescale, 5) == Scaling("requantize_single", (2**30,), (34,))
-
-
-def test_the_zero_point_is_folded_into_the_bias():
-    weights = np.array([[[1, 2]], [[-3, 100]]], np.int8)
-    folded = folded_bias(weights, np.array([10, 20], np.int32), -128)
-    assert folded.tolist() == [10 + 128 * 3, 20 + 128 * 97]
-
-
-def test_the_bound_holds_for_partial_sums():
-    weights = np.array([[100, -100], [1, 1]], np.int8)
-    assert accumulator_bound(weights, np.array([-7, 2000], np.int64)) == 7 + 128 * 200
-    assert accumulator_bound(weights, np.array([-7, 90_000], np.int64), 255) == 90_000 + 255 * 2
 
 
 def bounds(*numbers):

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from rlx.numerics.products import exact_float, sum_range
 from rlx.numerics.requantizer import Requantization, Requantizer
+from rlx.ops.q.linear_view import Linear
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,12 +58,11 @@ def prepare_conv(op: QConv2d, w: Array, bias: Array) -> Evaluator:
 
 def _requantizer(op: QConv2d | QDense, w: Array, bias: Array) -> Requantizer:
     """Return what brings the sums of raw codes to codes."""
-    columns = w.reshape(len(w), -1).T.astype(np.int64)
-    offset = bias - op.x_zero_point * columns.sum(axis=0)
+    linear = Linear.of(op, w, bias)
     what = Requantization(
-        rescale=op.rescale, offset=offset, zero_point=op.zero_point, low=op.low, high=op.high
+        rescale=op.rescale, offset=linear.bias, zero_point=op.zero_point, low=op.low, high=op.high
     )
-    return Requantizer(what, *sum_range(columns))
+    return Requantizer(what, *sum_range(linear.weights.T))
 
 
 def _matrix(op: QDense, w: Array, bias: Array) -> tuple[Float, Requantizer]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
+from rlx.ops.q import Linear
 from rlx_cortexm.layer import Table
 from rlx_cortexm.lower.rules import constant_operand, unsupported
 from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow
@@ -14,10 +15,7 @@ from rlx_cortexm.packing import pack_rows
 from rlx_cortexm.scaling import (
     INT32_BOUND,
     Scaling,
-    accumulator_bound,
-    accumulator_bounds,
     folded,
-    folded_bias,
     level,
     output_constants,
     scaling,
@@ -41,6 +39,7 @@ class Weighted:
     Attributes:
         weights: int8 codes (narrower types widened), output channels first.
         bias: One for each output channel, the operand's zero point folded in unless ``centred``.
+        bounds: Maximum magnitude of each output channel's partial sums.
         scaling: How accumulators become codes.
         output: Bounds and zero point of the result, as templates take them.
         bits: Of a weight where it is stored packed.
@@ -48,6 +47,7 @@ class Weighted:
 
     weights: Array
     bias: Int64
+    bounds: Int64
     scaling: Scaling
     output: dict[str, Hashable]
     bits: int = WHOLE
@@ -66,14 +66,16 @@ class Weighted:
         """
         weights = constant_operand(node, 1, "weights").astype(np.int8)
         bias = constant_operand(node, 2, "bias")
-        own_bias = folded_bias(weights, bias, 0 if centred else op.x_zero_point)
-        bound = accumulator_bound(weights, own_bias, 255 if centred else 128)
+        linear = Linear.of(op, weights, bias)
+        bounds = linear.bounds(folded=not centred)
+        bound = int(bounds.max(initial=0))
         if bound >= INT32_BOUND:
             raise unsupported(node, f"a sum may reach {bound}, beyond the int32 accumulator")
         output = output_constants(op.low, op.high, op.zero_point)
         bits = node.operands[1].type.dtype.bits
         bits = bits if can_pack(weights, bits) else WHOLE
-        return Weighted(weights, own_bias, scaling(op.rescale, bound), output, bits)
+        own_bias = linear.unfolded_bias if centred else linear.bias
+        return Weighted(weights, own_bias, bounds, scaling(op.rescale, bound), output, bits)
 
     @property
     def narrow(self) -> str:
@@ -89,9 +91,8 @@ class Weighted:
 
         Not for ``centred`` ones.
         """
-        bounds = accumulator_bounds(self.weights, self.bias)
         zero_point = int(cast("int", self.output["zero_point"]))
-        return replace(self, scaling=folded(self.scaling, bounds, zero_point))
+        return replace(self, scaling=folded(self.scaling, self.bounds, zero_point))
 
     def level(self, most_larger: int | Int64 = 16) -> Weighted:
         """Return the same with a scaling that shifts all channels alike, or what folded() gives.
@@ -102,9 +103,8 @@ class Weighted:
             most_larger: Places by which each channel's accumulators may come larger.
         """
         own = self.folded()
-        bounds = accumulator_bounds(self.weights, self.bias)
         zero_point = int(cast("int", self.output["zero_point"]))
-        return replace(own, scaling=level(own.scaling, bounds, zero_point, most_larger))
+        return replace(own, scaling=level(own.scaling, self.bounds, zero_point, most_larger))
 
     def level_in_16_bits(self) -> Weighted:
         """Return the same with a scaling whose factors weights of 16 bits can take."""

@@ -10,6 +10,7 @@ import numpy as np
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from rlx.numerics.products import sum_range
 from rlx_fpga.cells.credit import LATENCY, ResultQueue, counter, queue_depth
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
@@ -44,10 +45,8 @@ def ranges_of(weights: Integers, bias: Integers | None) -> Ranges:
     Raises:
         ValueError: If a result may not fit 32 bits.
     """
-    w = weights.astype(np.int64)
-    high = np.maximum(w * 127, w * -128).sum(axis=1)
-    low = np.minimum(w * 127, w * -128).sum(axis=1)
-    b = np.zeros(len(w), np.int64) if bias is None else bias.astype(np.int64)
+    low, high = sum_range(weights.T)
+    b = np.zeros(len(weights), np.int64) if bias is None else bias.astype(np.int64)
     out_bits = signed_bits(int((low + b).min()), int((high + b).max()))
     if out_bits > 32:
         msg = f"an accumulator of {out_bits} bits would be needed, 32 are the limit"

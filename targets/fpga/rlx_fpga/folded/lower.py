@@ -13,6 +13,7 @@ from rlx.ir import DType, Graph, RuleTable
 from rlx.ir.graph import copy_node
 from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import (
+    Linear,
     QAdd,
     QArgmax,
     QAveragePool2d,
@@ -345,14 +346,11 @@ def _joined(weights: Integers, groups: int, taps: int) -> Integers:
 
 def _weights(node: Node) -> tuple[Integers, Integers]:
     """Return weights [outputs, terms], and biases with the input's zero point taken in."""
-    weights = constant_operand(node, 1, "weights").astype(np.int64)
-    weights = weights.reshape(len(weights), -1)
-    bias = constant_operand(node, 2, "biases").astype(np.int64)
-    bias = bias - cast("Any", node.op).x_zero_point * weights.sum(axis=1)
-    reach = np.abs(weights).sum(axis=1) * 128 + np.abs(bias)
-    if reach.max() >= 1 << 31:
+    weights, bias = constant_operand(node, 1, "weights"), constant_operand(node, 2, "biases")
+    linear = Linear.of(cast("QConv2d | QDense", node.op), weights, bias)
+    if linear.bounds().max() >= 1 << 31:
         raise refused(node, "an accumulator of more than 32 bits would be needed")
-    return weights, bias
+    return linear.weights.astype(np.int64), linear.bias
 
 
 @RULES.rule(QMaxPool2d)

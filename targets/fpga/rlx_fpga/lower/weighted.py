@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from rlx.ops.q import Linear
 from rlx_fpga.cells.accumulate import drain_lanes, ranges_of
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.channelwise import Depthwise
@@ -59,10 +60,7 @@ class Weighted(Plan):
         super().__init__(node)
         self.attributes = op
         self.weights: Integers = constant_operand(node, 1, "weights").astype(np.int8)
-        bias = constant_operand(node, 2, "biases").astype(np.int64)
-        # The zero point of the input goes into the bias: sum((x - z) w) = sum(x w) - z sum(w).
-        axes = tuple(range(1, self.weights.ndim))
-        self.bias = bias - op.x_zero_point * self.weights.astype(np.int64).sum(axis=axes)
+        self.bias = Linear.of(op, self.weights, constant_operand(node, 2, "biases")).bias
 
     @cached_property
     def ranges(self) -> Ranges:

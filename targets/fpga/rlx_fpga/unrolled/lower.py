@@ -10,6 +10,7 @@ import numpy as np
 
 from rlx.errors import DoesNotFitError
 from rlx.ops.q import (
+    Linear,
     QAdd,
     QClamp,
     QConcat,
@@ -265,11 +266,11 @@ class _Product:
 
     def __init__(self, netlist: Netlist, node: Node) -> None:
         self.netlist, self.node = netlist, node
-        self.op: Any = node.op
-        weights = constant_operand(node, 1, "weights").astype(np.int64)
-        self.outputs = len(weights)
-        self.matrix = weights.reshape(self.outputs, -1)
-        self.bias = constant_operand(node, 2, "biases").astype(np.int64)
+        op = cast("QConv2d | QDense", node.op)
+        weights, bias = constant_operand(node, 1, "weights"), constant_operand(node, 2, "biases")
+        self.linear = Linear.of(op, weights, bias)
+        self.matrix = self.linear.weights.astype(np.int64)
+        self.outputs = len(self.matrix)
         self.programs: dict[tuple[bytes, range], ShiftAdd] = {}
         self.lines: dict[tuple[int, int, int, int], Line] = {}
 
@@ -282,7 +283,7 @@ class _Product:
         if key not in self.programs:
             self.programs[key] = shift_add(matrix)
         totals = self.programs[key].build(self.netlist, wires[inside].tolist())
-        bases = self.bias[outputs.start : outputs.stop] - self.op.x_zero_point * matrix.sum(axis=1)
+        bases = self.linear.bias_of(matrix, slice(outputs.start, outputs.stop))
         return [
             self._code(channel, total, int(base))
             for channel, total, base in zip(outputs, totals, bases, strict=True)
