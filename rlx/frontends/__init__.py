@@ -1,5 +1,5 @@
-"""Readers of model files. Each one checks a file completely before anything is built from it."""
+"""Frontends: readers of model files. Each checks a file completely before it builds a graph."""
 
-from rlx.frontends.registry import formats, load
+from rlx.frontends.registry import Frontend, NoOptions, find, formats, frontends, load
 
-__all__ = ["formats", "load"]
+__all__ = ["Frontend", "NoOptions", "find", "formats", "frontends", "load"]

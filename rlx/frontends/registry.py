@@ -1,11 +1,11 @@
-"""Find the reader of a model file: by its first bytes, then by the end of its name."""
+"""Find the frontend of a model file: by its first bytes, then by the end of its name."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rlx.errors import FrontendError, UsageError
 from rlx.frontends.reading import check_size, read_start
@@ -25,27 +25,51 @@ class Frontend(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the format, for ``format=`` and messages."""
+        """Name of the format, for ``format=``, ``--format`` and messages."""
 
     @property
     def suffixes(self) -> tuple[str, ...]:
         """Ends of file names, with the dot, in lower case."""
 
+    @property
+    def options(self) -> type[Any]:
+        """Frozen dataclass with a default for every field, as :class:`rlx.target.Target` has one.
+
+        Commands that read a model offer its fields as command-line options. :class:`NoOptions` is
+        one without any.
+        """
+
     def claims(self, start: bytes) -> bool:
         """Return whether a file that begins with ``start`` (up to 16 bytes) is of this format."""
 
-    def load(self, path: Path, limits: Limits) -> GraphModule:
-        """Import a file; raises only errors of ``rlx.errors``."""
+    def load(self, path: Path, options: Any, limits: Limits) -> GraphModule:  # noqa: ANN401
+        """Import a file; raises only errors of ``rlx.errors``.
+
+        Args:
+            path: The file.
+            options: Instance of ``options``.
+            limits: How large a model to accept.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class NoOptions:
+    """The options of a format that has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class _BuiltIn:
-    """A reader of this package, imported when it is first used."""
+    """A frontend of this package, imported when it is first used."""
 
     name: str
     suffixes: tuple[str, ...]
     claims: Callable[[bytes], bool]
-    load: Callable[[Path, Limits], GraphModule]
+    read: Callable[[Path, Limits], GraphModule]
+    options: type[NoOptions] = NoOptions
+
+    def load(self, path: Path, options: NoOptions, limits: Limits) -> GraphModule:
+        del options
+        return self.read(path, limits)
 
 
 def _load_tflite(path: Path, limits: Limits) -> GraphModule:
@@ -83,41 +107,69 @@ _BUILT_IN: tuple[Frontend, ...] = (
 
 
 def formats() -> tuple[str, ...]:
-    """Return the names of the formats that can be read, plugins included."""
-    return tuple(f.name for f in _frontends())
+    """Return the names of the formats that can be read, plug-ins included."""
+    return tuple(f.name for f in frontends())
 
 
-def load(path: str | Path, format: str = "auto", *, limits: Limits = DEFAULT_LIMITS) -> GraphModule:
+def frontends() -> tuple[Frontend, ...]:
+    """Return the frontends of this package, then those of plug-ins by name."""
+    plugins = sorted(entry_points(group="rlx.frontends"), key=lambda e: e.name)
+    return (*_BUILT_IN, *(e.load() for e in plugins))
+
+
+def load(
+    path: str | Path,
+    format: str = "auto",
+    *,
+    options: Any = None,  # noqa: ANN401 - the format's own class
+    limits: Limits = DEFAULT_LIMITS,
+) -> GraphModule:
     """Import a model file.
 
     Args:
         path: The file.
         format: Name of its format, or ``auto`` to look at its first bytes and its name.
+        options: Instance of the options class of the file's frontend; None for the defaults.
         limits: How large a model to accept.
 
     Raises:
-        UsageError: The file cannot be read, or ``format`` is unknown.
+        UsageError: The file cannot be read, ``format`` is unknown, or the options are those of
+            another format.
         FrontendError: The file is malformed, over a limit, or of no known format.
         UnsupportedOpError: It holds what rlx does not import.
     """
     path = Path(path)
-    return _find(path, format).load(path, limits)
+    frontend = find(path, format)
+    if options is None:
+        options = frontend.options()
+    elif not isinstance(options, frontend.options):
+        raise UsageError(
+            f"the options are {type(options).__name__}, but the format {frontend.name!r} takes "
+            f"{frontend.options.__name__}",
+            where=shorten(printable(path.name)),
+            hint="leave the options out, or name the format that they belong to",
+        )
+    return frontend.load(path, options, limits)
 
 
-def _frontends() -> tuple[Frontend, ...]:
-    """Return the readers of this package, then those of plugins by name."""
-    plugins = sorted(entry_points(group="rlx.frontends"), key=lambda e: e.name)
-    return (*_BUILT_IN, *(e.load() for e in plugins))
+def find(path: Path, format: str = "auto") -> Frontend:
+    """Return the frontend of a file.
 
+    Args:
+        path: The file; it is read only if ``format`` is ``auto``.
+        format: Name of its format, or ``auto`` to look at its first bytes and its name.
 
-def _find(path: Path, format_: str) -> Frontend:
-    known = _frontends()
+    Raises:
+        UsageError: The file cannot be read, or ``format`` is unknown.
+        FrontendError: The file is of no known format.
+    """
+    known = frontends()
     names = ", ".join(f.name for f in known)
-    if format_ != "auto":
+    if format != "auto":
         for frontend in known:
-            if frontend.name == format_:
+            if frontend.name == format:
                 return frontend
-        raise UsageError(f"no format is called {format_!r}", hint=f"formats: {names}")
+        raise UsageError(f"no format is called {format!r}", hint=f"formats: {names}")
     start = read_start(path, _START)
     for frontend in known:
         if frontend.claims(start):

@@ -1,8 +1,9 @@
-"""The door to all readers: ``rlx.frontends.load``."""
+"""``rlx.frontends.load``, through which all frontends are used."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
@@ -131,27 +132,49 @@ def test_load_reads_no_more_than_the_limit(model: Path) -> None:
         frontends.load(model, limits=Limits(file_bytes=1000))
 
 
+@dataclass(frozen=True)
+class PluginOptions:
+    """What a user may choose."""
+
+    title: str = "untitled"
+
+
 class Plugin:
-    """A reader from another package."""
+    """A frontend from another package."""
 
     name = "plugin"
     suffixes = (".plug",)
+    options = PluginOptions
 
     def claims(self, start: bytes) -> bool:
         return start.startswith(b"PLUG")
 
-    def load(self, path: Path, limits: Limits) -> GraphModule:
-        return GraphModule(Graph(f"{path.name} {limits.rank}"), Stage.HIR)
+    def load(self, path: Path, options: PluginOptions, limits: Limits) -> GraphModule:
+        return GraphModule(Graph(f"{options.title} {path.name} {limits.rank}"), Stage.HIR)
 
 
-PLUGIN = Plugin()
-
-
-def test_load_asks_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def plugin(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("plugin", f"{__name__}:PLUGIN", "rlx.frontends")
-    monkeypatch.setattr(EntryPoint, "load", lambda _: PLUGIN)
+    monkeypatch.setattr(EntryPoint, "load", lambda _: Plugin())
     monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group else [])
+
+
+@pytest.mark.usefixtures("plugin")
+def test_load_asks_plugins(tmp_path: Path) -> None:
     assert frontends.formats()[-1] == "plugin"
     for name, start in (("a.plug", b""), ("b.bin", b"PLUG")):
         (tmp_path / name).write_bytes(start)
-        assert frontends.load(tmp_path / name).graph.name == f"{name} 8"
+        assert frontends.load(tmp_path / name).graph.name == f"untitled {name} 8"
+        found = frontends.load(tmp_path / name, options=PluginOptions("t"), limits=Limits(rank=4))
+        assert found.graph.name == f"t {name} 4"
+
+
+@pytest.mark.usefixtures("plugin")
+def test_load_refuses_the_options_of_another_format(model: Path) -> None:
+    message = (
+        "some model.tflite: the options are PluginOptions, but the format 'tflite' takes NoOptions"
+        "\n  hint: leave the options out, or name the format that they belong to"
+    )
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        frontends.load(model, options=PluginOptions())
