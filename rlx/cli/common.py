@@ -1,64 +1,24 @@
-"""What subcommands share: loading models and vectors, tables, progress, JSON."""
+"""What subcommands share: loading vectors, tables, progress, JSON."""
 
 from __future__ import annotations
 
 import json
 import sys
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rlx.arrays import read_arrays
 from rlx.errors import UsageError
 
-CommandT = TypeVar("CommandT", bound="Callable[..., Any] | click.Command")
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from rlx.ir import Array
-    from rlx.ir.module import GraphModule
-
-_LIMITS = "rlx.limits"
-
-
-def model_argument(command: CommandT) -> CommandT:
-    """Add the model's path and ``--limit``, which ``load_model`` reads, to a command."""
-    option = click.option(
-        "--limit",
-        metavar="NAME=NUMBER",
-        multiple=True,
-        expose_value=False,
-        callback=_keep_limits,
-        help="Accept a larger model than by default, such as operations=4e12. May be repeated.",
-    )
-    return click.argument("model", type=click.Path(path_type=Path))(option(command))
-
-
-def _keep_limits(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> None:
-    """Keep the limits that the user raised."""
-    del param
-    if value:
-        from rlx.limits import parse_limits
-
-        ctx.meta[_LIMITS] = parse_limits(value)
-
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-
-
-def load_model(path: Path) -> GraphModule:
-    """Return the model in ``path``, whatever format it has, within the limits of ``--limit``."""
-    from rlx import frontends
-    from rlx.limits import DEFAULT_LIMITS
-
-    if not path.is_file():
-        raise UsageError(f"no file {str(path)!r}", hint="give the path of a model file")
-    ctx = click.get_current_context(silent=True)
-    limits = DEFAULT_LIMITS if ctx is None else ctx.meta.get(_LIMITS, DEFAULT_LIMITS)
-    return frontends.load(path, limits=limits)
 
 
 def load_vectors(path: Path, names: Sequence[str]) -> dict[str, Array]:

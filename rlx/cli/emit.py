@@ -11,22 +11,19 @@ import click
 from rlx.cli.common import (
     cell_text,
     json_option,
-    load_model,
     load_vectors,
-    model_argument,
     print_json,
     print_table,
     progress,
 )
-from rlx.cli.target_options import TargetCommand, build_options
+from rlx.cli.model_command import load_model, model_command, selected_target, target_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@click.command(cls=TargetCommand, name="emit")
-@model_argument
-@click.option("--target", required=True, metavar="NAME", help="Target; see 'rlx targets'.")
+@model_command("emit")
+@target_option
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="Folder to make.")
 @click.option("--force", is_flag=True, help="Replace the folder if rlx made it.")
 @click.option(
@@ -37,28 +34,22 @@ if TYPE_CHECKING:
 )
 @click.option("--frames", type=click.IntRange(1), help="Golden vectors to store.")
 @json_option
-@click.pass_context
 def command(
-    ctx: click.Context,
-    /,
     model: Path,
-    target: str,
     out: Path,
     force: bool,
     vectors: Path | None,
     frames: int | None,
     as_json: bool,
-    **target_options: Any,  # noqa: ANN401 - the target's own options
 ) -> None:
     """Compile MODEL for a target into an output folder.
 
     The folder holds the sources, how to build them, and golden vectors; 'rlx verify' runs it.
-    Options of the target: 'rlx emit --target NAME --help'.
+    Options of the target: 'rlx emit --target NAME --help'; of the model's format: '--format NAME'.
     """
     from rlx import emit
 
-    del target
-    chosen = ctx.meta["rlx.target"]
+    chosen, options = selected_target()
     with progress(enabled=not as_json) as show:
         show(f"reading {model.name}")
         module = load_model(model)
@@ -74,7 +65,7 @@ def command(
             module,
             chosen,
             out,
-            options=build_options(chosen, target_options),
+            options=options,
             golden=golden,
             source_sha256=hashlib.sha256(model.read_bytes()).hexdigest(),
             force=force,

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from rlx.cli.common import json_option, load_model, model_argument, print_json
+from rlx.cli.common import json_option, print_json
+from rlx.cli.model_command import load_model, model_command
 
 
-@click.command(name="inspect")
-@model_argument
+@model_command("inspect")
 @click.option("--text", is_flag=True, help="Print the graph in its text form.")
 @click.option("--passes", is_flag=True, help="Show what each pass of the pipeline changes.")
 @click.option("--pipeline", default="default", show_default=True, help="Pipeline for --passes.")
@@ -37,7 +37,7 @@ def command(
         return
     report: inspection.GraphInspection | inspection.PipelineInspection | GraphDiff
     if other is not None:
-        report = inspect_graph_diff(module.graph, load_model(other).graph)
+        report = inspect_graph_diff(module.graph, load_model(other, other=True).graph)
     elif passes:
         stages = [("import", module.graph)]
         named(pipeline).run(module, observe=lambda name, graph: stages.append((name, graph)))

@@ -12,13 +12,12 @@ import numpy as np
 
 from rlx.cli.common import (
     json_option,
-    load_model,
     load_vectors,
-    model_argument,
     print_json,
     print_table,
     progress,
 )
+from rlx.cli.model_command import load_model, model_command
 from rlx.outputs import write_file
 
 if TYPE_CHECKING:
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from rlx.ir import Graph
 
 
-@click.command(name="run")
-@model_argument
+@model_command("run")
 @click.option(
     "--input",
     "vectors",

@@ -1,0 +1,178 @@
+"""Commands that read a model: MODEL, its format and limits, and the options of plug-ins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from rlx import frontends
+from rlx import target as targets
+from rlx.cli.plugin_options import PluginOptions, check_distinct
+from rlx.errors import FrontendError, UsageError
+from rlx.limits import DEFAULT_LIMITS, parse_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rlx.ir.module import GraphModule
+    from rlx.target import Target
+
+_GROUPS = "rlx.plugins"
+_LIMITS = "rlx.limits"
+
+
+def model_command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a function a command that reads ``model``.
+
+    It gets the argument MODEL, ``--format``, ``--limit``, and the options that the model's format
+    declares (``load_model`` uses them all); with an option ``--target``, those of the target too
+    (``selected_target``).
+    """
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        for option in (_LIMIT, _FORMAT):
+            function = option(function)
+        argument = click.argument("model", type=click.Path(path_type=Path))
+        return click.command(cls=ModelCommand, name=name)(argument(function))
+
+    return decorate
+
+
+def target_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--target``, which ``selected_target`` reads, to a command."""
+    option = click.option(
+        "--target",
+        required=True,
+        metavar="NAME",
+        expose_value=False,
+        help="Target; see 'rlx targets'.",
+    )
+    return option(function)
+
+
+class ModelCommand(click.Command):
+    """A command that also takes the options of its target and of its model's format."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Find the target and the format, and add their options before the arguments are read."""
+        groups: dict[str, PluginOptions] = {}
+        ctx.meta[_GROUPS] = groups
+        given, _ = self._peek(ctx, args)
+        if "target" in given:
+            groups["target"] = PluginOptions("target", targets.load(given["target"]))
+        given, rest = self._peek(ctx, args)
+        if rest:
+            # Options of a format: what stands behind one of them may be its value, or MODEL.
+            given, _ = self._peek(ctx, args, _every_format())
+        if found := _format_of(given):
+            groups["format"] = found
+        check_distinct(super().get_params(ctx), groups.values())
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            _refuse_option_of_another_format(error.option_name, given)
+            raise
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own options and those of its plug-ins."""
+        groups: dict[str, PluginOptions] = ctx.meta.get(_GROUPS, {})
+        return [*super().get_params(ctx), *(p for g in groups.values() for p in g.params())]
+
+    def _peek(
+        self, ctx: click.Context, args: list[str], more: Iterable[PluginOptions] = ()
+    ) -> tuple[dict[str, str], list[str]]:
+        """Return the texts in raw arguments, unchecked, and what no option and argument takes."""
+        parser = self.make_parser(ctx)
+        for param in [p for group in more for p in group.params()]:
+            param.add_to_parser(parser, ctx)
+        parser.ignore_unknown_options = True
+        try:
+            given, rest, _ = parser.parse_args(args=list(args))
+        except click.UsageError:
+            # The arguments are read again, with all options, which gives the message.
+            return {}, []
+        # What is not given is a mark of click's own.
+        return {k: v for k, v in given.items() if isinstance(v, str)}, rest
+
+
+def _every_format() -> list[PluginOptions]:
+    return [PluginOptions("format", f) for f in frontends.frontends()]
+
+
+def _format_of(given: dict[str, str]) -> PluginOptions | None:
+    """Return the format of MODEL; None if there is no such file, or it is of no known format."""
+    name, model = given.get("format"), given.get("model")
+    if name is None and not (model and Path(model).is_file()):
+        return None
+    try:
+        return PluginOptions("format", frontends.find(Path(model or ""), name or "auto"))
+    except FrontendError:
+        return None
+
+
+def _refuse_option_of_another_format(option: str, given: dict[str, str]) -> None:
+    """Raise if an option that is not known belongs to a format that the model does not have."""
+    owners = [g.plugin.name for g in _every_format() if option in g.flags]
+    if not owners:
+        return
+    path = Path(given.get("model") or "")
+    _require_file(path)
+    found = frontends.find(path, given.get("format") or "auto")
+    raise UsageError(
+        f"{option} is an option of models of the format {' or '.join(owners)}, but the model's"
+        f" format is {found.name}",
+        hint=f"leave the option out, or name the file's format: --format {owners[0]}",
+    )
+
+
+def _keep_limits(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> None:
+    """Keep the limits that the user raised."""
+    del param
+    if value:
+        ctx.meta[_LIMITS] = parse_limits(value)
+
+
+_LIMIT = click.option(
+    "--limit",
+    metavar="NAME=NUMBER",
+    multiple=True,
+    expose_value=False,
+    callback=_keep_limits,
+    help="Accept a larger model than by default, such as operations=4e12. May be repeated.",
+)
+_FORMAT = click.option(
+    "--format",
+    metavar="NAME",
+    expose_value=False,
+    help="Format of MODEL [by its first bytes, then by its name].",
+)
+
+
+def selected_target() -> tuple[Target, Any]:
+    """Return the target of ``--target`` and its options object."""
+    group: PluginOptions = click.get_current_context().meta[_GROUPS]["target"]
+    return cast("Target", group.plugin), group.build()
+
+
+def load_model(path: Path, *, other: bool = False) -> GraphModule:
+    """Return the model in ``path``, within the limits of ``--limit``.
+
+    Args:
+        path: The file.
+        other: It is not MODEL but a further file: it has a format of its own, to which the options
+            apply if it is MODEL's.
+    """
+    _require_file(path)
+    meta = click.get_current_context().meta
+    limits, found = meta.get(_LIMITS, DEFAULT_LIMITS), meta[_GROUPS].get("format")
+    if found is None or (other and frontends.find(path).name != found.plugin.name):
+        return frontends.load(path, limits=limits)
+    return frontends.load(path, found.plugin.name, options=found.build(), limits=limits)
+
+
+def _require_file(path: Path) -> None:
+    """Check that a model's file is there."""
+    if not path.is_file():
+        raise UsageError(f"no file {str(path)!r}", hint="give the path of a model file")
