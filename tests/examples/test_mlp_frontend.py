@@ -1,0 +1,117 @@
+"""The frontend of docs/how-to/add-a-frontend.md: installed, used by every command of the page."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from doctest import ELLIPSIS, OutputChecker
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mutation import mutate_text
+from support import ROOT
+
+from rlx.errors import FrontendError, RlxError
+from rlx.ir.evaluate import evaluate
+from rlx.limits import DEFAULT_LIMITS
+
+FOLDER = ROOT / "examples" / "mlp_frontend"
+PAGE = ROOT / "docs" / "how-to" / "add-a-frontend.md"
+XOR = (FOLDER / "xor.mlp").read_text()
+
+
+@pytest.fixture(scope="module")
+def mlp():
+    """The frontend's module."""
+    sys.path.insert(0, str(FOLDER))
+    try:
+        import mlp_frontend
+
+        yield mlp_frontend
+    finally:
+        sys.path.remove(str(FOLDER))
+        sys.modules.pop("mlp_frontend", None)
+
+
+def load(mlp, path, text, batch=1):
+    path = path / "net.mlp"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return mlp.FRONTEND.load(path, mlp.MlpOptions(batch), DEFAULT_LIMITS).graph
+
+
+def commands(page: str) -> list[tuple[str, str]]:
+    """Return each command of a page's console blocks, with what it prints."""
+    blocks = re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    found = [c for block in blocks for c in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+    return [(command, output) for command, _, output in (c.partition("\n") for c in found)]
+
+
+def test_the_commands_of_the_page_print_what_it_shows(tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    # pip installs into a folder of the test's own, with the build tool that is there already.
+    environment = os.environ | {
+        "COLUMNS": "80",
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
+        "PYTHONPATH": str(tmp_path / "installed"),
+        "PIP_TARGET": str(tmp_path / "installed"),
+        "PIP_NO_BUILD_ISOLATION": "false",
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_INDEX": "1",
+        "PIP_QUIET": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
+    pairs = commands(PAGE.read_text())
+    assert len(pairs) == 9
+    for command, wanted in pairs:
+        result = subprocess.run(
+            ["sh", "-c", command], cwd=tmp_path, env=environment, timeout=300,
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+        same = OutputChecker().check_output(wanted, result.stdout, ELLIPSIS)
+        assert same, f"$ {command}\n{result.stdout}"
+    assert (tmp_path / "out" / "xor" / "manifest.json").is_file()
+
+
+def test_the_graph_computes_xor(mlp, tmp_path):
+    graph = load(mlp, tmp_path, XOR, batch=4)
+    (found,) = evaluate(graph, {"x": np.array([[0, 0], [0, 127], [127, 0], [127, 127]], np.int8)})
+    assert found.ravel().tolist() == [0, 126, 126, 2]
+    assert {str(n.origin) for n in graph.op_nodes} == {"net.mlp layer 0", "net.mlp layer 1"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"inputs": 2', '"inputs": 0', "net.mlp: has 0 inputs, want at least 1"),
+        ('"inputs": 2', '"inputs": "2"', "net.mlp: 'inputs' is missing, or no int"),
+        ('"inputs": 2', '"inputs": 3', "layer 0: has weights (2, 2) and bias (2,) behind (1, 3)"),
+        (
+            '"scale": 0.015625',
+            '"scale": 1e-60',
+            "layer 0: 'scale' is 0.0, want a finite number above 0",
+        ),
+        ('"zero_point": -128', '"zero_point": 128', "'zero_point' is 128, want -128 to 127"),
+        ("[127, 127], [127", "[127, 127], [128", "'weights' holds no integers from -128 to 127"),
+        ("[[64, -127]]", "[[64, -127], [1]]", "'weights' has rows of different lengths"),
+        ("[[64, -127]]", "7", "layer 1: 'weights' is missing, or no list"),
+        ("{", "[", "net.mlp: is no JSON: "),
+    ],
+)
+def test_malformed_files_are_refused(mlp, tmp_path, old, new, message):
+    text = XOR.replace(old, new)
+    assert text != XOR
+    with pytest.raises(FrontendError, match=re.escape(message)):
+        load(mlp, tmp_path, text)
+
+
+def test_damaged_files_are_refused_or_read(mlp, tmp_path):
+    for seed in range(300):
+        try:
+            graph = load(mlp, tmp_path, mutate_text(XOR.encode(), seed))
+        except RlxError:
+            continue
+        assert json.dumps(graph.output_names) == '["y"]'
