@@ -2,6 +2,9 @@
 
 It offers the firmware what QEMU's board would: semihosting with files below the working folder, and
 the timer that counts instructions. The exit status is the firmware's own.
+
+Unicorn's engine is under GPL-2.0: this module is the only one that imports it, is imported by none,
+and imports nothing of rlx.
 """
 
 from __future__ import annotations
