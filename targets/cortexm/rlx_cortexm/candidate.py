@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from rlx_cortexm.code_size import kernel_bytes, shared_bytes
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Mapping
 
     from rlx_cortexm.layer import Kernel, Layer
+
+CodeSizes: TypeAlias = "Callable[[Kernel], Mapping[Hashable, int]]"
+"""Returns the bytes of machine code of each function that a kernel needs: its own, by the kernel,
+and those that it shares with other kernels, by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +37,15 @@ class Candidate:
     scratch_bytes: int
     tables: Hashable = None
 
-    @property
-    def parts(self) -> dict[Hashable, int]:
-        """Bytes of what it needs in flash, by what other layers may share."""
+    def parts(self, code_sizes: CodeSizes) -> dict[Hashable, int]:
+        """Return the bytes of what it needs in flash, by what other layers may share."""
         own = {self.tables: self.table_bytes} if self.tables is not None else {}
-        if self.kernel is None:
-            return own
-        return own | {self.kernel: kernel_bytes(self.kernel)} | dict(shared_bytes(self.kernel))
+        return own if self.kernel is None else {**own, **code_sizes(self.kernel)}
 
-    @property
-    def flash_bytes(self) -> int:
-        """Bytes of flash, whoever shares them."""
-        shared = sum(shared_bytes(self.kernel).values())
-        return self.table_bytes + kernel_bytes(self.kernel) + shared
+    def flash_bytes(self, code_sizes: CodeSizes) -> int:
+        """Return the bytes of flash, whoever shares them."""
+        code = {} if self.kernel is None else code_sizes(self.kernel)
+        return self.table_bytes + sum(code.values())
 
     @staticmethod
     def of(layer: Layer, name: str | None = None) -> Candidate:

@@ -16,7 +16,7 @@ from rlx_cortexm.selection import Option, Selection
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-    from rlx_cortexm.candidate import Candidate
+    from rlx_cortexm.candidate import Candidate, CodeSizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,11 @@ class Limits:
 
 
 def choose(
-    needs: Sequence[Need], arena: int, objective: Objective, limits: Limits
+    needs: Sequence[Need],
+    arena: int,
+    objective: Objective,
+    limits: Limits,
+    code_sizes: CodeSizes,
 ) -> tuple[Candidate, ...] | None:
     """Return a candidate for each layer, as cheap as found; None if none keep to the limits.
 
@@ -91,11 +95,12 @@ def choose(
         arena: Bytes of the arena without scratch memory.
         objective: What bytes cost.
         limits: What must not be exceeded.
+        code_sizes: Bytes of machine code of a kernel.
     """
     ends = [[max(arena, need.end(c.scratch_bytes)) for c in need.candidates] for need in needs]
     least = max([arena, *map(min, ends)])
     most = _most(least, max([arena, *map(max, ends)]), objective, limits.ram)
-    parts, layers = _options(needs)
+    parts, layers = _options(needs, code_sizes)
     best: tuple[int, tuple[Candidate, ...]] | None = None
     for size in _sizes(least, most, {end for row in ends for end in row}):
         kept = [
@@ -128,39 +133,47 @@ def _most(least: int, greatest: int, objective: Objective, ram: int | None) -> i
     return greatest if objective.growth else least + max(least // GROWTH, SMALL_GROWTH)
 
 
-def _options(needs: Sequence[Need]) -> tuple[dict[int, int], list[list[Option[Candidate, int]]]]:
+def _options(
+    needs: Sequence[Need], code_sizes: CodeSizes
+) -> tuple[dict[int, int], list[list[Option[Candidate, int]]]]:
     """Return the bytes of parts that several layers may use, and the candidates as options."""
     numbers: dict[Hashable, int] = {}
     uses = [
-        [{numbers.setdefault(part, len(numbers)): size for part, size in c.parts.items()}
-         for c in need.candidates]
+        [
+            {numbers.setdefault(part, len(numbers)): n for part, n in c.parts(code_sizes).items()}
+            for c in need.candidates
+        ]
         for need in needs
-    ]  # fmt: skip
+    ]
     users = Counter(part for layer in uses for part in set().union(*layer))
     parts = {
         part: size
         for layer in uses for use in layer for part, size in use.items() if users[part] > 1
     }  # fmt: skip
     options = [
-        [_option(c, use, parts) for c, use in zip(need.candidates, layer, strict=True)]
+        [
+            _option(c, c.flash_bytes(code_sizes), use, parts)
+            for c, use in zip(need.candidates, layer, strict=True)
+        ]
         for need, layer in zip(needs, uses, strict=True)
     ]
     return parts, options
 
 
 def _option(
-    candidate: Candidate, uses: dict[int, int], parts: dict[int, int]
+    candidate: Candidate, flash_bytes: int, uses: dict[int, int], parts: dict[int, int]
 ) -> Option[Candidate, int]:
     shared = frozenset(part for part in uses if part in parts)
-    own = candidate.flash_bytes - sum(parts[part] for part in shared)
+    own = flash_bytes - sum(parts[part] for part in shared)
     return Option(candidate, candidate.instructions, own, shared)
 
 
-def flash_bytes(chosen: Iterable[Candidate]) -> int:
+def flash_bytes(chosen: Iterable[Candidate], code_sizes: CodeSizes) -> int:
     """Return the flash that chosen candidates take together; what is shared counts once."""
     parts: dict[Hashable, int] = {}
     alone = 0
     for candidate in chosen:
-        parts |= candidate.parts
-        alone += candidate.flash_bytes - sum(candidate.parts.values())
+        own = candidate.parts(code_sizes)
+        parts |= own
+        alone += candidate.flash_bytes(code_sizes) - sum(own.values())
     return alone + sum(parts.values())

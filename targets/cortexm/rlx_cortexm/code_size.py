@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 from rlx_cortexm.render import ENV
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
     from rlx_cortexm.layer import Kernel
 
 _COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -59,15 +61,28 @@ def kernel_bytes(kernel: Kernel | None) -> int:
     return 0 if kernel is None else _rendered_bytes(kernel)
 
 
-def shared_bytes(kernel: Kernel | None) -> dict[str, int]:
-    """Return the bytes of each function that a kernel calls and others may call too."""
-    found = {} if kernel is None else {f: _listed_bytes(f, SHARED) for f in kernel.support}
-    return {function: nbytes for function, nbytes in found.items() if nbytes}
+def code_sizes(kernel: Kernel) -> dict[Hashable, int]:
+    """Return the bytes of a kernel's function and of each that it calls and others may call too."""
+    shared = {f: _listed_bytes(f, SHARED) for f in kernel.support}
+    return {kernel: kernel_bytes(kernel), **{f: n for f, n in shared.items() if n}}
 
 
 def entry_bytes(layers: int) -> int:
     """Return about how many bytes the entry point takes."""
     return ENTRY + CALL * layers
+
+
+def code_bytes(kernels: Iterable[Kernel], layers: int) -> int:
+    """Return about how many bytes of machine code a network becomes.
+
+    Args:
+        kernels: Its distinct functions.
+        layers: Calls of them.
+    """
+    parts: dict[Hashable, int] = {}
+    for kernel in kernels:
+        parts |= code_sizes(kernel)
+    return entry_bytes(layers) + sum(parts.values())
 
 
 def text_bytes(text: str) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlx.plan import ScratchPlace, alive_bytes
 from rlx_cortexm.calls import type_text
-from rlx_cortexm.code_size import kernel_bytes
+from rlx_cortexm.code_size import code_bytes, kernel_bytes
 from rlx_cortexm.symbols import layer_name
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def estimate(program: Program) -> Mapping[str, Any]:
         "instructions": sum(layer["instructions"] for layer in layers),
         "constant_bytes": program.constant_bytes,
         "packed_bytes": sum(step.layer.packed_bytes for step in program.steps),
-        "code_bytes": program.code_bytes,
+        "code_bytes": code_bytes(program.kernels, len(program.steps)),
         "arena_bytes": program.arena_bytes,
         "peak": _peak(program),
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rlx.ops.q import QSoftmax
 from rlx.plan import elementwise_in_place, to_lir
 from rlx_cortexm.choice import OBJECTIVES
+from rlx_cortexm.code_size import code_bytes
 from rlx_cortexm.program import Settings, least_scratch, program
 from rlx_cortexm.streaming import variants
 
@@ -68,7 +69,7 @@ def _planned(module: GraphModule, settings: Settings, inside: bool, *, search: b
 
 def _price(lowered: Program, settings: Settings) -> tuple[int, int]:
     """Return what is to be small: bytes beyond the limits, then what the objective counts."""
-    flash = lowered.code_bytes + lowered.constant_bytes
+    flash = code_bytes(lowered.kernels, len(lowered.steps)) + lowered.constant_bytes
     over = sum(
         max(found - limit, 0)
         for found, limit in ((lowered.arena_bytes, settings.ram), (flash, settings.flash))

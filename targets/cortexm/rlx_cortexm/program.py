@@ -10,7 +10,7 @@ from rlx.ir import Region, Stage
 from rlx.plan import moves_nothing
 from rlx_cortexm.candidate import Candidate
 from rlx_cortexm.choice import DEFAULT, OBJECTIVES, Limits, Need, choose
-from rlx_cortexm.code_size import entry_bytes, kernel_bytes, shared_bytes
+from rlx_cortexm.code_size import code_sizes, entry_bytes
 from rlx_cortexm.core import DEFAULT_CORE, Core
 from rlx_cortexm.layer import Kernel, Layer, Table
 from rlx_cortexm.lower import candidates
@@ -106,15 +106,6 @@ class Program:
         """Bytes of all tables."""
         return sum(table.nbytes for table, _ in self.tables.values())
 
-    @property
-    def code_bytes(self) -> int:
-        """About how many bytes of machine code it becomes."""
-        shared: dict[str, int] = {}
-        for kernel in self.kernels:
-            shared |= shared_bytes(kernel)
-        own = sum(map(kernel_bytes, self.kernels))
-        return entry_bytes(len(self.steps)) + own + sum(shared.values())
-
     def table_of(self, table: Table) -> tuple[Table, Named]:
         """Return the emitted table with the content of ``table``."""
         return self.tables[table.content]
@@ -177,7 +168,7 @@ def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
         (OBJECTIVES["size"], Limits(settings.ram)),
         (OBJECTIVES["ram"], Limits()),
     )
-    found = (choose(needs, arena, what, limits) for what, limits in tries)
+    found = (choose(needs, arena, what, limits, code_sizes) for what, limits in tries)
     return next(chosen for chosen in found if chosen is not None)
 
 
