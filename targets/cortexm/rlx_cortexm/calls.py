@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rlx.ir import Value
     from rlx_cortexm.interface import Interface
     from rlx_cortexm.layer import Layer
-    from rlx_cortexm.program import Program, Step
+    from rlx_cortexm.steps import Program, Step
     from rlx_cortexm.symbols import Symbols
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rlx_cortexm.layer import Kernel
     from rlx_cortexm.options import CortexMOptions
     from rlx_cortexm.ports import Port
-    from rlx_cortexm.program import Named, Program
+    from rlx_cortexm.steps import Named, Program
 
 STACK_BYTES: Final = 1024
 """Stack that every run can do with; what compilers tell of each kernel is tested against it."""

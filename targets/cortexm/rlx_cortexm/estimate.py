@@ -12,7 +12,7 @@ from rlx_cortexm.symbols import layer_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx_cortexm.program import Program, Step
+    from rlx_cortexm.steps import Program, Step
 
 
 def estimate(program: Program) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rlx_cortexm.ports import Places, Port, inside, ports
 
 if TYPE_CHECKING:
-    from rlx_cortexm.program import Program
+    from rlx_cortexm.steps import Program
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from rlx_cortexm.streaming import variants
 if TYPE_CHECKING:
     from rlx.ir import GraphModule, Node
     from rlx_cortexm.options import CortexMOptions
-    from rlx_cortexm.program import Program
+    from rlx_cortexm.steps import Program
 
 ROUNDS = 2
 """Places of a graph that may be computed in stripes."""

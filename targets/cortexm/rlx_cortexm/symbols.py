@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rlx.ir import Value
     from rlx_cortexm.layer import Kernel, Table
-    from rlx_cortexm.program import Program, Step
+    from rlx_cortexm.steps import Program, Step
 
 
 class Symbols:

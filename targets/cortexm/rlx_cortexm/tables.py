@@ -11,7 +11,7 @@ from rlx_cortexm.layer import Table
 
 if TYPE_CHECKING:
     from rlx.ir import Value
-    from rlx_cortexm.program import Program
+    from rlx_cortexm.steps import Program
     from rlx_cortexm.symbols import Symbols
 
 

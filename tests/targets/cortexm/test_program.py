@@ -8,8 +8,9 @@ from targets.cortexm.zoo import Zoo, classifier, emit_graph, planned
 
 from rlx.ir import Graph, GraphModule, MemoryPlan, Placement, Region, Stage, i8
 from rlx.ops.q import QClamp
+from rlx_cortexm.arena import alive_by_step, find_scratch
 from rlx_cortexm.layer import Table
-from rlx_cortexm.program import alive_by_step, find_scratch, program
+from rlx_cortexm.program import program
 from rlx_cortexm.symbols import Symbols
 
 

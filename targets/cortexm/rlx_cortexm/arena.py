@@ -1,0 +1,42 @@
+"""Where scratch memory lies in the arena."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rlx.ir import Region
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import MemoryPlan, Placement
+
+ALIGNMENT: Final = 4
+"""Bytes that the arena is aligned to at least."""
+
+
+def find_scratch(alive: Sequence[Placement], nbytes: int) -> int:
+    """Return the lowest aligned offset where ``nbytes`` meet no value alive at a step.
+
+    The offset may lie behind the plan's arena, which then grows.
+
+    Args:
+        alive: What lies in the arena then, by offset (see ``alive_by_step``).
+        nbytes: Size of the scratch memory.
+    """
+    offset = 0
+    for placement in alive:
+        if offset + nbytes <= placement.offset:
+            break
+        offset = max(offset, -(-(placement.offset + placement.nbytes) // ALIGNMENT) * ALIGNMENT)
+    return offset
+
+
+def alive_by_step(plan: MemoryPlan) -> list[list[Placement]]:
+    """Return for each step what lies in the arena while it runs, by offset."""
+    alive: list[list[Placement]] = [[] for _ in plan.schedule]
+    for placement in sorted(plan.placements, key=lambda p: p.offset):
+        if placement.region is Region.ARENA:
+            for step in range(max(placement.first, 0), min(placement.last + 1, len(alive))):
+                alive[step].append(placement)
+    return alive
