@@ -20,8 +20,8 @@ from rlx.emit import random_inputs, reference_outputs
 from rlx.frontends import tflite
 from rlx.passes import for_target
 from rlx.process import run
+from rlx_c.choice import OBJECTIVES
 from rlx_cortexm import TARGET, CortexMOptions
-from rlx_cortexm.choice import OBJECTIVES
 from rlx_cortexm.core import CORES
 from rlx_cortexm.options import PORTS
 from rlx_sim.firmware import CPUS

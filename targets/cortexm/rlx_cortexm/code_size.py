@@ -11,7 +11,7 @@ from rlx_cortexm.render import ENV
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
-    from rlx_cortexm.layer import Kernel
+    from rlx_c.layer import Kernel
 
 _COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
 _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')

@@ -12,7 +12,7 @@ from rlx_cortexm.render import render
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rlx_cortexm.steps import Program
+    from rlx_c.program import Program
 
 
 def documents(

@@ -8,24 +8,24 @@ from rlx import __version__
 from rlx.errors import UsageError
 from rlx.ir.hash import structural_hash
 from rlx.names import comment_text
-from rlx_cortexm.calls import Calls
+from rlx_c.calls import Calls
+from rlx_c.interface import Interface
+from rlx_c.symbols import Symbols
+from rlx_c.tables import tables_of, users_text
 from rlx_cortexm.documents import documents
 from rlx_cortexm.firmware import firmware_of
-from rlx_cortexm.interface import Interface
 from rlx_cortexm.packages import package_files
 from rlx_cortexm.render import render
-from rlx_cortexm.symbols import Symbols
-from rlx_cortexm.tables import tables_of, users_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rlx.golden import Golden
     from rlx.ir import Array
-    from rlx_cortexm.layer import Kernel
+    from rlx_c.layer import Kernel
+    from rlx_c.ports import Port
+    from rlx_c.program import Named, Program
     from rlx_cortexm.options import CortexMOptions
-    from rlx_cortexm.ports import Port
-    from rlx_cortexm.steps import Named, Program
 
 STACK_BYTES: Final = 1024
 """Stack that every run can do with; what compilers tell of each kernel is tested against it."""

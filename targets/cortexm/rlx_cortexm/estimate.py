@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rlx.plan import ScratchPlace, alive_bytes
-from rlx_cortexm.calls import type_text
+from rlx_c.calls import type_text
+from rlx_c.symbols import layer_name
 from rlx_cortexm.code_size import code_bytes, kernel_bytes
-from rlx_cortexm.symbols import layer_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx_cortexm.steps import Program, Step
+    from rlx_c.program import Program, Step
 
 
 def estimate(program: Program) -> Mapping[str, Any]:

@@ -12,8 +12,8 @@ from rlx.paths import template_root
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx_cortexm import ports
-    from rlx_cortexm.interface import Interface
+    from rlx_c import ports
+    from rlx_c.interface import Interface
 
 FOLDER = "test"
 """Folder of the emitted files, beside ``src``, ``include`` and ``golden``."""

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from rlx.ops.q import QSoftmax
 from rlx.plan import elementwise_in_place, to_lir
-from rlx_cortexm.choice import OBJECTIVES
+from rlx_c.choice import OBJECTIVES
 from rlx_cortexm.code_size import code_bytes
 from rlx_cortexm.program import Settings, least_scratch, program
 from rlx_cortexm.streaming import variants
 
 if TYPE_CHECKING:
     from rlx.ir import GraphModule, Node
+    from rlx_c.program import Program
     from rlx_cortexm.options import CortexMOptions
-    from rlx_cortexm.steps import Program
 
 ROUNDS = 2
 """Places of a graph that may be computed in stripes."""

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from rlx.ir import Stage
 from rlx.plan import moves_nothing
-from rlx_cortexm.arena import alive_by_step, find_scratch
-from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.choice import DEFAULT, OBJECTIVES, Limits, Need, choose
+from rlx_c.arena import alive_by_step, find_scratch
+from rlx_c.candidate import Candidate
+from rlx_c.choice import DEFAULT, OBJECTIVES, Limits, Need, choose
+from rlx_c.layer import Layer
+from rlx_c.program import assembled
 from rlx_cortexm.code_size import code_sizes, entry_bytes
 from rlx_cortexm.core import DEFAULT_CORE, Core
-from rlx_cortexm.layer import Layer
 from rlx_cortexm.lower import candidates
-from rlx_cortexm.steps import assembled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import GraphModule, MemoryPlan, Node, Placement
-    from rlx_cortexm.steps import Program
+    from rlx_c.program import Program
 
 
 @dataclass(frozen=True, slots=True)

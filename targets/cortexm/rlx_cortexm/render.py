@@ -1,110 +1,17 @@
-"""Jinja2 environment of the C templates, and its filters."""
+"""The C templates of this target."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import jinja2
-
 from rlx.paths import template_root
-from rlx_cortexm.initializer import COLUMNS, c_array
+from rlx_c.render import environment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from rlx_cortexm.nest import Loop
-
-
-def index(loops: Sequence[Loop], array: int, start: int = 0, inner: Sequence[Loop] = ()) -> str:
-    """Return the C expression of an element's offset inside nested loops over i0, i1, ...
-
-    Args:
-        loops: The loops, outermost first.
-        array: Which of the loops' arrays.
-        start: Offset of the first element.
-        inner: More loops inside, whose array has the same number.
-    """
-    terms = [str(start)] if start else []
-    for depth, loop in enumerate((*loops, *inner)):
-        stride = loop.strides[array]
-        if stride:
-            terms.append(f"i{depth}" if stride == 1 else f"i{depth} * {stride}")
-    return " + ".join(terms) or "0"
-
-
-def at(base: str, loops: Sequence[Loop], array: int, start: int = 0) -> str:
-    """Return the C expression of the pointer ``base`` moved to an element inside nested loops."""
-    offset = index(loops, array, start)
-    return base if offset == "0" else f"{base} + {offset}"
-
-
-def times(expression: str, factor: int) -> str:
-    """Return the C product of an expression and a number."""
-    return expression if factor == 1 else f"{expression} * {factor}"
-
-
-def plus(expression: str, number: int) -> str:
-    """Return the C sum of an expression and a number."""
-    if number == 0:
-        return expression
-    return f"{expression} {'+' if number > 0 else '-'} {abs(number)}"
-
-
-def affine(expression: str, factor: int, number: int) -> str:
-    """Return the C expression ``expression * factor + number``."""
-    return plus(times(expression, factor), number)
-
-
-def steps(loops: Sequence[Loop]) -> str:
-    """Return for a comment how often nested loops run."""
-    return " by ".join(str(loop.extent) for loop in loops) + " codes" if loops else "1 code"
-
-
-def breaks(
-    items: Sequence[str],
-    head: str,
-    separator: str,
-    tail: str,
-    form: str = "%s",
-    indent: int = 0,
-) -> str:
-    """Return ``head``, the items and ``tail`` on as many lines as they need.
-
-    Args:
-        items: Never broken themselves.
-        head: Text in front of the first item.
-        separator: Between items; ends a line.
-        tail: Behind the last item.
-        form: What stands for each item.
-        indent: Columns in front of ``head``, which are not part of the result; further lines stand
-            four columns further in.
-    """
-    parts = [form % item + separator for item in items[:-1]] + [form % items[-1] + tail]
-    lines = [head]
-    for part in parts:
-        column = indent if len(lines) == 1 else 0
-        if column + len(lines[-1] + part.rstrip()) > COLUMNS and lines[-1].strip():
-            lines.append(" " * (indent + 4))
-        lines[-1] += part
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(template_root() / "cortexm"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-    filters = (affine, at, breaks, c_array, index, plus, steps, times)
-    environment.filters |= {function.__name__: function for function in filters}
-    return environment
-
-
-ENV = _environment()
-"""Templates of this target by their name below ``templates/cortexm``."""
+ENV = environment(template_root() / "cortexm")
+"""Templates by their name below ``templates/cortexm``."""
 
 
 def render(template: str, common: Mapping[str, Any], **parameters: Any) -> str:  # noqa: ANN401

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx.ir import GraphModule, Node, Op
-    from rlx_cortexm.steps import Program
+    from rlx_c.program import Program
 
 
 class CortexM:

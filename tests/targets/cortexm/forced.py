@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from rlx_c.candidate import Candidate
 from rlx_cortexm import program
-from rlx_cortexm.candidate import Candidate
 from rlx_cortexm.lower import candidates
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 import pytest
 from targets.cortexm.zoo import RELU, Zoo, planned
 
-from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.choice import OBJECTIVES, Limits, Need, Objective, choose, flash_bytes
+from rlx_c.candidate import Candidate
+from rlx_c.choice import OBJECTIVES, Limits, Need, Objective, choose, flash_bytes
+from rlx_c.layer import Kernel
 from rlx_cortexm.code_size import code_bytes, code_sizes
-from rlx_cortexm.layer import Kernel
 from rlx_cortexm.program import Settings, program
 
 PRICES = Objective(flash=10, ram=8)

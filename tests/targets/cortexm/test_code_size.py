@@ -1,7 +1,7 @@
 """The estimate of machine code."""
 
+from rlx_c.layer import Kernel
 from rlx_cortexm.code_size import kernel_bytes, text_bytes
-from rlx_cortexm.layer import Kernel
 
 
 def test_code_counts_assembly_and_no_comments():

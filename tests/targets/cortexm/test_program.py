@@ -8,10 +8,10 @@ from targets.cortexm.zoo import Zoo, classifier, emit_graph, planned
 
 from rlx.ir import Graph, GraphModule, MemoryPlan, Placement, Region, Stage, i8
 from rlx.ops.q import QClamp
-from rlx_cortexm.arena import alive_by_step, find_scratch
-from rlx_cortexm.layer import Table
+from rlx_c.arena import alive_by_step, find_scratch
+from rlx_c.layer import Table
+from rlx_c.symbols import Symbols
 from rlx_cortexm.program import program
-from rlx_cortexm.symbols import Symbols
 
 
 def plan_of(*rows):

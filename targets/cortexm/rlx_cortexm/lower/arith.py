@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from rlx.ops.q import QAdd, QClamp, QMul, QSub
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
+from rlx_c.nest import broadcast_strides, nest, row_major
 from rlx_cortexm import costs
-from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.layer import Kernel, Layer
 from rlx_cortexm.lower import sums
 from rlx_cortexm.lower.rules import RULES
-from rlx_cortexm.nest import broadcast_strides, nest, row_major
 from rlx_cortexm.scaling import output_constants, scaling
 
 if TYPE_CHECKING:

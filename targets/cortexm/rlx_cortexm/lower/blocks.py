@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.layer import Kernel, Layer, Table
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer, Table
 from rlx_cortexm.lower.image import Image
 from rlx_cortexm.lower.weighted import Weighted
 from rlx_cortexm.narrow import WHOLE

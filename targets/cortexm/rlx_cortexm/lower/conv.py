@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 
 from rlx.ops.q import QConv2d
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
+from rlx_c.nest import Loop, nest
 from rlx_cortexm import costs
-from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.layer import Kernel, Layer
 from rlx_cortexm.lower import blocks, planes, ternary, unpacked, winograd
 from rlx_cortexm.lower.image import Image
 from rlx_cortexm.lower.linear import dense_layer, dot_products
 from rlx_cortexm.lower.rules import RULES
 from rlx_cortexm.lower.weighted import Weighted
 from rlx_cortexm.narrow import WHOLE, run_bytes
-from rlx_cortexm.nest import Loop, nest
 from rlx_cortexm.packing import BLOCK, QUAD
 
 if TYPE_CHECKING:

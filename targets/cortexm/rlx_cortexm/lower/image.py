@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from rlx_cortexm.nest import Loop, nest
+from rlx_c.nest import Loop, nest
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

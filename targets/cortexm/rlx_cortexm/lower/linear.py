@@ -6,14 +6,14 @@ import math
 from typing import TYPE_CHECKING, cast
 
 from rlx.ops.q import QDense
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
+from rlx_c.nest import nest
 from rlx_cortexm import costs
-from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.layer import Kernel, Layer
 from rlx_cortexm.lower import quads, ternary
 from rlx_cortexm.lower.rules import RULES
 from rlx_cortexm.lower.weighted import Weighted
 from rlx_cortexm.narrow import run_bytes
-from rlx_cortexm.nest import nest
 from rlx_cortexm.packing import BLOCK
 
 if TYPE_CHECKING:

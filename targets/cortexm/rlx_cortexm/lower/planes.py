@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
-from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.layer import Kernel, Layer
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
 from rlx_cortexm.lower.image import Image
 from rlx_cortexm.lower.weighted import Weighted
 from rlx_cortexm.narrow import WHOLE

@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, cast
 
 from rlx.ops.q import QArgmax, QMean
+from rlx_c.layer import Kernel, Layer
+from rlx_c.nest import nest, row_major
 from rlx_cortexm import costs
-from rlx_cortexm.layer import Kernel, Layer
 from rlx_cortexm.lower.rules import RULES, unsupported
-from rlx_cortexm.nest import nest, row_major
 from rlx_cortexm.scaling import INT32_BOUND, output_constants, scaling
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rlx.errors import UnsupportedOpError
 from rlx.ir import RuleTable
+from rlx_c.candidate import Candidate
 from rlx_cortexm import costs
-from rlx_cortexm.candidate import Candidate
 from rlx_cortexm.core import DEFAULT_CORE, Core
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from rlx.ir import Array, Node, Op
-    from rlx_cortexm.layer import Kernel, Layer
+    from rlx_c.layer import Kernel, Layer
 
 Rule: TypeAlias = "Callable[[Node], Layer | tuple[Candidate, ...]]"
 """Makes the layer of a node, or names several ways; raises UnsupportedOpError where that cannot be

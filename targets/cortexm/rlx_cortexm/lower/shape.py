@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, cast
 
 from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QTranspose
+from rlx_c.layer import Kernel, Layer
+from rlx_c.nest import Loop, nest, row_major, split_run
 from rlx_cortexm import costs
-from rlx_cortexm.layer import Kernel, Layer
 from rlx_cortexm.lower.rules import RULES
-from rlx_cortexm.nest import Loop, nest, row_major, split_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 from rlx.numerics.exponential import softmax_table
 from rlx.ops.q import QSoftmax
+from rlx_c.layer import Kernel, Layer, Table
 from rlx_cortexm import costs
-from rlx_cortexm.layer import Kernel, Layer, Table
 from rlx_cortexm.lower.rules import RULES
 
 if TYPE_CHECKING:

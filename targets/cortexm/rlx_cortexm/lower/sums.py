@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from rlx.ops.q import QSub
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer, Table
+from rlx_c.nest import broadcast_strides, nest, row_major, split_run
 from rlx_cortexm import costs
-from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.layer import Kernel, Layer, Table
-from rlx_cortexm.nest import broadcast_strides, nest, row_major, split_run
 from rlx_cortexm.scaling import INT32_BOUND, folded, level, output_constants, scaling
 
 if TYPE_CHECKING:

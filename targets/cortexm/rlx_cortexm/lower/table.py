@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlx.ops.q import QRequantize, QTable
+from rlx_c.layer import Kernel, Layer, Table
 from rlx_cortexm import costs
-from rlx_cortexm.layer import Kernel, Layer, Table
 from rlx_cortexm.lower.rules import RULES
 
 if TYPE_CHECKING:

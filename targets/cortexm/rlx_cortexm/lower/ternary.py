@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
+from rlx_c.nest import nest
 from rlx_cortexm import costs
-from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.layer import Kernel, Layer
 from rlx_cortexm.narrow import WHOLE
-from rlx_cortexm.nest import nest
 
 if TYPE_CHECKING:
     import numpy.typing as npt

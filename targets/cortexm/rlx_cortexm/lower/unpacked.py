@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from rlx_cortexm.candidate import Candidate
+from rlx_c.candidate import Candidate
 from rlx_cortexm.narrow import WHOLE, pack_codes
 
 if TYPE_CHECKING:
     from rlx.ir import Node
-    from rlx_cortexm.layer import Layer
+    from rlx_c.layer import Layer
 
 CALL: Final = 20
 WEIGHT: Final = 4

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from rlx.ops.q import Linear
-from rlx_cortexm.layer import Table
+from rlx_c.layer import Table
 from rlx_cortexm.lower.rules import constant_operand, unsupported
 from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow
 from rlx_cortexm.packing import pack_rows

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from rlx.ops.q import QAdd, QSub
-from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.layer import Kernel, Layer
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
 from rlx_cortexm.lower.mve import factors
 from rlx_cortexm.scaling import output_constants, scaling
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.layer import Kernel, Layer
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
 from rlx_cortexm.lower.image import Image
 from rlx_cortexm.lower.mve import factors
 from rlx_cortexm.lower.mve.linear import for_rows

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.layer import Kernel, Layer
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
 from rlx_cortexm.lower import unpacked
 from rlx_cortexm.lower.image import Image
 from rlx_cortexm.lower.mve import factors

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx_cortexm.layer import Table
+from rlx_c.layer import Table
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, cast
 
-from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.layer import Kernel, Layer
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
 from rlx_cortexm.lower.mve import factors
 from rlx_cortexm.lower.mve.rows import CHANNELS, Rows, pack
 from rlx_cortexm.lower.weighted import Weighted

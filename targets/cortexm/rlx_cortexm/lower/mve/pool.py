@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx.ops.q import QAveragePool2d
-from rlx_cortexm.candidate import Candidate
-from rlx_cortexm.layer import Kernel, Layer
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
 from rlx_cortexm.lower.image import Image
 
 if TYPE_CHECKING:

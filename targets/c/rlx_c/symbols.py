@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rlx.ir import Value
-    from rlx_cortexm.layer import Kernel, Table
-    from rlx_cortexm.steps import Program, Step
+    from rlx_c.layer import Kernel, Table
+    from rlx_c.program import Program, Step
 
 
 class Symbols:

@@ -7,8 +7,8 @@ import textwrap
 import numpy as np
 import pytest
 
-from rlx_cortexm import initializer
-from rlx_cortexm.initializer import COLUMNS, c_array
+from rlx_c import initializer
+from rlx_c.initializer import COLUMNS, c_array
 
 
 def expected(data: np.ndarray) -> str:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rlx.ir import DType
-from rlx_cortexm.layer import Table
+from rlx_c.layer import Table
 
 if TYPE_CHECKING:
     from rlx.ir import Value
-    from rlx_cortexm.steps import Program
-    from rlx_cortexm.symbols import Symbols
+    from rlx_c.program import Program
+    from rlx_c.symbols import Symbols
 
 
 def tables_of(program: Program, symbols: Symbols) -> list[dict[str, Any]]:

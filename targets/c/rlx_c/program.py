@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rlx_cortexm.arena import ALIGNMENT, alive_by_step, find_scratch
+from rlx_c.arena import ALIGNMENT, alive_by_step, find_scratch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Graph, MemoryPlan, Node, Value
-    from rlx_cortexm.candidate import Candidate
-    from rlx_cortexm.layer import Kernel, Layer, Table
+    from rlx_c.candidate import Candidate
+    from rlx_c.layer import Kernel, Layer, Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-    from rlx_cortexm.layer import Kernel, Layer
+    from rlx_c.layer import Kernel, Layer
 
 CodeSizes: TypeAlias = "Callable[[Kernel], Mapping[Hashable, int]]"
 """Returns the bytes of machine code of each function that a kernel needs: its own, by the kernel,
@@ -23,7 +23,7 @@ class Candidate:
         name: Of the kernel and its variant, for reports.
         kernel: The function; its code is there once, whatever the number of layers that call it.
         lower: Makes the layer.
-        instructions: Estimate for a Cortex-M4, GCC 12 at -O2.
+        instructions: Estimate for the processor at hand.
         table_bytes: Weights and other constants of this layer in flash.
         scratch_bytes: Bytes of the arena while it runs.
         tables: Equal for candidates whose tables are the same and are stored once; None: unknown.

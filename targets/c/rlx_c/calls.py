@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from rlx.names import comment_text
 from rlx.plan import moves_nothing
-from rlx_cortexm.ports import Place
-from rlx_cortexm.render import breaks
-from rlx_cortexm.symbols import layer_name
+from rlx_c.ports import Place
+from rlx_c.render import breaks
+from rlx_c.symbols import layer_name
 
 if TYPE_CHECKING:
     from rlx.ir import Value
-    from rlx_cortexm.interface import Interface
-    from rlx_cortexm.layer import Layer
-    from rlx_cortexm.steps import Program, Step
-    from rlx_cortexm.symbols import Symbols
+    from rlx_c.interface import Interface
+    from rlx_c.layer import Layer
+    from rlx_c.program import Program, Step
+    from rlx_c.symbols import Symbols
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rlx_cortexm.selection import Option, Selection
+from rlx_c.selection import Option, Selection
 
 
 def option(tag, cost, nbytes=0, *shared):

@@ -11,12 +11,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rlx_cortexm.selection import Option, Selection
+from rlx_c.selection import Option, Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-    from rlx_cortexm.candidate import Candidate, CodeSizes
+    from rlx_c.candidate import Candidate, CodeSizes
 
 
 @dataclass(frozen=True, slots=True)

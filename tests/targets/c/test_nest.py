@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx_cortexm.nest import Loop, broadcast_strides, nest, row_major, split_run
-from rlx_cortexm.render import affine, at, index, plus, steps, times
+from rlx_c.nest import Loop, broadcast_strides, nest, row_major, split_run
+from rlx_c.render import affine, at, index, plus, steps, times
 
 
 def test_row_major_counts_elements():

@@ -23,7 +23,7 @@ class Kernel:
 
     Attributes:
         kind: Kind of op; the symbol is ``<prefix>_<kind>_<index>``.
-        template: File in ``templates/cortexm/kernels`` without its extension.
+        template: Name of its template.
         constants: Names and values that the template sees, sorted by name.
         support: Names of the shared C functions that it calls (see ``support.c.j2``).
     """
@@ -98,7 +98,7 @@ class Layer:
         arguments: Scalar arguments, int32.
         scratch_bytes: Bytes of the arena that the function uses while it runs.
         macs: Multiplications of weights and codes, padding included.
-        instructions: Estimate for a Cortex-M4 (see ``costs``).
+        instructions: Estimate for the processor at hand.
         weight_bits: Of a weight as it is stored; None without weights.
         packed_bytes: What packing several weights to a byte saves.
         unpacked: Weights of the first table that are unpacked to bytes at the start of the scratch

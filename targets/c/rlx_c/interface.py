@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rlx_cortexm.ports import Places, Port, inside, ports
+from rlx_c.ports import Places, Port, inside, ports
 
 if TYPE_CHECKING:
-    from rlx_cortexm.steps import Program
+    from rlx_c.program import Program
 
 
 @dataclass(frozen=True, slots=True)
