@@ -1,6 +1,7 @@
 """The IR: types, ops, graphs and rule tables."""
 
 from rlx.ir.graph import Constant, Graph, Input, Node, Origin, Param, Value, copy_node, rebuild
+from rlx.ir.memo import once_per_node
 from rlx.ir.module import GraphModule, MemoryPlan, Placement, Reference, Region, Stage
 from rlx.ir.op import Op
 from rlx.ir.rules import RuleTable
@@ -36,5 +37,6 @@ __all__ = [
     "f32",
     "i8",
     "i32",
+    "once_per_node",
     "rebuild",
 ]

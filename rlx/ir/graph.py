@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from rlx.ir.traits import Traits
 from rlx.ir.types import Array, DType, QuantParams, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,7 @@ class Node:
         types: Types of its results.
         name: Name from the model, for people; neither unique nor a legal identifier.
         origin: Where the node comes from.
+        memo: What was found out about the node (see ``once_per_node``); no part of its meaning.
     """
 
     index: int
@@ -133,6 +134,7 @@ class Node:
     types: tuple[TensorType, ...]
     name: str = ""
     origin: Origin = field(default_factory=Origin)
+    memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def results(self) -> tuple[Value, ...]:
