@@ -9,7 +9,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from rlx.ir.hash import structural_hash
 from rlx.ir.inspect import printable
 from rlx.outputs import Producer, write_folder
 from rlx.passes import dispatch_report, for_target
+from rlx.target import claim as claim_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +75,7 @@ def lower(
     """
     check_bound(module.graph)
     options = target.options() if options is None else options
-    claim = partial(target.refusal, options=options)
+    claim = claim_of(target, options)
     pipeline = for_target(target.name, claim, target.pipeline)
     report = dispatch_report(module.graph, target.name, claim)
     rewritten = pipeline.run(module, observe=observe)

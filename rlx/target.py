@@ -1,4 +1,4 @@
-"""The door by which targets come in."""
+"""What a target is, and which ones are installed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rlx.golden import Golden
-    from rlx.ir import Node, Op
+    from rlx.ir import Node, Op, Refusal
     from rlx.ir.module import GraphModule
+    from rlx.passes.legalize import Claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,16 @@ class Emission:
     report: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     vector_files: Callable[[Golden], Mapping[str, str | bytes]] | None = None
+
+
+class Lowering:
+    """What a target makes of one node; each target has subclasses of its own.
+
+    The core asks whether there is one, and hands none of them on: a target keeps what it found out
+    about a node with :func:`rlx.ir.once_per_node`, and reads it again when it plans and emits.
+    """
+
+    __slots__ = ()
 
 
 class Target(Protocol):
@@ -61,8 +72,11 @@ class Target(Protocol):
         """Return why ``op`` cannot be lowered at all, or None if it can."""
         ...
 
-    def refusal(self, node: Node, options: Any) -> str | None:  # noqa: ANN401 - own class
-        """Return why this node cannot be lowered as it stands, or None if it can.
+    def lowering(self, node: Node, options: Any) -> Lowering | Refusal:  # noqa: ANN401 - own class
+        """Return what this node becomes as it stands, or why it cannot be lowered.
+
+        Asked several times in one emission, so the work should be done :func:`once for each node
+        <rlx.ir.once_per_node>`.
 
         Args:
             node: The node.
@@ -87,6 +101,18 @@ class Target(Protocol):
         Where ``fits`` is False, ``short`` tells what is too much for the options' limits.
         """
         ...
+
+
+def claim(target: Target, options: Any) -> Claim:  # noqa: ANN401 - the target's own class
+    """Return the target's answer for each node with ``options``, as legalization asks for it."""
+    # Commands that only list targets need no IR.
+    from rlx.ir import Refusal
+
+    def refusal(node: Node) -> Refusal | None:
+        found = target.lowering(node, options)
+        return found if isinstance(found, Refusal) else None
+
+    return refusal
 
 
 def names() -> list[str]:

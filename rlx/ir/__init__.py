@@ -4,7 +4,7 @@ from rlx.ir.graph import Constant, Graph, Input, Node, Origin, Param, Value, cop
 from rlx.ir.memo import once_per_node
 from rlx.ir.module import GraphModule, MemoryPlan, Placement, Reference, Region, Stage
 from rlx.ir.op import Op
-from rlx.ir.rules import RuleTable
+from rlx.ir.rules import Refusal, RuleTable
 from rlx.ir.traits import UNSTATED, Along, Traits
 from rlx.ir.types import Array, Dim, DType, QuantParams, Shape, TensorType, f32, i8, i32
 
@@ -26,6 +26,7 @@ __all__ = [
     "Placement",
     "QuantParams",
     "Reference",
+    "Refusal",
     "Region",
     "RuleTable",
     "Shape",

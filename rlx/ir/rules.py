@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rlx.errors import UnsupportedOpError
@@ -12,6 +13,19 @@ if TYPE_CHECKING:
     from rlx.ir.op import Op
 
 RuleT = TypeVar("RuleT")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a node cannot be lowered or run as it stands.
+
+    Attributes:
+        reason: What is in the way, without the node's name.
+        hint: What the user can do about it; None for nothing in particular.
+    """
+
+    reason: str
+    hint: str | None = None
 
 
 class RuleTable(Generic[RuleT]):

@@ -19,8 +19,10 @@ class DeadCode(Pass):
     name: ClassVar[str] = "dead-code"
 
     def apply(self, graph: Graph) -> Graph:
-        """Return the graph without dead nodes."""
+        """Return the graph without dead nodes; the same graph if there are none."""
         needed = _needed(graph)
+        if all(node in needed or isinstance(node.op, Input) for node in graph.nodes):
+            return graph
         new = Graph(graph.name)
         mapped: dict[Value, Value] = {}
         for node in graph.nodes:

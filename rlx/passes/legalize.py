@@ -16,7 +16,9 @@ from rlx.passes.base import Pass
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-Claim: TypeAlias = "Callable[[Node], str | None]"
+    from rlx.ir import Refusal
+
+Claim: TypeAlias = "Callable[[Node], Refusal | None]"
 """A target's answer for a node: None if it can lower it, else why not."""
 
 Rewrite: TypeAlias = "Callable[[Graph, Node, tuple[Value, ...]], Value]"
@@ -99,9 +101,10 @@ def dispatch_report(graph: Graph, owner: str, claim: Claim) -> DispatchReport:
     """Return what ``legalize`` would do to each op of ``graph``; nothing is changed."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for node in graph.op_nodes:
-        reason = claim(node)
-        path = "native" if reason is None else _other_path(node)
-        groups.setdefault((node.op.name, path, reason or ""), []).append(node.label)
+        refusal = claim(node)
+        path = "native" if refusal is None else _other_path(node)
+        reason = "" if refusal is None else refusal.reason
+        groups.setdefault((node.op.name, path, reason), []).append(node.label)
     entries = (
         OpDispatch(op, len(nodes), path, reason, tuple(nodes))
         for (op, path, reason), nodes in sorted(groups.items())
@@ -113,7 +116,7 @@ def _other_path(node: Node) -> str:
     return "rewritten" if type(node.op) in REWRITES else "unsupported"
 
 
-def _native(node: Node) -> str | None:
+def _native(node: Node) -> Refusal | None:
     del node
     return None
 
@@ -132,12 +135,14 @@ class Legalize(Pass):
     claim: Claim = field(default=_native)
 
     def apply(self, graph: Graph) -> Graph:
-        """Return the graph in ops that the target lowers.
+        """Return the graph in ops that the target lowers; the same graph if it is.
 
         Raises:
             UnsupportedOpError: Some op is neither native nor has another spelling.
         """
         dispatch_report(graph, self.owner, self.claim).require_ready()
+        if all(self.claim(node) is None for node in graph.op_nodes):
+            return graph
         legal = rebuild(graph, self._visit, by=self.name)
         dispatch_report(legal, self.owner, self.claim).require_ready()
         return legal

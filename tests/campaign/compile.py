@@ -20,6 +20,7 @@ from rlx.emit import random_inputs, reference_outputs
 from rlx.frontends import tflite
 from rlx.passes import for_target
 from rlx.process import run
+from rlx.target import claim
 from rlx_c.choice import OBJECTIVES
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.core import CORES
@@ -104,7 +105,7 @@ def emissions(module: GraphModule, found: list[str]) -> Iterator[tuple[Variant, 
     "ram" changes; and everything for cores that differ in their names alone.
     """
     options = TARGET.options()
-    pipeline = for_target(TARGET.name, lambda n: TARGET.refusal(n, options), TARGET.pipeline)
+    pipeline = for_target(TARGET.name, claim(TARGET, options), TARGET.pipeline)
     golden = reference_outputs(module.graph, random_inputs(module.graph, 1))
     try:
         rewritten = pipeline.run(module)

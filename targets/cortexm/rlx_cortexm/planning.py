@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rlx.ops.q import QSoftmax
@@ -61,7 +61,7 @@ def _planned(module: GraphModule, settings: Settings, inside: bool, *, search: b
     return to_lir(
         module,
         in_place=in_place,
-        scratch=cache(partial(least_scratch, core=settings.core)),
+        scratch=partial(least_scratch, core=settings.core),
         ports_inside=inside,
         search=search,
     )

@@ -44,7 +44,7 @@ class Settings:
         """Return the flash that there is for kernels and their tables."""
         if self.flash is None:
             return None
-        read = (v for n in plan.schedule for v in candidates(n)[-1].lower().operands)
+        read = (v for n in plan.schedule for v in candidates(n, self.core)[-1].lower().operands)
         constants = {value for value in read if value.constant is not None}
         fixed = entry_bytes(len(plan.schedule)) + sum(v.type.nbytes for v in constants)
         return max(self.flash - fixed, 0)

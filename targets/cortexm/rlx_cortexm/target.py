@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rlx.errors import UnsupportedOpError
 from rlx.target import Emission
 from rlx_cortexm.budget import check_budget
 from rlx_cortexm.emit import Emitter
 from rlx_cortexm.estimate import estimate
-from rlx_cortexm.lower import RULES, candidates
+from rlx_cortexm.lower import RULES, Ways, lowering
 from rlx_cortexm.options import CortexMOptions
 from rlx_cortexm.planning import plan, settings_of
 from rlx_cortexm.program import program
@@ -17,7 +16,7 @@ from rlx_cortexm.program import program
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx.ir import GraphModule, Node, Op
+    from rlx.ir import GraphModule, Node, Op, Refusal
     from rlx_c.program import Program
 
 
@@ -37,20 +36,9 @@ class CortexM:
         """Return why ``op`` cannot be lowered at all, or None if it can."""
         return RULES.reason(op)
 
-    def refusal(self, node: Node, options: CortexMOptions) -> str | None:
-        """Return why this node cannot be lowered as it stands, or None if it can.
-
-        The options make no difference.
-        """
-        del options
-        reason = self.reason(type(node.op))
-        if reason is not None:
-            return reason
-        try:
-            candidates(node)
-        except UnsupportedOpError as e:
-            return e.message
-        return None
+    def lowering(self, node: Node, options: CortexMOptions) -> Ways | Refusal:
+        """Return the kernels for a node on the chosen core, or why there are none."""
+        return lowering(node, options.core)
 
     def plan(self, module: GraphModule, options: CortexMOptions) -> GraphModule:
         """Return ``module`` with a place for every value and for the least scratch memory.

@@ -21,7 +21,7 @@ from rlx_fpga.cells.rom import Store
 from rlx_fpga.cells.streams import lanes_of, stream_of
 from rlx_fpga.cells.width import WidthConverter
 from rlx_fpga.latency import Passage, courses, fill
-from rlx_fpga.lower import RULES, Alias
+from rlx_fpga.lower import Alias, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -118,7 +118,7 @@ def program_of(graph: Graph) -> Program:
     stream_of_value: dict[Value, Value] = {value: value for value in graph.inputs}
     stages: list[Stage] = []
     for node in graph.op_nodes:
-        plan = RULES[type(node.op)](node)
+        plan = plan_of(node)
         sources = tuple(stream_of_value[operand] for operand in plan.operands)
         if isinstance(plan, Alias):
             stream_of_value[node.result] = sources[0]

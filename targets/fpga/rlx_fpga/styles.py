@@ -6,11 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rlx.errors import DoesNotFitError, EmitError
-from rlx.ir import DType
+from rlx.ir import DType, Refusal, once_per_node
+from rlx.target import Lowering
 from rlx_fpga.design import design_of
 from rlx_fpga.fit import folded_instead, shortage
 from rlx_fpga.fit import refusal as fit_refusal
-from rlx_fpga.lower.rules import plan_refusal
+from rlx_fpga.lower.rules import planned
 from rlx_fpga.options import STYLES
 from rlx_fpga.report import report_of
 
@@ -57,26 +58,35 @@ class Design(Protocol):
         ...
 
 
-def refusal(node: Node, style: str) -> str | None:
-    """Return why ``style`` cannot build ``node``, and which styles can; None if it can."""
-    reason = _reason(node, style)
-    if reason is None:
-        return None
-    others = [other for other in STYLES if other != style and _reason(node, other) is None]
-    return f"{reason}; --style {' or '.join(others)} can build it" if others else reason
+def lowering(node: Node, style: str) -> Lowering | Refusal:
+    """Return what ``style`` builds for ``node``, or why it cannot, and which styles can."""
+    found = _lowering(node, style)
+    if not isinstance(found, Refusal):
+        return found
+    others = [other for other in STYLES if other != style and _can_build(node, other)]
+    if not others:
+        return found
+    return Refusal(f"{found.reason}; --style {' or '.join(others)} can build it")
 
 
-def _reason(node: Node, style: str) -> str | None:
+def _can_build(node: Node, style: str) -> bool:
+    return not isinstance(_lowering(node, style), Refusal)
+
+
+@once_per_node
+def _lowering(node: Node, style: str) -> Lowering | Refusal:
     # A style is imported where it is asked for.
     if style == "unrolled":
         from rlx_fpga import unrolled
 
-        return unrolled.refusal(node)
-    if style == "folded":
+        reason = unrolled.refusal(node)
+    elif style == "folded":
         from rlx_fpga import folded
 
-        return folded.refusal(node)
-    return plan_refusal(node)
+        reason = folded.refusal(node)
+    else:
+        return planned(node)
+    return Lowering() if reason is None else Refusal(reason)
 
 
 def build(module: GraphModule, options: FpgaOptions) -> tuple[Design, dict[str, Any]]:

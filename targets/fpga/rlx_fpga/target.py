@@ -16,13 +16,14 @@ from rlx_fpga.fit import shortage
 from rlx_fpga.lower import RULES
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.registers import Control, packed_version
-from rlx_fpga.styles import build, refusal, require_fit
+from rlx_fpga.styles import build, lowering, require_fit
 from rlx_fpga.synthesis import synthesize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx.ir import GraphModule, Node, Op, Value
+    from rlx.ir import GraphModule, Node, Op, Refusal, Value
+    from rlx.target import Lowering
     from rlx_fpga.axi import Direction
     from rlx_fpga.styles import Design
 
@@ -43,9 +44,9 @@ class Fpga:
         """Return why ``op`` cannot be lowered at all, or None if it can."""
         return RULES.reason(op)
 
-    def refusal(self, node: Node, options: FpgaOptions) -> str | None:
-        """Return why the chosen style cannot build this node, or None if it can."""
-        return refusal(node, options.style)
+    def lowering(self, node: Node, options: FpgaOptions) -> Lowering | Refusal:
+        """Return what the chosen style builds for a node, or why it cannot build it."""
+        return lowering(node, options.style)
 
     def plan(self, module: GraphModule, options: FpgaOptions) -> GraphModule:
         """Return ``module`` with an order of execution; its streams keep no bytes to share."""

@@ -11,7 +11,7 @@ from targets.cortexm.zoo import Zoo, classifier, emit_graph, golden_of, write
 
 from rlx import target
 from rlx.errors import EmitError, UsageError
-from rlx.ir import DType, Graph, TensorType, i8, i32
+from rlx.ir import DType, Graph, Refusal, TensorType, i8, i32
 from rlx.ir.hash import structural_hash
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import (
@@ -47,7 +47,7 @@ def test_other_ops_are_refused():
     graph = Graph("g")
     x = graph.input("x", i8(3))
     assert not TARGET.knows(type(x.node.op))
-    assert TARGET.refusal(x.node, CortexMOptions()) == "it has no rule"
+    assert TARGET.lowering(x.node, CortexMOptions()) == Refusal("it has no rule")
 
 
 def dense(graph, weights, bias, **attributes):
@@ -62,17 +62,16 @@ def constant(graph, values, dtype):
 def test_weights_computed_at_run_time_are_refused():
     graph = Graph("g")
     node = dense(graph, graph.input("w", i8(1, 2)), constant(graph, [0], np.int32))
-    assert (
-        TARGET.refusal(node, CortexMOptions())
-        == "weights must be constants, not computed at run time"
+    assert TARGET.lowering(node, CortexMOptions()) == Refusal(
+        "weights must be constants, not computed at run time"
     )
 
 
 def test_biases_computed_at_run_time_are_refused():
     graph = Graph("g")
     node = dense(graph, constant(graph, [[1, 2]], np.int8), graph.input("b", i32(1)))
-    assert (
-        TARGET.refusal(node, CortexMOptions()) == "bias must be constants, not computed at run time"
+    assert TARGET.lowering(node, CortexMOptions()) == Refusal(
+        "bias must be constants, not computed at run time"
     )
 
 
@@ -80,9 +79,8 @@ def test_an_accumulator_that_may_overflow_is_refused():
     graph = Graph("g")
     bias = constant(graph, [2**31 - 300], np.int32)
     node = dense(graph, constant(graph, [[1, 2]], np.int8), bias)
-    assert (
-        TARGET.refusal(node, CortexMOptions())
-        == "a sum may reach 2147483732, beyond the int32 accumulator"
+    assert TARGET.lowering(node, CortexMOptions()) == Refusal(
+        "a sum may reach 2147483732, beyond the int32 accumulator"
     )
 
 
@@ -90,7 +88,9 @@ def test_a_mean_over_too_many_codes_is_refused():
     graph = Graph("g")
     op = QMean(axes=(0,), x_zero_point=-128, rescale=Rescale.of(1e-7), zero_point=0)
     node = graph.apply(op, graph.input("x", i8(2**23))).node
-    assert TARGET.refusal(node, CortexMOptions()) == "a sum of 8388608 codes does not fit int32"
+    assert TARGET.lowering(node, CortexMOptions()) == Refusal(
+        "a sum of 8388608 codes does not fit int32"
+    )
 
 
 def test_ports_of_other_types_are_refused():

@@ -33,6 +33,7 @@ from rlx.process import kept_environment
 from rlx.target import load
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.axi import port_names
+from rlx_fpga.lower import Plan
 from rlx_fpga.options import STYLES
 
 
@@ -152,8 +153,9 @@ def test_refusals_tell_the_reason():
     graph = Graph("g")
     x = graph.input("x", TensorType((1, 2, 3, 4), DType.I8))
     y = graph.apply(QTranspose(axes=(0, 2, 1, 3)), x)
-    assert "needs the tensor in memory" in TARGET.refusal(y.node, FpgaOptions())
-    assert TARGET.refusal(graph.apply(QClamp(low=0), x).node, FpgaOptions()) is None
+    assert "needs the tensor in memory" in TARGET.lowering(y.node, FpgaOptions()).reason
+    clamp = graph.apply(QClamp(low=0), x).node
+    assert isinstance(TARGET.lowering(clamp, FpgaOptions()), Plan)
     assert TARGET.knows(QTranspose)
     assert TARGET.reason(QTranspose) is None
 
@@ -186,9 +188,8 @@ def test_a_refusal_names_the_styles_that_can():
     op = QMul(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.1), zero_point=0)
     node = graph.append(op, x, y)
     for style in ("folded", "unrolled"):
-        reason = TARGET.refusal(node, FpgaOptions(style=style))
-        assert reason is not None
-        assert reason.endswith("; --style stream can build it")
+        refusal = TARGET.lowering(node, FpgaOptions(style=style))
+        assert refusal.reason.endswith("; --style stream can build it")
 
 
 def many_weights(outputs):

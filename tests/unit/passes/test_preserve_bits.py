@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from rlx.ir import GraphModule, Stage
+from rlx.ir import GraphModule, Refusal, Stage
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.ops.q import Q_OPS
@@ -27,7 +27,7 @@ PASSES = (
     FoldConstants(),
     FuseClamps(),
     FusePads(),
-    Legalize("test", lambda node: "spelled otherwise" if type(node.op) in REWRITES else None),
+    Legalize("test", lambda n: Refusal("spelled otherwise") if type(n.op) in REWRITES else None),
 )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rlx.errors import UnsupportedOpError, UsageError
-from rlx.ir import Graph, GraphModule, QuantParams, Stage, i8
+from rlx.ir import Graph, GraphModule, QuantParams, Refusal, Stage, i8
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp, QConv2d, QPad, QRequantize, QReshape, QTable, QTranspose, Window
 from rlx.passes.canonicalize import Canonicalize
@@ -162,7 +162,7 @@ def test_dead_code_keeps_inputs():
 
 
 def refuse_clamps(node):
-    return "no clamp here" if isinstance(node.op, QClamp) else None
+    return Refusal("no clamp here") if isinstance(node.op, QClamp) else None
 
 
 def test_legalize_spells_a_refused_clamp_as_a_table():
@@ -174,7 +174,7 @@ def test_legalize_spells_a_refused_clamp_as_a_table():
 
 def test_legalize_lists_everything_that_it_cannot_spell():
     graph = chain(QTranspose(axes=(0, 2, 1, 3)), QReshape(shape=(6,)))
-    claim = lambda node: f"no {node.op.name} unit"  # noqa: E731
+    claim = lambda node: Refusal(f"no {node.op.name} unit")  # noqa: E731
     with pytest.raises(
         UnsupportedOpError,
         match=r"^graph '\w+': tiny cannot lower 2 kind\(s\) of op:\n"
@@ -187,7 +187,7 @@ def test_legalize_lists_everything_that_it_cannot_spell():
 
 def test_dispatch_report_tells_native_rewritten_and_unsupported():
     graph = chain(QClamp(low=0), QTranspose(axes=(0, 2, 1, 3)), REQUANTIZE)
-    claim = lambda n: None if n.op.name == "q.requantize" else "not here"  # noqa: E731
+    claim = lambda n: None if n.op.name == "q.requantize" else Refusal("not here")  # noqa: E731
     report = dispatch_report(graph, "tiny", claim)
     assert not report.ready
     assert report.to_dict() == {

@@ -1,9 +1,9 @@
 """Rules: one module for each module of ``rlx.ops.q``, of the same name."""
 
 from rlx_cortexm.lower import arith, conv, linear, mve, pool, reduce, shape, softmax, table
-from rlx_cortexm.lower.rules import RULES, candidates
+from rlx_cortexm.lower.rules import RULES, Ways, candidates, lowering
 
 __all__ = [
-    "RULES", "arith", "candidates", "conv", "linear", "mve", "pool", "reduce", "shape", "softmax",
-    "table",
+    "RULES", "Ways", "arith", "candidates", "conv", "linear", "lowering", "mve", "pool", "reduce",
+    "shape", "softmax", "table",
 ]  # fmt: skip

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from rlx.ir import once_per_node
 from rlx_c.nest import Loop, nest
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ class Tap(NamedTuple):
     w: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Image:
     """Sizes of input and result, and the window that slides over the input."""
 
@@ -35,6 +37,7 @@ class Image:
     window: Window
 
     @staticmethod
+    @once_per_node
     def of(node: Node) -> Image:
         """Read the geometry of a convolution or pool."""
         op = cast("QConv2d | QAveragePool2d | QMaxPool2d", node.op)
@@ -84,7 +87,7 @@ class Image:
             for kx in range(kernel_w)
         )
 
-    @property
+    @cached_property
     def interior(self) -> tuple[int, int, int, int]:
         """Rows ``[y0, y1)`` and columns ``[x0, x1)`` of windows that lie inside the image."""
         rows, columns = self.window.taps_inside((self.in_h, self.in_w))

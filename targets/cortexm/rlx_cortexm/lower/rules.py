@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from rlx.errors import UnsupportedOpError
-from rlx.ir import RuleTable
+from rlx.ir import Refusal, RuleTable, once_per_node
+from rlx.target import Lowering
 from rlx_c.candidate import Candidate
 from rlx_cortexm import costs
 from rlx_cortexm.core import DEFAULT_CORE, Core
@@ -31,12 +33,42 @@ VECTOR_RULES: dict[type[Op], Extension] = {}
 """Kernels for the vector extension MVE, by op."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ways(Lowering):
+    """The kernels that can compute a node on a core.
+
+    Attributes:
+        candidates: At least one, the plain one last.
+    """
+
+    candidates: tuple[Candidate, ...]
+
+
 def candidates(node: Node, core: Core = DEFAULT_CORE) -> tuple[Candidate, ...]:
     """Return every way to compute a node on a core, the plain one last.
 
     Raises:
         UnsupportedOpError: There is none.
     """
+    found = lowering(node, core)
+    if isinstance(found, Refusal):
+        raise unsupported(node, found.reason)
+    return found.candidates
+
+
+@once_per_node
+def lowering(node: Node, core: Core) -> Ways | Refusal:
+    """Return every way to compute a node on a core, or why there is none."""
+    reason = RULES.reason(type(node.op))
+    if reason is not None:
+        return Refusal(reason)
+    try:
+        return Ways(_candidates(node, core))
+    except UnsupportedOpError as e:
+        return Refusal(e.message)
+
+
+def _candidates(node: Node, core: Core) -> tuple[Candidate, ...]:
     found = RULES[type(node.op)](node)
     ways = found if isinstance(found, tuple) else (Candidate.of(found),)
     if core.vectors and type(node.op) in VECTOR_RULES:
@@ -45,6 +77,7 @@ def candidates(node: Node, core: Core = DEFAULT_CORE) -> tuple[Candidate, ...]:
     return tuple(
         replace(
             way,
+            lower=cache(way.lower),
             tables=(way.kernel.template, way.table_bytes, content) if way.table_bytes else None,
             instructions=_instructions(way, way.kernel, core),
         )

@@ -1,7 +1,7 @@
 """Rules: one module for each module of ``rlx.ops.q``, of the same name."""
 
 from rlx_fpga.lower import arith, conv, linear, pool, reduce, shape, softmax, table
-from rlx_fpga.lower.rules import RULES, Alias, Fold, Layer, Plan
+from rlx_fpga.lower.rules import RULES, Alias, Fold, Layer, Plan, plan_of
 
 __all__ = [
     "RULES",
@@ -12,6 +12,7 @@ __all__ = [
     "arith",
     "conv",
     "linear",
+    "plan_of",
     "pool",
     "reduce",
     "shape",

@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from rlx.errors import UnsupportedOpError
-from rlx.ir import RuleTable
+from rlx.ir import Refusal, RuleTable, once_per_node
+from rlx.target import Lowering
 from rlx_fpga.cells.multiply import Pairing
 from rlx_fpga.cells.rom import Store
 from rlx_fpga.latency import EVEN, Demand
@@ -109,7 +110,7 @@ class Layer:
     demand: Demand = EVEN
 
 
-class Plan(ABC):
+class Plan(Lowering, ABC):
     """What can be built for a node.
 
     Attributes:
@@ -164,16 +165,28 @@ def constant_operand(node: Node, place: int, what: str) -> Array:
     return value
 
 
-def plan_refusal(node: Node) -> str | None:
-    """Return why there is no plan for ``node``, or None if there is one."""
+@once_per_node
+def planned(node: Node) -> Plan | Refusal:
+    """Return the plan for ``node``, or why there is none."""
     reason = RULES.reason(type(node.op))
     if reason is not None:
-        return reason
+        return Refusal(reason)
     try:
-        RULES[type(node.op)](node)
+        return RULES[type(node.op)](node)
     except UnsupportedOpError as e:
-        return e.message
-    return None
+        return Refusal(e.message)
+
+
+def plan_of(node: Node) -> Plan:
+    """Return the plan for ``node``.
+
+    Raises:
+        UnsupportedOpError: There is none.
+    """
+    found = planned(node)
+    if isinstance(found, Refusal):
+        raise unsupported(node, found.reason)
+    return found
 
 
 def unsupported(node: Node, reason: str) -> UnsupportedOpError:
