@@ -1,4 +1,4 @@
-"""Greatest clock of the designs by nextpnr, median over seeds."""
+"""Maximum clock of the designs by nextpnr, median over seeds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STORED = RESULTS / "fpga_clock.jsonl"
 
 KEY = (*POINT, "tool")
 COSTS: tuple[str, ...] = ()
-"""Nothing: a clock that falls is no cost that grows, and one seed tells little."""
+"""None: a lower clock is no growing cost, and the seeds vary."""
 
 SEEDS = 3
 
@@ -32,7 +32,7 @@ def measure() -> Iterator[dict[str, Any]]:
 
 
 def measure_thoroughly() -> Iterator[dict[str, Any]]:
-    """Yield a row for each point of a device that nextpnr knows: minutes for each seed."""
+    """Yield a row for each point of a device that nextpnr supports: minutes for each seed."""
     for point in points():
         if device(point.device).pnr:
             yield row(point)
@@ -40,8 +40,8 @@ def measure_thoroughly() -> Iterator[dict[str, Any]]:
 
 def row(point: Point, seeds: int = SEEDS) -> dict[str, Any]:
     """Return the clock of one design."""
-    with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as place:
-        folder = Path(place) / "net"
+    with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as work:
+        folder = Path(work) / "net"
         report = point.emit(folder)
         build = FPGA.build(folder, device=point.device, seeds=seeds, timeout_s=TIMEOUT_S)
     assert build.fmax_mhz is not None
@@ -51,5 +51,5 @@ def row(point: Point, seeds: int = SEEDS) -> dict[str, Any]:
         "tool": f"{tool} {build.tools[tool]}",
         **{name: report[name] for name in DESIGN},
         "fmax_mhz": round(build.fmax_mhz, 1),
-        "seeds": [round(one.fmax_mhz, 1) for one in build.placements],
+        "seeds": [round(one.fmax_mhz, 1) for one in build.routed],
     }

@@ -1,1 +1,1 @@
-"""Runs what a target emitted and gives arrays and counts back."""
+"""Runs emitted code and returns arrays and counts."""

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from rlx.outputs import Manifest
     from rlx_fpga.devices import Device
-    from rlx_sim.nextpnr import Placement
+    from rlx_sim.nextpnr import RoutedDesign
 
     Progress = Callable[[str], None]
 
 TIMEOUT_S: Final = 3600.0
 SEEDS: Final = 3
-AIM_MHZ: Final = 100.0
-"""Clock that place and route aims at, unless told otherwise."""
+TARGET_MHZ: Final = 100.0
+"""Target clock of place and route by default."""
 
 _READ: Final = ("rtl", "mem", "synth")
 """Folders that synthesis reads."""
@@ -40,18 +40,18 @@ _READ: Final = ("rtl", "mem", "synth")
 
 @dataclass(frozen=True, slots=True)
 class HardwareBuild:
-    """What synthesis, and place and route, made of a design.
+    """Results of synthesis, place and route of a design.
 
     Attributes:
-        device: What it was built for.
+        device: The device that it was built for.
         top: Module whose cells were counted.
         cells: Cells by type, as Yosys counts them.
         resources: For each resource ``resource``, ``estimate`` (of the report), ``synthesis``,
             ``placed`` (nextpnr; with the four-pin wrapper) and ``available`` in the device.
-        placements: What each seed gave; empty where there is no open place and route.
+        routed: Result of each seed; empty if the device has no open-source place and route.
         interval: Cycles for each frame, from the report.
-        problems: What exceeds the device or the limits given.
-        notes: What was not done, and how to do it.
+        problems: Resources or clock beyond the device or the given limits.
+        notes: Steps that were left out, and how to run them.
         tools: Name and version of each tool used.
     """
 
@@ -59,7 +59,7 @@ class HardwareBuild:
     top: str
     cells: Mapping[str, int]
     resources: Sequence[Mapping[str, Any]]
-    placements: Sequence[Placement]
+    routed: Sequence[RoutedDesign]
     interval: int | None
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class HardwareBuild:
     @property
     def fmax_mhz(self) -> float | None:
         """Median over the seeds of the highest clock; None if nothing was placed."""
-        return _fmax(self.placements)
+        return _fmax(self.routed)
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as one JSON object."""
@@ -89,7 +89,7 @@ class HardwareBuild:
                     "fmax_mhz": round(one.fmax_mhz, 2),
                     "longest": None if one.longest is None else one.longest.to_json(),
                 }
-                for one in self.placements
+                for one in self.routed
             ],
             "cells": dict(self.cells),
             "problems": list(self.problems),
@@ -120,12 +120,12 @@ class FpgaBuilder:
             folder: An output folder of ``rlx emit --target fpga``.
             device: Name of a device; None for the one that the folder was emitted for.
             seeds: Runs of place and route, from seed 1 on; 0 for synthesis alone.
-            clock_mhz: Clock to aim at; a median below it is a problem. None to aim at
-                :data:`AIM_MHZ` and take what comes.
+            clock_mhz: Target clock; a median below it is a problem. None for a target of
+                :data:`TARGET_MHZ` that may be missed.
             timeout_s: Wall-clock limit of each run of a tool.
             keep: Folder for netlist, reports, logs and ``build.json``, written at the end; one that
                 rlx made before is replaced. None to keep nothing.
-            progress: Told what is being done.
+            progress: Called with a description of each step.
 
         Raises:
             OutputError: The folder is not complete or of another target.
@@ -134,29 +134,29 @@ class FpgaBuilder:
             SimulationError: A tool failed.
             TimeLimitError: A run took too long.
         """
-        tell = progress or (lambda _: None)
+        notify = progress or (lambda _: None)
         _check_keep(keep, folder)
         manifest = _manifest(folder, self.target)
         chosen = find_device(device or str(manifest.producer.options.get("device", DEFAULT_DEVICE)))
         report = read_report(folder)
         design = report["interface"]
         if chosen.pnr and seeds:
-            find_nextpnr(chosen.pnr[0])  # before the synthesis that would be for nothing
+            find_nextpnr(chosen.pnr[0])  # fail before the synthesis, not after it
         with work_folder("build") as work:
-            tell(f"yosys: {chosen.name}")
+            notify(f"yosys: {chosen.name}")
             found = synthesize(
                 _files(folder), design["sources"], design["top"], chosen,
                 keep=work, timeout_s=timeout_s,
             )  # fmt: skip
-            aim = AIM_MHZ if clock_mhz is None else clock_mhz
+            target = TARGET_MHZ if clock_mhz is None else clock_mhz
             problems = _overflows(found, chosen)
-            placements, short = (
-                _place(work, chosen, seeds, aim, timeout_s, tell)
+            routed, misfits = (
+                _place(work, chosen, seeds, target, timeout_s, notify)
                 if chosen.pnr and not problems
                 else ((), ())
             )
-            problems += [*short, *_too_slow(placements, clock_mhz)]
-            build = _summary(chosen, report, found, placements, problems)
+            problems += [*misfits, *_too_slow(routed, clock_mhz)]
+            build = _summary(chosen, report, found, routed, problems)
             if keep is not None:
                 write_folder(keep, _kept(work, build), producer=manifest.producer, force=True)
         return build
@@ -167,7 +167,7 @@ FPGA: Final = FpgaBuilder()
 
 
 def _check_keep(keep: Path | None, folder: Path) -> None:
-    """Refuse to put the results in the place of the design."""
+    """Refuse to replace the design with the results."""
     if keep is not None and keep.resolve() == folder.resolve():
         raise OutputError(
             "holds the design, which the results would replace",
@@ -186,7 +186,7 @@ def _manifest(folder: Path, target: str) -> Manifest:
 
 
 def _files(folder: Path) -> dict[str, bytes]:
-    """Return what synthesis reads, by relative path."""
+    """Return the files that synthesis reads, by relative path."""
     found = (path for part in _READ for path in sorted((folder / part).glob("*")))
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in found if path.is_file()
@@ -198,43 +198,43 @@ def _available(device: Device) -> dict[str, int]:
 
 
 def _overflows(found: Mapping[str, Any], device: Device) -> list[str]:
-    """Return what synthesis needs more of than the device has."""
+    """Return a line for each resource of which synthesis needs more than the device has."""
     return [
-        f"{found[name]} {name.upper()} needed, {device.name} has {there}"
-        for name, there in _available(device).items()
-        if found[name] > there
+        f"{found[name]} {name.upper()} needed, {device.name} has {available}"
+        for name, available in _available(device).items()
+        if found[name] > available
     ]
 
 
 def _place(
-    work: Path, device: Device, seeds: int, aim_mhz: float, timeout_s: float, tell: Progress
-) -> tuple[list[Placement], list[str]]:
-    """Place and route once for each seed; return what they gave, and why there was no room."""
+    work: Path, device: Device, seeds: int, target_mhz: float, timeout_s: float, notify: Progress
+) -> tuple[list[RoutedDesign], list[str]]:
+    """Place and route once for each seed; return the results, and why the design does not fit."""
     found = []
     for seed in range(1, seeds + 1):
-        tell(f"{device.pnr[0]}: seed {seed} of {seeds}")
+        notify(f"{device.pnr[0]}: seed {seed} of {seeds}")
         try:
             found.append(
-                place_and_route(work, device, seed=seed, target_mhz=aim_mhz, timeout_s=timeout_s)
+                place_and_route(work, device, seed=seed, target_mhz=target_mhz, timeout_s=timeout_s)
             )
         except DoesNotFitError as e:
             return [], [e.message]
     return found, []
 
 
-def _fmax(placements: Sequence[Placement]) -> float | None:
-    return median(one.fmax_mhz for one in placements) if placements else None
+def _fmax(routed: Sequence[RoutedDesign]) -> float | None:
+    return median(one.fmax_mhz for one in routed) if routed else None
 
 
-def _too_slow(placements: Sequence[Placement], clock_mhz: float | None) -> list[str]:
-    fmax = _fmax(placements)
+def _too_slow(routed: Sequence[RoutedDesign], clock_mhz: float | None) -> list[str]:
+    fmax = _fmax(routed)
     if fmax is None or clock_mhz is None or fmax >= clock_mhz:
         return []
     return [f"{clock_mhz:g} MHz wanted, {fmax:.2f} MHz reached (median of the seeds)"]
 
 
 def _kept(work: Path, build: HardwareBuild) -> dict[str, bytes | str]:
-    """Return what the tools left, and the result."""
+    """Return the files that the tools wrote, and the result."""
     files: dict[str, bytes | str] = {path.name: path.read_bytes() for path in work.iterdir()}
     return files | {"build.json": json.dumps(build.as_json(), indent=2, sort_keys=True) + "\n"}
 
@@ -243,19 +243,19 @@ def _summary(
     device: Device,
     report: Mapping[str, Any],
     found: Mapping[str, Any],
-    placements: Sequence[Placement],
+    routed: Sequence[RoutedDesign],
     problems: Sequence[str],
 ) -> HardwareBuild:
     tool, _, version = str(found["tool"]).partition(" ")
     tools = {tool: version}
-    if placements:
+    if routed:
         tools[device.pnr[0]] = find_nextpnr(device.pnr[0]).version
     return HardwareBuild(
         device=device,
         top=report["interface"]["top"],
         cells=found["cells"],
-        resources=_rows(device, report, found, placements),
-        placements=placements,
+        resources=_rows(device, report, found, routed),
+        routed=routed,
         interval=report.get("interval"),
         problems=tuple(problems),
         notes=() if device.pnr else (_vendor_note(device),),
@@ -264,9 +264,9 @@ def _summary(
 
 
 def _vendor_note(device: Device) -> str:
-    """Return how to go on where there is no open place and route."""
+    """Return how to continue without open-source place and route."""
     return (
-        f"place and route for {device.name} needs the maker's tool: emit for the device"
+        f"place and route for {device.name} needs the vendor's tool: emit for the device"
         f" (--device {device.name}), then vivado -mode batch -source synth/vivado.tcl"
     )
 
@@ -275,10 +275,10 @@ def _rows(
     device: Device,
     report: Mapping[str, Any],
     found: Mapping[str, Any],
-    placements: Sequence[Placement],
+    routed: Sequence[RoutedDesign],
 ) -> list[dict[str, Any]]:
     """Return a row for each resource."""
-    after = placed(placements[0].used, device.family) if placements else {}
+    after = placed(routed[0].used, device.family) if routed else {}
     estimates = {"dsp": report.get("multipliers"), **report}
     available = _available(device)
     rows = [

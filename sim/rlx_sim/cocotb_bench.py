@@ -1,4 +1,4 @@
-"""Runs the cocotb bench that was emitted with a design, as a user runs it: on its own."""
+"""Runs the cocotb bench that was emitted with a design, stand-alone as a user does."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CocotbRun:
     Attributes:
         tests: Tests that ran.
         passed: Tests that passed.
-        figures: What the tests noted: ``inputs``, ``equal``, ``latency``, ``interval`` ...
+        figures: What the tests recorded: ``inputs``, ``equal``, ``latency``, ``interval`` ...
         log: What the bench printed.
     """
 
@@ -48,8 +48,8 @@ def run_bench(
 
     Args:
         folder: The emitted design.
-        frames: Frames of the first test; what the bench itself chooses if None.
-        seed: Of the random pauses.
+        frames: Frames of the first test; None for the bench's default.
+        seed: Seed of the random pauses.
         timeout_s: Wall-clock limit, build included.
 
     Raises:

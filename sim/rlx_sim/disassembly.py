@@ -1,7 +1,7 @@
-"""What a linked program's machine code tells of its stack: frames and calls of each function.
+"""Stack frames and calls of each function, from a linked program's machine code.
 
-Only for functions whose source the compiler did not see, above all its own library's: frames are
-added up from the instructions that lower the stack pointer, which is more than enough where a
+Only for functions that the compiler did not compile itself, such as those of its library. A frame
+is the sum over the instructions that lower the stack pointer, which is an upper bound where a
 function takes its frame in several steps.
 """
 
@@ -34,12 +34,12 @@ _LEAVES: Final = re.compile(r"(?:b|bx|udf|bkpt)")
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """What the instructions of a function tell.
+    """Stack frame and calls of a function.
 
     Attributes:
-        frame: Bytes by which it lowers the stack pointer; None where an instruction sets it from a
+        frame: Bytes by which it lowers the stack pointer; None if an instruction sets it from a
             register.
-        calls: Addresses that it calls, jumps to or runs into.
+        calls: Addresses that it calls, branches to or falls through to.
     """
 
     frame: int | None
@@ -52,7 +52,7 @@ class Disassembly:
 
     Attributes:
         functions: Function by address.
-        addresses: Address by name; several names may stand for one function.
+        addresses: Address by name; a function may have several names.
     """
 
     functions: Mapping[int, Function]
@@ -63,7 +63,7 @@ def disassemble(elf: Path) -> Disassembly:
     """Return the functions of a linked program for an ARM core.
 
     Raises:
-        ToolMissingError: GCC for ARM, whose binutils read the program, or pyelftools is not there.
+        ToolMissingError: GCC for ARM, whose binutils read the program, or pyelftools is missing.
         SimulationError: objdump failed; carries its last lines.
     """
     gcc = find("arm-none-eabi-gcc").command[0]
@@ -105,7 +105,7 @@ def _function(body: list[tuple[str, str]], after: int | None) -> Function:
 
 
 def _lowers(mnemonic: str, operands: str) -> int | None:
-    """Return the bytes by which an instruction lowers the stack pointer, None if it cannot tell."""
+    """Return the bytes by which an instruction lowers the stack pointer, None if unknown."""
     if mnemonic == "push" or (mnemonic == "stmdb" and operands.startswith("sp!")):
         return 4 * _registers(operands)
     if mnemonic == "vpush":
@@ -128,7 +128,7 @@ def _registers(operands: str) -> int:
 
 
 def _ends(mnemonic: str, operands: str) -> bool:
-    """Whether nothing runs on behind an instruction."""
+    """Whether execution never continues after an instruction."""
     return bool(_LEAVES.fullmatch(mnemonic)) or "pc" in operands
 
 

@@ -1,4 +1,4 @@
-"""What built code takes: bytes by kind of section."""
+"""Bytes of built code by kind of section."""
 
 from __future__ import annotations
 

@@ -27,10 +27,10 @@ class Cpu:
     Attributes:
         name: As GCC calls it.
         gcc: GCC's options for its floating-point unit.
-        zig: Zig's target triple and name of it.
+        zig: Zig's options for target triple and processor.
         script: Linker script in the emitted ``test`` folder.
         machine: QEMU's board with it, or None.
-        unicorn: Whether unicorn has it.
+        unicorn: Whether unicorn emulates it.
     """
 
     name: str
@@ -91,8 +91,8 @@ CPUS: Final[Mapping[str, Cpu]] = {
 _GCC: Final = ("-mthumb", "-ffunction-sections", "-fdata-sections")
 _GCC_LINK: Final = ("-nostartfiles", "-specs=nano.specs", "-specs=nosys.specs", "-Wl,--gc-sections")
 
-# Zig takes a target without an operating system to be one without a C library: it turns every
-# small memcpy into a call and brings no <string.h>. -fshort-enums is what GCC does on ARM.
+# For a target without an operating system Zig assumes no C library: it turns every small memcpy
+# into a call and has no <string.h>. -fshort-enums matches GCC on ARM.
 _ZIG: Final = (
     "-ffunction-sections",
     "-fdata-sections",
@@ -107,7 +107,7 @@ _ZIG: Final = (
 _ZIG_LINK: Final = ("-nostartfiles", "-Wl,--gc-sections")
 
 COMPILERS: Final = ("gcc", "zig")
-"""Compilers for firmware: GCC for ARM, and Clang as Zig brings it."""
+"""Compilers for firmware: GCC for ARM, and the Clang in Zig."""
 
 SELF_TEST: Final = "_self_test"
 """End of the name of the model's file that holds its self-test."""
@@ -122,8 +122,8 @@ class Firmware:
     Attributes:
         elf: The program.
         cpu: Processor it is for.
-        sizes: Bytes of the model's own object files; the test program's are not in it.
-        stack: Bound on the model's stack, from the compiler; None where it tells nothing.
+        sizes: Bytes of the model's own object files, without the test program's.
+        stack: Bound on the model's stack, from the compiler; None if it reports none.
     """
 
     elf: Path
@@ -171,8 +171,8 @@ class FirmwareBuild:
 
         Args:
             folder: An output folder of ``rlx emit --target cortexm``.
-            output: Where what is built goes.
-            more: C files that are linked to it.
+            output: Folder for everything built.
+            more: Further C files to link.
 
         Raises:
             OutputError: ``folder`` lacks the test program.
@@ -208,7 +208,7 @@ class FirmwareBuild:
     def _link(self, objects: Sequence[Path], test: Path, elf: Path) -> None:
         options = _GCC_LINK if self.compiler == "gcc" else _ZIG_LINK
         command = (*self.tool().command, *self._machine(), *options, "-T", CPUS[self.cpu].script)
-        # In the folder of the script: Zig hands no -L to its linker for the script's INCLUDE.
+        # In the folder of the script: Zig passes no -L to its linker for the script's INCLUDE.
         run([*command, *objects, "-o", elf], cwd=test, timeout_s=BUILD_TIMEOUT_S)
 
     def _machine(self) -> tuple[str, ...]:
@@ -222,6 +222,6 @@ class FirmwareBuild:
 
 
 def _call_graphs(objects: Sequence[Path]) -> list[Path]:
-    """Return the files with calls and frames that GCC wrote beside some object files."""
+    """Return the call graphs that GCC wrote beside some object files."""
     graphs = [path.with_suffix(".ci") for path in objects]
     return [path for path in graphs if path.is_file()]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 STALLED_FRAMES: Final = 2
 STALLED: Final = Stalls(seed=2, inputs=77, outputs=102, reset_after=9)
-"""How the second run of a verification disturbs the core: pauses of 30 % and 40 %, a reset."""
+"""Disturbance in the second run of a verification: stalls in 30 % and 40 % of cycles, a reset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class VerilatorHarness:
     """The emitted ``tb/harness.cpp`` under Verilator.
 
     Attributes:
-        stalls: How to disturb the core; not at all if None.
+        stalls: Disturbance of the core; None for none.
     """
 
     stalls: Stalls | None = None
@@ -47,7 +47,7 @@ class VerilatorHarness:
 
         Raises:
             OutputError: The folder holds no hardware design.
-            SimulationError: It does not build, got stuck, or broke the stream protocol.
+            SimulationError: It does not build, got stuck, or violated the stream protocol.
             TimeLimitError: It took longer than ``timeout_s``, for the build or for the run.
         """
         with _built(folder, timeout_s) as bench:
@@ -66,56 +66,56 @@ def verify_fpga(
 ) -> dict[str, Any]:
     """Run everything that was emitted for a design, and compare with ``vectors``.
 
-    Lint; the C++ harness over all frames without a pause, then over two with random pauses on both
-    sides after a reset in mid-frame; the cocotb bench, alone, with the folder's own golden vectors.
+    Lint; the C++ harness over all frames without stalls, then over two with random stalls on both
+    sides after a reset in mid-frame; the cocotb bench with the folder's own golden vectors.
 
     Args:
         folder: The emitted design.
         vectors: Inputs and the reference's outputs.
         timeout_s: Wall-clock limit of each step.
         cocotb: Whether to run the cocotb bench.
-        testbenches: Simulators to run the testbench in SystemVerilog in: ``verilator``, ``icarus``.
-        waves: File for a waveform of the run without pauses, ``.vcd`` or ``.fst``.
-        progress: Told what is being done.
+        testbenches: Simulators for the SystemVerilog testbench: ``verilator``, ``icarus``.
+        waves: File for a waveform of the run without stalls, ``.vcd`` or ``.fst``.
+        progress: Called with a description of each step.
 
     Returns:
-        ``target``, ``inputs``, ``equal`` (inputs whose outputs are right), ``mismatches`` (the
-        first of each wrong frame; one more if a test of the cocotb bench failed), ``latency`` and
-        ``interval`` in cycles, what the report predicted for the latter, ``stalled``, ``cocotb``,
-        ``testbench``, ``testbench_icarus``, ``lint``, ``waves``, ``tools``, and ``runs``: what each
-        simulation gave, as rows of a table.
+        ``target``, ``inputs``, ``equal`` (inputs with correct outputs), ``mismatches`` (the first
+        of each wrong frame; one more if a test of the cocotb bench failed), ``latency`` and
+        ``interval`` in cycles, the ``predicted_interval`` of the report, ``stalled``, ``cocotb``,
+        ``testbench``, ``testbench_icarus``, ``lint``, ``waves``, ``tools``, and ``runs``: the
+        results of each simulation, as rows of a table.
 
     Raises:
         OutputError: The folder holds no hardware design.
-        UsageError: The waveform's file has another ending.
+        UsageError: The waveform's file has another suffix.
         SimulationError: A step failed for another reason than wrong outputs.
         TimeLimitError: A step took too long.
     """
-    tell = progress or (lambda _: None)
+    notify = progress or (lambda _: None)
     report = read_report(folder)
     design = report["interface"]
-    tell("lint")
+    notify("lint")
     with plain_folder(folder) as path:
         lint(["lint.vlt", *design["sources"]], design["top"], cwd=path, timeout_s=timeout_s)
-    plain, stalled = _harness_runs(folder, vectors, waves, timeout_s, tell)
+    plain, stalled = _harness_runs(folder, vectors, waves, timeout_s, notify)
     result = _result(report, vectors, plain, stalled)
     if waves is not None:
         result["waves"] = str(waves)
     if cocotb:
-        tell("cocotb: the emitted bench")
+        notify("cocotb: the emitted bench")
         _add_bench(result, run_bench(folder, timeout_s=timeout_s))
     for simulator in testbenches:
-        tell(f"{simulator}: the emitted testbench")
+        notify(f"{simulator}: the emitted testbench")
         _add_testbench(result, folder, simulator, timeout_s)
     result["runs"] = _runs(result)
     return result
 
 
 def trace_format(waves: Path | None) -> str | None:
-    """Return ``vcd`` or ``fst`` for a file of that ending, None for no file.
+    """Return ``vcd`` or ``fst`` for a file of that suffix, None for no file.
 
     Raises:
-        UsageError: The file ends otherwise.
+        UsageError: The file has another suffix.
     """
     if waves is None:
         return None
@@ -132,13 +132,13 @@ def _harness_runs(
     vectors: Golden,
     waves: Path | None,
     timeout_s: float,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> tuple[Simulation, Simulation]:
-    """Return what all frames gave without a pause, and the first few with pauses and a reset."""
+    """Return the runs over all frames without stalls, and over a few with stalls and a reset."""
     few = vectors.first(STALLED_FRAMES)
-    tell("verilator: build")
+    notify("verilator: build")
     with _built(folder, timeout_s, trace=trace_format(waves)) as bench:
-        tell(f"verilator: {vectors.frames} inputs")
+        notify(f"verilator: {vectors.frames} inputs")
         with nullcontext() if waves is None else new_file(waves) as path:
             plain = bench.run(vectors.inputs, waves=path, timeout_s=timeout_s)
         stalled = bench.run(few.inputs, stalls=STALLED, timeout_s=timeout_s)
@@ -148,7 +148,7 @@ def _harness_runs(
 def _result(
     report: Mapping[str, Any], vectors: Golden, plain: Simulation, stalled: Simulation
 ) -> dict[str, Any]:
-    """Return what the runs of the harness tell."""
+    """Return the results of the harness runs."""
     few = vectors.first(STALLED_FRAMES)
     wrong = compare("verilator", plain, vectors)
     disturbed = compare("verilator, stalled", stalled, few)
@@ -167,7 +167,7 @@ def _result(
 
 
 def _add_bench(result: dict[str, Any], found: CocotbRun) -> None:
-    """Add what the cocotb bench gave; a test that failed is a mismatch."""
+    """Add the results of the cocotb bench; a failed test is a mismatch."""
     result["cocotb"] = {"tests": found.tests, "passed": found.passed, **found.figures}
     result["tools"]["cocotb"] = importlib.metadata.version("cocotb")
     if found.passed != found.tests:
@@ -175,7 +175,7 @@ def _add_bench(result: dict[str, Any], found: CocotbRun) -> None:
 
 
 def _add_testbench(result: dict[str, Any], folder: Path, simulator: str, timeout_s: float) -> None:
-    """Add what the testbench in SystemVerilog gave; a failure is a mismatch."""
+    """Add the results of the SystemVerilog testbench; a failure is a mismatch."""
     from rlx_sim.testbench import run_testbench
 
     found = run_testbench(folder, simulator=simulator, timeout_s=timeout_s)
@@ -232,7 +232,7 @@ def read_report(folder: Path) -> dict[str, Any]:
 
 @contextmanager
 def _built(folder: Path, timeout_s: float, *, trace: str | None = None) -> Iterator[StreamBench]:
-    """Build the harness outside of the folder; it lives as long as the context."""
+    """Build the harness outside the folder; it exists as long as the context."""
     interface = read_report(folder)["interface"]
     files = ["lint.vlt", *interface["sources"], "tb/harness.cpp"]
     with plain_folder(folder) as plain, work_folder("verilator") as work:

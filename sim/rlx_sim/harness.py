@@ -1,4 +1,4 @@
-"""The test program of an emitted C folder: its working folder, its lines, its results.
+"""The test program of an emitted C folder: its working folder, its output lines, its results.
 
 The program (``test/main.c`` of the folder) is the same on the host, under QEMU and under unicorn:
 it reads ``golden/*.npy``, writes ``build/output_<k>.bin`` and prints a line for each frame.
@@ -57,7 +57,7 @@ def sources(folder: Path, *names: str) -> tuple[list[Path], list[Path]]:
 
 
 def prepare(work: Path, vectors: Golden) -> None:
-    """Write the vectors into ``work`` as the test program wants them."""
+    """Write the vectors into ``work`` in the form that the test program reads."""
     (work / "build").mkdir(parents=True, exist_ok=True)
     for name, content in vectors.files().items():
         (work / name).parent.mkdir(parents=True, exist_ok=True)
@@ -65,11 +65,11 @@ def prepare(work: Path, vectors: Golden) -> None:
 
 
 def result(done: Completed, work: Path, vectors: Golden, *, name: str) -> Simulation:
-    """Return what the test program ``done`` left in ``work``.
+    """Return the results that the test program ``done`` left in ``work``.
 
     Raises:
-        SimulationError: It did not come to its end, its entry point reported a failure, or it wrote
-            outside its buffers.
+        SimulationError: It did not finish, its entry point reported a failure, or it wrote outside
+            its buffers.
     """
     log = done.stdout + done.stderr
     finished = _DONE.search(log)
@@ -86,31 +86,31 @@ def result(done: Completed, work: Path, vectors: Golden, *, name: str) -> Simula
 
 
 def arena_bytes(log: str) -> int | None:
-    """Return the size of the model's arena, which the test program tells in ``log``."""
-    told = _ARENA.search(log)
-    return int(told[1]) if told else None
+    """Return the size of the model's arena, as the test program printed it in ``log``."""
+    match = _ARENA.search(log)
+    return int(match[1]) if match else None
 
 
 def _stopped(done: Completed, log: str, name: str) -> SimulationError:
-    """Return the error for a test program that did not come to its end."""
-    told = _ERROR.search(log)
-    if told is not None:
+    """Return the error for a test program that did not finish."""
+    match = _ERROR.search(log)
+    if match is not None:
         return SimulationError(
-            f"the test program stopped: {told[1].removeprefix('error: ')}" + last_lines(log),
+            f"the test program stopped: {match[1].removeprefix('error: ')}" + last_lines(log),
             where=name,
         )
-    seen = _SANITIZER.search(log)
-    if seen is not None:
-        return SimulationError(f"a sanitizer saw {seen[1]}" + last_lines(log), where=name)
+    found = _SANITIZER.search(log)
+    if found is not None:
+        return SimulationError(f"a sanitizer reported {found[1]}" + last_lines(log), where=name)
     if done.returncode == 0:
         return SimulationError("the test program printed no result" + last_lines(log), where=name)
     return failure(done)
 
 
-def _check_lines(lines: list[tuple[int, ...]], told: int, wanted: int, name: str) -> None:
-    """Check that every frame ran and kept the rules of the entry point."""
-    if not len(lines) == told == wanted:
-        raise SimulationError(f"ran {told} frames instead of {wanted}", where=name)
+def _check_lines(lines: list[tuple[int, ...]], ran: int, wanted: int, name: str) -> None:
+    """Check that every frame ran and that the entry point kept its contract."""
+    if not len(lines) == ran == wanted:
+        raise SimulationError(f"ran {ran} frames instead of {wanted}", where=name)
     for frame, status, _, overrun, _, _ in lines:
         if status:
             raise SimulationError(
@@ -118,7 +118,7 @@ def _check_lines(lines: list[tuple[int, ...]], told: int, wanted: int, name: str
             )
         if overrun:
             raise SimulationError(
-                f"the model wrote {overrun} bytes beside its buffers in frame {frame}", where=name
+                f"the model wrote {overrun} bytes outside its buffers in frame {frame}", where=name
             )
 
 

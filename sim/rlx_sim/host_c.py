@@ -1,7 +1,7 @@
 """Emitted C on this computer, plain or under sanitizers.
 
 The folder's own test program is built with every warning an error and run in a process of its own,
-so that a crash of the model is an error message here and not the end of Python.
+so that a crash of the model gives an error message instead of ending Python.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SANITIZERS: Final = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recove
 
 BUILD_TIMEOUT_S: Final = 600.0
 
-# Neither of them may end with the status by which the test program says "different".
+# Not the status with which the test program reports a difference.
 _SANITIZER_STATUS: Final = "exitcode=66"
 
 
@@ -46,9 +46,9 @@ class HostC:
     """Runs emitted C on the host.
 
     Attributes:
-        compiler: ``cc`` (whatever there is), ``gcc``, ``clang`` or ``zig``.
+        compiler: ``cc`` (any that is installed), ``gcc``, ``clang`` or ``zig``.
         optimization: Option of the compiler.
-        sanitize: Stop at every error that AddressSanitizer or UndefinedBehaviorSanitizer sees.
+        sanitize: Stop at any error that AddressSanitizer or UndefinedBehaviorSanitizer reports.
         offset: Elements by which inputs and outputs are moved from an aligned address.
     """
 
@@ -77,7 +77,7 @@ class HostC:
 
     def build(self, folder: Path, program: Path) -> Path:
         """Compile the test program of ``folder`` into ``program`` and return it."""
-        folder = folder.resolve()  # so that no path begins like an option
+        folder = folder.resolve()  # so that no path looks like an option
         model, test = sources(folder, "host.c")
         command = [*self._compiler().command, *self._options(), *_includes(folder)]
         run([*command, *test, *model, "-o", program], timeout_s=BUILD_TIMEOUT_S)

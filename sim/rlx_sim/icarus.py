@@ -1,4 +1,4 @@
-"""Icarus Verilog: compiles a testbench in SystemVerilog to a program for its runtime."""
+"""Compiles SystemVerilog testbenches with Icarus Verilog."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def find_icarus() -> tuple[Path, str]:
 def build_testbench(
     files: Sequence[str], top: str, *, cwd: Path, output: Path, timeout_s: float
 ) -> tuple[str, ...]:
-    """Compile a testbench and what it tests, and return the command that runs it.
+    """Compile a testbench and the design under test, and return the command that runs it.
 
     Args:
         files: Verilog, relative to ``cwd``.

@@ -1,4 +1,4 @@
-"""nextpnr: where it is, and what it makes of a netlist: a placed design, its clock, its cells."""
+"""Finds nextpnr, places and routes netlists with it, and reads its reports: clock, cells."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OLDEST: Final = (0, 6)
 HINT: Final = "pip install 'rlx[synth]' brings nextpnr for ECP5 and iCE40"
 TIMEOUT_S: Final = 3600.0
 
-# What nextpnr calls the cells of each resource once they are placed.
+# Cell types in nextpnr's report, by resource.
 _PLACED: Final = {
     "ecp5": {
         "lut": "TRELLIS_COMB",
@@ -40,7 +40,7 @@ _PLACED: Final = {
 }
 
 _USED: Final = re.compile(r"^Info:\s+(\w+):\s*(\d+)/\s*(\d+)\s+\d+%", re.MULTILINE)
-_NO_ROOM: Final = re.compile(
+_FULL: Final = re.compile(
     r"ERROR: (.*(?:no BELs remaining|Unable to find (?:legal )?placement|unable to place"
     r"|failed to place|No Bels? (?:of type|available)|no more).*)",
     re.IGNORECASE,
@@ -89,11 +89,11 @@ class TimingPath:
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class RoutedDesign:
     """A design that was placed and routed.
 
     Attributes:
-        seed: Where the search began.
+        seed: Seed of the placement.
         fmax_mhz: Highest clock that every path between registers allows.
         used: Number of placed cells by nextpnr's types.
         longest: The path that limits the clock; None if no path between registers was reported.
@@ -138,14 +138,14 @@ def place_and_route(
     seed: int,
     target_mhz: float,
     timeout_s: float = TIMEOUT_S,
-) -> Placement:
+) -> RoutedDesign:
     """Place and route ``<device>.json`` of ``folder``.
 
     Args:
-        folder: Holds the netlist; a report and a log are left beside it.
-        device: What to place it in; its ``pnr`` must not be empty.
-        seed: Where the search begins.
-        target_mhz: Clock that the search aims at; missing it is no error.
+        folder: Holds the netlist; a report and a log are written beside it.
+        device: The device to place it in; its ``pnr`` must not be empty.
+        seed: Seed of the placement.
+        target_mhz: Clock that nextpnr optimizes for; missing it is no error.
         timeout_s: Wall-clock limit.
 
     Raises:
@@ -168,16 +168,16 @@ def place_and_route(
     done = run(argv, cwd=folder, timeout_s=timeout_s, hint=HINT, check=False)
     if done.returncode != 0:
         raise _refusal(done, device, folder / f"{stem}.log")
-    return read_placement(folder / f"{stem}.json", seed)
+    return read_routed(folder / f"{stem}.json", seed)
 
 
 def placed(used: Mapping[str, int], family: str) -> dict[str, int]:
-    """Return the number of placed cells of each resource that nextpnr tells for ``family``."""
+    """Return the number of placed cells of each resource that nextpnr reports for ``family``."""
     return {name: used[cell] for name, cell in _PLACED[family].items() if cell in used}
 
 
-def read_placement(path: Path, seed: int) -> Placement:
-    """Return what nextpnr's report says.
+def read_routed(path: Path, seed: int) -> RoutedDesign:
+    """Return the content of nextpnr's report.
 
     Raises:
         SimulationError: The report is missing or is something else.
@@ -190,11 +190,11 @@ def read_placement(path: Path, seed: int) -> Placement:
         longest = _longest(report.get("critical_paths", []), slowest)
     except (OSError, ValueError, KeyError, TypeError):
         raise SimulationError(f"left no report in {path.name}", where="nextpnr") from None
-    return Placement(seed, clocks[slowest], used, longest)
+    return RoutedDesign(seed, clocks[slowest], used, longest)
 
 
 def _longest(paths: Sequence[Mapping[str, Any]], clock: str) -> TimingPath | None:
-    """Return the path that begins and ends at ``clock``."""
+    """Return the longest path from ``clock`` to itself."""
     for path in paths:
         if path["from"] == path["to"] == f"posedge {clock}":
             steps = path["path"]
@@ -208,8 +208,8 @@ def _longest(paths: Sequence[Mapping[str, Any]], clock: str) -> TimingPath | Non
     return None
 
 
-def _end(place: Mapping[str, Any]) -> str:
-    return f"{place['cell']}.{place['port']}" if "port" in place else str(place["cell"])
+def _end(pin: Mapping[str, Any]) -> str:
+    return f"{pin['cell']}.{pin['port']}" if "port" in pin else str(pin["cell"])
 
 
 def _refusal(done: Completed, device: Device, log: Path) -> SimulationError | DoesNotFitError:
@@ -217,11 +217,11 @@ def _refusal(done: Completed, device: Device, log: Path) -> SimulationError | Do
     text = done.stderr + done.stdout
     if log.is_file():
         text += log.read_text(errors="replace")
-    short = [(cell, int(used), int(there)) for cell, used, there in _USED.findall(text)]
-    over = [f"{used} {cell} of {there}" for cell, used, there in short if used > there]
-    no_room = _NO_ROOM.search(text)
-    if over or no_room:
-        found = ", ".join(over) if over else no_room[1] if no_room else ""
+    rows = [(cell, int(used), int(available)) for cell, used, available in _USED.findall(text)]
+    over = [f"{used} {cell} of {available}" for cell, used, available in rows if used > available]
+    full = _FULL.search(text)
+    if over or full:
+        found = ", ".join(over) if over else full[1] if full else ""
         return DoesNotFitError(
             f"the design does not fit {device.name}: {found}",
             hint="emit it with a smaller budget (--dsp), or for a larger device (--device)",

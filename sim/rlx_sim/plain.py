@@ -1,4 +1,4 @@
-"""Folders that make can build in."""
+"""Folders whose paths make can handle."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _LEFT_OUT: Final = ("sim_build", "__pycache__")
 def plain_folder(folder: Path) -> Iterator[Path]:
     """Yield ``folder`` under an absolute path without spaces and other characters special to make.
 
-    That is the folder itself, or a copy in a temporary folder: a link would not do, as make and
-    Verilator ask the system for the path of the folder that they work in.
+    That is the folder itself, or a copy in a temporary folder: a link is not enough, because make
+    and Verilator ask the system for the path of their working folder.
 
     Raises:
         OutputError: It cannot be copied.

@@ -1,4 +1,4 @@
-"""Instructions of each layer, by the hook that emitted C calls before every one of them."""
+"""Instructions of each layer, measured with the hook that emitted C calls before it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ void rlx_layer(int32_t index);
 #endif
 """
 
-# The hook's own instructions are those between two calls of it with nothing in between.
+# The hook's own cost is measured by two calls in a row.
 _SOURCE: Final = """\
 #include "platform.h"
 #include "{prefix}.h"
@@ -46,14 +46,14 @@ static uint32_t *at = marks;
 static void print_number(const char *label, uint32_t number)
 {{
   char text[11];
-  uint32_t place = sizeof(text) - 1u;
-  text[place] = '\\0';
+  uint32_t first = sizeof(text) - 1u;
+  text[first] = '\\0';
   do {{
-    text[--place] = (char)('0' + number % 10u);
+    text[--first] = (char)('0' + number % 10u);
     number /= 10u;
   }} while (number != 0u);
   platform_print(label);
-  platform_print(&text[place]);
+  platform_print(&text[first]);
 }}
 
 static __attribute__((noinline)) void finish(void)
@@ -83,14 +83,14 @@ KEPT void rlx_layer(int32_t index)
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a network takes on an emulated core.
+    """Instructions and bytes of a network on an emulated core.
 
     Attributes:
         simulation: The run without hooks, with the instructions of each frame.
         layers: Instructions of each layer in the first frame, exact to a few.
         text_bytes: Machine code.
         const_bytes: Constants.
-        stack_bytes: Deepest stack, measured or from the compiler, whichever is more.
+        stack_bytes: Stack, the maximum of the measured bytes and the compiler's bound.
     """
 
     simulation: Simulation
@@ -108,7 +108,7 @@ def profile(
     build: FirmwareBuild | None = None,
     timeout_s: float,
 ) -> Profile:
-    """Run the C of ``folder`` under QEMU, once as it is and once with hooks.
+    """Run the C of ``folder`` under QEMU, once without and once with hooks.
 
     Args:
         folder: An output folder of ``rlx emit --target cortexm``.
@@ -119,7 +119,7 @@ def profile(
 
     Raises:
         ToolMissingError: The compiler or QEMU is not installed.
-        SimulationError: It does not build, or stopped on the way.
+        SimulationError: It does not build, or stopped early.
         TimeLimitError: It took too long.
     """
     build = build or FirmwareBuild()

@@ -1,4 +1,4 @@
-"""What every simulator of emitted code takes and gives back."""
+"""The interface of simulators of emitted code."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What one run over some frames gave. Counts are None where the simulator cannot tell.
+    """Results of one run over some frames. Counts are None if the simulator does not have them.
 
     Attributes:
         outputs: For each output of the model, in order, an array [frames, *shape].
         instructions: Instructions executed for each frame, from call to return.
-        stack_bytes: Deepest stack that was seen in any frame.
+        stack_bytes: Maximum stack in any frame.
         cycles: Clock cycles in all.
-        latency: Clock cycles from the first beat in to the last beat out of one frame.
-        interval: Clock cycles between frames when they follow without a pause.
+        latency: Clock cycles from the first input beat to the last output beat of one frame.
+        interval: Initiation interval: clock cycles between frames sent without stalls.
         log: What the simulator printed.
     """
 
@@ -51,14 +51,14 @@ class Simulator(Protocol):
         ...
 
     def simulate(self, folder: Path, vectors: Golden, *, timeout_s: float) -> Simulation:
-        """Run what lies in ``folder`` over ``vectors.inputs``.
+        """Run the design or program in ``folder`` over ``vectors.inputs``.
 
-        ``vectors.outputs`` gives the outputs' shapes and element types; what comes back is what
-        the program computed, equal or not.
+        ``vectors.outputs`` gives the outputs' shapes and element types; the result holds what the
+        program computed, equal or not.
 
         Raises:
             ToolMissingError: A tool is not installed.
-            SimulationError: The program does not build, crashed, or broke a rule of its interface.
+            SimulationError: The program does not build, crashed, or violated its interface.
             TimeLimitError: It took longer than ``timeout_s``.
         """
         ...
@@ -66,15 +66,15 @@ class Simulator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """The first element of a frame that is not what the reference says.
+    """The first element of a frame that differs from the reference.
 
     Attributes:
-        simulator: Who computed it.
+        simulator: Name of the simulator.
         frame: Index of the frame.
         output: Index of the output.
         element: Index in the flattened output.
-        expected: The reference's code.
-        actual: What the simulator computed.
+        expected: The reference's value.
+        actual: The simulated value.
     """
 
     simulator: str

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 INSTRUCTION_SHIFT = 6
 """QEMU's ``-icount shift``: one instruction takes 2^6 ns, 1.6 ticks of the board's 25 MHz timer,
-so that every count has its own reading."""
+so that every count has a reading of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Qemu:
         Raises:
             UsageError: QEMU has no board with that processor.
             ToolMissingError: QEMU is not installed.
-            SimulationError: The firmware stopped on the way.
+            SimulationError: The firmware stopped early.
             TimeLimitError: It took longer than ``timeout_s``.
         """
         machine = firmware.cpu.machine

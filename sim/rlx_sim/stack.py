@@ -1,7 +1,7 @@
-"""The deepest stack that a model can need: frames along the worst chain of calls.
+"""An upper bound on a model's stack: frames along the worst chain of calls.
 
-GCC tells the frames of what it compiles (``-fcallgraph-info=su``). Those of its own library, which
-divides numbers of 64 bits and copies memory, are read from the linked program's disassembly.
+GCC reports the frames of what it compiles (``-fcallgraph-info=su``). Those of its own library
+(64-bit division, memory copies) are read from the linked program's disassembly.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _USAGE: Final = re.compile(r"\\n(\d+) bytes \(([a-z,]+)\)")
 
 @dataclass(frozen=True, slots=True)
 class StackBound:
-    """The deepest stack that calls between the model's functions can need.
+    """An upper bound on the stack of calls between the model's functions.
 
     Attributes:
         bytes: Sum of frames along the worst path.
         path: Functions on that path, the entry point first.
-        unknown: Functions on any path whose frame nobody told; it is not in the sum.
+        unknown: Functions on any path whose frame is unknown and not in the sum.
     """
 
     bytes: int
@@ -47,12 +47,12 @@ def stack_bound(
 
     Args:
         call_graphs: The ``.ci`` files; none of them gives None.
-        disassembly: The linked program, which tells of functions that no file does.
+        disassembly: The linked program, for functions that no file covers.
         others: The ``.ci`` files of the rest of the program. What the model calls of it, such as a
-            hook, is the caller's own and stays out of the sum.
+            hook, belongs to the caller and is not in the sum.
 
     Raises:
-        SimulationError: Functions call each other in a circle, or a frame has no fixed size.
+        SimulationError: There is recursion, or a frame has no fixed size.
     """
     frames: dict[str, int] = {}
     calls: dict[str, list[str]] = {}
@@ -109,7 +109,7 @@ def _frames(text: str) -> dict[str, int]:
 def _depths(
     frames: Mapping[str, int], calls: Mapping[str, list[str]]
 ) -> dict[str, tuple[int, tuple[str, ...]]]:
-    """Return for each function the bytes and the path of the deepest chain of calls from it."""
+    """Return for each function the bytes and path of the worst chain of calls from it."""
     depths: dict[str, tuple[int, tuple[str, ...]]] = {}
 
     def visit(name: str, above: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:

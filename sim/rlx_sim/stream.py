@@ -1,7 +1,7 @@
-"""Runs a core with AXI4-Stream ports by its C++ harness under Verilator.
+"""Runs a core with AXI4-Stream ports in its C++ harness under Verilator.
 
-The harness is the one that is emitted with the design (``tb/harness.cpp``): what is measured here
-is what a user measures with it by hand.
+The harness is the one that is emitted with the design (``tb/harness.cpp``), so users measure the
+same figures with it by hand.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _TRACE: Final = {None: (), "vcd": ("--trace",), "fst": ("--trace-fst",)}
 
 _STATUS: Final = {
     2: "passed a limit before the last frame was out: the design is stuck, or the limit too low",
-    3: "saw an output break the stream protocol",
+    3: "saw an output violate the stream protocol",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
-    """What the bench has to know about one port of the core.
+class BenchPort:
+    """One port of the core, as far as the bench needs it.
 
     Attributes:
         name: Prefix of the signals.
@@ -50,20 +50,20 @@ class Port:
     dtype: str
 
     @classmethod
-    def from_json(cls, port: Mapping[str, Any]) -> Port:
+    def from_json(cls, port: Mapping[str, Any]) -> BenchPort:
         """Return the port that ``report.json`` describes."""
         return cls(str(port["name"]), tuple(int(size) for size in port["shape"]), port["dtype"])
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Cycles, counted from the end of reset, at which beats of one frame were passed.
+    """Cycles, counted from the end of reset, at which beats of one frame were transferred.
 
     Attributes:
-        first_in: First beat in.
-        last_in: Last beat in.
-        first_out: First beat out.
-        last_out: Last beat out.
+        first_in: First input beat.
+        last_in: Last input beat.
+        first_out: First output beat.
+        last_out: Last output beat.
     """
 
     first_in: int
@@ -74,12 +74,12 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class StreamRun:
-    """What one run of the harness gave.
+    """Results of one run of the harness.
 
     Attributes:
         outputs: For each output port, int[frames, *shape].
-        frames: When each frame went in and out.
-        cycles: Cycles simulated in all.
+        frames: Cycles of each frame's first and last beats.
+        cycles: Total simulated cycles.
         log: What the simulator printed.
     """
 
@@ -90,7 +90,7 @@ class StreamRun:
 
     @property
     def latency(self) -> int:
-        """Cycles from the first beat in to the last beat out, first frame (empty pipeline)."""
+        """Cycles from the first input to the last output beat, first frame (empty pipeline)."""
         return self.frames[0].last_out - self.frames[0].first_in
 
     @property
@@ -106,10 +106,10 @@ class Stalls:
     """How a run disturbs the core.
 
     Attributes:
-        seed: Of the stalls and of everything that has no value at power-up.
-        inputs: Probability in 1/256 that an input offers nothing in a cycle.
+        seed: Seed of the stalls and of everything undefined at power-up.
+        inputs: Probability in 1/256 that an input is not valid in a cycle.
         outputs: Probability in 1/256 that an output is not ready in a cycle.
-        reset_after: Beats to send before a reset in mid-frame; 0 for no such reset.
+        reset_after: Beats before a reset in mid-frame; 0 for no such reset.
     """
 
     seed: int = 1
@@ -127,7 +127,7 @@ class Stalls:
 
 
 def memory_option(interface: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return the option that tells a simulator where the design's memory files are, if it has some.
+    """Return the simulator option with the folder of the design's memory files, if it has some.
 
     Args:
         interface: Ports as in ``report.json``.
@@ -146,12 +146,12 @@ class StreamBench:
         program: The simulator.
         inputs: Ports of the core, in the order of its wrapper.
         outputs: Likewise.
-        weights: File of weights that a port of their own takes; None if there is no such port.
+        weights: File of weights for the weight port; None if there is no such port.
     """
 
     program: Path
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
+    inputs: tuple[BenchPort, ...]
+    outputs: tuple[BenchPort, ...]
     weights: Path | None = None
 
     @classmethod
@@ -170,9 +170,9 @@ class StreamBench:
         Args:
             interface: Ports as in ``report.json``: ``top``, ``inputs``, ``outputs``.
             files: Sources.
-            folder: Where they lie.
+            folder: Their folder.
             output: Folder for everything built.
-            trace: ``vcd`` or ``fst``, so that :meth:`run` can write waveforms of that form.
+            trace: ``vcd`` or ``fst``, so that :meth:`run` can write such waveforms.
             timeout_s: Wall-clock limit.
 
         Raises:
@@ -184,7 +184,7 @@ class StreamBench:
             options=[*memory_option(interface, folder), *_TRACE[trace]], timeout_s=timeout_s,
         )  # fmt: skip
         inputs, outputs = (
-            tuple(Port.from_json(port) for port in interface[side])
+            tuple(BenchPort.from_json(port) for port in interface[side])
             for side in ("inputs", "outputs")
         )
         sent = interface.get("weights")
@@ -198,17 +198,17 @@ class StreamBench:
         waves: Path | None = None,
         timeout_s: float = RUN_TIMEOUT_S,
     ) -> StreamRun:
-        """Send frames, collect what comes out.
+        """Send frames and collect the outputs.
 
         Args:
             inputs: For each input port int[frames, *shape], of the port's dtype.
-            stalls: How to disturb the core; not at all if None.
+            stalls: Disturbance of the core; None for none.
             waves: File for a waveform of every signal; needs a build with ``trace``.
             timeout_s: Wall-clock limit.
 
         Raises:
             ValueError: The inputs do not fit the ports.
-            SimulationError: The core got stuck or broke the stream protocol.
+            SimulationError: The core got stuck or violated the stream protocol.
             TimeLimitError: It took too long.
         """
         frames = self._check(inputs)
@@ -253,14 +253,14 @@ class StreamBench:
         return frames.pop()
 
 
-def _read(path: Path, port: Port, frames: int) -> Array:
+def _read(path: Path, port: BenchPort, frames: int) -> Array:
     dtype = np.dtype(port.dtype)
     content = np.frombuffer(path.read_bytes(), dtype.newbyteorder("<"))
     return content.reshape(frames, *port.shape).astype(dtype)
 
 
 def _report(done: Completed) -> dict[str, Any]:
-    """Return the harness's JSON object, or raise what its status says."""
+    """Return the harness's JSON object, or raise the error of its exit status."""
     if done.returncode in _STATUS:
         raise SimulationError(
             _STATUS[done.returncode] + last_lines(done.stdout + done.stderr), where="harness"

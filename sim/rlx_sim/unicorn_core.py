@@ -1,7 +1,7 @@
 """The process in which unicorn runs firmware: ``python -m rlx_sim.unicorn_core ELF CPU``.
 
-It offers the firmware what QEMU's board would: semihosting with files below the working folder, and
-the timer that counts instructions. The exit status is the firmware's own.
+It emulates what the firmware uses of QEMU's board: semihosting with files below the working folder,
+and the timer that counts instructions. The exit status is the firmware's.
 
 Unicorn's engine is under GPL-2.0: this module is the only one that imports it, is imported by none,
 and imports nothing of rlx.
@@ -134,10 +134,10 @@ class _Core:
             self._timer_start = self._instructions
 
     def _interrupt(self, engine: Any, number: int, data: object) -> None:  # noqa: ANN401
-        """Answer a semihosting call; everything else is a fault of the program."""
-        place = engine.reg_read(self._arm.UC_ARM_REG_PC)
-        if bytes(engine.mem_read(place, 2)) != _SEMIHOSTING_BREAKPOINT:
-            _tell(f"rlx fault\nexception {number} at {place:#x}\n")
+        """Answer a semihosting call; anything else is a fault of the program."""
+        pc = engine.reg_read(self._arm.UC_ARM_REG_PC)
+        if bytes(engine.mem_read(pc, 2)) != _SEMIHOSTING_BREAKPOINT:
+            _print(f"rlx fault\nexception {number} at {pc:#x}\n")
             engine.emu_stop()
             return
         operation = engine.reg_read(self._arm.UC_ARM_REG_R0)
@@ -147,13 +147,13 @@ class _Core:
             engine.emu_stop()
             return
         engine.reg_write(self._arm.UC_ARM_REG_R0, answer & 0xFFFFFFFF)
-        engine.reg_write(self._arm.UC_ARM_REG_PC, (place + 2) | 1)
+        engine.reg_write(self._arm.UC_ARM_REG_PC, (pc + 2) | 1)
 
     def _semihosting(self, operation: int, argument: int) -> int:
-        """Do what ``test/semihosting.c`` asks for and return its answer."""
+        """Execute a call of ``test/semihosting.c`` and return its answer."""
         memory = self._engine
         if operation == 0x04:
-            _tell(self._text(argument))
+            _print(self._text(argument))
             return 0
         first, second, third = (self._word(argument + 4 * k) for k in range(3))
         if operation == 0x01:
@@ -190,7 +190,7 @@ def count_instructions(code: bytes) -> int:
     return count
 
 
-def _tell(text: str) -> None:
+def _print(text: str) -> None:
     sys.stdout.write(text)
 
 
@@ -202,7 +202,7 @@ def main(argv: list[str]) -> int:
     try:
         return core.run()
     except unicorn.UcError as error:
-        _tell(f"rlx fault\n{error} at {core.where()}\n")
+        _print(f"rlx fault\n{error} at {core.where()}\n")
         return _CRASHED
 
 

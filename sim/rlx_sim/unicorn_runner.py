@@ -56,7 +56,7 @@ class Unicorn:
         Raises:
             UsageError: Unicorn has no such processor.
             ToolMissingError: Unicorn is not installed.
-            SimulationError: The firmware stopped on the way.
+            SimulationError: The firmware stopped early.
             TimeLimitError: It took longer than ``timeout_s``.
         """
         if not firmware.cpu.unicorn:
@@ -70,7 +70,7 @@ class Unicorn:
             str(firmware.elf),
             firmware.cpu.name,
         ]
-        # The package may be importable only through our own search path (a checkout under test).
+        # The package may be importable only through this process's path (a checkout under test).
         environment = {"PYTHONPATH": ":".join(part for part in sys.path if part)}
         done = run(command, cwd=work, timeout_s=timeout_s, env=environment, check=False)
         return result(done, work, vectors, name=self.name)

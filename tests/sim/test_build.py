@@ -28,7 +28,7 @@ from rlx_fpga.emit import design_files
 from rlx_fpga.synthesis import find_yosys
 from rlx_sim import nextpnr
 from rlx_sim.build import FPGA
-from rlx_sim.nextpnr import find_nextpnr, place_and_route, placed, read_placement
+from rlx_sim.nextpnr import find_nextpnr, place_and_route, placed, read_routed
 
 CELL_MULTIPLIERS = 2
 REPORT = {**TOTALS, "interval": 8, "dsp": CELL_MULTIPLIERS, "layers": []}
@@ -86,7 +86,7 @@ def test_build_for_a_device_without_open_place_and_route(folder, capsys):
     assert main(["build", str(folder), "--device", "artix7-35t"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "fmax" not in out
-    assert "note: place and route for artix7-35t needs the maker's tool" in out
+    assert "note: place and route for artix7-35t needs the vendor's tool" in out
     assert "vivado -mode batch -source synth/vivado.tcl" in out
 
 
@@ -109,7 +109,7 @@ def test_status_is_3_where_the_device_is_too_small(folder, capsys, monkeypatch):
 
 
 @pytest.mark.synth
-def test_nextpnr_tells_what_there_is_no_room_for(folder, tmp_path):
+def test_nextpnr_reports_what_does_not_fit(folder, tmp_path):
     FPGA.build(folder, device="ice40-up5k", seeds=0, keep=tmp_path / "kept")
     # The same netlist in the smallest device of the family, which has no multiplier.
     small = dataclasses.replace(
@@ -149,7 +149,7 @@ def test_builder_comes_in_by_its_entry_point():
         builder.load("x")
 
 
-def test_missing_nextpnr_is_told(folder, monkeypatch):
+def test_missing_nextpnr_is_reported(folder, monkeypatch):
     find_nextpnr.cache_clear()
     monkeypatch.setattr(nextpnr.shutil, "which", lambda name: None)
     monkeypatch.setattr(nextpnr.importlib.util, "find_spec", lambda name: None)
@@ -189,7 +189,7 @@ def test_tool_without_version_is_refused(tmp_path, monkeypatch):
     find_nextpnr.cache_clear()
 
 
-def test_other_failures_are_told_as_they_are(tmp_path, monkeypatch):
+def test_other_failures_are_reported_unchanged(tmp_path, monkeypatch):
     program = (
         "import sys\n"
         "if '--version' in sys.argv: print('Version nextpnr-0.11.1'); sys.exit()\n"
@@ -215,14 +215,14 @@ def test_report_is_read(tmp_path):
         ],
     }  # fmt: skip
     path.write_text(json.dumps(report))
-    found = read_placement(path, 3)
+    found = read_routed(path, 3)
     assert (found.seed, found.fmax_mhz) == (3, 40.25)
     assert placed(found.used, "ecp5") == {"lut": 5}
     assert found.longest.to_json() == {
         "from": "a.Q", "to": "b.D", "logic_ns": 1.0, "routing_ns": 2.5,
     }  # fmt: skip
     path.write_text(json.dumps({**report, "critical_paths": []}))
-    assert read_placement(path, 1).longest is None
+    assert read_routed(path, 1).longest is None
     path.write_text('{"fmax": {}, "utilization": {}}')
     with pytest.raises(SimulationError, match=r"^nextpnr: left no report in r.json$"):
-        read_placement(path, 1)
+        read_routed(path, 1)

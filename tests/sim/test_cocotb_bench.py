@@ -132,8 +132,8 @@ def test_simulator_gives_outputs_and_cycles(tmp_path):
 @pytest.mark.sim
 def test_verify_finds_the_bit_that_differs(tmp_path):
     write(tmp_path, spoil=True)
-    told = []
-    found = verify_fpga(tmp_path, read_golden(tmp_path), timeout_s=300, progress=told.append)
+    steps = []
+    found = verify_fpga(tmp_path, read_golden(tmp_path), timeout_s=300, progress=steps.append)
     assert found["equal"] == 5
     assert found["stalled"] == {"inputs": 2, "equal": 1}
     assert [(one["simulator"], one.get("frame")) for one in found["mismatches"]] == [
@@ -143,7 +143,7 @@ def test_verify_finds_the_bit_that_differs(tmp_path):
     assert [row["simulation"] for row in found["runs"]] == [
         "verilator", "verilator, pauses and a reset", "cocotb", "cocotb, pauses", "cocotb, a reset",
     ]  # fmt: skip
-    assert told == ["lint", "verilator: build", "verilator: 6 inputs", "cocotb: the emitted bench"]
+    assert steps == ["lint", "verilator: build", "verilator: 6 inputs", "cocotb: the emitted bench"]
 
 
 def test_waveform_needs_an_ending_that_is_known(folder):

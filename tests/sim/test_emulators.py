@@ -80,7 +80,7 @@ def test_runs_are_the_same_twice(tmp_path):
 
 
 def test_stack_is_measured_and_bounded(tmp_path):
-    fault = "volatile int8_t room[400]; room[0] = copy[0]; room[399] = room[0];"
+    fault = "volatile int8_t large[400]; large[0] = copy[0]; large[399] = large[0];"
     small = write_tiny(tmp_path / "small")
     large = write_tiny(tmp_path / "large", fault=fault)
     builds = [GCC.build(f, tmp_path / f"build_{f.name}") for f in (small, large)]
@@ -123,7 +123,7 @@ class TestErrors:
         folder = write_tiny(tmp_path / "tiny", fault="copy[9] = 0;")
         with pytest.raises(
             SimulationError,
-            match=rf"^{simulator.name}: the model wrote 1 bytes beside its buffers in frame 0$",
+            match=rf"^{simulator.name}: the model wrote 1 bytes outside its buffers in frame 0$",
         ):
             simulator.simulate(folder, golden(1), timeout_s=LIMIT_S)
 

@@ -1,4 +1,4 @@
-"""Emitted C on the host: equal bytes, and every way to go wrong told apart."""
+"""Emitted C on the host: equal bytes, and a distinct message for each failure."""
 
 import numpy as np
 import pytest
@@ -84,7 +84,7 @@ def test_status_of_the_entry_point_is_reported(tmp_path):
 @pytest.mark.parametrize("place", ["output[4]", "output[-1]", "copy[8]", "copy[-1]"])
 def test_write_beside_a_buffer_is_reported(tmp_path, place):
     with pytest.raises(
-        SimulationError, match=r"^host: the model wrote 1 bytes beside its buffers in frame 0$"
+        SimulationError, match=r"^host: the model wrote 1 bytes outside its buffers in frame 0$"
     ):
         simulate(tmp_path, fault=f"{place} = 0;")
 
@@ -106,7 +106,7 @@ def test_endless_loop_is_ended(tmp_path):
     ],
 )
 def test_sanitizers_stop_at_undefined_behaviour(tmp_path, fault, message):
-    with pytest.raises(SimulationError, match=rf"^sanitize: a sanitizer saw {message}"):
+    with pytest.raises(SimulationError, match=rf"^sanitize: a sanitizer reported {message}"):
         simulate(tmp_path, HostC("gcc", optimization="-O1", sanitize=True), fault=fault)
 
 

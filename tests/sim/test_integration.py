@@ -41,8 +41,10 @@ def network():
         rescale=Rescale.of(0.001, 0.002, 0.001, 0.003),
     )  # fmt: skip
     y = graph.apply(convolution, x, weights, bias)
-    multiplier, shift, least = softmax_scaling(0.1)
-    graph.output(graph.apply(QSoftmax(multiplier=multiplier, left_shift=shift, diff_min=least), y))
+    multiplier, shift, diff_min = softmax_scaling(0.1)
+    graph.output(
+        graph.apply(QSoftmax(multiplier=multiplier, left_shift=shift, diff_min=diff_min), y)
+    )
     return GraphModule(graph, Stage.MIR)
 
 
@@ -119,10 +121,10 @@ def test_core_file_names_what_is_there(folders, name):
     named = {path for files in core["filesets"].values() for one in files["files"] for path in one}
     assert all((folders / name / path).is_file() for path in named)
     targets = core["targets"]
-    tops = {target: told["toplevel"] for target, told in targets.items()}
+    tops = {target: one["toplevel"] for target, one in targets.items()}
     assert tops == {"default": "net_top", "lint": "net_top", "sim": "net_tb", "synth": "net_top"}
     design = {"rtl", *(["memories"] if name == "ecp5" else [])}
-    assert {target: set(told["filesets"]) - design for target, told in targets.items()} == {
+    assert {target: set(one["filesets"]) - design for target, one in targets.items()} == {
         "default": set(), "lint": {"lint"}, "sim": {"testbench"}, "synth": {"synth"},
     }  # fmt: skip
     device = POINTS[name]["device"]
@@ -133,9 +135,9 @@ def test_core_file_names_what_is_there(folders, name):
 @pytest.mark.sim
 @pytest.mark.parametrize("name", POINTS)
 def test_fusesoc_runs_lint(folders, name, tmp_path):
-    told = fusesoc(folders / name, tmp_path, "lint", "rlx:generated:net")
-    assert "V e r i l a t i o n" in told
-    assert "%Warning" not in told
+    output = fusesoc(folders / name, tmp_path, "lint", "rlx:generated:net")
+    assert "V e r i l a t i o n" in output
+    assert "%Warning" not in output
 
 
 @pytest.mark.sim
@@ -143,8 +145,8 @@ def test_fusesoc_runs_lint(folders, name, tmp_path):
 def test_fusesoc_runs_the_testbench(folders, tool, tmp_path):
     if tool == "icarus":
         require_program("iverilog")
-    told = fusesoc(folders / "ecp5", tmp_path, "sim", "rlx:generated:net", "--tool", tool)
-    assert "PASS: 16 frames are equal" in told
+    output = fusesoc(folders / "ecp5", tmp_path, "sim", "rlx:generated:net", "--tool", tool)
+    assert "PASS: 16 frames are equal" in output
 
 
 def tcl():
@@ -214,7 +216,7 @@ def test_litex_module_connects_every_port(folders, name, tmp_path):
 
 
 STUBS = """
-set told {}
+set calls {}
 foreach name {create_project read_verilog read_xdc synth_design opt_design place_design
     phys_opt_design route_design write_checkpoint report_utilization report_timing_summary
     add_files set_property get_filesets get_runs update_compile_order current_fileset close_project
@@ -222,7 +224,7 @@ foreach name {create_project read_verilog read_xdc synth_design opt_design place
     ipx::add_bus_parameter ipx::associate_bus_interfaces ipx::create_xgui_files
     ipx::update_checksums ipx::check_integrity ipx::save_core} {
   namespace eval ipx {}
-  proc $name args "lappend ::told \\[concat $name \\$args]; return $name"
+  proc $name args "lappend ::calls \\[concat $name \\$args]; return $name"
 }
 rename puts ""
 proc puts text {}
@@ -237,23 +239,23 @@ def test_vivado_scripts_are_tcl_and_name_what_is_there(folders, script, tmp_path
     interpreter = tcl()
     interpreter.eval(STUBS)
     interpreter.eval(f"source {{{folder / 'synth' / script}}}")
-    told = interpreter.splitlist(interpreter.eval("set told"))
-    read = [word for line in told for word in line.split() if word.startswith(str(folder))]
+    calls = interpreter.splitlist(interpreter.eval("set calls"))
+    read = [word for line in calls for word in line.split() if word.startswith(str(folder))]
     wanted = [str(folder / path) for path in sources(folder)]
     assert [path for path in read if "/rtl/" in path] == wanted
     if script == "vivado.tcl":
         assert str(folder / "synth" / "net.xdc") in read
-        assert "synth_design -top net_top -part xc7a35ticsg324-1L -mode out_of_context" in told
+        assert "synth_design -top net_top -part xc7a35ticsg324-1L -mode out_of_context" in calls
     elif script == "vivado_project.tcl":
-        assert told[0] == "create_project -part xc7a35ticsg324-1L net vivado_net"
-        assert f"add_files -fileset constrs_1 {folder}/synth/net.xdc" in told
-        assert f"add_files -fileset sim_1 {folder}/tb/net_tb.sv" in told
-        assert "set_property top net_tb get_filesets" in told
+        assert calls[0] == "create_project -part xc7a35ticsg324-1L net vivado_net"
+        assert f"add_files -fileset constrs_1 {folder}/synth/net.xdc" in calls
+        assert f"add_files -fileset sim_1 {folder}/tb/net_tb.sv" in calls
+        assert "set_property top net_tb get_filesets" in calls
         define = rf"set_property verilog_define NET_FOLDER=\"{folder}/\" get_filesets"
-        assert told.count(define) == 2
+        assert calls.count(define) == 2
     else:
-        assert "ipx::associate_bus_interfaces -busif s_axil -clock clk_i ipx::current_core" in told
-        assert "ipx::save_core ipx::current_core" in told
+        assert "ipx::associate_bus_interfaces -busif s_axil -clock clk_i ipx::current_core" in calls
+        assert "ipx::save_core ipx::current_core" in calls
 
 
 def test_only_cores_with_their_weights_inside_are_packed_for_vivado(tmp_path):

@@ -45,7 +45,7 @@ def test_layers_add_up(folder, cpu, compiler):
     assert found.stack_bytes < 1024
 
 
-def test_hooks_that_are_missing_are_told(folder, tmp_path):
+def test_missing_hooks_are_reported(folder, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(folder, other)
     source = other / "src" / "net.c"

@@ -90,7 +90,7 @@ Disassembly of section .text:
 """
 
 
-def test_machine_code_tells_frames_and_calls():
+def test_frames_and_calls_of_machine_code():
     assert read_functions(MACHINE_CODE) == {
         0x100: Function(12 + 16, frozenset([0x200])),
         # The end of divide runs into what follows.

@@ -71,7 +71,7 @@ def designs(tmp_path_factory):
 
 
 @pytest.mark.sim
-def test_testbench_tells_in_both_simulators_what_the_other_bench_tells(folder, capsys):
+def test_testbench_reports_in_both_simulators_what_the_other_bench_reports(folder, capsys):
     wanted = "verilator,testbench,testbench:icarus"
     assert main(["verify", str(folder), "--with", wanted, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -104,10 +104,10 @@ def test_weights_that_come_by_a_stream_pass_in_verilator(designs, name):
 def test_one_wrong_code_is_found(folder, simulator):
     path = folder / "golden" / "output_0.npy"
     good = path.read_bytes()
-    codes = np.load(path)
-    codes.flat[-1] ^= 1
+    values = np.load(path)
+    values.flat[-1] ^= 1
     try:
-        np.save(path, codes)
+        np.save(path, values)
         found = run_testbench(folder, simulator=simulator)
     finally:
         path.write_bytes(good)
@@ -122,18 +122,18 @@ def test_one_wrong_weight_is_found(designs, name):
     path = designs / name / "mem" / "net_weights.bin"
     report = json.loads((designs / name / "report.json").read_text())
     good = path.read_bytes()
-    codes = bytearray(good)
-    codes[-report["interface"]["weights"]["lanes"]] ^= 0x40  # of the first output
+    values = bytearray(good)
+    values[-report["interface"]["weights"]["lanes"]] ^= 0x40  # of the first output
     try:
-        path.write_bytes(codes)
+        path.write_bytes(values)
         found = run_testbench(designs / name, simulator="icarus")
     finally:
         path.write_bytes(good)
     assert found.verdict.startswith("FAIL: ")
 
 
-def test_missing_verdict_and_testbench_are_told(folder, tmp_path):
-    with pytest.raises(SimulationError, match=r"^testbench: came to no verdict"):
+def test_missing_verdict_and_testbench_are_reported(folder, tmp_path):
+    with pytest.raises(SimulationError, match=r"^testbench: printed no verdict"):
         verdict_of("Segmentation fault")
     (tmp_path / "report.json").write_bytes((folder / "report.json").read_bytes())
     with pytest.raises(OutputError, match=r"holds no testbench tb/net_tb.sv"):

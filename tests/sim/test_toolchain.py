@@ -47,7 +47,7 @@ def empty_path(tmp_path, monkeypatch):
     toolchain._search.cache_clear()
 
 
-def test_survey_tells_every_tool_with_its_installation():
+def test_survey_has_every_tool_with_its_installation():
     lines = survey()
     assert [line.name for line in lines] == NAMES
     for line in lines:

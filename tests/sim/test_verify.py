@@ -11,7 +11,7 @@ from rlx.errors import DoesNotFitError, OutputError, ToolMissingError, UsageErro
 from rlx.golden import Golden
 from rlx.outputs import Producer, write_folder
 from rlx_sim import toolchain, verify
-from rlx_sim.verify import CORTEXM, FPGA, Verification
+from rlx_sim.verify import CORTEXM, FPGA, VerificationReport
 
 HOST = ["host"]
 
@@ -25,10 +25,10 @@ def hide(monkeypatch, *names):
 @pytest.mark.qemu
 def test_all_simulators_and_figures(tmp_path):
     folder = write_tiny(tmp_path / "tiny", two_outputs=True)
-    told = []
+    steps = []
     tools = ["host", "sanitize", "qemu", "unicorn:gcc", "unicorn"]
-    done = CORTEXM.verify(folder, tools=tools, progress=told.append)
-    assert told == [f"{name.split(':')[0]}: 5 inputs" for name in tools]
+    done = CORTEXM.verify(folder, tools=tools, progress=steps.append)
+    assert steps == [f"{name.split(':')[0]}: 5 inputs" for name in tools]
     assert done.passed
     result = done.as_json()
     assert json.loads(json.dumps(result)) == result
@@ -56,7 +56,7 @@ def test_default_is_host_and_qemu(tmp_path):
 
 
 @pytest.mark.qemu
-def test_unicorn_and_zig_stand_in_and_it_is_told(tmp_path, monkeypatch):
+def test_unicorn_and_zig_stand_in_with_a_note(tmp_path, monkeypatch):
     hide(monkeypatch, "qemu-system-arm", "arm-none-eabi-gcc")
     result = CORTEXM.verify(write_tiny(tmp_path / "tiny")).as_json()
     assert [run["simulator"] for run in result["runs"]] == ["host", "unicorn"]
@@ -129,7 +129,7 @@ def test_mismatches_are_counted_by_input(tmp_path):
 
 
 def test_nothing_run_is_not_passed():
-    assert not Verification("cortexm", 0, 0, ()).passed
+    assert not VerificationReport("cortexm", 0, 0, ()).passed
 
 
 @pytest.mark.parametrize("verifier", [CORTEXM, FPGA])
