@@ -1,4 +1,4 @@
-"""Train small convolutional networks in NumPy and quantize them to int8: what the examples share.
+"""Train small convolutional networks in NumPy and quantize them to int8, for the examples.
 
 A network is a list of layers. Each layer runs forward, keeps what its derivative needs, and runs
 backward; after training it becomes an integer op of rlx.
@@ -28,12 +28,12 @@ POOL = Window(kernel=(2, 2), stride=(2, 2))
 
 
 class Layer:
-    """A step of a network.
+    """A layer of a network.
 
     Attributes:
         name: Name of the node that the layer becomes.
         values: Trained arrays: weights [terms, outputs] and biases, or none.
-        gradients: Derivatives of the loss by them, from the last ``backward``.
+        gradients: Derivatives of the loss with respect to them, from the last ``backward``.
     """
 
     def __init__(self, name: str) -> None:
@@ -46,11 +46,11 @@ class Layer:
         raise NotImplementedError
 
     def backward(self, error: Floats) -> Floats:
-        """Return the derivative by the last batch, given that by its results."""
+        """Return the loss gradient for the last batch, given that for its results."""
         raise NotImplementedError
 
     def append_to(self, graph: Graph, x: Value, result: QuantParams) -> Value:
-        """Append the layer to an integer graph; ``result`` says how its results are coded."""
+        """Append the layer to an integer graph; ``result`` quantizes its results."""
         raise NotImplementedError
 
 
@@ -68,20 +68,20 @@ class _Weighted(Layer):
         return rows @ self.values[0] + self.values[1]
 
     def _derive(self, error: Floats) -> Floats:
-        """Set the gradients, and return the derivative by the rows."""
+        """Set the gradients, and return the gradient for the rows."""
         flat = error.reshape(-1, error.shape[-1])
         self.gradients = (self.rows.reshape(len(flat), -1).T @ flat, flat.sum(axis=0))
         return error @ self.values[0].T
 
-    def _codes(self, x: QuantParams) -> _Codes:
+    def _quantized(self, x: QuantParams) -> _QuantizedParams:
         weights, biases = self.values
         scales = np.abs(weights).max(axis=0).astype(np.float64) / 127
         bias = np.round(biases / (scales * x.scale[0])).astype(np.int32)
-        return _Codes(np.round(weights / scales).astype(np.int8).T, bias, scales)
+        return _QuantizedParams(np.round(weights / scales).astype(np.int8).T, bias, scales)
 
 
 @dataclass(frozen=True)
-class _Codes:
+class _QuantizedParams:
     """Weights [outputs, terms], biases in the accumulator's scale, and a scale for each output."""
 
     weights: NDArray[np.int8]
@@ -99,7 +99,7 @@ class _Codes:
         )
 
     def rescale(self, x: QuantParams, result: QuantParams) -> Rescale:
-        """Return the factors from the accumulators' scales to that of the result."""
+        """Return the factors from the scales of the accumulators to that of the result."""
         return Rescale.of(*(x.scale[0] * s / result.scale[0] for s in self.scales))
 
 
@@ -109,12 +109,12 @@ class Convolution(_Weighted):
     def __init__(
         self, name: str, window: Window, shape: tuple[int, int], random: np.random.Generator
     ) -> None:
-        """Take the numbers of channels before and after as ``shape``."""
+        """``shape`` holds the numbers of input and output channels."""
         super().__init__(name, window.taps * shape[0], shape[1], random)
         self.window, self.channels = window, shape[0]
 
     def forward(self, x: Floats) -> Floats:
-        """Multiply windows, cut what is negative."""
+        """Multiply windows, clamp negative results to zero."""
         self.size = x.shape
         patches = self.window.patches(x, 0)
         result = np.maximum(self._product(patches.reshape(*patches.shape[:3], -1)), 0)
@@ -122,7 +122,7 @@ class Convolution(_Weighted):
         return result
 
     def backward(self, error: Floats) -> Floats:
-        """Add windows back to the image that they were taken from."""
+        """Add window gradients into the image that they were read from."""
         columns = self._derive(error * self.positive)
         batch, height, width, _ = columns.shape
         rows, cols = self.window.kernel
@@ -138,20 +138,20 @@ class Convolution(_Weighted):
     def append_to(self, graph: Graph, x: Value, result: QuantParams) -> Value:
         """Append a convolution that clamps at real zero."""
         quant = _quant(x)
-        codes = self._codes(quant)
+        params = self._quantized(quant)
         op = QConv2d(
             window=self.window,
             x_zero_point=quant.zero_point[0],
-            rescale=codes.rescale(quant, result),
+            rescale=params.rescale(quant, result),
             zero_point=result.zero_point[0],
             low=result.zero_point[0],
         )
-        constants = codes.operands(graph, self.name, (*self.window.kernel, self.channels))
+        constants = params.operands(graph, self.name, (*self.window.kernel, self.channels))
         return graph.apply(op, x, *constants, name=self.name, quant=result)
 
 
 class MaxPool(Layer):
-    """The greatest of every two by two; what is left over at the edge is dropped."""
+    """The maximum of each 2x2 window; a remainder at the edge is dropped."""
 
     def forward(self, x: Floats) -> Floats:
         """Return the maxima."""
@@ -164,7 +164,7 @@ class MaxPool(Layer):
         return self.after
 
     def backward(self, error: Floats) -> Floats:
-        """Give each derivative to the elements that were the maximum."""
+        """Pass each gradient to the elements that were the maximum."""
         big, after = (a.repeat(2, axis=1).repeat(2, axis=2) for a in (error, self.after))
         result = np.zeros_like(self.before)
         part = (slice(None), slice(big.shape[1]), slice(big.shape[2]))
@@ -172,7 +172,7 @@ class MaxPool(Layer):
         return result
 
     def append_to(self, graph: Graph, x: Value, result: QuantParams) -> Value:
-        """Append a pool; it keeps the operand's codes."""
+        """Append a pool; it keeps the operand's quantization."""
         del result
         return graph.apply(QMaxPool2d(window=POOL), x, name=self.name)
 
@@ -186,26 +186,26 @@ class Dense(_Weighted):
         return self._product(x.reshape(len(x), -1))
 
     def backward(self, error: Floats) -> Floats:
-        """Return the derivative in the shape of the operand."""
+        """Return the gradient in the shape of the operand."""
         return self._derive(error).reshape(self.size)
 
     def append_to(self, graph: Graph, x: Value, result: QuantParams) -> Value:
         """Append a reshape and a dense layer."""
         x = graph.apply(QReshape(shape=(1, x.type.size)), x, name="flatten")
         quant = _quant(x)
-        codes = self._codes(quant)
+        params = self._quantized(quant)
         op = QDense(
             x_zero_point=quant.zero_point[0],
-            rescale=codes.rescale(quant, result),
+            rescale=params.rescale(quant, result),
             zero_point=result.zero_point[0],
         )
-        constants = codes.operands(graph, self.name, (x.type.size,))
+        constants = params.operands(graph, self.name, (x.type.size,))
         return graph.apply(op, x, *constants, name=self.name, quant=result)
 
 
 @dataclass
 class Network:
-    """Layers one behind the other, the last one giving a number for each class.
+    """A sequence of layers; the last one gives a logit for each class.
 
     Attributes:
         layers: The layers.
@@ -224,7 +224,7 @@ class Network:
         return results
 
     def classes(self, x: Floats) -> NDArray[np.int64]:
-        """Return the class that is likeliest for each of a batch."""
+        """Return the most likely class for each image of a batch."""
         return self.forward(x)[-1].argmax(axis=1)
 
     def train(self, x: Floats, labels: NDArray[np.int64], epochs: int) -> None:
@@ -237,13 +237,13 @@ class Network:
                 self._step(rate)
 
     def quantize(self, graph: Graph, x: Value, calibration: Floats) -> Value:
-        """Append the integer network to ``graph``; ranges are those of ``calibration``."""
+        """Append the integer network to ``graph``, with ranges measured on ``calibration``."""
         for layer, result in zip(self.layers, self.forward(calibration), strict=True):
             x = layer.append_to(graph, x, activation_params(result))
         return x
 
     def _derive(self, x: Floats, labels: NDArray[np.int64]) -> None:
-        """Set the gradients of the cross-entropy."""
+        """Set the gradients of the cross-entropy loss."""
         logits = self.forward(x)[-1]
         shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
         error = shifted / shifted.sum(axis=1, keepdims=True)
@@ -256,9 +256,9 @@ class Network:
         """Take one step of Adam (arXiv 1412.6980, algorithm 1)."""
         self._steps += 1
         for layer in self.layers:
-            for place, pair in enumerate(zip(layer.values, layer.gradients, strict=True)):
+            for index, pair in enumerate(zip(layer.values, layer.gradients, strict=True)):
                 values, gradient = pair
-                moments = self._moments.setdefault((layer.name, place), _zeros(values))
+                moments = self._moments.setdefault((layer.name, index), _zeros(values))
                 mean, square = moments
                 mean += 0.1 * (gradient - mean)
                 square += 0.001 * (gradient**2 - square)
@@ -273,8 +273,8 @@ def activation_params(values: Floats) -> QuantParams:
     return QuantParams.per_tensor(scale, round(-128 - low / scale))
 
 
-def right(found: Iterable[Any], labels: Iterable[Any]) -> int:
-    """Return how many classes are right."""
+def correct(found: Iterable[Any], labels: Iterable[Any]) -> int:
+    """Return how many classes are correct."""
     return sum(bool(a == b) for a, b in zip(found, labels, strict=True))
 
 

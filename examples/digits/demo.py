@@ -1,8 +1,8 @@
-"""The main job on one page: one network, every target, equal bits.
+"""One network on every target, with equal bits.
 
 Compiles ``digits.rlx`` (see ``train.py``) to C and to SystemVerilog, runs the C on this machine and
-on an emulated Cortex-M4, simulates the SystemVerilog, and prints what each computed, how fast and
-how large. Run it by ``make demo``.
+on an emulated Cortex-M4, simulates the SystemVerilog, and prints accuracy, speed and size of
+each. Run it with ``make demo``.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ OUT = Path("out") / "demo"
 FRAMES = 100
 FPGA_FRAMES = 24
 HELD_OUT = 397
-"""Images at the end of the data set that the network never saw; ``train.py`` keeps them out."""
+"""Images at the end of the data set that ``train.py`` does not train on."""
 
-PLACES = {
+PLATFORMS = {
     "host": "C on this machine",
     "qemu": "C on a Cortex-M4\n(QEMU)",
     "unicorn": "C on a Cortex-M4\n(Unicorn)",
 }
-"""What the verifier's simulators are called in the table."""
+"""Row titles of the verifier's simulators."""
 
 console = Console(width=None if sys.stdout.isatty() else 100)
 
@@ -44,7 +44,7 @@ def main() -> int:
     """Run the demo; return 0 if every target gave the reference's bits."""
     pixels, labels = held_out_digits(FRAMES)
     vectors = write_vectors(pixels)
-    console.print(f"[bold]rlx demo[/]: {MODEL.name}, {FRAMES} handwritten digits it never saw\n")
+    console.print(f"[bold]rlx demo[/]: {MODEL.name}, {FRAMES} unseen handwritten digits\n")
     results = {}
     for target, frames in (("cortexm", FRAMES), ("fpga", FPGA_FRAMES)):
         folder = OUT / target
@@ -64,8 +64,8 @@ def held_out_digits(count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, A
     """Return int8 images [count, 1, 8, 8, 1] (pixel value minus 128) and their labels."""
     data = load_digits()
     images = data.images[-HELD_OUT:][:count] / 16
-    codes = np.round(images * 255 - 128).astype(np.int8)
-    return codes.reshape(count, 1, 8, 8, 1), data.target[-HELD_OUT:][:count]
+    quantized = np.round(images * 255 - 128).astype(np.int8)
+    return quantized.reshape(count, 1, 8, 8, 1), data.target[-HELD_OUT:][:count]
 
 
 def write_vectors(pixels: np.ndarray[Any, Any]) -> Path:
@@ -94,14 +94,14 @@ def rlx(*arguments: object) -> dict[str, Any]:
 def print_comparison(
     c: dict[str, Any], hardware: dict[str, Any], right: int, hardware_right: int
 ) -> None:
-    """Print one row for each place where the network ran.
+    """Print a row for each platform.
 
-    Equal bits give equal predictions: ``right`` of the frames for C, ``hardware_right`` of the
-    fewer ones that the hardware simulation ran.
+    Equal bits give equal predictions: ``right`` frames are classified correctly in C, and
+    ``hardware_right`` of the fewer ones in the hardware simulation.
     """
     table = Table(title="\none network, equal bits", title_justify="left")
-    table.add_column("where")
-    for column in ("right", "equal bits", "instructions", "cycles", "bytes"):
+    table.add_column("platform")
+    for column in ("correct", "equal bits", "instructions", "cycles", "bytes"):
         table.add_column(column, justify="right")
     table.add_row("reference (NumPy)", f"{right} of {FRAMES}", "-", "-", "-", "-")
     flash = f"{c['text_bytes'] + c['const_bytes']:,} flash\n{c['ram_bytes']:,} RAM"
@@ -110,8 +110,8 @@ def print_comparison(
         counted = [f"{count:,}", "-", flash] if count else ["-", "-", "-"]
         compared = _compared(run["equal"], c["inputs"])
         same = f"{right} of {FRAMES}" if run["equal"] == c["inputs"] else "-"
-        table.add_row(PLACES[run["simulator"]], same, compared, *counted)
-    cycles = f"{hardware['interval']:,} a frame\n{hardware['latency']:,} latency"
+        table.add_row(PLATFORMS[run["simulator"]], same, compared, *counted)
+    cycles = f"{hardware['interval']:,} interval\n{hardware['latency']:,} latency"
     table.add_row(
         "SystemVerilog\n(Verilator)",
         f"{hardware_right} of {FPGA_FRAMES}" if hardware["equal"] == hardware["inputs"] else "-",

@@ -1,6 +1,6 @@
 """Train the demo's network on scikit-learn's handwritten digits and quantize it to int8.
 
-Run ``python -m examples.digits.train`` in the root of the repository to make ``digits.rlx`` anew.
+Run ``python -m examples.digits.train`` in the root of the repository to recreate ``digits.rlx``.
 
     8x8x1 -> conv 3x3, 8, ReLU -> max pool 2x2 -> conv 3x3, 16, ReLU -> dense 10 -> softmax
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.datasets import load_digits
 
-from examples.training import Convolution, Dense, MaxPool, Network, right
+from examples.training import Convolution, Dense, MaxPool, Network, correct
 from rlx.ir import Graph, QuantParams, i8
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule, Stage
@@ -61,14 +61,14 @@ def quantize(trained: Network, calibration: NDArray[np.float32]) -> Graph:
 
 
 def main() -> None:
-    """Train, quantize, save, and say how good the result is."""
+    """Train, quantize, save, and print the accuracy."""
     images, labels = digits()
     trained = network()
     trained.train(images[:-HELD_OUT], labels[:-HELD_OUT], EPOCHS)
-    count = right(trained.classes(images[-HELD_OUT:]), labels[-HELD_OUT:])
+    count = correct(trained.classes(images[-HELD_OUT:]), labels[-HELD_OUT:])
     path = Path(__file__).parent / "digits.rlx"
     save(GraphModule(quantize(trained, images[:-HELD_OUT]), Stage.MIR), path)
-    print(f"float network: {count} of {HELD_OUT} held-out digits right; wrote {path.name}")
+    print(f"float network: {count} of {HELD_OUT} held-out digits correct; wrote {path.name}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-/* Start-up of a Cortex-M4, and text by semihosting: a debugger or emulator prints it. */
+/* Start-up of a Cortex-M4, and text output over semihosting, for a debugger or emulator. */
 #include "board.h"
 
 #define CPACR (*(volatile uint32_t *)0xE000ED88u)

@@ -47,7 +47,7 @@ int main(void)
   }
   int32_t status = digits_run(input, output, arena);
   if (status != DIGITS_OK) {
-    board_print("digits_run refuses its arguments\n");
+    board_print("digits_run rejected its arguments\n");
     return 1;
   }
   for (int32_t digit = 1; digit < DIGITS_OUTPUT_BYTES; digit++) {

@@ -1,10 +1,10 @@
-/* Settings of the network; digits.h says what can be set. Everything here may be left out. */
+/* Settings of the network, all optional; digits.h lists them. */
 #ifndef SETTINGS_H
 #define SETTINGS_H
 
 #include <stdint.h>
 
-/* The arena in a section of its own, for example in a core's tightly coupled memory. */
+/* Puts the arena into a section of its own, for example in tightly coupled memory. */
 #define DIGITS_ARENA_SECTION __attribute__((section(".bss.arena")))
 
 /* Called before each layer: count cycles, kick the watchdog. */

@@ -18,14 +18,14 @@ def build() -> rlx.Graph:
 
 
 def main() -> None:
-    """Run the layer on random numbers and say what came out."""
+    """Run the layer on random numbers and print statistics of the result."""
     generator = np.random.default_rng(0)
     compiled = rlx.Session(rlx.Device.CPU).compile(build())
     compiled.set_param("w", generator.standard_normal((64, 128)) / 8)
     compiled.set_param("b", np.zeros(128))
     (y,) = compiled.run({"x": generator.standard_normal((4, 64))})
     print(f"{compiled!r}: y is {y.dtype}{list(y.shape)}")
-    print(f"least {y.min():.3f}, mean {y.mean():.3f}, greatest {y.max():.3f}")
+    print(f"minimum {y.min():.3f}, mean {y.mean():.3f}, maximum {y.max():.3f}")
 
 
 if __name__ == "__main__":

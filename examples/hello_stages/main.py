@@ -1,4 +1,4 @@
-"""Follow one graph from the layers of its author down to what a backend runs."""
+"""Follow one graph from its author's layers to what a backend runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def build() -> rlx.Graph:
 
 
 def main() -> None:
-    """Print the graph before and after its layers are spelled out, bind its batch, run it."""
+    """Print the graph before and after decomposition, bind its batch, run it."""
     layers = build().graph
     algebra = decompose(layers)
     print(layers)

@@ -2,10 +2,10 @@
 
     28x28x1 -> conv 3x3, 8, ReLU -> max pool 2x2 -> conv 3x3, 16, ReLU -> max pool 2x2 -> dense 10
 
-Run ``python -m examples.mnist.train FOLDER`` in the root of the repository to make
-``tinyconv.rlx`` anew. FOLDER holds ``t10k-images-idx3-ubyte.gz`` and ``t10k-labels-idx1-ubyte.gz``
-of the MNIST data base (Y. LeCun, C. Cortes, C. Burges; CC BY-SA 3.0). Of these 10,000 images the
-first 8,000 are trained on, and the others kept out.
+Run ``python -m examples.mnist.train FOLDER`` in the root of the repository to recreate
+``tinyconv.rlx``. FOLDER holds ``t10k-images-idx3-ubyte.gz`` and ``t10k-labels-idx1-ubyte.gz`` of
+the MNIST database (Y. LeCun, C. Cortes, C. Burges; CC BY-SA 3.0). The first 8,000 of these 10,000
+images are for training, the others for testing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from examples.training import Convolution, Dense, MaxPool, Network, right
+from examples.training import Convolution, Dense, MaxPool, Network, correct
 from rlx.ir import Graph, QuantParams, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.file import save
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TRAINED = 8000
-"""Images that are trained on, the first ones."""
+"""Number of training images, the first ones."""
 
 EPOCHS = 20
 VALID = Window(kernel=(3, 3))
@@ -43,7 +43,7 @@ def digits(folder: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return images, np.frombuffer(labels, np.uint8, offset=8).astype(np.int64)
 
 
-def codes(images: NDArray[np.uint8]) -> NDArray[np.int8]:
+def quantized(images: NDArray[np.uint8]) -> NDArray[np.int8]:
     """Return images as the quantized network takes them: pixel value minus 128."""
     return (images.astype(np.int16) - 128).astype(np.int8)
 
@@ -61,7 +61,7 @@ def network(seed: int = 0) -> Network:
 
 
 def quantize(trained: Network, calibration: NDArray[np.float32]) -> Graph:
-    """Return the int8 network; its output are codes of the logits."""
+    """Return the int8 network; its output is the quantized logits."""
     graph = Graph("tinyconv")
     pixels = QuantParams.per_tensor(float(np.float32(1 / 255)), -128)
     x = graph.input("image", i8(1, 28, 28, 1, quant=pixels))
@@ -70,17 +70,20 @@ def quantize(trained: Network, calibration: NDArray[np.float32]) -> Graph:
 
 
 def main(folder: Path) -> None:
-    """Train, quantize, save, and say how good the result is."""
+    """Train, quantize, save, and print the accuracy."""
     images, labels = digits(folder)
     pixels = (images / 255).astype(np.float32)
     trained = network()
     trained.train(pixels[:TRAINED], labels[:TRAINED], EPOCHS)
     held_out = labels[TRAINED:]
-    print(f"float: {right(trained.classes(pixels[TRAINED:]), held_out)} of {len(held_out)} right")
+    print(
+        f"float: {correct(trained.classes(pixels[TRAINED:]), held_out)} of {len(held_out)} correct"
+    )
     graph = quantize(trained, pixels[:1000])
     save(GraphModule(graph, Stage.MIR), MODEL)
-    found = [evaluate(graph, {"image": x[np.newaxis]})[0].argmax() for x in codes(images[TRAINED:])]
-    print(f"int8: {right(found, held_out)} of {len(held_out)} right; wrote {MODEL.name}")
+    inputs = quantized(images[TRAINED:])
+    found = [evaluate(graph, {"image": x[np.newaxis]})[0].argmax() for x in inputs]
+    print(f"int8: {correct(found, held_out)} of {len(held_out)} correct; wrote {MODEL.name}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ def run(name: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
 def test_hello_session(capsys):
     first, second = run("hello_session", capsys)
     assert first == "<'hello' on cpu by numpy>: y is float32[4, 128]"
-    assert second.startswith("least -0.170, mean ")
+    assert second.startswith("minimum -0.170, mean ")
 
 
 def test_hello_stages(capsys):

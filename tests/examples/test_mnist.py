@@ -1,4 +1,4 @@
-"""TinyConv is what its page says: right on images that it never saw."""
+"""TinyConv is as accurate on unseen images as its page says."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.models
-def test_tinyconv_is_right_on_held_out_images(shared: Path) -> None:
+def test_tinyconv_is_accurate_on_held_out_images(shared: Path) -> None:
     images, labels = train.digits(shared / "data" / "mnist")
     graph = frontends.load(train.MODEL).graph
-    held_out = train.codes(images[train.TRAINED : train.TRAINED + 200])
+    held_out = train.quantized(images[train.TRAINED : train.TRAINED + 200])
     found = [evaluate(graph, {"image": x[np.newaxis]})[0].argmax() for x in held_out]
     assert np.count_nonzero(found == labels[train.TRAINED : train.TRAINED + 200]) >= 194
 
