@@ -1,8 +1,8 @@
-"""Run all benchmarks, or those whose name holds one of the arguments: ``python -m benchmarks``.
+"""Run all benchmarks, or those whose name contains one of the arguments: ``python -m benchmarks``.
 
-``--check`` fails if a stored cost grew by more than one percent; ``--update`` stores what is
-measured and writes the pages of the documentation anew. Both take the benchmarks only whose
-results are stored. ``--thorough`` measures what takes hours too, where a benchmark has such parts.
+``--check`` fails if a stored cost grew by more than one percent; ``--update`` stores the results
+and regenerates the pages of the documentation. Both run only benchmarks whose results are stored.
+``--thorough`` includes measurements that take hours.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("wanted", nargs="*", help="parts of names")
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--check", action="store_true", help="compare with what is stored")
-    mode.add_argument("--update", action="store_true", help="store what is measured")
-    parser.add_argument("--thorough", action="store_true", help="measure what takes long too")
+    mode.add_argument("--check", action="store_true", help="compare with stored results")
+    mode.add_argument("--update", action="store_true", help="store the results")
+    parser.add_argument("--thorough", action="store_true", help="include slow measurements")
     options = parser.parse_args(arguments)
     problems = []
     for name, module in _modules(options.wanted):
@@ -64,7 +64,7 @@ def _modules(wanted: list[str]) -> Iterator[tuple[str, ModuleType]]:
 def _check(module: ModuleType, rows: list[dict[str, Any]]) -> list[str]:
     before = stored.read(module.STORED)
     for what in stored.unmatched(rows, before, module.KEY):
-        print(f"note: nothing is stored for {what}", file=sys.stderr)
+        print(f"note: no stored result for {what}", file=sys.stderr)
     return stored.grown(rows, before, module.KEY, module.COSTS)
 
 

@@ -1,4 +1,4 @@
-"""Stored results: lines of JSON, sorted, that later measurements are compared with."""
+"""Stored results: sorted lines of JSON, with which later measurements are compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 TOLERANCE = 0.01
-"""Growth of a cost that is let pass."""
+"""Accepted growth of a cost."""
 
 
 def read(path: Path) -> list[Row]:
@@ -23,7 +23,7 @@ def read(path: Path) -> list[Row]:
 
 
 def write(path: Path, rows: Iterable[Row], key: Sequence[str]) -> None:
-    """Store ``rows``, and keep stored ones that were measured of something else."""
+    """Store ``rows``, and keep stored rows with other keys."""
     merged = {_key(row, key): row for row in (*read(path), *rows)}
     lines = [json.dumps(merged[k], sort_keys=True) + "\n" for k in sorted(merged)]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def grown(
 ) -> list[str]:
     """Return a line for each of ``costs`` that grew by more than :data:`TOLERANCE`.
 
-    What was not stored before is no growth.
+    Rows and costs that were not stored before do not count.
     """
     before = {_key(row, key): row for row in stored}
     problems = []
@@ -52,7 +52,7 @@ def grown(
 
 
 def unmatched(rows: Iterable[Row], stored: Iterable[Row], key: Sequence[str]) -> list[str]:
-    """Return what was measured and is not stored, such as with another compiler."""
+    """Return the keys of rows that are not stored, such as those of another compiler."""
     before = {_key(row, key) for row in stored}
     return [" ".join(map(str, _key(row, key))) for row in rows if _key(row, key) not in before]
 

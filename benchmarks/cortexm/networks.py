@@ -1,8 +1,8 @@
 """Networks as C on an emulated Cortex-M4: instructions by layer, bytes, stack.
 
 Counts are exact and the same on every machine with the same compiler (QEMU, ``-icount shift=6``).
-The digits network is in the repository; those of MLPerf Tiny are taken from ``RLX_SHARED`` (or
-``../shared``) where they are there.
+The digits network is in the repository; those of MLPerf Tiny are read from ``RLX_SHARED`` (or
+``../shared``) if available.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "benchmarks" / "results" / "cortexm.jsonl"
-"""Results that ``python -m benchmarks --check`` compares with."""
+"""Results with which ``python -m benchmarks --check`` compares."""
 
 KEY = ("network", "cpu", "compiler", "optimization")
-"""Entries of a row that say what was measured."""
+"""Entries of a row that identify the measurement."""
 
 COSTS = (
     "instructions", "text_bytes", "const_bytes",
@@ -49,13 +49,13 @@ PREFIX = "net"
 
 
 def measure() -> Iterator[dict[str, Any]]:
-    """Yield a row for each network that is there."""
+    """Yield a row for each available network."""
     for name, file in files().items():
         yield row(name, file)
 
 
 def files() -> dict[str, Path]:
-    """Return the networks that are there, by name."""
+    """Return the available networks, by name."""
     shared = Path(os.environ.get("RLX_SHARED") or ROOT.parent / "shared")
     paths = {name: shared / "models" / "mlperf-tiny" / file for name, file in NETWORKS.items()}
     paths["digits"] = ROOT / "examples" / "digits" / "digits.rlx"
@@ -63,16 +63,16 @@ def files() -> dict[str, Path]:
 
 
 def row(name: str, file: Path, build: FirmwareBuild | None = None) -> dict[str, Any]:
-    """Return what one network takes, with a row for each layer.
+    """Return the costs of one network, with a row for each layer.
 
     Raises:
-        AssertionError: Its outputs are not the reference's.
+        AssertionError: Its outputs differ from the reference's.
     """
     build = build or FirmwareBuild()
     module = frontends.load(file)
     golden = emit.reference_outputs(module.graph, emit.random_inputs(module.graph, 1))
-    with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as place:
-        folder = Path(place) / "net"
+    with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as work:
+        folder = Path(work) / "net"
         options = CortexMOptions(prefix=PREFIX, cpu=build.cpu)
         emission = emit.emit(module, target.load("cortexm"), folder, options=options, golden=golden)
         found = profile(folder, PREFIX, golden, build=build, timeout_s=TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Products with constant matrices of style ``unrolled``: additions, and bits that need a carry."""
+"""Constant matrix products in style ``unrolled``: additions, and bits that need a carry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 STORED = RESULTS / "fpga_adders.jsonl"
-"""Results that ``python -m benchmarks --check`` compares with."""
+"""Results with which ``python -m benchmarks --check`` compares."""
 
 KEY = ("product",)
 COSTS = ("adders", "adder_bits", "depth")
@@ -27,7 +27,7 @@ def measure() -> Iterator[dict[str, Any]]:
     """Yield a row for each matrix."""
     for name, matrix in matrices().items():
         program, netlist = shift_add(matrix), Netlist()
-        program.build(netlist, [netlist.input(place) for place in range(matrix.shape[1])])
+        program.build(netlist, [netlist.input(index) for index in range(matrix.shape[1])])
         yield {
             "product": name,
             "weights": int(np.count_nonzero(matrix)),

@@ -1,4 +1,4 @@
-"""Cells of the designs by Yosys, each on the device that it is for."""
+"""Cells of the designs by Yosys, each on its own device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from benchmarks.fpga.points import Point
 
 STORED = RESULTS / "fpga_cells.jsonl"
-"""Results that ``python -m benchmarks --check`` compares with."""
+"""Results with which ``python -m benchmarks --check`` compares."""
 
 KEY = (*POINT, "tool")
 
@@ -41,9 +41,9 @@ def _rows(wanted: Iterable[Point]) -> Iterator[dict[str, Any]]:
 
 
 def row(point: Point) -> dict[str, Any]:
-    """Return the cells of one design, and what tells it from others."""
-    with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as place:
-        folder = Path(place) / "net"
+    """Return the cells of one design, and the entries that identify it."""
+    with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as work:
+        folder = Path(work) / "net"
         report = point.emit(folder)
         build = FPGA.build(folder, device=point.device, seeds=0, timeout_s=TIMEOUT_S)
     found = {row["resource"]: row["synthesis"] for row in build.resources}

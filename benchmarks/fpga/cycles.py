@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from benchmarks.fpga.points import Point
 
 STORED = RESULTS / "fpga_cycles.jsonl"
-"""Results that ``python -m benchmarks --check`` compares with."""
+"""Results with which ``python -m benchmarks --check`` compares."""
 
 KEY = POINT
-TOLD = {"predicted": "interval", "predicted_latency": "latency"}
-"""Entries of a row that were predicted, and their names there."""
+PREDICTED = {"predicted": "interval", "predicted_latency": "latency"}
+"""Predicted entries of a row, and their names in the report."""
 
 COSTS = ("interval", "latency")
 """Entries of a row that must not grow."""
@@ -47,10 +47,10 @@ def row(point: Point) -> dict[str, Any]:
     """Return the cycles of one design.
 
     Raises:
-        AssertionError: Its outputs are not the reference's.
+        AssertionError: Its outputs differ from the reference's.
     """
-    with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as place:
-        folder = Path(place) / "net"
+    with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as work:
+        folder = Path(work) / "net"
         report = point.emit(folder)
         golden = read_golden(folder)
         found = VerilatorHarness().simulate(folder, golden, timeout_s=TIMEOUT_S)
@@ -60,10 +60,10 @@ def row(point: Point) -> dict[str, Any]:
         **point.key,
         "interval": found.interval,
         "latency": found.latency,
-        **{name: report[told] for name, told in TOLD.items()},
+        **{name: report[key] for name, key in PREDICTED.items()},
     }
 
 
 def is_current(found: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether the row ``found`` is of the design that is predicted ``now``."""
-    return all(found.get(name) == now[told] for name, told in TOLD.items())
+    """Return whether the row ``found`` belongs to the design that is predicted ``now``."""
+    return all(found.get(name) == now[key] for name, key in PREDICTED.items())

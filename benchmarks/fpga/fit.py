@@ -1,10 +1,9 @@
-"""Fit the estimates of lookup tables and flip-flops to what Yosys makes of many cells.
+"""Fit the estimates of LUTs and flip-flops to what Yosys makes of many cells.
 
 ``python -m benchmarks.fpga.fit [--measure | --missing] [FAMILY ...]`` writes the factors of
 ``rlx_fpga/costs.json``. With ``--measure`` the samples are synthesized first, each family in one
-run of Yosys, with ``--missing`` those that were not yet; else the counts of the last time are used,
-which lie beside the benchmarks' results. Samples are kept apart from each other, and made flat
-inside, as whole designs are.
+run of Yosys, with ``--missing`` only new ones; otherwise the counts stored with the results of the
+benchmarks are used. Samples are separate modules, flattened inside as whole designs are.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ TIMEOUT_S = 7200.0
 DEVICES = {"ecp5": "ecp5-85k", "xc7": "artix7-100t", "ice40": "ice40-up5k", "xcup": "zu3eg"}
 """A device of each family that is measured."""
 
-BELIEFS = {
+PRIORS = {
     "lut": {
         "one": 4, "add": 1, "count": 0.8, "compare": 0.8, "reach": 0.5, "equal": 0.35,
         "choose": 0.8, "gate": 0.5, "shift": 0.5, "logic": 0.4, "control": 0.5,
@@ -60,13 +59,13 @@ BELIEFS = {
         "memory_register": 1, "memory_shared": 2, "memory_shares": 10, "memory_written": 1,
     },
 }  # fmt: skip
-"""About what a unit of each kind takes: where the samples say little, that is what counts."""
+"""Prior cost of a unit of each kind, for kinds that the samples determine poorly."""
 
 STRENGTH = 0.03
-"""How much the beliefs weigh beside the samples."""
+"""Weight of the priors relative to the samples."""
 
 SMALL = 60
-"""Cells below which an error counts no more in proportion."""
+"""Cells below which an error no longer counts in proportion."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -86,7 +85,7 @@ def main(arguments: Sequence[str]) -> None:
     data = json.loads(COSTS.read_text())
     fitted = data["families"]
     for family in families:
-        # Samples that are no more, or that were changed, say nothing.
+        # Without samples that were removed or changed.
         mine = [row for row in rows if row["family"] == family and row["sample"] in counts]
         if mine:
             data["tool"] = mine[0]["tool"]
@@ -97,7 +96,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def stored() -> list[Row]:
-    """Return what was measured before."""
+    """Return the stored measurements."""
     if not STORED.exists():
         return []
     return [json.loads(line) for line in STORED.read_text().splitlines()]
@@ -110,11 +109,11 @@ def structure_terms(cell: Cell) -> dict[str, Counter[str]]:
 
 
 def synthesized(wanted: Sequence[tuple[str, Cell]], device: Device) -> list[Row]:
-    """Return what Yosys makes of each of ``wanted`` samples on ``device``."""
+    """Return the cells of each of the ``wanted`` samples on ``device``, by Yosys."""
     tool = find_yosys()
     names = []
-    with tempfile.TemporaryDirectory(prefix="rlx-fit-") as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory(prefix="rlx-fit-") as work:
+        folder = Path(work)
         text = [render("multiply.v.j2", name=Netlist("s").module(logic=False), device=device)]
         for number, (name, cell) in enumerate(wanted):
             top = f"s{number}"
@@ -123,16 +122,16 @@ def synthesized(wanted: Sequence[tuple[str, Cell]], device: Device) -> list[Row]
             )
             text.append(plain_module_names(plain.split("\n", 1)[1], top))
             names.append((name, top))
-        # Synthesis keeps what the top module has, and instances only where it is told to.
+        # Synthesis keeps the ports of the top module, but instances only with an attribute.
         instances = [f"(* keep *) {top} u_{top} ();" for _, top in names]
         text.append("\n".join(["module samples;", *instances, "endmodule\n"]))
         (folder / "samples.v").write_text("".join(text))
-        # Inside of a sample nothing is kept: in a design, cells share what they have in common.
-        apart = " ".join(top for _, top in names)
+        # Inside a sample nothing is kept: in a design, cells share common logic.
+        separate = " ".join(top for _, top in names)
         (folder / "run.ys").write_text(
             f"read_verilog -sv -D RLX_{device.family.upper()} samples.v\n"
             "hierarchy -top samples\nrename -hide */w:*[*\n"
-            f"setattr -mod -set keep_hierarchy 1 {apart}\n"
+            f"setattr -mod -set keep_hierarchy 1 {separate}\n"
             f"{device.synth} -top samples\ntee -q -o stat.json stat -json\n"
         )
         run((*tool.command, "-q", "-s", "run.ys"), cwd=folder, timeout_s=TIMEOUT_S, hint="")
@@ -149,7 +148,7 @@ def synthesized(wanted: Sequence[tuple[str, Cell]], device: Device) -> list[Row]
 
 
 def _cells_below(modules: Mapping[str, Any], top: str) -> Counter[str]:
-    """Return the cells of a module with everything inside of it."""
+    """Return the cells of a module, submodules included."""
     cells: Counter[str] = Counter()
     waiting = [top]
     while waiting:
@@ -165,44 +164,49 @@ def _cells_below(modules: Mapping[str, Any], top: str) -> Counter[str]:
 def fit(
     rows: Sequence[Row], counts: Mapping[str, Any], family: str, resource: str
 ) -> dict[str, float]:
-    """Return the factors, none of them negative, with the least squares of relative errors."""
-    beliefs = BELIEFS[resource]
+    """Return the nonnegative factors that minimize the squares of relative errors."""
+    priors = PRIORS[resource]
     wanted = np.array([resources(row["cells"], family)[resource] for row in rows], float)
     terms = np.array(
-        [[counts[row["sample"]][family].get(kind, 0) for kind in beliefs] for row in rows], float
+        [[counts[row["sample"]][family].get(kind, 0) for kind in priors] for row in rows], float
     )
     weights = 1 / np.maximum(wanted, SMALL)
-    believed = np.array([*beliefs.values()], float)
-    # In units of the beliefs, so that all factors are near 1.
-    left = terms * believed * weights[:, None]
-    pull = STRENGTH * np.sqrt((left**2).sum() / len(believed))
-    left = np.vstack([left, pull * np.eye(len(believed))])
-    right = np.concatenate([wanted * weights, np.full(len(believed), pull)])
-    found = not_negative(left, right) * believed
-    _tell(rows, resource, wanted, terms @ found)
-    return {kind: round(float(n), 4) for kind, n in zip(beliefs, found, strict=True) if n > 1e-3}
+    expected = np.array([*priors.values()], float)
+    # In units of the priors, so that all factors are near 1.
+    left = terms * expected * weights[:, None]
+    pull = STRENGTH * np.sqrt((left**2).sum() / len(expected))
+    left = np.vstack([left, pull * np.eye(len(expected))])
+    right = np.concatenate([wanted * weights, np.full(len(expected), pull)])
+    found = not_negative(left, right) * expected
+    _print_errors(rows, resource, wanted, terms @ found)
+    return {kind: round(float(n), 4) for kind, n in zip(priors, found, strict=True) if n > 1e-3}
 
 
 def not_negative(left: Any, right: Any, rounds: int = 4000) -> Any:  # noqa: ANN401 - arrays
-    """Return x >= 0 with the least ``|left @ x - right|``, by one coordinate after another."""
+    """Return x >= 0 that minimizes ``|left @ x - right|``, by coordinate descent."""
     square, target = left.T @ left, left.T @ right
     x = np.ones(left.shape[1])
     for _ in range(rounds):
-        for place in range(len(x)):
-            rest = target[place] - square[place] @ x + square[place, place] * x[place]
-            x[place] = max(rest / square[place, place], 0.0)
+        for i in range(len(x)):
+            rest = target[i] - square[i] @ x + square[i, i] * x[i]
+            x[i] = max(rest / square[i, i], 0.0)
     return x
 
 
-def _tell(rows: Sequence[Row], resource: str, wanted: Any, found: Any) -> None:  # noqa: ANN401
+def _print_errors(
+    rows: Sequence[Row],
+    resource: str,
+    wanted: Any,  # noqa: ANN401
+    found: Any,  # noqa: ANN401
+) -> None:
     worst = sorted(
         zip(found - wanted, wanted, (row["sample"] for row in rows), strict=True),
         key=lambda t: -abs(t[0]),
     )
     family = rows[0]["family"]
     print(f"{family} {resource}: {wanted.sum():.0f} by Yosys, {found.sum():.0f} estimated")
-    for error, there, name in worst[:8]:
-        print(f"  {name}: {there:.0f} by Yosys, {there + error:.0f} estimated")
+    for error, counted, name in worst[:8]:
+        print(f"  {name}: {counted:.0f} by Yosys, {counted + error:.0f} estimated")
 
 
 if __name__ == "__main__":

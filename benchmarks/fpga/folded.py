@@ -1,10 +1,10 @@
-"""Designs of style ``folded``: one array for all layers, cycles known exactly without running."""
+"""Designs of style ``folded``: one array for all layers, cycles predicted exactly."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.fpga.points import NETWORKS, PREFIX, RESULTS, load, there
+from benchmarks.fpga.points import NETWORKS, PREFIX, RESULTS, is_available, load
 from rlx import emit, target
 from rlx_fpga import FpgaOptions
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STORED = RESULTS / "fpga_folded.jsonl"
-"""Results that ``python -m benchmarks --check`` compares with."""
+"""Results with which ``python -m benchmarks --check`` compares."""
 
 KEY = ("network", "device", "weights")
 COSTS = ("interval", "multipliers", "activation_bits", "weight_bits", "table_bits", "bram", "spram")
@@ -24,14 +24,14 @@ DESIGNS = (
     ("ice40-up5k", "stream"),
     ("ecp5-25k", "mem"),
 )
-"""Small devices, and how weights come into them: a stream is for those that cannot keep them."""
+"""Small devices, and the source of the weights: a stream if the device cannot store them."""
 
 
 def measure() -> Iterator[dict[str, Any]]:
-    """Yield a row for each network that is there and each design."""
+    """Yield a row for each available network and each design."""
     fpga = target.load("fpga")
     for network in NETWORKS:
-        for device, weights in DESIGNS if there(network) else ():
+        for device, weights in DESIGNS if is_available(network) else ():
             options = FpgaOptions(prefix=PREFIX, style="folded", device=device, weights=weights)
             report = fpga.estimate(emit.lower(load(network), fpga, options=options).module, options)
             found = {"spram": 0, **report}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 import rlx_fpga
-from benchmarks.fpga.fit import BELIEFS, not_negative
+from benchmarks.fpga.fit import PRIORS, not_negative
 from rlx_fpga.cells.accumulate import Accumulator, Ranges, drain_lanes
 from rlx_fpga.cells.arith import ScaledSum
 from rlx_fpga.cells.channelwise import Depthwise, GlobalPool, Pool
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.window import Order
 
 LAWS = Path(rlx_fpga.__file__).parent / "laws.json"
-KINDS = sorted({*BELIEFS["lut"], *BELIEFS["ff"]} - {"one"})
+KINDS = sorted({*PRIORS["lut"], *PRIORS["ff"]} - {"one"})
 EXACT = ("product", "scaled", "multiply")
 """Kinds of which cells with products tell the bits themselves."""
 

@@ -1,4 +1,4 @@
-"""Interval by multipliers, both logarithmic, as a picture in SVG."""
+"""Plots the interval by multipliers in SVG, both axes logarithmic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Y_RANGE = (400, 1_000_000)
 _TEMPLATE: Final = """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {{ width }} {{ height }}" \
 font-family="sans-serif" font-size="12">
-<title>Cycles for each frame by multipliers of {{ device }}</title>
+<title>Initiation interval by multipliers of {{ device }}</title>
 <rect width="{{ width }}" height="{{ height }}" fill="white"/>
 {% for x, text in x_ticks %}
 <path d="M{{ x }} {{ top }}V{{ bottom }}" stroke="#ddd"/>
@@ -36,7 +36,7 @@ font-family="sans-serif" font-size="12">
 <text x="{{ (left + right) / 2 }}" y="{{ height - 8 }}" text-anchor="middle">\
 multipliers of {{ device }}</text>
 <text x="16" y="{{ (top + bottom) / 2 }}" text-anchor="middle" \
-transform="rotate(-90 16 {{ (top + bottom) / 2 }})">cycles for each frame</text>
+transform="rotate(-90 16 {{ (top + bottom) / 2 }})">initiation interval, cycles</text>
 {% for name, colour, points, bounds in lines %}
 <polyline points="{{ bounds }}" fill="none" stroke="{{ colour }}" stroke-dasharray="3 3"/>
 <polyline points="{{ points | map("join", ",") | join(" ") }}" fill="none" stroke="{{ colour }}" \
@@ -47,19 +47,19 @@ stroke-width="2"/>
 <text x="{{ points[-1][0] + 10 }}" y="{{ points[-1][1] + 4 }}" fill="{{ colour }}">{{ name }}</text>
 {% endfor %}
 <text x="{{ right - 4 }}" y="{{ top + 14 }}" text-anchor="end" fill="#555">dashed: \
-multiplications / products in a cycle at most</text>
+lower bound</text>
 </svg>
 """
 
 
 def plot(rows: Mapping[PointKey, Mapping[str, Any]], device: str) -> str:
-    """Return the picture for predicted rows of one device; the same text every time."""
+    """Return the plot of one device's predicted rows; the text is deterministic."""
     networks = dict.fromkeys(name for name, of, _ in rows if of == device)
     lines = []
     for name, colour in zip(networks, COLOURS, strict=False):
         mine = [row for (n, of, _), row in rows.items() if (n, of) == (name, device)]
         own = sorted((row["multipliers"], row["interval"], bound(row)) for row in mine)
-        bounds = " ".join(f"{_x(m)},{_y(least)}" for m, _, least in own)
+        bounds = " ".join(f"{_x(m)},{_y(limit)}" for m, _, limit in own)
         lines.append((name, colour, [(_x(m), _y(i)) for m, i, _ in own], bounds))
     template = jinja2.Environment(trim_blocks=True, autoescape=True).from_string(_TEMPLATE)
     return template.render(
@@ -71,14 +71,14 @@ def plot(rows: Mapping[PointKey, Mapping[str, Any]], device: str) -> str:
 
 
 def _x(multipliers: float) -> float:
-    return _place(multipliers, X_RANGE, LEFT, WIDTH - RIGHT)
+    return _position(multipliers, X_RANGE, LEFT, WIDTH - RIGHT)
 
 
 def _y(cycles: float) -> float:
-    return _place(cycles, Y_RANGE, HEIGHT - BOTTOM, TOP)
+    return _position(cycles, Y_RANGE, HEIGHT - BOTTOM, TOP)
 
 
-def _place(number: float, limits: tuple[int, int], start: int, end: int) -> float:
-    """Return where a number lies on a logarithmic axis, to a tenth of a unit."""
+def _position(number: float, limits: tuple[int, int], start: int, end: int) -> float:
+    """Return the position of a number on a logarithmic axis, to a tenth of a unit."""
     part = math.log(number / limits[0]) / math.log(limits[1] / limits[0])
     return round(start + part * (end - start), 1)

@@ -1,4 +1,4 @@
-"""What is measured: networks, each folded for several budgets of multipliers of each device."""
+"""What is measured: networks, each folded for several multiplier budgets of each device."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ NETWORKS = ("TinyConv", *FILES)
 """Networks in the order of the tables."""
 
 BUDGETS = {"ecp5-85k": (40, 80, 156), "artix7-100t": (40, 120, 240)}
-"""For each device the multiplier blocks of its points: few, about half of them, and all."""
+"""For each device the DSP slices of its points: few, about half, and all."""
 
 KEY = ("network", "device", "budget")
-"""Entries of a row that say which point it is of."""
+"""Entries of a row that identify its point."""
 
 DESIGN = ("interval", "latency", "memory_bits")
-"""Entries, all of them predicted, that tell a point's design from earlier ones."""
+"""Predicted entries that distinguish a point's design from earlier ones."""
 
 PointKey = tuple[str, str, int]
 """The values of :data:`KEY`."""
@@ -56,7 +56,7 @@ class Point:
     Attributes:
         network: One of :data:`NETWORKS`.
         device: One of :data:`BUDGETS`.
-        budget: Multiplier blocks that the design may take.
+        budget: Number of DSP slices that the design may use.
     """
 
     network: str
@@ -91,8 +91,8 @@ SMALL = (Point("TinyConv", "ecp5-85k", 40), Point("AD", "ecp5-85k", 40))
 
 
 def points() -> Iterator[Point]:
-    """Yield every point whose network is there: TinyConv always, others under ``RLX_SHARED``."""
-    for network in filter(there, NETWORKS):
+    """Yield the points of available networks: TinyConv always, others under ``RLX_SHARED``."""
+    for network in filter(is_available, NETWORKS):
         for name, budgets in BUDGETS.items():
             yield from (Point(network, name, budget) for budget in budgets)
 
@@ -103,14 +103,14 @@ def point_of(row: Mapping[str, Any]) -> PointKey:
 
 
 def is_current(found: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether the row ``found`` is of the design that is predicted ``now``."""
+    """Return whether the row ``found`` belongs to the design that is predicted ``now``."""
     return all(found.get(name) == now.get(name) for name in DESIGN)
 
 
 def bound(row: Mapping[str, Any]) -> float:
-    """Return the cycles that what a row's blocks multiply takes them at least.
+    """Return a lower bound on the interval, from the multiplications of a row's DSP slices.
 
-    Layers with fewer blocks than their products need make these of lookup tables.
+    Layers with fewer DSP slices than products use LUT multipliers and do not count.
     """
     products = 1 if PAIRINGS[device(row["device"]).family] is Pairing.NONE else 2
     macs = sum(
@@ -121,8 +121,8 @@ def bound(row: Mapping[str, Any]) -> float:
     return float(macs / (row["multipliers"] * products))
 
 
-def there(network: str) -> bool:
-    """Whether the file of a network is there."""
+def is_available(network: str) -> bool:
+    """Return whether the file of a network exists."""
     return _path(network).is_file()
 
 

@@ -1,4 +1,4 @@
-"""What is known of every design without running it."""
+"""Predicted figures of every design."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from benchmarks.fpga.points import Point
 
 STORED = RESULTS / "fpga_predicted.jsonl"
-"""Results that ``python -m benchmarks --check`` compares with."""
+"""Results with which ``python -m benchmarks --check`` compares."""
 
 KEY = POINT
 COSTS = ("interval", "multipliers", "bram", "memory_bits")
 """Entries of a row that must not grow."""
 
-TOLD = ("latency", "fill", "lut", "ff", "dsp")
-"""Estimates that are kept beside them; ``bram`` is one too."""
+ESTIMATES = ("latency", "fill", "lut", "ff", "dsp")
+"""Further estimates that are stored; ``bram`` is one too."""
 
 LAYER = ("name", "op", "macs", "pe", "simd", "cycles", "multipliers")
-"""Entries of a layer that are kept."""
+"""Entries of a layer that are stored."""
 
 
 def measure() -> Iterator[dict[str, Any]]:
@@ -40,7 +40,7 @@ def row(point: Point) -> dict[str, Any]:
     report = fpga.estimate(lowered.module, point.options)
     return {
         **point.key,
-        **{name: report[name] for name in (*COSTS, *TOLD, "slowest")},
+        **{name: report[name] for name in (*COSTS, *ESTIMATES, "slowest")},
         "macs": sum(layer["macs"] for layer in report["layers"]),
         "busy": busy(report["layers"], report["interval"]),
         "layers": [{name: layer[name] for name in LAYER} for layer in report["layers"]],
@@ -48,7 +48,7 @@ def row(point: Point) -> dict[str, Any]:
 
 
 def busy(layers: list[dict[str, Any]], interval: int) -> float:
-    """Return in which part of the interval the products of the slowest array are at work."""
+    """Return the share of the interval in which the multipliers of the slowest array are busy."""
     arrays = [layer for layer in layers if layer["macs"]]
     slowest = max(arrays, key=lambda layer: layer["cycles"])
     return round(slowest["macs"] / (slowest["pe"] * slowest["simd"] * interval), 4)

@@ -1,4 +1,4 @@
-"""Cells of many kinds and sizes, to fit the estimates of cells to."""
+"""Cells of many kinds and sizes, to which the estimates are fitted."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from rlx_fpga.pipeline import Stage
 
 PART = 2
-"""Every so many foldings of a layer, in order of multipliers, are taken."""
+"""Step between sampled foldings of a layer, in order of multipliers."""
 
-MOST_PRODUCTS = 18
+MAX_PRODUCTS = 18
 
 ARRAY_PRODUCTS = range(40, 129)
-"""Products of an array in lookup tables that is large enough to show what products share."""
+"""Products of an array of LUT multipliers that is large enough to show their shared logic."""
 
 
 def samples() -> Iterator[tuple[str, Cell]]:
-    """Yield cells and what they are."""
+    """Yield cells and their names."""
     for stage in program_of(_network()).stages:
         yield from _layers(stage)
         yield from _arrays(stage)
@@ -55,10 +55,10 @@ def samples() -> Iterator[tuple[str, Cell]]:
 
 
 def _layers(stage: Stage) -> Iterator[tuple[str, Cell]]:
-    """Yield the cells of some foldings, and a small array in lookup tables."""
+    """Yield the cells of some foldings, and a small array of LUT multipliers."""
     for fold in _some(stage.plan.folds()):
         for name, cell in stage.plan.build(fold).cell.parts.items():
-            # The tables of half a code have few bits, those of networks have all.
+            # Value tables of these samples have fewer bits than those of networks.
             if name != "combine":
                 yield f"{stage.name}_{fold.pe}x{fold.simd}_{name}", cell
     for fold in [f for f in stage.plan.folds() if 2 < f.products <= 8][:1]:
@@ -67,7 +67,7 @@ def _layers(stage: Stage) -> Iterator[tuple[str, Cell]]:
 
 
 def _arrays(stage: Stage) -> Iterator[tuple[str, Cell]]:
-    """Yield a larger array, of multipliers and of lookup tables, and the largest of the latter.
+    """Yield a larger array of DSP slices and of LUT multipliers, and the largest of the latter.
 
     In the largest, weights are constants.
     """
@@ -83,16 +83,16 @@ def _arrays(stage: Stage) -> Iterator[tuple[str, Cell]]:
 
 
 def _some(folds: list[Fold]) -> list[Fold]:
-    """Return foldings from small to middling."""
+    """Return small to medium foldings."""
     small = sorted(
-        (f for f in folds if f.pe * f.simd <= MOST_PRODUCTS),
+        (f for f in folds if f.pe * f.simd <= MAX_PRODUCTS),
         key=lambda f: (f.pe * f.simd, f.pe, f.cycles),
     )
     return small[:: max(1, len(small) // PART)]
 
 
 def _network() -> Graph:
-    """Return a network with a layer of each kind that costs much."""
+    """Return a network with a layer of each expensive kind."""
     rng = np.random.default_rng(0)
     graph = Graph("samples")
 
@@ -143,8 +143,8 @@ def _network() -> Graph:
         weights(10, 24),
         bias(10),
     )
-    multiplier, shift, least = softmax_scaling(0.1)
-    softmax = QSoftmax(multiplier=multiplier, left_shift=shift, diff_min=least)
+    multiplier, shift, diff_min = softmax_scaling(0.1)
+    softmax = QSoftmax(multiplier=multiplier, left_shift=shift, diff_min=diff_min)
     graph.output(graph.apply(softmax, z))
     graph.output(graph.apply(QArgmax(), z))
     return graph

@@ -35,10 +35,10 @@ def test_every_point_was_simulated_and_keeps_its_prediction():
     assert all(row["interval"] == row["predicted"] for row in rows.values())
 
 
-def test_latency_is_two_intervals_and_the_fill_of_line_buffers_and_as_told():
-    told = {points.point_of(row): row for row in stored.read(predicted.STORED)}
+def test_latency_is_two_intervals_and_the_fill_of_line_buffers_and_as_predicted():
+    predictions = {points.point_of(row): row for row in stored.read(predicted.STORED)}
     for found in stored.read(cycles.STORED):
-        mine = told[points.point_of(found)]
+        mine = predictions[points.point_of(found)]
         if not cycles.is_current(found, mine):
             # Of an earlier design: the page says so.
             continue
@@ -52,9 +52,9 @@ def test_every_point_was_synthesized():
 
 
 def test_estimates_are_right_within_a_fifth():
-    told = {points.point_of(row): row for row in stored.read(predicted.STORED)}
+    predictions = {points.point_of(row): row for row in stored.read(predicted.STORED)}
     for found in stored.read(cells.STORED):
-        mine = told[points.point_of(found)]
+        mine = predictions[points.point_of(found)]
         if not points.is_current(found, mine):
             # Of an earlier design: the page says so.
             continue
@@ -64,11 +64,11 @@ def test_estimates_are_right_within_a_fifth():
 
 
 def test_clocks_are_medians_of_three_seeds_and_fast_enough():
-    told = {points.point_of(row): row for row in stored.read(predicted.STORED)}
+    predictions = {points.point_of(row): row for row in stored.read(predicted.STORED)}
     found = {points.point_of(row): row for row in stored.read(clock.STORED)}
-    assert found.keys() == {point for point in told if device(point[1]).pnr}
+    assert found.keys() == {point for point in predictions if device(point[1]).pnr}
     for point, row in found.items():
-        assert points.is_current(row, told[point]), row
+        assert points.is_current(row, predictions[point]), row
         assert len(row["seeds"]) == clock.SEEDS
         assert row["fmax_mhz"] == round(median(row["seeds"]), 1)
         assert row["fmax_mhz"] >= 75

@@ -1,4 +1,4 @@
-"""Stored results: growth is told, other things are let pass."""
+"""Stored results: growth is reported, other changes are accepted."""
 
 import json
 
@@ -16,7 +16,7 @@ ROW = {
 
 
 @pytest.mark.parametrize("cost", COSTS)
-def test_growth_of_more_than_a_percent_is_told(cost):
+def test_growth_of_more_than_a_percent_is_reported(cost):
     old = {**ROW, cost: 1000}
     assert stored.grown([{**ROW, cost: 1010}], [old], KEY, COSTS) == []
     assert stored.grown([{**ROW, cost: 900}], [old], KEY, COSTS) == []
@@ -35,7 +35,7 @@ def test_what_is_no_cost_may_grow():
     assert stored.grown([{**ROW, "macs": 70}], [ROW], KEY, COSTS) == []
 
 
-def test_what_was_not_stored_is_told_apart():
+def test_rows_that_were_not_stored_are_listed():
     other = {**ROW, "cpu": "m7", "instructions": 9999}
     assert stored.grown([other], [ROW], KEY, COSTS) == []
     assert stored.unmatched([ROW, other], [ROW], KEY) == ["a m7"]
@@ -72,7 +72,7 @@ def test_check_and_update(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "_render", lambda: None)
     benchmark.rows = [ROW]
     assert command.main(["--check"]) == 0
-    assert capsys.readouterr().err == "note: nothing is stored for a m4\n"
+    assert capsys.readouterr().err == "note: no stored result for a m4\n"
     assert command.main(["--update"]) == 0
     assert command.main(["--check"]) == 0
     benchmark.rows = [{**ROW, "instructions": 1020}]
