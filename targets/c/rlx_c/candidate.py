@@ -52,7 +52,7 @@ class Candidate:
         """Return the candidate that is a layer already; its name is the template's if not given."""
         template = layer.kernel.template if layer.kernel is not None else "nothing"
         return Candidate(
-            name or template.removesuffix("_s8").replace("_", " "),
+            name or template.partition("/")[0].replace("_", " "),
             layer.kernel,
             lambda: layer,
             layer.instructions,

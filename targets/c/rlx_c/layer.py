@@ -23,7 +23,7 @@ class Kernel:
 
     Attributes:
         kind: Kind of op; the symbol is ``<prefix>_<kind>_<index>``.
-        template: Name of its template.
+        template: Its template: a path without extension.
         constants: Names and values that the template sees, sorted by name.
         support: Names of the shared C functions that it calls (see ``support.c.j2``).
     """

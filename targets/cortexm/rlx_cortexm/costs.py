@@ -12,7 +12,7 @@ from rlx_cortexm.packing import BLOCK, QUAD
 
 if TYPE_CHECKING:
     from rlx.ops.q import QAdd
-    from rlx_cortexm.lower.image import Image
+    from rlx_cortexm.image import Image
     from rlx_cortexm.scaling import Scaling
 
 ADD = 45
@@ -51,16 +51,16 @@ SUM_RUN = 8
 SUM_LAYER = 25
 
 PORTABLE: Final[dict[str, float]] = {
-    "add_s8": 0.8,
-    "add_table_s8": 1.4,
-    "conv2d_blocks_s8": 3.5,
-    "conv2d_s8": 1.7,
-    "conv2d_winograd_s8": 3.8,
-    "dense_quads_s8": 2.5,
-    "dense_s8": 1.8,
-    "depthwise_planes_s8": 2.3,
-    "depthwise_s8": 1.3,
-    "pointwise_blocks_s8": 3.8,
+    "add/kernel": 0.8,
+    "add_table/kernel": 1.4,
+    "conv2d_blocks/kernel": 3.5,
+    "conv2d/kernel": 1.7,
+    "conv2d_winograd/kernel": 3.8,
+    "dense_quads/kernel": 2.5,
+    "dense/kernel": 1.8,
+    "depthwise_planes/kernel": 2.3,
+    "depthwise/kernel": 1.3,
+    "conv2d_blocks/pointwise": 3.8,
 }
 """Instructions of a template's portable path on a core without DSP extension, for each of those on
 a Cortex-M4: counted on a Cortex-M3."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlx.paths import template_root
@@ -10,8 +11,9 @@ from rlx_c.render import environment
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ENV = environment(template_root() / "cortexm")
-"""Templates by their name below ``templates/cortexm``."""
+ENV = environment(template_root() / "cortexm", Path(__file__).parent)
+"""Templates by path: those of one kernel stand in its folder ``kernels/<name>``, the others in
+``templates/cortexm``."""
 
 
 def render(template: str, common: Mapping[str, Any], **parameters: Any) -> str:  # noqa: ANN401

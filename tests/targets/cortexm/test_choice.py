@@ -70,7 +70,7 @@ def test_a_limit_of_flash_is_kept_by_the_layer_that_loses_least():
 
 
 def test_equal_tables_and_kernels_are_counted_once():
-    kernel = Kernel.of("clamp", "clamp_s8", {"length": 4, "low": 0, "high": 5})
+    kernel = Kernel.of("clamp", "clamp/kernel", {"length": 4, "low": 0, "high": 5})
     own = Candidate("a", kernel, lambda: None, 0, 100, 0, "weights")
     once = flash_bytes([own], code_sizes)
     assert once > 100

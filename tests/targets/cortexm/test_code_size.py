@@ -13,4 +13,4 @@ def test_code_counts_assembly_and_no_comments():
 
 def test_a_layer_without_a_kernel_has_no_code():
     assert kernel_bytes(None) == 0
-    assert kernel_bytes(Kernel.of("clamp", "clamp_s8", {"length": 4, "low": 0, "high": 5})) > 20
+    assert kernel_bytes(Kernel.of("clamp", "clamp/kernel", {"length": 4, "low": 0, "high": 5})) > 20

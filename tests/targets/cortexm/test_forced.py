@@ -6,7 +6,7 @@ from targets.cortexm.zoo import RELU, WHOLE, Zoo, convolutions, emit_graph, gold
 
 from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QAdd, QAveragePool2d, QSub, Window
-from rlx_cortexm.lower import blocks
+from rlx_cortexm.kernels.conv2d_blocks import tactic as blocks
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import HostC
 from rlx_sim.profile import profile

@@ -6,9 +6,9 @@ from targets.cortexm.forced import chosen_by, named
 from targets.cortexm.zoo import RELU, WHOLE, Zoo, emit_graph
 
 from rlx.numerics.fixed_point import Rescale
+from rlx_cortexm.image import Image
+from rlx_cortexm.kernels.depthwise_planes.tactic import Line, Planes
 from rlx_cortexm.lower import candidates
-from rlx_cortexm.lower.image import Image
-from rlx_cortexm.lower.planes import Line, Planes
 
 
 def convolution(shape=(1, 6, 6, 8), kernel=(3, 3), **attributes):

@@ -5,8 +5,8 @@ import pytest
 from targets.cortexm.zoo import RELU, Zoo
 
 from rlx.ir import DType
+from rlx_cortexm.kernels.dense_quads.tactic import Quads
 from rlx_cortexm.lower import candidates
-from rlx_cortexm.lower.quads import Quads
 
 
 def dense(inputs, outputs, **attributes):

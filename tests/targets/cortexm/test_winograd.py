@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from targets.cortexm.zoo import Zoo
 
-from rlx_cortexm.lower import candidates, winograd
-from rlx_cortexm.lower.image import Image
+from rlx_cortexm.image import Image
+from rlx_cortexm.kernels.conv2d_winograd import tactic as winograd
+from rlx_cortexm.lower import candidates
 
 TILE_MATRIX = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])
 RESULT_MATRIX = np.array([[1, 1, 1, 0], [0, 1, -1, -1]])

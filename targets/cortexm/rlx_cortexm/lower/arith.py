@@ -11,7 +11,7 @@ from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, Layer
 from rlx_c.nest import broadcast_strides, nest, row_major
 from rlx_cortexm import costs
-from rlx_cortexm.lower import sums
+from rlx_cortexm.kernels.add_table import tactic as sums
 from rlx_cortexm.lower.rules import RULES
 from rlx_cortexm.scaling import output_constants, scaling
 
@@ -28,7 +28,7 @@ def lower_clamp(node: Node) -> Layer:
     op = cast("QClamp", node.op)
     length = node.types[0].size
     constants = {"length": length, "low": op.low, "high": op.high}
-    kernel = Kernel.of("clamp", "clamp_s8", constants)
+    kernel = Kernel.of("clamp", "clamp/kernel", constants)
     return Layer(kernel, operands=node.operands, instructions=length * costs.CLAMP)
 
 
@@ -61,7 +61,7 @@ def _computed_add(node: Node, constants: dict[str, Hashable]) -> Layer:
     }
     support = (str(constants["requantize"]), *(function for function, _, _ in scales))
     kernel = Kernel.of(
-        "sub" if isinstance(op, QSub) else "add", "add_s8", {**constants, **own}, support
+        "sub" if isinstance(op, QSub) else "add", "add/kernel", {**constants, **own}, support
     )
     instructions = node.types[0].size * costs.ADD
     return Layer(kernel, operands=node.operands, instructions=instructions)
@@ -74,7 +74,7 @@ def lower_mul(node: Node) -> Layer:
     result = _result(op.rescale, 255 * 255, op)
     zero_points = (op.x_zero_point, op.y_zero_point)
     constants = {"zero_points": zero_points, **result, **_loops(node)}
-    kernel = Kernel.of("mul", "mul_s8", constants, (str(result["requantize"]),))
+    kernel = Kernel.of("mul", "mul/kernel", constants, (str(result["requantize"]),))
     instructions = node.types[0].size * costs.MUL
     return Layer(kernel, operands=node.operands, instructions=instructions)
 

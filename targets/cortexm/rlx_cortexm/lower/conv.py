@@ -11,14 +11,17 @@ from rlx.ops.q import QConv2d
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, Layer
 from rlx_c.nest import Loop, nest
-from rlx_cortexm import costs
-from rlx_cortexm.lower import blocks, planes, ternary, unpacked, winograd
-from rlx_cortexm.lower.image import Image
+from rlx_cortexm import costs, unpacked
+from rlx_cortexm.image import Image
+from rlx_cortexm.kernels.conv2d_blocks import tactic as blocks
+from rlx_cortexm.kernels.conv2d_winograd import tactic as winograd
+from rlx_cortexm.kernels.dense_ternary import tactic as ternary
+from rlx_cortexm.kernels.depthwise_planes import tactic as planes
 from rlx_cortexm.lower.linear import dense_layer, dot_products
 from rlx_cortexm.lower.rules import RULES
-from rlx_cortexm.lower.weighted import Weighted
 from rlx_cortexm.narrow import WHOLE, run_bytes
 from rlx_cortexm.packing import BLOCK, QUAD
+from rlx_cortexm.weighted import Weighted
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Node
@@ -90,7 +93,7 @@ def lower_depthwise(node: Node) -> Layer:
         "x_zero_point": op.x_zero_point if padded else 0,
     }
     support = (*(("lanes4",) if blocked else ()), *weighted.support)
-    kernel = Kernel.of("depthwise", "depthwise_s8", constants, support)
+    kernel = Kernel.of("depthwise", "depthwise/kernel", constants, support)
     instructions = costs.depthwise(image, blocked)
     scratch_bytes = image.in_c if padded else 0
     return _depthwise_layer(node, weighted, kernel, instructions, scratch_bytes)
@@ -112,7 +115,7 @@ def lower_large_depthwise(node: Node) -> Layer:
         "multiples": image.out_c // image.in_c,
         "x_zero_point": op.x_zero_point,
     }
-    kernel = Kernel.of("depthwise", "depthwise_large_s8", constants, weighted.support)
+    kernel = Kernel.of("depthwise", "depthwise_large/kernel", constants, weighted.support)
     per_tap = costs.CENTRED_TAP
     instructions = image.windows * image.out_c * (image.window.taps * per_tap + costs.REQUANTIZE)
     return _depthwise_layer(node, weighted, kernel, instructions)
@@ -180,7 +183,7 @@ def lower_direct(node: Node) -> Layer:
     )
     support = (*dot_products(group_out, weighted.narrow), *weighted.support)
     return Layer(
-        Kernel.of("conv2d", "conv2d_s8", constants, support),
+        Kernel.of("conv2d", "conv2d/kernel", constants, support),
         operands=node.operands[:1],
         tables=weighted.tables(packed, note),
         arguments=weighted.arguments,

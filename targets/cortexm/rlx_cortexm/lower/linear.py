@@ -10,11 +10,12 @@ from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, Layer
 from rlx_c.nest import nest
 from rlx_cortexm import costs
-from rlx_cortexm.lower import quads, ternary
+from rlx_cortexm.kernels.dense_quads import tactic as quads
+from rlx_cortexm.kernels.dense_ternary import tactic as ternary
 from rlx_cortexm.lower.rules import RULES
-from rlx_cortexm.lower.weighted import Weighted
 from rlx_cortexm.narrow import run_bytes
 from rlx_cortexm.packing import BLOCK
+from rlx_cortexm.weighted import Weighted
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -58,7 +59,7 @@ def dense_layer(node: Node, weighted: Weighted, rows: int, kind: str = "dense") 
     )
     support = (*dot_products(outputs, weighted.narrow), *weighted.support)
     return Layer(
-        Kernel.of(kind, "dense_s8", constants, support),
+        Kernel.of(kind, "dense/kernel", constants, support),
         operands=node.operands[:1],
         tables=weighted.tables(packed, note),
         arguments=weighted.arguments,

@@ -8,7 +8,7 @@ from rlx.ops.q import QAveragePool2d, QMaxPool2d
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, Layer
 from rlx_cortexm import costs
-from rlx_cortexm.lower.image import Image
+from rlx_cortexm.image import Image
 from rlx_cortexm.lower.rules import RULES
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ WRITTEN: Final = 8
 @RULES.rule(QAveragePool2d)
 def lower_average_pool(node: Node) -> tuple[Candidate, ...]:
     """Average each window over the taps inside: ``avg_pool2d_s8``, ``avg_pool2d_lanes_s8``."""
-    return (*_lanes(node), Candidate.of(_pool(node, "avg_pool2d")))
+    return (*_lanes(node), Candidate.of(_pool(node, "avg_pool2d", "pool2d/average"), "avg pool2d"))
 
 
 @RULES.rule(QMaxPool2d)
-def lower_max_pool(node: Node) -> Layer:
+def lower_max_pool(node: Node) -> tuple[Candidate, ...]:
     """Take the greatest code of each window: ``max_pool2d_s8.c.j2``."""
-    return _pool(node, "max_pool2d")
+    return (Candidate.of(_pool(node, "max_pool2d", "pool2d/max"), "max pool2d"),)
 
 
 def _lanes(node: Node) -> tuple[Candidate, ...]:
@@ -51,12 +51,13 @@ def _lanes(node: Node) -> tuple[Candidate, ...]:
         "low": op.low,
         "high": op.high,
     }
-    kernel = Kernel.of("avg_pool2d", "avg_pool2d_lanes_s8", constants, ("lanes_sum",))
+    kernel = Kernel.of("avg_pool2d", "pool2d/lanes", constants, ("lanes_sum",))
     instructions = costs.lanes_pool(image, written=written)
-    return (Candidate.of(Layer(kernel, operands=node.operands, instructions=instructions)),)
+    layer = Layer(kernel, operands=node.operands, instructions=instructions)
+    return (Candidate.of(layer, "avg pool2d lanes"),)
 
 
-def _pool(node: Node, kind: str) -> Layer:
+def _pool(node: Node, kind: str, template: str) -> Layer:
     op = cast("QAveragePool2d | QMaxPool2d", node.op)
     image = Image.of(node)
     constants = {
@@ -70,5 +71,5 @@ def _pool(node: Node, kind: str) -> Layer:
     high, wide = sum(rows) / len(rows), sum(columns) / len(columns)
     greatest = isinstance(op, QMaxPool2d)
     instructions = costs.pool(image, high, high * wide, greatest=greatest)
-    kernel = Kernel.of(kind, f"{kind}_s8", constants)
+    kernel = Kernel.of(kind, template, constants)
     return Layer(kernel, operands=node.operands, instructions=instructions)

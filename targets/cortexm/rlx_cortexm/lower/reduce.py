@@ -9,7 +9,8 @@ from rlx.ops.q import QArgmax, QMean
 from rlx_c.layer import Kernel, Layer
 from rlx_c.nest import nest, row_major
 from rlx_cortexm import costs
-from rlx_cortexm.lower.rules import RULES, unsupported
+from rlx_cortexm.lower.rules import RULES
+from rlx_cortexm.operands import unsupported
 from rlx_cortexm.scaling import INT32_BOUND, output_constants, scaling
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def lower_mean(node: Node) -> Layer:
         "shift": chosen.shift[0],
         **output_constants(op.low, op.high, op.zero_point),
     }
-    kernel = Kernel.of("mean", "mean_s8", constants, (chosen.function,))
+    kernel = Kernel.of("mean", "mean/kernel", constants, (chosen.function,))
     instructions = costs.mean(math.prod(shape), math.prod(kept_shape))
     return Layer(kernel, operands=node.operands, instructions=instructions)
 
@@ -57,6 +58,6 @@ def lower_argmax(node: Node) -> Layer:
         "extent": shape[axis],
         "inner": math.prod(shape[axis + 1 :]),
     }
-    kernel = Kernel.of("argmax", "argmax_s8", constants)
+    kernel = Kernel.of("argmax", "argmax/kernel", constants)
     instructions = costs.argmax(math.prod(shape), inner=bool(shape[axis + 1 :]))
     return Layer(kernel, operands=node.operands, instructions=instructions)

@@ -12,11 +12,12 @@ from rlx.target import Lowering
 from rlx_c.candidate import Candidate
 from rlx_cortexm import costs
 from rlx_cortexm.core import DEFAULT_CORE, Core
+from rlx_cortexm.operands import unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from rlx.ir import Array, Node, Op
+    from rlx.ir import Node, Op
     from rlx_c.layer import Kernel, Layer
 
 Rule: TypeAlias = "Callable[[Node], Layer | tuple[Candidate, ...]]"
@@ -97,20 +98,3 @@ def _content(node: Node) -> tuple[Hashable, ...]:
     op = node.op
     attributes = (v for name, v in op.attributes().items() if name != "window")
     return (*(o for o in node.operands if o.constant is not None), type(op), *attributes)
-
-
-def constant_operand(node: Node, place: int, what: str) -> Array:
-    """Return the value of an operand that must be known at compile time.
-
-    Raises:
-        UnsupportedOpError: It is computed at run time.
-    """
-    value = node.operands[place].constant
-    if value is None:
-        raise unsupported(node, f"{what} must be constants, not computed at run time")
-    return value
-
-
-def unsupported(node: Node, reason: str) -> UnsupportedOpError:
-    """Return (not raise) an error that names the node."""
-    return UnsupportedOpError(reason, where=f"{node.op.name} {node.label}")

@@ -101,5 +101,5 @@ def _copies(node: Node, kind: str, parts: tuple[Part, ...], fill: int | None = N
         costs.copies(math.prod(loop.extent for loop in loops), run) for _, loops, run, _, _ in parts
     )
     filled = 0 if fill is None else costs.copies(1, node.types[0].size)
-    kernel = Kernel.of(kind, "copy_s8", constants)
+    kernel = Kernel.of(kind, "copy/kernel", constants)
     return Layer(kernel, operands=node.operands, instructions=round(copied + filled))

@@ -24,7 +24,7 @@ def lower_softmax(node: Node) -> Layer:
     exponentials = softmax_table(op.multiplier, op.left_shift, op.diff_min)[256 - entries :]
     rows = node.operands[0].type.size // classes
     constants = {"rows": rows, "classes": classes, "entries": entries}
-    kernel = Kernel.of("softmax", "softmax_s8", constants, ("softmax",))
+    kernel = Kernel.of("softmax", "softmax/kernel", constants, ("softmax",))
     note = f"exp of the scaled differences -{entries - 1} .. 0, Q0.31"
     table = Table("exponentials", "int32_t", exponentials, note)
     instructions = costs.softmax(rows, classes)

@@ -20,7 +20,7 @@ def lower_table(node: Node) -> Layer:
     """Tabulate the op over all 256 codes: ``table_s8.c.j2``."""
     (values,) = node.op.evaluate(np.arange(-128, 128).astype(np.int8))
     length = node.types[0].size
-    kernel = Kernel.of("table", "table_s8", {"length": length})
+    kernel = Kernel.of("table", "table/kernel", {"length": length})
     table = Table("codes", "int8_t", values, f"{node.op.name} of the codes -128 .. 127")
     instructions = length * costs.LOOKUP
     return Layer(kernel, operands=node.operands, tables=(table,), instructions=instructions)

@@ -1,0 +1,1 @@
+"""Sums and differences of codes with MVE."""

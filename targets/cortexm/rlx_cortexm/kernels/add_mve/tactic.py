@@ -1,0 +1,75 @@
+"""Sums and differences of codes with MVE, four at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+import numpy as np
+
+from rlx.ops.q import QAdd, QSub
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
+from rlx_cortexm.mve import factors
+from rlx_cortexm.scaling import output_constants, scaling
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+
+LOOP: Final = 8
+"""Instructions for four elements, without scaling."""
+
+OPERAND: Final = 4
+NEGATIVE: Final = 2
+WIDE: Final = 4
+"""Of an operand that is scaled; more if it may be negative; more for any factor."""
+
+_CODES: Final = np.arange(-128, 128).astype(np.int8)
+
+
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate for operands of the result's shape, if there is one."""
+    op = cast("QAdd", node.op)
+    shape = node.types[0].static_shape
+    if any(operand.type.static_shape != shape for operand in node.operands):
+        return ()
+    scaled = op.scaled_operands((_CODES, _CODES))
+    bound = sum(int(np.abs(values).max()) for values in scaled)
+    chosen = [scaling(r, 255 << op.left_shift) for r in (op.x_rescale, op.y_rescale)]
+    result = scaling(op.rescale, bound)
+    if not all(map(factors.can_scale, (*chosen, result))):
+        return ()
+    zero_points = (op.x_zero_point, op.y_zero_point)
+    scales = tuple(
+        (
+            factors.SUFFIXES[own.function],
+            own.function.replace("requantize", "scale"),
+            own.multiplier[0],
+            factors.right_shift(own)[0],
+            # No code is below the least one, and then what is scaled is not negative.
+            zero_point == _CODES[0],
+        )
+        for own, zero_point in zip(chosen, zero_points, strict=True)
+    )
+    constants = {
+        "length": node.types[0].size,
+        "sign": "-" if isinstance(op, QSub) else "+",
+        "left_shift": op.left_shift,
+        "zero_points": zero_points,
+        "scales": scales,
+        "requantize": result.function,
+        "scale": factors.SUFFIXES[result.function],
+        "multiplier": result.multiplier[0],
+        "shift": factors.right_shift(result)[0],
+        "positive": op.low >= op.zero_point,
+        **output_constants(op.low, op.high, op.zero_point),
+    }
+    support = ("mve", result.function, *(function for _, function, *_ in scales))
+    kind = "sub" if isinstance(op, QSub) else "add"
+    steps = -(-node.types[0].size // factors.LANES)
+    count = LOOP + sum(
+        OPERAND + NEGATIVE * (not positive) + WIDE * (suffix == "wide")
+        for suffix, *_, positive in (*scales, (constants["scale"], constants["positive"]))
+    )
+    kernel = Kernel.of(kind, "add_mve/kernel", constants, support)
+    layer = Layer(kernel, operands=node.operands, instructions=steps * count)
+    return (Candidate.of(layer, f"mve {kind}"),)

@@ -1,0 +1,1 @@
+"""Sums and differences of codes, operands scaled by look-ups."""

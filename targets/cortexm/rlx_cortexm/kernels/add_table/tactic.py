@@ -1,0 +1,129 @@
+"""Sums and differences of codes of different scales, with as few look-ups as can be.
+
+What an operand becomes in the common scale is tabulated for all codes. Where that grows by the same
+step from code to code (the operand of the coarser scale, as a rule), it is a product with that step
+instead, and its constant goes to the other operand's table. Tables and steps come as much larger as
+``requantize_level`` takes them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from rlx.ops.q import QSub
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer, Table
+from rlx_c.nest import broadcast_strides, nest, row_major, split_run
+from rlx_cortexm import costs
+from rlx_cortexm.scaling import INT32_BOUND, folded, level, output_constants, scaling
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from rlx.ir import Node
+    from rlx.numerics.fixed_point import Int64
+    from rlx.ops.q import QAdd
+    from rlx_cortexm.scaling import Scaling
+
+CODES = np.arange(-128, 128).astype(np.int8)
+"""Every code, in the order of a table."""
+
+UNROLLED = 4
+"""Elements that are written out, if a run is a multiple of it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """A sum of two operands.
+
+    Attributes:
+        tables: Of each operand, for all codes; None where a step does.
+        steps: What a code is multiplied with instead.
+        constant: What is added.
+    """
+
+    tables: tuple[Int64 | None, Int64 | None]
+    steps: tuple[int, int]
+    constant: int
+
+    @staticmethod
+    def of(scaled: tuple[Int64, Int64]) -> Terms:
+        """Return the terms whose sum is that of two tables."""
+        steps = [_step(values) for values in scaled]
+        constant = sum(int(v[128]) for v, step in zip(scaled, steps, strict=True) if step)
+        tables = [None if step else values for values, step in zip(scaled, steps, strict=True)]
+        for place, values in enumerate(tables):
+            if values is not None:
+                tables[place], constant = values + constant, 0
+        return Terms((tables[0], tables[1]), (steps[0], steps[1]), constant)
+
+    @property
+    def bound(self) -> int:
+        """Bound on the sum and everything that it is computed from."""
+        parts = [
+            128 * abs(step) if values is None else int(np.abs(values).max())
+            for values, step in zip(self.tables, self.steps, strict=True)
+        ]
+        return sum(parts) + abs(self.constant)
+
+    def larger(self, places: int) -> Terms:
+        """Return the terms of a sum that is ``2^places`` times as large."""
+        first, second = (None if t is None else t << places for t in self.tables)
+        steps = (self.steps[0] << places, self.steps[1] << places)
+        return Terms((first, second), steps, self.constant << places)
+
+
+def _step(values: Int64) -> int:
+    """Return by what a table grows from code to code, or 0 if that differs."""
+    steps = np.unique(np.diff(values))
+    return int(steps[0]) if len(steps) == 1 else 0
+
+
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return the ways to add by tables; none if their sum could leave int32."""
+    op = cast("QAdd", node.op)
+    x, y = op.scaled_operands((CODES, CODES))
+    terms = Terms.of((x, -y if isinstance(op, QSub) else y))
+    if terms.bound >= INT32_BOUND:
+        return ()
+    bound = np.array([terms.bound], np.int64)
+    chosen = scaling(op.rescale, terms.bound)
+    own = level(folded(chosen, bound, op.zero_point), bound, op.zero_point)
+    if own.is_level:
+        return (Candidate.of(_lower(node, terms.larger(own.shift[0]), own)),)
+    return (Candidate.of(_lower(node, terms, chosen)),)
+
+
+def _lower(node: Node, terms: Terms, own: Scaling) -> Layer:
+    """Return the layer: ``add_table_s8.c.j2``."""
+    op = cast("QAdd", node.op)
+    shape = node.types[0].static_shape
+    strides = (broadcast_strides(o.type.static_shape, shape) for o in node.operands)
+    loops, run = split_run(nest(shape, *strides, row_major(shape)))
+    constants: dict[str, Hashable] = {
+        "loops": loops,
+        "run": run,
+        "unrolled": UNROLLED if run % UNROLLED == 0 else 1,
+        "steps": terms.steps,
+        "tabled": tuple(n for n, t in zip("xy", terms.tables, strict=True) if t is not None),
+        "constant": terms.constant,
+        "requantize": own.function,
+        "multiplier": own.multiplier[0],
+        "shift": own.shift[0],
+        **output_constants(op.low, op.high, op.zero_point),
+    }
+    tables = tuple(
+        Table(f"{name}_scaled", "int32_t", values, f"operand {name} scaled, codes -128 .. 127")
+        for name, values in zip("xy", terms.tables, strict=True)
+        if values is not None
+    )
+    kind = "sub" if isinstance(op, QSub) else "add"
+    return Layer(
+        Kernel.of(kind, "add_table/kernel", constants, (own.function,)),
+        operands=node.operands,
+        tables=tables,
+        instructions=costs.table_sum(node.types[0].size, run, len(tables), op, own),
+    )

@@ -1,0 +1,1 @@
+"""Convolutions in register blocks: two output channels by three windows."""

@@ -1,0 +1,1 @@
+"""Convolutions with MVE, two windows at a time."""

@@ -1,0 +1,88 @@
+"""Convolutions with MVE: windows are copied two at a time, then multiplied as rows of codes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
+from rlx_cortexm.image import Image
+from rlx_cortexm.kernels.dense_mve.tactic import for_rows
+from rlx_cortexm.mve import factors
+from rlx_cortexm.mve.rows import CHANNELS, VECTOR, Rows, pack
+from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.weighted import Weighted
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx.ops.q import QConv2d
+
+WINDOW: Final = 18
+"""Instructions for a window, whatever its size."""
+
+COPIED: Final = 9
+"""Of a vector that is copied."""
+
+BORDER: Final = 99
+BORDER_ROW: Final = 8
+"""Of a window that sticks out, more; of a row of its taps, more."""
+
+PAIR: Final = 18
+"""Of two windows and four channels."""
+
+
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate for a convolution whose channels are not in groups, if there is one."""
+    op, image = cast("QConv2d", node.op), Image.of(node)
+    if op.groups != 1:
+        return ()
+    weighted = Weighted.of(node, op)
+    if weighted.bits != WHOLE or not factors.can_scale(weighted.scaling):
+        return ()
+    window = op.window
+    if window.taps == 1 and window.stride == (1, 1) and not window.is_padded:
+        return for_rows(node, weighted, image.windows, "pointwise")
+    if window.dilation[1] != 1:
+        return ()
+    return (Candidate.of(_layer(node, weighted), "mve windows"),)
+
+
+def _layer(node: Node, weighted: Weighted) -> Layer:
+    """Return the layer: ``conv2d_mve_s8.c.j2``."""
+    op, image = cast("QConv2d", node.op), Image.of(node)
+    run = Rows(op.window.taps * image.in_c, tail=False)
+    constants = {
+        **factors.constants(weighted),
+        **image.constants,
+        **run.constants,
+        "inside": image.inside,
+        "interior": image.interior,
+        "windows": image.windows,
+        "odd": image.out_c % CHANNELS != 0,
+        "x_zero_point": op.x_zero_point,
+    }
+    packed = pack(weighted.weights.reshape(image.out_c, -1))
+    note = f"weights of {image.out_c} channels by {run.codes} codes, four channels interleaved"
+    border = ("mve_fill",) if image.inside != "all" else ()
+    support = ("mve_copy", *border, *factors.support(weighted))
+    return Layer(
+        Kernel.of("conv2d", "conv2d_mve/kernel", constants, support),
+        operands=node.operands[:1],
+        tables=(weighted.table(packed, note), factors.factor_table(weighted)),
+        arguments=factors.arguments(weighted),
+        scratch_bytes=2 * VECTOR * run.vectors,
+        macs=image.windows * weighted.weights.size,
+        instructions=_instructions(weighted, image, run),
+        weight_bits=WHOLE,
+    )
+
+
+def _instructions(weighted: Weighted, image: Image, run: Rows) -> int:
+    y0, y1, x0, x1 = image.interior
+    border = image.windows - image.batch * (y1 - y0) * (x1 - x0)
+    kernel_h, kernel_w = image.window.kernel
+    row = COPIED * -(-kernel_w * image.in_c // VECTOR)
+    copied = image.windows * (WINDOW + kernel_h * row) + border * (BORDER + kernel_h * BORDER_ROW)
+    block = run.instructions(2) + 2 * factors.instructions(weighted) + PAIR
+    blocks = -(-image.windows // 2) * -(-image.out_c // CHANNELS)
+    return copied + blocks * block

@@ -1,0 +1,1 @@
+"""Convolutions with 3x3 windows by Winograd's tiles."""

@@ -1,0 +1,1 @@
+"""Strided copies: transpose, slice, pad, concat."""

@@ -1,0 +1,1 @@
+"""Rows of codes times weights, four output channels at a time."""

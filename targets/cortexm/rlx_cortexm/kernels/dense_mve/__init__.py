@@ -1,0 +1,1 @@
+"""Rows of codes times weights with MVE."""

@@ -1,0 +1,75 @@
+"""Rows of codes times weights, with MVE: dense layers and 1x1 convolutions."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, cast
+
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
+from rlx_cortexm.mve import factors
+from rlx_cortexm.mve.rows import CHANNELS, Rows, pack
+from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.weighted import Weighted
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx.ops.q import QDense
+
+BLOCK: Final = 10
+"""Instructions for four channels, whatever the rows."""
+
+PAIR: Final = 13
+SINGLE: Final = 5
+"""Of two rows, of one row of four channels, without products and scaling."""
+
+MASKED: Final = 5
+"""Of two rows more, if there may be fewer channels."""
+
+
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate for a dense layer, if there is one."""
+    rows = math.prod(node.operands[0].type.static_shape[:-1])
+    weighted = Weighted.of(node, cast("QDense", node.op))
+    return for_rows(node, weighted, rows, "dense")
+
+
+def for_rows(node: Node, weighted: Weighted, rows: int, kind: str) -> tuple[Candidate, ...]:
+    """Return the candidate for ``rows`` rows of the operand times all weights, if there is one."""
+    if weighted.bits != WHOLE or not factors.can_scale(weighted.scaling):
+        return ()
+    run = Rows(weighted.weights.size // len(weighted.weights), tail=True)
+    layer = _layer(node, weighted, rows, kind, run)
+    return (Candidate.of(layer, "mve rows"),)
+
+
+def _layer(node: Node, weighted: Weighted, rows: int, kind: str, run: Rows) -> Layer:
+    """Return the layer: ``dense_mve_s8.c.j2``."""
+    outputs = len(weighted.weights)
+    odd = outputs % CHANNELS != 0
+    constants = {
+        **factors.constants(weighted),
+        **run.constants,
+        "pairs": rows > 1,
+        "single": rows % 2 == 1,
+        "odd": odd,
+    }
+    blocks = -(-outputs // CHANNELS)
+    scale = factors.instructions(weighted)
+    pairs, singles = divmod(rows, 2)
+    by_block = (
+        BLOCK
+        + pairs * (run.instructions(2) + 2 * scale + PAIR + MASKED * odd)
+        + singles * (run.instructions(1) + scale + SINGLE)
+    )
+    packed = pack(weighted.weights.reshape(outputs, -1))
+    note = f"weights of {outputs} channels by {run.codes} codes, four channels interleaved"
+    return Layer(
+        Kernel.of(kind, "dense_mve/kernel", constants, factors.support(weighted)),
+        operands=node.operands[:1],
+        tables=(weighted.table(packed, note), factors.factor_table(weighted)),
+        arguments=(*factors.arguments(weighted), *((rows,) if rows > 1 else ()), outputs),
+        macs=rows * weighted.weights.size,
+        instructions=blocks * by_block,
+        weight_bits=WHOLE,
+    )

@@ -1,0 +1,1 @@
+"""Dense layers on codes that are unpacked once."""

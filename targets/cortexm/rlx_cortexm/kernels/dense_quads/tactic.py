@@ -1,0 +1,152 @@
+"""Dense layers on codes that are unpacked once: four output channels at a time.
+
+A row of codes is unpacked to 16 bits, then multiplied with quads of four channels' weights: 18
+instructions for 16 products. ``templates/cortexm/blocks.c.j2`` holds that block,
+``dense_quads_s8`` the loops around it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
+from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.packing import BLOCK, QUAD
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from rlx.ir import Array, Node
+    from rlx_cortexm.weighted import Weighted
+
+UNROLLED: Final = (1, 2, 4, 8)
+"""Quads that may be written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quads:
+    """A dense layer cut into quads.
+
+    Attributes:
+        rows: Rows of codes.
+        inputs: Codes of a row.
+        outputs: Channels.
+        unrolled: Quads that are written out.
+    """
+
+    rows: int
+    inputs: int
+    outputs: int
+    unrolled: int
+
+    @property
+    def quads(self) -> int:
+        """Quads of a row, filled up."""
+        return -(-self.inputs // (QUAD * self.unrolled)) * self.unrolled
+
+    @property
+    def groups(self) -> int:
+        """Groups of four channels; the last may overlap the one before."""
+        return -(-self.outputs // BLOCK)
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Scratch memory for a row of 16 bits and the mark behind it."""
+        return 2 * QUAD * self.quads + 4
+
+
+def candidates(node: Node, weighted: Weighted, rows: int) -> tuple[Candidate, ...]:
+    """Return the ways to compute a dense layer in quads; none if it does not fit."""
+    outputs, inputs = weighted.weights.reshape(len(weighted.weights), -1).shape
+    if outputs < BLOCK or weighted.bits != WHOLE:
+        return ()
+    own = weighted.level() if weighted.turns_positive else weighted.folded()
+    least = min(Quads(rows, inputs, outputs, u).quads for u in UNROLLED)
+    cuts = [Quads(rows, inputs, outputs, u) for u in UNROLLED]
+    return tuple(_candidate(node, own, quads) for quads in cuts if quads.quads <= least)
+
+
+def _candidate(node: Node, weighted: Weighted, quads: Quads) -> Candidate:
+    return Candidate(
+        name=f"quads, {quads.unrolled} written out",
+        kernel=_kernel(weighted, quads),
+        lower=partial(lower, node, weighted, quads),
+        instructions=instructions(quads, weighted),
+        table_bytes=QUAD * BLOCK * quads.quads * quads.groups + weighted.channel_bytes,
+        scratch_bytes=quads.scratch_bytes,
+    )
+
+
+def lower(node: Node, weighted: Weighted, quads: Quads) -> Layer:
+    """Return the layer."""
+    rows = (quads.rows,) if quads.rows > 1 else ()
+    note = f"weights of {quads.outputs} channels by {quads.inputs} codes, four channels interleaved"
+    return Layer(
+        _kernel(weighted, quads),
+        operands=node.operands[:1],
+        tables=weighted.tables(_packed(weighted, quads), note),
+        arguments=(*weighted.arguments, *rows, quads.inputs, quads.outputs, quads.quads),
+        scratch_bytes=quads.scratch_bytes,
+        macs=quads.rows * weighted.weights.size,
+        instructions=instructions(quads, weighted),
+        weight_bits=weighted.bits,
+    )
+
+
+def _kernel(weighted: Weighted, quads: Quads) -> Kernel:
+    constants: dict[str, Hashable] = {
+        **weighted.constants,
+        "unrolled": quads.unrolled,
+        "rows": quads.rows > 1,
+        "rest": quads.inputs % QUAD != 0,
+        "filled": QUAD * quads.quads - quads.inputs >= QUAD,
+        "over": quads.outputs % BLOCK != 0,
+    }
+    support = ("unpack1_2", "quad", f"quads_{quads.unrolled}", *weighted.support)
+    return Kernel.of("dense", "dense_quads/kernel", constants, support)
+
+
+def _packed(weighted: Weighted, quads: Quads) -> Array:
+    """Return the weights by groups of four channels, then quads, then channels."""
+    by_channel = weighted.weights.reshape(quads.outputs, quads.inputs)
+    filled = np.pad(by_channel, ((0, 0), (0, QUAD * quads.quads - quads.inputs)))
+    first = [min(o, quads.outputs - BLOCK) for o in range(0, quads.outputs, BLOCK)]
+    groups = [filled[o : o + BLOCK].reshape(BLOCK, -1, QUAD).swapaxes(0, 1) for o in first]
+    return np.concatenate([group.reshape(-1) for group in groups])
+
+
+MULTIPLY: Final = 18
+"""Multiply a quad of codes with those of four channels."""
+
+PASS: Final = 3
+"""Behind the quads that are written out."""
+
+GROUP: Final = {"requantize_folded": 56, "requantize_single": 75, "requantize_wide": 68}
+GROUP_LEVEL: Final = 44
+"""Of four channels: begin, scale and store their sums, by the function that scales."""
+
+OWN: Final = 4.5
+"""Of a channel with factors of its own."""
+
+ROW: Final = 62
+LAYER: Final = 40
+UNPACKED: Final = 7
+
+
+def instructions(quads: Quads, weighted: Weighted) -> int:
+    """Return about how many instructions the layer takes: fitted to counts, GCC 12 at -O2."""
+    passes = quads.quads // quads.unrolled
+    function = weighted.scaling.function
+    group = (
+        MULTIPLY * quads.quads
+        + PASS * passes
+        + GROUP.get(function, GROUP_LEVEL)
+        + OWN * BLOCK * weighted.scaling.per_channel
+    )
+    row = quads.groups * group + UNPACKED * quads.quads + ROW
+    return round(quads.rows * row) + LAYER

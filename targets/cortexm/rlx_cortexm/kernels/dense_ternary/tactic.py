@@ -1,0 +1,83 @@
+"""Weights of -1, 0 and 1 without multiplications: lists of the codes to add and to take off.
+
+Zeros cost nothing, other weights less than four instructions on any core. Products take some three
+without DSP extension and little more than one with it: there it pays if most weights are zero.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
+from rlx_c.nest import nest
+from rlx_cortexm import costs
+from rlx_cortexm.narrow import WHOLE
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rlx.ir import Array, Node
+    from rlx_cortexm.weighted import Weighted
+
+SEGMENT: Final = 255
+"""Codes that the indices of a list, bytes, can tell apart; also the most entries of a list."""
+
+ENTRY: Final = 3.75
+"""Instructions for an entry of a list."""
+
+LIST: Final = 25
+"""Of a list."""
+
+
+def candidates(node: Node, weighted: Weighted, rows: int, kind: str) -> tuple[Candidate, ...]:
+    """Return the candidate for rows of codes times ternary weights; none for other weights."""
+    weights = weighted.weights.reshape(len(weighted.weights), -1)
+    if np.abs(weights.astype(np.int16)).max(initial=0) > 1:
+        return ()
+    return (Candidate.of(_layer(node, weighted, weights, rows, kind), "ternary lists"),)
+
+
+def _layer(node: Node, weighted: Weighted, weights: Array, rows: int, kind: str) -> Layer:
+    """Return the layer: ``dense_ternary_s8.c.j2``."""
+    outputs, inputs = weights.shape
+    segments = -(-inputs // SEGMENT)
+    constants = {
+        **weighted.constants,
+        "rows": rows,
+        "inputs": inputs,
+        "outputs": outputs,
+        "segment": SEGMENT,
+        "segments": segments,
+        "loops": nest((rows,), (inputs,), (outputs,)),
+    }
+    entries = int(np.count_nonzero(weights))
+    each = int(entries * ENTRY) + outputs * (2 * segments * LIST + costs.REQUANTIZE)
+    note = f"lists of the codes that {outputs} channels of {inputs} codes add and take off"
+    return Layer(
+        Kernel.of(kind, "dense_ternary/kernel", constants, ("ternary", *weighted.support)),
+        operands=node.operands[:1],
+        tables=weighted.tables(lists(weights), note),
+        arguments=weighted.arguments,
+        macs=rows * outputs * inputs,
+        instructions=rows * each,
+        weight_bits=WHOLE,
+    )
+
+
+def lists(weights: Array) -> npt.NDArray[np.int8]:
+    """Return weights [O, K] of -1, 0, 1 as bytes.
+
+    For each channel, for each segment of codes: the number of ones, their places in the segment,
+    then the same of the minus ones.
+    """
+    stream: list[int] = []
+    for channel in weights:
+        for start in range(0, len(channel), SEGMENT):
+            part = channel[start : start + SEGMENT]
+            for sign in (1, -1):
+                places = np.flatnonzero(part == sign).tolist()
+                stream += [len(places), *places]
+    return np.array(stream, np.uint8).view(np.int8)

@@ -1,0 +1,1 @@
+"""Depthwise convolutions with a small window, tap by tap."""

@@ -1,0 +1,1 @@
+"""Depthwise convolutions with a window of any size."""

@@ -1,0 +1,1 @@
+"""Depthwise convolutions with MVE: a window is one vector."""

@@ -1,0 +1,1 @@
+"""Depthwise convolutions on planes of 16 bits."""

@@ -1,0 +1,54 @@
+"""Pools with MVE: 8 sums or 16 maxima at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from rlx.ops.q import QAveragePool2d
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
+from rlx_cortexm.image import Image
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx.ops.q import QMaxPool2d
+
+MOST_TAPS: Final = 255
+"""Sums of so many codes fit 16 bits."""
+
+TAP: Final = 4
+ROW: Final = 4
+WINDOW: Final = 40
+MEAN: Final = 9
+"""Instructions of an average: of a tap of a vector, a row of taps, a vector, a code."""
+
+GREATEST_TAP: Final = 3
+GREATEST: Final = 8
+"""Of a maximum: of a tap of a vector, of a vector."""
+
+
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate for a pool, if there is one."""
+    op, image = cast("QAveragePool2d | QMaxPool2d", node.op), Image.of(node)
+    average = isinstance(op, QAveragePool2d)
+    if average and image.window.taps > MOST_TAPS:
+        return ()
+    lanes = 8 if average else 16
+    constants = {
+        **image.constants,
+        "loops": image.loops,
+        "clipped": image.inside != "all",
+        "rest": image.in_c % lanes,
+        "low": op.low,
+        "high": op.high,
+    }
+    kind = "avg_pool2d" if average else "max_pool2d"
+    kernel = Kernel.of(kind, f"pool2d_mve/{'average' if average else 'max'}", constants, ("mve",))
+    vectors = image.windows * -(-image.in_c // lanes)
+    taps, rows = image.window.taps, image.window.kernel[0]
+    if average:
+        instructions = vectors * (WINDOW + ROW * rows + TAP * taps + lanes * MEAN)
+    else:
+        instructions = vectors * (GREATEST + GREATEST_TAP * taps)
+    layer = Layer(kernel, operands=node.operands, instructions=instructions)
+    return (Candidate.of(layer, f"mve {kind}"),)

@@ -1,0 +1,1 @@
+"""Functions of one code as a table of all 256."""

@@ -1,0 +1,1 @@
+"""What the kernels for the vector extension MVE (Helium) share: orders of weights, factors."""

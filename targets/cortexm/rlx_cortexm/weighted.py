@@ -1,0 +1,174 @@
+"""What layers with weights share: tables and constants of their results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, cast
+
+import numpy as np
+
+from rlx.ops.q import Linear
+from rlx_c.layer import Table
+from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow
+from rlx_cortexm.operands import constant_operand, unsupported
+from rlx_cortexm.packing import pack_rows
+from rlx_cortexm.scaling import (
+    INT32_BOUND,
+    Scaling,
+    folded,
+    level,
+    output_constants,
+    scaling,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from rlx.ir import Array, Node
+    from rlx.numerics.fixed_point import Int64
+    from rlx.ops.q import QConv2d, QDense
+
+WEIGHT_LIMIT: Final = (1 << 15) - 1
+"""Bound on a weight of 16 bits."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighted:
+    """Weights, bias and scaling of a convolution or dense layer.
+
+    Attributes:
+        weights: int8 codes (narrower types widened), output channels first.
+        bias: One for each output channel, the operand's zero point folded in unless ``centred``.
+        bounds: Maximum magnitude of each output channel's partial sums.
+        scaling: How accumulators become codes.
+        output: Bounds and zero point of the result, as templates take them.
+        bits: Of a weight where it is stored packed.
+    """
+
+    weights: Array
+    bias: Int64
+    bounds: Int64
+    scaling: Scaling
+    output: dict[str, Hashable]
+    bits: int = WHOLE
+
+    @staticmethod
+    def of(node: Node, op: QConv2d | QDense, *, centred: bool = False) -> Weighted:
+        """Read the constants of ``node``.
+
+        Args:
+            node: A node of ``op`` with operands input, weights, bias.
+            op: Its op.
+            centred: The kernel takes the zero point off every code itself.
+
+        Raises:
+            UnsupportedOpError: They are no constants, or a sum could leave int32.
+        """
+        weights = constant_operand(node, 1, "weights").astype(np.int8)
+        bias = constant_operand(node, 2, "bias")
+        linear = Linear.of(op, weights, bias)
+        bounds = linear.bounds(folded=not centred)
+        bound = int(bounds.max(initial=0))
+        if bound >= INT32_BOUND:
+            raise unsupported(node, f"a sum may reach {bound}, beyond the int32 accumulator")
+        output = output_constants(op.low, op.high, op.zero_point)
+        bits = node.operands[1].type.dtype.bits
+        bits = bits if can_pack(weights, bits) else WHOLE
+        own_bias = linear.unfolded_bias if centred else linear.bias
+        return Weighted(weights, own_bias, bounds, scaling(op.rescale, bound), output, bits)
+
+    @property
+    def narrow(self) -> str:
+        """Ending of the names of functions that read packed weights; nothing for int8."""
+        return "" if self.bits == WHOLE else f"_i{self.bits}"
+
+    def packed(self, weights: Array) -> Array:
+        """Return codes [O, S, K] in the order in which the dot products read them."""
+        return pack_rows(weights) if self.bits == WHOLE else pack_narrow(weights, self.bits)
+
+    def folded(self) -> Weighted:
+        """Return the same with a scaling that adds half and zero point at once, if it can be.
+
+        Not for ``centred`` ones.
+        """
+        zero_point = int(cast("int", self.output["zero_point"]))
+        return replace(self, scaling=folded(self.scaling, self.bounds, zero_point))
+
+    def level(self, most_larger: int | Int64 = 16) -> Weighted:
+        """Return the same with a scaling that shifts all channels alike, or what folded() gives.
+
+        Not for ``centred`` ones.
+
+        Args:
+            most_larger: Places by which each channel's accumulators may come larger.
+        """
+        own = self.folded()
+        zero_point = int(cast("int", self.output["zero_point"]))
+        return replace(own, scaling=level(own.scaling, self.bounds, zero_point, most_larger))
+
+    def level_in_16_bits(self) -> Weighted:
+        """Return the same with a scaling whose factors weights of 16 bits can take."""
+        by_channel = self.weights.reshape(len(self.weights), -1).astype(np.int64)
+        # -128 times 2^8 is the least number of 16 bits.
+        most = np.abs(by_channel).max(axis=1).clip(1, 127)
+        room = np.floor(np.log2(WEIGHT_LIMIT / most)).astype(np.int64)
+        return self.level(room if self.scaling.per_channel else room.min(keepdims=True))
+
+    @property
+    def factors(self) -> Int64:
+        """What sums of each channel are multiplied with before they are scaled."""
+        twice = int(self.scaling.function == "requantize_folded")
+        places = self.scaling.shift if self.scaling.is_level else (twice,)
+        factors: Int64 = 1 << np.resize(np.array(places, np.int64), len(self.bias))
+        return factors
+
+    @property
+    def turns_positive(self) -> bool:
+        """Whether every negative result becomes the zero point or more, as with a ReLU."""
+        return cast("int", self.output["low"]) >= cast("int", self.output["zero_point"])
+
+    @property
+    def constants(self) -> dict[str, Hashable]:
+        """What the templates see of the scaling and the result."""
+        return {
+            "requantize": self.scaling.function,
+            "per_channel": self.scaling.per_channel,
+            **self.output,
+        }
+
+    @property
+    def support(self) -> tuple[str, ...]:
+        """The shared C functions for scaling."""
+        return (self.scaling.function, *(("channel",) if self.scaling.per_channel else ()))
+
+    @property
+    def arguments(self) -> tuple[int, ...]:
+        """Multiplier and shift, where one pair serves all channels."""
+        if self.scaling.per_channel:
+            return ()
+        return (self.scaling.multiplier[0], self.scaling.shift[0])
+
+    @property
+    def channel_bytes(self) -> int:
+        """Bytes of the table beside the weights: of channels or biases."""
+        return len(self.bias) * (12 if self.scaling.per_channel else 4)
+
+    def tables(self, packed: Array, note: str) -> tuple[Table, ...]:
+        """Return the tables: ``packed`` weights, then channels or biases."""
+        return (self.table(packed, note), self._channels())
+
+    @staticmethod
+    def table(packed: Array, note: str) -> Table:
+        """Return the table of ``packed`` weights."""
+        return Table("weights", "int8_t", packed, note)
+
+    def _channels(self) -> Table:
+        if not self.scaling.per_channel:
+            return Table("bias", "int32_t", self.bias, "bias of each output channel")
+        columns = (self.bias, np.array(self.scaling.multiplier), np.array(self.scaling.shift))
+        return Table(
+            "channels",
+            "channel",
+            np.stack(columns, axis=1),
+            "bias, multiplier and shift of each output channel",
+        )
