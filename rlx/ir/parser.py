@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
@@ -17,23 +16,15 @@ from rlx.ir.graph import Constant, Graph, Origin, Source, Value
 from rlx.ir.op import Op
 from rlx.ir.payload import from_bytes, from_numbers
 from rlx.ir.plain import Plain, PlainError, Record, decode_record
-from rlx.ir.tokens import HINT, Token, error_at, tokens
-from rlx.ir.types import Dim, DType, QuantParams, Shape, TensorType
+from rlx.ir.text_reader import TextReader
+from rlx.ir.types import DType, QuantParams, Shape, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
+    from rlx.ir.tokens import Token
     from rlx.ir.types import Array
-
-    ItemT = TypeVar("ItemT")
 
 MAX_DEPTH = 32
 """Deepest nesting of lists and records."""
-MAX_DIMENSION = 2**31 - 1
-"""Greatest size of one dimension."""
-MAX_DIGITS = 400
-"""Longest number, in characters."""
 
 _WORDS: dict[str, Plain] = {
     "true": True,
@@ -98,57 +89,12 @@ class _Dense:
         return from_numbers(self.content, type_)
 
 
-class _Parser:
+class _Parser(TextReader):
     """Reads one text; each method reads what its name says."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens = tokens(text)
-        self._next = next(self._tokens)
+        super().__init__(text)
         self._names: dict[str, tuple[Value, ...]] = {}
-
-    def fail(self, message: str, at: Token | None = None, *, hint: str = HINT) -> NoReturn:
-        """Raise the error for token ``at`` (default: the next one)."""
-        raise error_at(self._text, (at or self._next).start, message, hint=hint)
-
-    def take(self) -> Token:
-        """Return the next token and move on."""
-        token = self._next
-        if token.kind != "end":
-            self._next = next(self._tokens)
-        return token
-
-    def at(self, text: str) -> bool:
-        """Whether the next token is the mark or word ``text``."""
-        return self._next.text == text and self._next.kind in ("mark", "word")
-
-    def accept(self, text: str) -> bool:
-        """Skip the mark or word ``text`` if it comes next; return whether it did."""
-        found = self.at(text)
-        if found:
-            self.take()
-        return found
-
-    def mark(self, text: str) -> Token:
-        """Read the mark or word ``text``."""
-        if not self.at(text):
-            self.fail(f"expected {text!r}, not {self._next}")
-        return self.take()
-
-    def expect(self, kind: str, what: str) -> Token:
-        """Read a token of ``kind``."""
-        if self._next.kind != kind:
-            self.fail(f"expected {what}, not {self._next}")
-        return self.take()
-
-    def list(self, close: str, item: Callable[[], ItemT]) -> list[ItemT]:
-        """Read items with commas between them, up to ``close``, which is read too."""
-        items: list[ItemT] = []
-        while not self.accept(close):
-            if items:
-                self.mark(",")
-            items.append(item())
-        return items
 
     def graph(self) -> Graph:
         """Read a whole graph."""
@@ -346,18 +292,6 @@ class _Parser:
         shape: Shape = tuple(self.list("]", self.dimension))
         return TensorType(shape, known[token.text], self.quant() if self.at("q") else None)
 
-    def dimension(self) -> int | Dim:
-        """Read a dimension: a number or a symbol."""
-        if self._next.kind == "string":
-            return Dim(self.string("a symbol"))
-        if self._next.kind == "word":
-            return Dim(self.take().text)
-        token = self._next
-        size = self.integer()
-        if not 0 <= size <= MAX_DIMENSION:
-            self.fail(f"a dimension must lie in [0, {MAX_DIMENSION}], not {size}", token)
-        return size
-
     def quant(self) -> QuantParams:
         """Read quantization parameters."""
         token = self.mark("q")
@@ -407,33 +341,3 @@ class _Parser:
         if not 0 <= index < len(results):
             self.fail(f"{token.text} has {len(results)} results, so there is no {index}", token)
         return results[index]
-
-    def string(self, what: str) -> str:
-        """Read a string."""
-        token = self.expect("string", f"{what} in quotes")
-        try:
-            text: str = json.loads(token.text)
-        except ValueError as e:
-            self.fail(f"this string is malformed: {e}", token)
-        return text
-
-    def number(self) -> int | float:
-        """Read a number; one with a point or an exponent is a float."""
-        token = self.expect("number", "a number")
-        if len(token.text) > MAX_DIGITS:
-            self.fail(f"a number has more than {MAX_DIGITS} characters", token)
-        if token.text.lstrip("-").isdigit():
-            return int(token.text)
-        return float(token.text)
-
-    def integer(self) -> int:
-        """Read an integer."""
-        token = self._next
-        number = self.number()
-        if not isinstance(number, int):
-            self.fail(f"expected an integer, not {token}", token)
-        return number
-
-    def real(self) -> float:
-        """Read a number as a float."""
-        return float(self.number())
