@@ -189,8 +189,18 @@ def _may_share(earlier: _Cell, later: _Cell) -> bool:
         return a == b
     if _is_part(earlier, later):
         return True
-    in_place = earlier.placement.value in later.placement.value.node.operands
-    return in_place and earlier.root == later.root and earlier.last == later.first
+    return earlier.root == later.root and earlier.last == later.first and _in_place(earlier, later)
+
+
+def _in_place(operand: _Cell, result: _Cell) -> bool:
+    """Whether a result lies exactly where an operand of its node does.
+
+    Only then is element ``i`` overwritten after it was read, and by element ``i``: an operand that
+    is a part of those bytes is broadcast, and read again later.
+    """
+    a, b = operand.placement, result.placement
+    same = (a.offset, a.value.type.nbytes) == (b.offset, b.value.type.nbytes)
+    return same and a.value in b.value.node.operands
 
 
 def _is_part(part: _Cell, whole: _Cell) -> bool:

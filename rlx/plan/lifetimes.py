@@ -236,9 +236,25 @@ class _Buffers:
             buffer = self.by_value[operand]
             place = buffer.values[operand]
             free = buffer.last <= step and buffer.region is Region.ARENA
-            if free and self._fits(value, buffer, place):
+            safe = free and not self._reads_elsewhere(value, buffer, place)
+            if safe and self._fits(value, buffer, place):
                 return buffer, place
         return None
+
+    def _reads_elsewhere(self, value: Value, buffer: Lifetime, place: int) -> bool:
+        """Whether the node that writes a value there reads these bytes as other elements too.
+
+        It may read element ``i`` of an operand just before it writes element ``i`` of the result;
+        a part of that operand, broadcast, would be read again after it is overwritten.
+        """
+        end = place + value.type.nbytes
+        for operand in value.node.operands:
+            if self.by_value.get(operand) is buffer:
+                begin = buffer.values[operand]
+                meets = begin < end and place < begin + operand.type.nbytes
+                if meets and (begin, operand.type.nbytes) != (place, value.type.nbytes):
+                    return True
+        return False
 
     def _fits(self, value: Value, buffer: Lifetime, place: int) -> bool:
         """Whether a value may lie there: an output needs a whole buffer of the arena."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rlx.ir import Graph, GraphModule, MemoryPlan, Placement, Region, Stage, i8
 from rlx.ir.verify import problems
 from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q import QAdd, QClamp, QReshape
+from rlx.ops.q import QAdd, QClamp, QReshape, QSlice
 from rlx.plan import plan_memory
 from strategies import random_graphs
 
@@ -113,6 +113,23 @@ def test_two_results_cannot_take_the_same_operand():
         "%2 'b' overwrites %1 'a', which is still needed",
         "%3 'c' overwrites %2 'b', which is still needed",
     ]
+
+
+def test_an_operand_that_is_a_part_of_the_overwritten_one_is_found():
+    graph = Graph("g")
+    x = graph.input("x", i8(4))
+    a = graph.apply(QClamp(), x, name="a")
+    part = graph.apply(QSlice(start=(1,), stop=(2,), step=(1,)), a, name="part")
+    b = graph.apply(ADD, a, part, name="b")
+    graph.output(b)
+    places = (
+        Placement(x, Region.INPUT, 0, 4, -1, 0),
+        Placement(a, Region.OUTPUT, 0, 4, 0, 2),
+        Placement(part, Region.OUTPUT, 1, 1, 1, 2, alias_of=a),
+        Placement(b, Region.OUTPUT, 0, 4, 2, 3, alias_of=a),
+    )
+    plan = MemoryPlan(tuple(graph.op_nodes), places, 0, 1)
+    assert found(graph, plan) == ["%3 'b' overwrites %2 'part', which is still needed"]
 
 
 def test_view_shares_bytes_while_both_live():

@@ -65,6 +65,24 @@ def made_of(node, contents, rng):
     return rng.integers(0, 256, node.types[0].nbytes, np.uint8)
 
 
+def check_elements(node, plan):
+    """Check that no element of an operand is read after an earlier one of the result is written.
+
+    Only elementwise code writes where it reads; it goes from front to back.
+    """
+    if len(node.results) != 1 or not node.op.traits.elementwise:
+        return
+    z, shape = plan.of(node.result), node.types[0].static_shape
+    for x in (plan.of(o) for o in node.operands if o.constant is None):
+        if (x.region, x.alias_of or x.value) == (z.region, z.alias_of or z.value) or (
+            x.region is z.region is Region.ARENA
+        ):
+            indices = np.arange(x.value.type.size).reshape(x.value.type.static_shape)
+            read = x.offset + np.broadcast_to(indices, shape).reshape(-1)
+            written = z.offset + np.arange(read.size)
+            assert not ((z.offset <= read) & (read < written)).any(), node.label
+
+
 def occupancy_check(graph, plan):
     """Run the schedule on a byte array as a target would, and compare every value read."""
     rng = np.random.default_rng(0)
@@ -73,6 +91,7 @@ def occupancy_check(graph, plan):
         memory.write(value, rng.integers(0, 256, value.type.nbytes, np.uint8))
     for node in plan.schedule:
         memory.check(node.operands)
+        check_elements(node, plan)
         for value in node.results:
             memory.write(value, made_of(node, memory.contents, rng))
     memory.check(graph.outputs)
@@ -109,6 +128,31 @@ def test_plan_works_in_place_when_nobody_reads_the_operand_again():
     table = {row["value"].split("'")[1]: row for row in memory_table(plan)}
     assert table["n"]["alias_of"].endswith("'a'")
     assert plan.arena_bytes == 16 + 1
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("first", [False, True])
+def test_plan_keeps_a_part_that_is_broadcast_over_the_whole(first, inside):
+    graph = Graph("g")
+    x = graph.input("x", i8(4, 2))
+    a = x if inside else graph.apply(NEGATE, x, name="a")
+    part = graph.apply(QSlice(start=(1, 0), stop=(2, 2), step=(1, 1)), a, name="part")
+    b = graph.apply(ADD, *((part, a) if first else (a, part)), name="b")
+    graph.output(graph.apply(NEGATE, b, name="c"))
+    plan = plan_memory(graph, alignment=1, ports_inside=inside)
+    verify(GraphModule(graph, Stage.LIR, plan))
+    occupancy_check(graph, plan)
+    assert plan.of(b).alias_of is None
+
+
+def test_plan_works_in_place_on_one_value_read_twice():
+    graph = Graph("g")
+    a = graph.apply(NEGATE, graph.input("x", i8(4, 2)), name="a")
+    b = graph.apply(ADD, a, a, name="b")
+    graph.output(graph.apply(NEGATE, b, name="c"))
+    plan = plan_memory(graph)
+    occupancy_check(graph, plan)
+    assert plan.of(b).alias_of == a
 
 
 def test_plan_without_in_place_needs_both():
