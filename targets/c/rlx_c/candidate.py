@@ -48,11 +48,10 @@ class Candidate:
         return self.table_bytes + sum(code.values())
 
     @staticmethod
-    def of(layer: Layer, name: str | None = None) -> Candidate:
-        """Return the candidate that is a layer already; its name is the template's if not given."""
-        template = layer.kernel.template if layer.kernel is not None else "nothing"
+    def of(layer: Layer, name: str) -> Candidate:
+        """Return the candidate that is a layer already."""
         return Candidate(
-            name or template.partition("/")[0].replace("_", " "),
+            name,
             layer.kernel,
             lambda: layer,
             layer.instructions,

@@ -14,6 +14,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeSize:
+    """What the bytes of a kernel's machine code depend on, beside the length of its text.
+
+    Attributes:
+        per_token: Bytes for each token of the text.
+        inlined: Bytes of shared functions that compilers write into it.
+        shared: Names and bytes of functions that it calls and other kernels may call too.
+    """
+
+    per_token: float = 0.95
+    inlined: int = 0
+    shared: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """One static C function: a template and all numbers that it is specialised for.
 
@@ -25,13 +40,15 @@ class Kernel:
         kind: Kind of op; the symbol is ``<prefix>_<kind>_<index>``.
         template: Its template: a path without extension.
         constants: Names and values that the template sees, sorted by name.
-        support: Names of the shared C functions that it calls (see ``support.c.j2``).
+        support: Names of the shared C functions that it calls.
+        size: What is known of its machine code.
     """
 
     kind: str
     template: str
     constants: tuple[tuple[str, Hashable], ...]
     support: frozenset[str] = frozenset()
+    size: CodeSize = CodeSize()
 
     @staticmethod
     def of(
@@ -39,9 +56,11 @@ class Kernel:
         template: str,
         constants: Mapping[str, Hashable],
         support: tuple[str, ...] = (),
+        size: CodeSize = CodeSize(),
     ) -> Kernel:
         """Return the kernel with ``constants`` in canonical order."""
-        return Kernel(kind, template, tuple(sorted(constants.items())), frozenset(support))
+        ordered = tuple(sorted(constants.items()))
+        return Kernel(kind, template, ordered, frozenset(support), size)
 
     @property
     def context(self) -> Mapping[str, Hashable]:

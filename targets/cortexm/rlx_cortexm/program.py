@@ -89,7 +89,7 @@ def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
 
 def _candidates(plan: MemoryPlan, node: Node, core: Core) -> tuple[Candidate, ...]:
     if moves_nothing(plan, node):
-        return (Candidate.of(Layer(None, operands=node.operands)),)
+        return (Candidate.of(Layer(None, operands=node.operands), "nothing"),)
     return candidates(node, core)
 
 

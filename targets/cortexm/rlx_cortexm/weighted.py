@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
-from rlx.ops.q import Linear
+from rlx.ops.q import Linear, QDense
 from rlx_c.layer import Table
+from rlx_cortexm.image import Image
 from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow
 from rlx_cortexm.operands import constant_operand, unsupported
 from rlx_cortexm.packing import pack_rows
@@ -26,10 +28,13 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Node
     from rlx.numerics.fixed_point import Int64
-    from rlx.ops.q import QConv2d, QDense
+    from rlx.ops.q import QConv2d
 
 WEIGHT_LIMIT: Final = (1 << 15) - 1
 """Bound on a weight of 16 bits."""
+
+REQUANTIZE: Final = 14
+"""Instructions to scale a sum by the usual function, clamp and store it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,17 +58,17 @@ class Weighted:
     bits: int = WHOLE
 
     @staticmethod
-    def of(node: Node, op: QConv2d | QDense, *, centred: bool = False) -> Weighted:
+    def of(node: Node, *, centred: bool = False) -> Weighted:
         """Read the constants of ``node``.
 
         Args:
-            node: A node of ``op`` with operands input, weights, bias.
-            op: Its op.
+            node: A convolution or dense layer with operands input, weights, bias.
             centred: The kernel takes the zero point off every code itself.
 
         Raises:
             UnsupportedOpError: They are no constants, or a sum could leave int32.
         """
+        op = cast("QConv2d | QDense", node.op)
         weights = constant_operand(node, 1, "weights").astype(np.int8)
         bias = constant_operand(node, 2, "bias")
         linear = Linear.of(op, weights, bias)
@@ -172,3 +177,31 @@ class Weighted:
             np.stack(columns, axis=1),
             "bias, multiplier and shift of each output channel",
         )
+
+
+class MatrixRows(NamedTuple):
+    """What multiplies rows of codes by all weights.
+
+    Attributes:
+        rows: How many.
+        kind: What its function is called: ``dense`` or ``pointwise``.
+    """
+
+    rows: int
+    kind: str
+
+
+def rows_of(node: Node) -> MatrixRows | None:
+    """Return the rows of a node that multiplies such; None for other convolutions.
+
+    A convolution does where every window is a run of codes and windows follow each other without
+    gaps.
+    """
+    if isinstance(node.op, QDense):
+        return MatrixRows(math.prod(node.operands[0].type.static_shape[:-1]), "dense")
+    op, image = cast("QConv2d", node.op), Image.of(node)
+    pointwise = op.window.taps == 1 and op.window.stride == (1, 1)
+    whole = op.window.kernel == (image.in_h, image.in_w) and op.window.dilation == (1, 1)
+    if op.groups == 1 and not op.window.is_padded and (pointwise or whole):
+        return MatrixRows(image.windows, "pointwise")
+    return None

@@ -1,7 +1,9 @@
 """The estimate of machine code."""
 
-from rlx_c.layer import Kernel
-from rlx_cortexm.code_size import kernel_bytes, text_bytes
+from dataclasses import replace
+
+from rlx_c.layer import CodeSize, Kernel
+from rlx_cortexm.code_size import code_sizes, kernel_bytes, text_bytes
 
 
 def test_code_counts_assembly_and_no_comments():
@@ -13,4 +15,8 @@ def test_code_counts_assembly_and_no_comments():
 
 def test_a_layer_without_a_kernel_has_no_code():
     assert kernel_bytes(None) == 0
-    assert kernel_bytes(Kernel.of("clamp", "clamp/kernel", {"length": 4, "low": 0, "high": 5})) > 20
+    kernel = Kernel.of("clamp", "clamp/kernel", {"length": 4, "low": 0, "high": 5})
+    assert kernel_bytes(kernel) > 20
+    inlined = replace(kernel, size=CodeSize(inlined=100, shared=(("step", 8),)))
+    assert kernel_bytes(inlined) == kernel_bytes(kernel) + 100
+    assert code_sizes(inlined) == {inlined: kernel_bytes(inlined), "step": 8}

@@ -7,7 +7,7 @@ from targets.cortexm.zoo import RELU, WHOLE, Zoo, emit_graph
 
 from rlx.numerics.fixed_point import Rescale
 from rlx_cortexm.image import Image
-from rlx_cortexm.kernels.depthwise_planes.tactic import Line, Planes
+from rlx_cortexm.kernels.depthwise_planes.planes import Line, Planes
 from rlx_cortexm.lower import candidates
 
 

@@ -1,63 +1,11 @@
-"""Reductions over axes, in C."""
+"""Reductions over axes."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, cast
-
 from rlx.ops.q import QArgmax, QMean
-from rlx_c.layer import Kernel, Layer
-from rlx_c.nest import nest, row_major
-from rlx_cortexm import costs
+from rlx_cortexm.kernels.argmax.tactic import ARGMAX
+from rlx_cortexm.kernels.mean.tactic import MEAN
 from rlx_cortexm.lower.rules import RULES
-from rlx_cortexm.operands import unsupported
-from rlx_cortexm.scaling import INT32_BOUND, output_constants, scaling
 
-if TYPE_CHECKING:
-    from rlx.ir import Node
-
-
-@RULES.rule(QMean)
-def lower_mean(node: Node) -> Layer:
-    """Sum, then scale: ``mean_s8.c.j2``."""
-    op = cast("QMean", node.op)
-    shape = node.operands[0].type.static_shape
-    strides = row_major(shape)
-    axes = {a % len(shape) for a in op.axes}
-    kept = [(n, s) for a, (n, s) in enumerate(zip(shape, strides, strict=True)) if a not in axes]
-    reduced = [(shape[a], strides[a]) for a in sorted(axes)]
-    count = math.prod(n for n, _ in reduced)
-    # Sums of raw codes, with the zero point taken off at the end: both stay below this.
-    bound = (128 + abs(op.x_zero_point)) * count
-    if bound >= INT32_BOUND:
-        raise unsupported(node, f"a sum of {count} codes does not fit int32")
-    chosen = scaling(op.rescale, bound)
-    kept_shape = tuple(n for n, _ in kept)
-    constants = {
-        "kept": nest(kept_shape, [s for _, s in kept], row_major(kept_shape)),
-        "reduced": nest([n for n, _ in reduced], [s for _, s in reduced]),
-        "offset": -count * op.x_zero_point,
-        "requantize": chosen.function,
-        "multiplier": chosen.multiplier[0],
-        "shift": chosen.shift[0],
-        **output_constants(op.low, op.high, op.zero_point),
-    }
-    kernel = Kernel.of("mean", "mean/kernel", constants, (chosen.function,))
-    instructions = costs.mean(math.prod(shape), math.prod(kept_shape))
-    return Layer(kernel, operands=node.operands, instructions=instructions)
-
-
-@RULES.rule(QArgmax)
-def lower_argmax(node: Node) -> Layer:
-    """Keep the index of the first greatest code: ``argmax_s8.c.j2``."""
-    op = cast("QArgmax", node.op)
-    shape = node.operands[0].type.static_shape
-    axis = op.axis % len(shape)
-    constants = {
-        "outer": math.prod(shape[:axis]),
-        "extent": shape[axis],
-        "inner": math.prod(shape[axis + 1 :]),
-    }
-    kernel = Kernel.of("argmax", "argmax/kernel", constants)
-    instructions = costs.argmax(math.prod(shape), inner=bool(shape[axis + 1 :]))
-    return Layer(kernel, operands=node.operands, instructions=instructions)
+RULES.rule(QArgmax)((ARGMAX,))
+RULES.rule(QMean)((MEAN,))

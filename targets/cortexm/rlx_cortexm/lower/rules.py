@@ -1,37 +1,26 @@
-"""The table of rules: how each integer op becomes C."""
+"""The table of rules: by which tactics each integer op becomes C."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from rlx.errors import UnsupportedOpError
 from rlx.ir import Refusal, RuleTable, once_per_node
 from rlx.target import Lowering
-from rlx_c.candidate import Candidate
-from rlx_cortexm import costs
 from rlx_cortexm.core import DEFAULT_CORE, Core
 from rlx_cortexm.operands import unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Hashable
 
-    from rlx.ir import Node, Op
-    from rlx_c.layer import Kernel, Layer
+    from rlx.ir import Node
+    from rlx_c.candidate import Candidate
+    from rlx_cortexm.tactic import Tactic
 
-Rule: TypeAlias = "Callable[[Node], Layer | tuple[Candidate, ...]]"
-"""Makes the layer of a node, or names several ways; raises UnsupportedOpError where that cannot be
-done exactly."""
-
-RULES: RuleTable[Rule] = RuleTable("cortexm")
-
-
-Extension: TypeAlias = "Callable[[Node], tuple[Candidate, ...]]"
-"""Names more ways to compute a node, on cores with an extension; none if no kernel fits it."""
-
-VECTOR_RULES: dict[type[Op], Extension] = {}
-"""Kernels for the vector extension MVE, by op."""
+RULES: RuleTable[tuple[Tactic, ...]] = RuleTable("cortexm")
+"""For each op the tactics that may compute it, the plain one last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +59,23 @@ def lowering(node: Node, core: Core) -> Ways | Refusal:
 
 
 def _candidates(node: Node, core: Core) -> tuple[Candidate, ...]:
-    found = RULES[type(node.op)](node)
-    ways = found if isinstance(found, tuple) else (Candidate.of(found),)
-    if core.vectors and type(node.op) in VECTOR_RULES:
-        ways = (*VECTOR_RULES[type(node.op)](node), *ways)
+    tactics = [t for t in RULES[type(node.op)] if core.vectors or not t.vectors]
     content = _content(node)
     return tuple(
-        replace(
-            way,
-            lower=cache(way.lower),
-            tables=(way.kernel.template, way.table_bytes, content) if way.table_bytes else None,
-            instructions=_instructions(way, way.kernel, core),
-        )
-        if way.kernel is not None
-        else way
-        for way in ways
+        _on(core, way, tactic, content) for tactic in tactics for way in tactic.candidates(node)
     )
 
 
-def _instructions(way: Candidate, kernel: Kernel, core: Core) -> int:
-    """Return what a way takes on a core."""
-    return int(way.instructions * (1 if core.pairs else costs.PORTABLE.get(kernel.template, 1)))
+def _on(core: Core, way: Candidate, tactic: Tactic, content: tuple[Hashable, ...]) -> Candidate:
+    """Return a candidate with what it takes on a core, and a key of its tables."""
+    if way.kernel is None:
+        return way
+    return replace(
+        way,
+        lower=cache(way.lower),
+        tables=(way.kernel.template, way.table_bytes, content) if way.table_bytes else None,
+        instructions=int(way.instructions * (1 if core.pairs else tactic.portable)),
+    )
 
 
 def _content(node: Node) -> tuple[Hashable, ...]:

@@ -1,105 +1,13 @@
-"""Ops that move codes, in C: all but the reshape are strided copies."""
+"""Ops that move codes: all but the reshape are strided copies."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, cast
-
 from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QTranspose
-from rlx_c.layer import Kernel, Layer
-from rlx_c.nest import Loop, nest, row_major, split_run
-from rlx_cortexm import costs
+from rlx_cortexm.kernels.copy.tactic import CONCAT, NOTHING, PAD, SLICE, TRANSPOSE
 from rlx_cortexm.lower.rules import RULES
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rlx.ir import Node
-
-Part = tuple[int, tuple[Loop, ...], int, int, int]
-"""Operand, loops, elements of a run, first element read, first element written."""
-
-
-@RULES.rule(QReshape)
-def lower_reshape(node: Node) -> Layer:
-    """Do nothing: the codes stay in their order."""
-    return Layer(None, operands=node.operands)
-
-
-@RULES.rule(QTranspose)
-def lower_transpose(node: Node) -> Layer:
-    """Copy element by element, or run by run where the last axes stay in place."""
-    op = cast("QTranspose", node.op)
-    shape = node.types[0].static_shape
-    strides = row_major(node.operands[0].type.static_shape)
-    part = _part(shape, [strides[a] for a in op.axes], row_major(shape))
-    return _copies(node, "transpose", (part,))
-
-
-@RULES.rule(QSlice)
-def lower_slice(node: Node) -> Layer:
-    """Copy the part."""
-    op = cast("QSlice", node.op)
-    shape = node.types[0].static_shape
-    strides = row_major(node.operands[0].type.static_shape)
-    steps = [stride * step for stride, step in zip(strides, op.step, strict=True)]
-    first = sum(stride * start for stride, start in zip(strides, op.start, strict=True))
-    return _copies(node, "slice", (_part(shape, steps, row_major(shape), read=first),))
-
-
-@RULES.rule(QPad)
-def lower_pad(node: Node) -> Layer:
-    """Fill the result with the padding code, then copy the operand into it."""
-    op = cast("QPad", node.op)
-    shape = node.operands[0].type.static_shape
-    strides = row_major(node.types[0].static_shape)
-    first = sum(stride * before for stride, before in zip(strides, op.before, strict=True))
-    part = _part(shape, row_major(shape), strides, write=first)
-    return _copies(node, "pad", (part,), fill=op.value)
-
-
-@RULES.rule(QConcat)
-def lower_concat(node: Node) -> Layer:
-    """Copy each operand to its place."""
-    op = cast("QConcat", node.op)
-    strides = row_major(node.types[0].static_shape)
-    parts, first = [], 0
-    for number, operand in enumerate(node.operands):
-        shape = operand.type.static_shape
-        parts.append(_part(shape, row_major(shape), strides, operand=number, write=first))
-        first += shape[op.axis] * strides[op.axis]
-    return _copies(node, "concat", tuple(parts))
-
-
-def _part(
-    shape: Sequence[int],
-    x_strides: Sequence[int],
-    y_strides: Sequence[int],
-    *,
-    operand: int = 0,
-    read: int = 0,
-    write: int = 0,
-) -> Part:
-    loops, run = split_run(nest(shape, x_strides, y_strides))
-    return operand, loops, run, read, write
-
-
-def _parameters(count: int) -> tuple[str, ...]:
-    """Return the names of the operands in C."""
-    return ("x",) if count == 1 else tuple(f"x{number}" for number in range(count))
-
-
-def _copies(node: Node, kind: str, parts: tuple[Part, ...], fill: int | None = None) -> Layer:
-    """Return the layer of ``copy_s8.c.j2``."""
-    constants = {
-        "operands": _parameters(len(node.operands)),
-        "parts": parts,
-        "fill": fill,
-        "length": node.types[0].size,
-    }
-    copied = sum(
-        costs.copies(math.prod(loop.extent for loop in loops), run) for _, loops, run, _, _ in parts
-    )
-    filled = 0 if fill is None else costs.copies(1, node.types[0].size)
-    kernel = Kernel.of(kind, "copy/kernel", constants)
-    return Layer(kernel, operands=node.operands, instructions=round(copied + filled))
+RULES.rule(QConcat)((CONCAT,))
+RULES.rule(QPad)((PAD,))
+RULES.rule(QReshape)((NOTHING,))
+RULES.rule(QSlice)((SLICE,))
+RULES.rule(QTranspose)((TRANSPOSE,))

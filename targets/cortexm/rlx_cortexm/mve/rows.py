@@ -25,6 +25,9 @@ UNROLLED: Final = 4
 """Steps in a loop's body."""
 
 
+DOT_BYTES: Final = 300
+"""Machine code of the dot products, which compilers inline."""
+
 LOOP: Final = 2
 REST: Final = 8
 """Instructions for a pass of the loop, and for the mask."""

@@ -8,9 +8,10 @@ import numpy as np
 
 from rlx.ops.q import QAdd, QSub
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, Layer
 from rlx_cortexm.mve import factors
 from rlx_cortexm.scaling import output_constants, scaling
+from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -70,6 +71,9 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         OPERAND + NEGATIVE * (not positive) + WIDE * (suffix == "wide")
         for suffix, *_, positive in (*scales, (constants["scale"], constants["positive"]))
     )
-    kernel = Kernel.of(kind, "add_mve/kernel", constants, support)
+    kernel = Kernel.of(kind, "add_mve/kernel", constants, support, CodeSize(0.5))
     layer = Layer(kernel, operands=node.operands, instructions=steps * count)
     return (Candidate.of(layer, f"mve {kind}"),)
+
+
+ADD_MVE: Final = Tactic(candidates, vectors=True)

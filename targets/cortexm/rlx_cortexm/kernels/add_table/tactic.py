@@ -9,16 +9,16 @@ instead, and its constant goes to the other operand's table. Tables and steps co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
 from rlx.ops.q import QSub
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer, Table
+from rlx_c.layer import CodeSize, Kernel, Layer, Table
 from rlx_c.nest import broadcast_strides, nest, row_major, split_run
-from rlx_cortexm import costs
 from rlx_cortexm.scaling import INT32_BOUND, folded, level, output_constants, scaling
+from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -33,6 +33,22 @@ CODES = np.arange(-128, 128).astype(np.int8)
 
 UNROLLED = 4
 """Elements that are written out, if a run is a multiple of it."""
+
+SUM: Final = 5
+"""Instructions for an element: both operands looked up, added, stored."""
+
+SCALED: Final = 2
+CLAMPED: Final = 3
+NEGATIVE: Final = 4
+SCALED_ANY: Final = 14
+"""To scale a sum with one shift, for each end of its range that is cut off, where halves of
+negative numbers are turned; to scale it by another function."""
+
+LOOP_UNROLLED: Final = 1.25
+LOOP: Final = 4.5
+RUN: Final = 8
+LAYER: Final = 25
+"""For an element of a loop that is written out or not, a run, the layer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,12 +109,12 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     chosen = scaling(op.rescale, terms.bound)
     own = level(folded(chosen, bound, op.zero_point), bound, op.zero_point)
     if own.is_level:
-        return (Candidate.of(_lower(node, terms.larger(own.shift[0]), own)),)
-    return (Candidate.of(_lower(node, terms, chosen)),)
+        return (Candidate.of(_lower(node, terms.larger(own.shift[0]), own), "add table"),)
+    return (Candidate.of(_lower(node, terms, chosen), "add table"),)
 
 
 def _lower(node: Node, terms: Terms, own: Scaling) -> Layer:
-    """Return the layer: ``add_table_s8.c.j2``."""
+    """Return the layer."""
     op = cast("QAdd", node.op)
     shape = node.types[0].static_shape
     strides = (broadcast_strides(o.type.static_shape, shape) for o in node.operands)
@@ -122,8 +138,21 @@ def _lower(node: Node, terms: Terms, own: Scaling) -> Layer:
     )
     kind = "sub" if isinstance(op, QSub) else "add"
     return Layer(
-        Kernel.of(kind, "add_table/kernel", constants, (own.function,)),
+        Kernel.of(kind, "add_table/kernel", constants, (own.function,), CodeSize(0.7)),
         operands=node.operands,
         tables=tables,
-        instructions=costs.table_sum(node.types[0].size, run, len(tables), op, own),
+        instructions=_instructions(node.types[0].size, run, len(tables), op, own),
     )
+
+
+def _instructions(size: int, run: int, tables: int, op: QAdd, scaling: Scaling) -> int:
+    """Return what a sum of ``size`` elements takes, ``run`` of them after each other."""
+    clamps = (op.low > -128) + (op.high < 127)
+    scale = SCALED + CLAMPED * clamps + NEGATIVE * (op.low < op.zero_point)
+    element = SUM + abs(tables - 1) + (scale if scaling.is_level else SCALED_ANY)
+    loop = LOOP_UNROLLED if run % UNROLLED == 0 else LOOP
+    begin = RUN / run if run > 1 else 0
+    return round(size * (element + loop + begin)) + LAYER
+
+
+ADD_TABLE: Final = Tactic(candidates, portable=1.4)

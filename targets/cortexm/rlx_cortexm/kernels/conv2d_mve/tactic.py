@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, Layer
 from rlx_cortexm.image import Image
 from rlx_cortexm.kernels.dense_mve.tactic import for_rows
 from rlx_cortexm.mve import factors
-from rlx_cortexm.mve.rows import CHANNELS, VECTOR, Rows, pack
+from rlx_cortexm.mve.rows import CHANNELS, DOT_BYTES, VECTOR, Rows, pack
 from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import Weighted
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     op, image = cast("QConv2d", node.op), Image.of(node)
     if op.groups != 1:
         return ()
-    weighted = Weighted.of(node, op)
+    weighted = Weighted.of(node)
     if weighted.bits != WHOLE or not factors.can_scale(weighted.scaling):
         return ()
     window = op.window
@@ -48,7 +49,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
 
 
 def _layer(node: Node, weighted: Weighted) -> Layer:
-    """Return the layer: ``conv2d_mve_s8.c.j2``."""
+    """Return the layer."""
     op, image = cast("QConv2d", node.op), Image.of(node)
     run = Rows(op.window.taps * image.in_c, tail=False)
     constants = {
@@ -66,7 +67,9 @@ def _layer(node: Node, weighted: Weighted) -> Layer:
     border = ("mve_fill",) if image.inside != "all" else ()
     support = ("mve_copy", *border, *factors.support(weighted))
     return Layer(
-        Kernel.of("conv2d", "conv2d_mve/kernel", constants, support),
+        Kernel.of(
+            "conv2d", "conv2d_mve/kernel", constants, support, CodeSize(0.6, inlined=DOT_BYTES)
+        ),
         operands=node.operands[:1],
         tables=(weighted.table(packed, note), factors.factor_table(weighted)),
         arguments=factors.arguments(weighted),
@@ -86,3 +89,6 @@ def _instructions(weighted: Weighted, image: Image, run: Rows) -> int:
     block = run.instructions(2) + 2 * factors.instructions(weighted) + PAIR
     blocks = -(-image.windows // 2) * -(-image.out_c // CHANNELS)
     return copied + blocks * block
+
+
+CONV2D_MVE: Final = Tactic(candidates, vectors=True)

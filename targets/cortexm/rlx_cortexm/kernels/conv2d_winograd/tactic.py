@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer, Table
+from rlx_c.layer import CodeSize, Kernel, Layer, Table
 from rlx_cortexm.image import Image
-from rlx_cortexm.kernels.conv2d_blocks.tactic import CHANNELS, PANELS, STEP, WINDOWS
+from rlx_cortexm.kernels.conv2d_blocks.blocks import CHANNELS, WINDOWS
+from rlx_cortexm.kernels.conv2d_blocks.cost import STEP
+from rlx_cortexm.kernels.conv2d_blocks.tactic import PANELS
 from rlx_cortexm.narrow import WHOLE
 from rlx_cortexm.packing import QUAD
 from rlx_cortexm.scaling import INT32_BOUND
+from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import Weighted
 
 if TYPE_CHECKING:
@@ -155,7 +158,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         or least.steps > STEPS_LIMIT
     ):
         return ()
-    weighted = Weighted.of(node, op).folded()
+    weighted = Weighted.of(node).folded()
     exact = weighted.scaling.function == "requantize_folded" and weighted.bits == WHOLE
     if not exact or sum_bound(weighted.weights) >= INT32_BOUND:
         return ()
@@ -223,7 +226,8 @@ def _kernel(node: Node, weighted: Weighted, tiles: Tiles) -> Kernel:
         "x_zero_point": cast("QConv2d", node.op).x_zero_point,
     }
     support = ("winograd", "step", f"positions_{tiles.steps}", *weighted.support)
-    return Kernel.of("conv2d", "conv2d_winograd/kernel", constants, support)
+    size = CodeSize(0.5, inlined=STEP_BYTES * tiles.steps)
+    return Kernel.of("conv2d", "conv2d_winograd/kernel", constants, support, size)
 
 
 def _weights(weighted: Weighted, tiles: Tiles) -> Table:
@@ -250,6 +254,9 @@ def streams(weights: Array, tiles: Tiles) -> Array:
     marked = [np.append(pair, [MARK, MARK]) for pair in pairs]
     return np.concatenate(marked).astype(np.int16)
 
+
+STEP_BYTES: Final = 70
+"""Machine code of each step that is written out."""
 
 BLOCK: Final = 494
 """Transform the sums of a block back, scale and store 24 codes."""
@@ -288,3 +295,6 @@ def instructions(tiles: Tiles, weighted: Weighted) -> int:
         + (slots - tiles.count_inside) * (BORDER + POSITIONS * image.in_c)
         + transforms * (CHANNEL + WEIGHTS * quads)
     )
+
+
+WINOGRAD: Final = Tactic(candidates, portable=3.8)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, Layer
 from rlx_cortexm.mve import factors
-from rlx_cortexm.mve.rows import CHANNELS, Rows, pack
+from rlx_cortexm.mve.rows import CHANNELS, DOT_BYTES, Rows, pack
 from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import Weighted
 
 if TYPE_CHECKING:
     from rlx.ir import Node
-    from rlx.ops.q import QDense
+
+SIZE: Final = CodeSize(0.5, inlined=DOT_BYTES)
 
 BLOCK: Final = 10
 """Instructions for four channels, whatever the rows."""
@@ -30,7 +32,7 @@ MASKED: Final = 5
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for a dense layer, if there is one."""
     rows = math.prod(node.operands[0].type.static_shape[:-1])
-    weighted = Weighted.of(node, cast("QDense", node.op))
+    weighted = Weighted.of(node)
     return for_rows(node, weighted, rows, "dense")
 
 
@@ -44,7 +46,7 @@ def for_rows(node: Node, weighted: Weighted, rows: int, kind: str) -> tuple[Cand
 
 
 def _layer(node: Node, weighted: Weighted, rows: int, kind: str, run: Rows) -> Layer:
-    """Return the layer: ``dense_mve_s8.c.j2``."""
+    """Return the layer."""
     outputs = len(weighted.weights)
     odd = outputs % CHANNELS != 0
     constants = {
@@ -65,7 +67,7 @@ def _layer(node: Node, weighted: Weighted, rows: int, kind: str, run: Rows) -> L
     packed = pack(weighted.weights.reshape(outputs, -1))
     note = f"weights of {outputs} channels by {run.codes} codes, four channels interleaved"
     return Layer(
-        Kernel.of(kind, "dense_mve/kernel", constants, factors.support(weighted)),
+        Kernel.of(kind, "dense_mve/kernel", constants, factors.support(weighted), SIZE),
         operands=node.operands[:1],
         tables=(weighted.table(packed, note), factors.factor_table(weighted)),
         arguments=(*factors.arguments(weighted), *((rows,) if rows > 1 else ()), outputs),
@@ -73,3 +75,6 @@ def _layer(node: Node, weighted: Weighted, rows: int, kind: str, run: Rows) -> L
         instructions=blocks * by_block,
         weight_bits=WHOLE,
     )
+
+
+DENSE_MVE: Final = Tactic(candidates, vectors=True)

@@ -2,11 +2,12 @@
 
 A row of codes is unpacked to 16 bits, then multiplied with quads of four channels' weights: 18
 instructions for 16 products. ``templates/cortexm/blocks.c.j2`` holds that block,
-``dense_quads_s8`` the loops around it.
+``kernel.c.j2`` the loops around it.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -14,15 +15,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, Layer
 from rlx_cortexm.narrow import WHOLE
 from rlx_cortexm.packing import BLOCK, QUAD
+from rlx_cortexm.tactic import Tactic
+from rlx_cortexm.weighted import Weighted
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from rlx.ir import Array, Node
-    from rlx_cortexm.weighted import Weighted
 
 UNROLLED: Final = (1, 2, 4, 8)
 """Quads that may be written out."""
@@ -60,8 +62,10 @@ class Quads:
         return 2 * QUAD * self.quads + 4
 
 
-def candidates(node: Node, weighted: Weighted, rows: int) -> tuple[Candidate, ...]:
+def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the ways to compute a dense layer in quads; none if it does not fit."""
+    rows = math.prod(node.operands[0].type.static_shape[:-1])
+    weighted = Weighted.of(node)
     outputs, inputs = weighted.weights.reshape(len(weighted.weights), -1).shape
     if outputs < BLOCK or weighted.bits != WHOLE:
         return ()
@@ -107,8 +111,10 @@ def _kernel(weighted: Weighted, quads: Quads) -> Kernel:
         "filled": QUAD * quads.quads - quads.inputs >= QUAD,
         "over": quads.outputs % BLOCK != 0,
     }
-    support = ("unpack1_2", "quad", f"quads_{quads.unrolled}", *weighted.support)
-    return Kernel.of("dense", "dense_quads/kernel", constants, support)
+    multiply = f"quads_{quads.unrolled}"
+    support = ("unpack1_2", "quad", multiply, *weighted.support)
+    size = CodeSize(0.7, shared=((multiply, QUAD_BYTES * quads.unrolled),))
+    return Kernel.of("dense", "dense_quads/kernel", constants, support, size)
 
 
 def _packed(weighted: Weighted, quads: Quads) -> Array:
@@ -119,6 +125,9 @@ def _packed(weighted: Weighted, quads: Quads) -> Array:
     groups = [filled[o : o + BLOCK].reshape(BLOCK, -1, QUAD).swapaxes(0, 1) for o in first]
     return np.concatenate([group.reshape(-1) for group in groups])
 
+
+QUAD_BYTES: Final = 76
+"""Machine code of each quad that is written out."""
 
 MULTIPLY: Final = 18
 """Multiply a quad of codes with those of four channels."""
@@ -150,3 +159,6 @@ def instructions(quads: Quads, weighted: Weighted) -> int:
     )
     row = quads.groups * group + UNPACKED * quads.quads + ROW
     return round(quads.rows * row) + LAYER
+
+
+QUADS: Final = Tactic(candidates, portable=2.5)

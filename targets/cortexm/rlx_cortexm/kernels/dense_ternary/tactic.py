@@ -13,14 +13,14 @@ import numpy as np
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, Layer
 from rlx_c.nest import nest
-from rlx_cortexm import costs
 from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.tactic import Tactic
+from rlx_cortexm.weighted import REQUANTIZE, Weighted, rows_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.ir import Array, Node
-    from rlx_cortexm.weighted import Weighted
 
 SEGMENT: Final = 255
 """Codes that the indices of a list, bytes, can tell apart; also the most entries of a list."""
@@ -32,16 +32,20 @@ LIST: Final = 25
 """Of a list."""
 
 
-def candidates(node: Node, weighted: Weighted, rows: int, kind: str) -> tuple[Candidate, ...]:
-    """Return the candidate for rows of codes times ternary weights; none for other weights."""
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate for rows of codes times ternary weights; none for others."""
+    found = rows_of(node)
+    if found is None:
+        return ()
+    weighted = Weighted.of(node)
     weights = weighted.weights.reshape(len(weighted.weights), -1)
     if np.abs(weights.astype(np.int16)).max(initial=0) > 1:
         return ()
-    return (Candidate.of(_layer(node, weighted, weights, rows, kind), "ternary lists"),)
+    return (Candidate.of(_layer(node, weighted, weights, found.rows, found.kind), "ternary lists"),)
 
 
 def _layer(node: Node, weighted: Weighted, weights: Array, rows: int, kind: str) -> Layer:
-    """Return the layer: ``dense_ternary_s8.c.j2``."""
+    """Return the layer."""
     outputs, inputs = weights.shape
     segments = -(-inputs // SEGMENT)
     constants = {
@@ -54,7 +58,7 @@ def _layer(node: Node, weighted: Weighted, weights: Array, rows: int, kind: str)
         "loops": nest((rows,), (inputs,), (outputs,)),
     }
     entries = int(np.count_nonzero(weights))
-    each = int(entries * ENTRY) + outputs * (2 * segments * LIST + costs.REQUANTIZE)
+    each = int(entries * ENTRY) + outputs * (2 * segments * LIST + REQUANTIZE)
     note = f"lists of the codes that {outputs} channels of {inputs} codes add and take off"
     return Layer(
         Kernel.of(kind, "dense_ternary/kernel", constants, ("ternary", *weighted.support)),
@@ -81,3 +85,6 @@ def lists(weights: Array) -> npt.NDArray[np.int8]:
                 places = np.flatnonzero(part == sign).tolist()
                 stream += [len(places), *places]
     return np.array(stream, np.uint8).view(np.int8)
+
+
+TERNARY: Final = Tactic(candidates)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, Layer
 from rlx_cortexm import unpacked
 from rlx_cortexm.image import Image
 from rlx_cortexm.mve import factors
 from rlx_cortexm.mve.rows import VECTOR
 from rlx_cortexm.narrow import WHOLE
+from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import Weighted
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     op, image = cast("QConv2d", node.op), Image.of(node)
     if not (op.groups == image.in_c == image.out_c > 1) or op.window.dilation != (1, 1):
         return ()
-    weighted = Weighted.of(node, op)
+    weighted = Weighted.of(node)
     small = max(op.window.kernel) <= LINES and max(op.window.stride) <= LINES
     if not small or not factors.can_scale(weighted.scaling):
         return ()
@@ -164,7 +165,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
 
 
 def _layer(node: Node, weighted: Weighted, columns: Columns) -> Layer:
-    """Return the layer: ``depthwise_mve_s8.c.j2``."""
+    """Return the layer."""
     op, image = cast("QConv2d", node.op), columns.image
     constants = {
         **factors.constants(weighted),
@@ -177,7 +178,7 @@ def _layer(node: Node, weighted: Weighted, columns: Columns) -> Layer:
     note = f"weights of {image.out_c} channels by 4 columns by 4 lines, unused ones zero"
     support = ("mve", "mve_fill", "mve_windows", *weighted.support)
     return Layer(
-        Kernel.of("depthwise", "depthwise_mve/kernel", constants, support),
+        Kernel.of("depthwise", "depthwise_mve/kernel", constants, support, CodeSize(0.5)),
         operands=node.operands[:1],
         tables=weighted.tables(_by_column(weighted.weights, columns), note),
         arguments=weighted.arguments,
@@ -193,3 +194,6 @@ def _by_column(weights: Array, columns: Columns) -> Array:
     taps = weights[..., 0] if columns.transposed else weights[..., 0].transpose(0, 2, 1)
     _, across, lines = taps.shape
     return np.pad(taps, ((0, 0), (0, LINES - across), (0, LINES - lines))).reshape(-1)
+
+
+DEPTHWISE_MVE: Final = Tactic(candidates, vectors=True)

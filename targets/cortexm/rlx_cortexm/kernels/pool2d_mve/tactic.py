@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final, cast
 
 from rlx.ops.q import QAveragePool2d
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, Layer
 from rlx_cortexm.image import Image
+from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -43,7 +44,9 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         "high": op.high,
     }
     kind = "avg_pool2d" if average else "max_pool2d"
-    kernel = Kernel.of(kind, f"pool2d_mve/{'average' if average else 'max'}", constants, ("mve",))
+    kernel = Kernel.of(
+        kind, f"pool2d_mve/{'average' if average else 'max'}", constants, ("mve",), CodeSize(0.4)
+    )
     vectors = image.windows * -(-image.in_c // lanes)
     taps, rows = image.window.taps, image.window.kernel[0]
     if average:
@@ -52,3 +55,6 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         instructions = vectors * (GREATEST + GREATEST_TAP * taps)
     layer = Layer(kernel, operands=node.operands, instructions=instructions)
     return (Candidate.of(layer, f"mve {kind}"),)
+
+
+POOL_MVE: Final = Tactic(candidates, vectors=True)

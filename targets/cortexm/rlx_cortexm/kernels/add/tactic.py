@@ -1,0 +1,52 @@
+"""Sums and differences: both operands of each element scaled, then the sum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+import numpy as np
+
+from rlx.ops.q import QSub
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
+from rlx_cortexm.elementwise import loop_constants, result_constants
+from rlx_cortexm.scaling import scaling
+from rlx_cortexm.tactic import Tactic
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx.ops.q import QAdd
+
+ELEMENT: Final = 45
+"""Instructions for each element."""
+
+_CODES: Final = np.arange(-128, 128).astype(np.int8)
+
+
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate for a sum or difference."""
+    op = cast("QAdd", node.op)
+    scaled = op.scaled_operands((_CODES, _CODES))
+    bound = sum(int(np.abs(values).max()) for values in scaled)
+    scales = []
+    for rescale in (op.x_rescale, op.y_rescale):
+        chosen = scaling(rescale, 255 << op.left_shift)
+        function = chosen.function.replace("requantize", "scale")
+        scales.append((function, chosen.multiplier[0], chosen.shift[0]))
+    constants = {
+        "sign": "-" if isinstance(op, QSub) else "+",
+        "left_shift": op.left_shift,
+        "zero_points": (op.x_zero_point, op.y_zero_point),
+        "scales": tuple(scales),
+        **result_constants(op.rescale, bound, op),
+        **loop_constants(node),
+    }
+    kind = "sub" if isinstance(op, QSub) else "add"
+    support = (str(constants["requantize"]), *(function for function, _, _ in scales))
+    kernel = Kernel.of(kind, "add/kernel", constants, support)
+    instructions = node.types[0].size * ELEMENT
+    layer = Layer(kernel, operands=node.operands, instructions=instructions)
+    return (Candidate.of(layer, "add"),)
+
+
+ADD: Final = Tactic(candidates, portable=0.8)

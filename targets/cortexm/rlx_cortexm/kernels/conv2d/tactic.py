@@ -1,0 +1,142 @@
+"""Convolutions, window by window: those that stick out of the image are copied first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+import numpy as np
+
+from rlx_c.candidate import Candidate
+from rlx_c.layer import CodeSize, Kernel, Layer
+from rlx_c.nest import Loop, nest
+from rlx_cortexm.image import Image
+from rlx_cortexm.kernels.dense.dot import dot_products, dot_size, instructions
+from rlx_cortexm.kernels.depthwise.by_tap import is_depthwise
+from rlx_cortexm.narrow import run_bytes
+from rlx_cortexm.packing import BLOCK, QUAD
+from rlx_cortexm.tactic import Tactic
+from rlx_cortexm.weighted import Weighted, rows_of
+
+if TYPE_CHECKING:
+    from rlx.ir import Array, Node
+    from rlx.ops.q import QConv2d
+
+SHORT_RUN: Final = 16
+"""Windows whose rows of taps have at most so many codes are copied into one run of codes.
+
+The copy costs some 2 instructions for each code and is read by all output channels; a run for each
+row of taps costs some 10 instructions for every four output channels.
+"""
+
+_MOVE: Final = 5
+_ROW: Final = 10
+"""Instructions for each byte and each row of taps of a window that sticks out and is copied."""
+
+_SHORT_ROW: Final = 17
+"""For each row of taps of another window that is copied."""
+
+
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate for a convolution that no other plain kernel fits; none for others."""
+    if rows_of(node) is not None or is_depthwise(node):
+        return ()
+    return (Candidate.of(_layer(node), "conv2d"),)
+
+
+def _layer(node: Node) -> Layer:
+    """Multiply window by window, most of them where they are."""
+    op, image = cast("QConv2d", node.op), Image.of(node)
+    weighted = Weighted.of(node)
+    kernel_h, kernel_w = op.window.kernel
+    group_in, group_out = image.in_c // op.groups, image.out_c // op.groups
+    run = kernel_w * group_in
+    # A row of taps is a run of codes only if taps and channels of the group lie side by side.
+    whole_rows = op.groups == 1 and op.window.dilation[1] == 1
+    in_place = image.inside if whole_rows and (kernel_h == 1 or run > SHORT_RUN) else "none"
+    rows, length = _runs(kernel_h, run, in_place)
+    packed = _packed(weighted, op.groups, rows, length)
+    constants = {
+        **image.constants,
+        **weighted.constants,
+        "loops": _group_loops(image, op.groups, len(packed) // op.groups),
+        "inside": image.inside,
+        "interior": image.interior,
+        "in_place": in_place,
+        "whole_rows": whole_rows,
+        "group_in": group_in,
+        "group_out": group_out,
+        "blocked": group_out - group_out % BLOCK,
+        "patch": kernel_h * run,
+        "run": run,
+        "rows": rows,
+        "length": length,
+        "narrow": weighted.narrow,
+        "single": run_bytes(length, weighted.bits),
+        "row_stride": op.window.dilation[0] * image.in_w * image.in_c,
+        "x_zero_point": op.x_zero_point if image.inside != "all" or not whole_rows else 0,
+    }
+    note = (
+        f"{weighted.bits}-bit weights of {image.out_c} channels by {kernel_h * run} codes, four"
+        " channels interleaved"
+    )
+    support = (*dot_products(group_out, weighted.narrow), *weighted.support)
+    size = CodeSize(inlined=dot_size(support))
+    return Layer(
+        Kernel.of("conv2d", "conv2d/kernel", constants, support, size),
+        operands=node.operands[:1],
+        tables=weighted.tables(packed, note),
+        arguments=weighted.arguments,
+        scratch_bytes=0 if in_place == "all" else rows * length,
+        macs=image.windows * weighted.weights.size,
+        instructions=image.windows * op.groups * instructions(rows, length, group_out)
+        + _copying(image, in_place),
+        weight_bits=weighted.bits,
+        packed_bytes=image.out_c * rows * length - len(packed),
+    )
+
+
+def _runs(kernel_h: int, run: int, in_place: str) -> tuple[int, int]:
+    """Return how many runs of codes a window has, and their length.
+
+    A copied window is one run, filled up to whole words; others are one run for each row of taps.
+    """
+    if in_place == "none":
+        return 1, -(-kernel_h * run // QUAD) * QUAD
+    return kernel_h, run
+
+
+def _packed(weighted: Weighted, groups: int, rows: int, length: int) -> Array:
+    """Return the weights of all groups as runs, with zeros where a run is filled up."""
+    by_channel = weighted.weights.reshape(len(weighted.weights), -1)
+    filled = np.pad(by_channel, ((0, 0), (0, rows * length - by_channel.shape[1])))
+    streams = [
+        weighted.packed(group.reshape(len(group), rows, length))
+        for group in np.split(filled, groups)
+    ]
+    return np.concatenate(streams)
+
+
+def _group_loops(image: Image, groups: int, stream: int) -> tuple[Loop, ...]:
+    """Return the loops over batch and groups for input, result, weights and channels.
+
+    The weights of a group take ``stream`` bytes.
+    """
+    return nest(
+        (image.batch, groups),
+        (image.in_h * image.in_w * image.in_c, image.in_c // groups),
+        (image.out_h * image.out_w * image.out_c, image.out_c // groups),
+        (0, stream),
+        (0, image.out_c // groups),
+    )
+
+
+def _copying(image: Image, in_place: str) -> int:
+    """Return what it takes to copy all windows that are not read in place."""
+    y0, y1, x0, x1 = image.interior
+    inner = image.batch * (y1 - y0) * (x1 - x0)
+    kernel_h, kernel_w = image.window.kernel
+    outside = (image.windows - inner) * kernel_h * (kernel_w * image.in_c * _MOVE + _ROW)
+    return outside + (inner * kernel_h * _SHORT_ROW if in_place == "none" else 0)
+
+
+CONV2D: Final = Tactic(candidates, portable=1.7)

@@ -1,0 +1,106 @@
+"""Instructions of a convolution in blocks: fitted to counts, GCC 12 at -O2."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rlx_cortexm.kernels.conv2d_blocks.blocks import CHANNELS, WINDOWS
+from rlx_cortexm.packing import QUAD
+
+if TYPE_CHECKING:
+    from rlx_cortexm.kernels.conv2d_blocks.blocks import Blocks
+    from rlx_cortexm.weighted import Weighted
+
+STEP: Final = 8
+PASS: Final = 3
+"""Behind the steps that are written out, if they run more than once."""
+
+LEVEL: Final = 44
+"""Begin, scale and store the sums of a block where all channels shift alike."""
+
+BLOCK: Final = {
+    "requantize_folded": 50,
+    "requantize_narrow": 70,
+    "requantize_wide": 190,
+    "requantize_single": 130,
+}
+"""The same by other functions that scale."""
+
+NEGATIVE: Final = 12
+"""Of a block more, where halves of negative numbers are turned."""
+
+SHARED: Final = 3
+"""Of a block more, where sizes are arguments."""
+
+OVER: Final = 5
+"""Of a block more, where the last windows overlap others."""
+
+PANEL: Final = 40
+PAIR: Final = 33
+"""Of a panel and two channels, without their weights."""
+
+WEIGHTS: Final = 7
+"""Unpack four weights of two channels."""
+
+PAIR_READY: Final = 24
+SCALED: Final = 10
+"""Of a block less, where weights come as much larger as sums have to."""
+
+GROUP: Final = 7
+REST: Final = 90
+CODES: Final = 13
+"""Unpack four codes of three pixels."""
+
+WINDOW: Final = 24
+ROW: Final = 3
+ROW_COPIED: Final = 16
+QUAD_UNPACKED: Final = 9
+"""Unpack four codes of a window."""
+
+TAP: Final = 13
+BORDER_COPIED: Final = 60
+TAP_COPIED: Final = 6
+CODE_COPIED: Final = 6
+
+
+def instructions(blocks: Blocks, weighted: Weighted) -> int:
+    """Return about how many instructions the layer takes: fitted to counts, GCC 12 at -O2."""
+    image = blocks.image
+    pairs = -(-image.out_c // CHANNELS)
+    panels = -(-blocks.groups // blocks.panel)
+    function = weighted.scaling.function
+    negative = function == "requantize_folded" and not weighted.turns_positive
+    block = (
+        STEP * blocks.unrolled * blocks.passes
+        + PASS * blocks.passes * (blocks.passes > 1)
+        + BLOCK.get(function, LEVEL)
+        + NEGATIVE * negative
+        + OVER * (image.windows % WINDOWS != 0)
+    )
+    weights = PAIR_READY if blocks.ready else PAIR + WEIGHTS * blocks.row // QUAD
+    block += SHARED * blocks.is_dense * (not blocks.ready) - SCALED * blocks.ready
+    return (
+        blocks.groups * pairs * block
+        + panels * (PANEL + pairs * weights)
+        + (_pixels(blocks) if blocks.is_dense else _windows_unpacked(blocks))
+    )
+
+
+def _pixels(blocks: Blocks) -> int:
+    """Return what it takes to unpack all pixels."""
+    return blocks.groups * (GROUP + REST * (blocks.codes % QUAD != 0) + CODES * blocks.quads)
+
+
+def _windows_unpacked(blocks: Blocks) -> int:
+    """Return what it takes to unpack all windows."""
+    image = blocks.image
+    y0, y1, x0, x1 = image.interior
+    inside = image.batch * (y1 - y0) * (x1 - x0) if image.window.dilation[1] == 1 else 0
+    border = WINDOWS * blocks.groups - inside
+    kernel_h = image.window.kernel[0]
+    rows = WINDOW + ROW * kernel_h if blocks.in_rows else ROW_COPIED * kernel_h
+    taps = image.window.taps * TAP
+    if not blocks.in_taps:
+        taps = BORDER_COPIED + TAP_COPIED * image.window.taps + CODE_COPIED * blocks.codes
+    quads = QUAD_UNPACKED * blocks.quads
+    return inside * (rows + quads) + border * (taps + quads)

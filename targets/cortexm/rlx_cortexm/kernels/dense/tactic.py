@@ -1,0 +1,58 @@
+"""Rows of codes times weights, four output channels at a time, any number of bits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rlx_c.candidate import Candidate
+from rlx_c.layer import CodeSize, Kernel, Layer
+from rlx_c.nest import nest
+from rlx_cortexm.kernels.dense.dot import dot_products, dot_size, instructions
+from rlx_cortexm.narrow import run_bytes
+from rlx_cortexm.packing import BLOCK
+from rlx_cortexm.tactic import Tactic
+from rlx_cortexm.weighted import Weighted, rows_of
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+
+
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate for rows of codes times weights; none for other nodes."""
+    found = rows_of(node)
+    if found is None:
+        return ()
+    weighted = Weighted.of(node)
+    outputs = len(weighted.weights)
+    inputs = weighted.weights.size // outputs
+    constants = {
+        **weighted.constants,
+        "rows": found.rows,
+        "inputs": inputs,
+        "outputs": outputs,
+        "blocked": outputs - outputs % BLOCK,
+        "loops": nest((found.rows,), (inputs,), (outputs,)),
+        "narrow": weighted.narrow,
+        "single": run_bytes(inputs, weighted.bits),
+    }
+    packed = weighted.packed(weighted.weights.reshape(outputs, 1, inputs))
+    note = (
+        f"{weighted.bits}-bit weights of {outputs} channels by {inputs} codes, four channels"
+        " interleaved"
+    )
+    support = (*dot_products(outputs, weighted.narrow), *weighted.support)
+    size = CodeSize(inlined=dot_size(support))
+    layer = Layer(
+        Kernel.of(found.kind, "dense/kernel", constants, support, size),
+        operands=node.operands[:1],
+        tables=weighted.tables(packed, note),
+        arguments=weighted.arguments,
+        macs=found.rows * outputs * inputs,
+        instructions=found.rows * instructions(1, inputs, outputs),
+        weight_bits=weighted.bits,
+        packed_bytes=outputs * inputs - len(packed),
+    )
+    return (Candidate.of(layer, "dense"),)
+
+
+DENSE: Final = Tactic(candidates, portable=1.8)

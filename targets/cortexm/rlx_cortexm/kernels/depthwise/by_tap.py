@@ -1,0 +1,41 @@
+"""What depthwise convolutions share that go tap by tap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from rlx_c.layer import Layer
+from rlx_cortexm.image import Image
+from rlx_cortexm.narrow import WHOLE
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx.ops.q import QConv2d
+    from rlx_c.layer import Kernel
+    from rlx_cortexm.weighted import Weighted
+
+
+def is_depthwise(node: Node) -> bool:
+    """Whether each channel has a window of its own."""
+    return cast("QConv2d", node.op).groups == Image.of(node).in_c > 1
+
+
+def layer_by_tap(
+    node: Node, weighted: Weighted, kernel: Kernel, instructions: int, scratch_bytes: int = 0
+) -> Layer:
+    """Return a layer whose weights are stored tap by tap, all channels of each."""
+    image = Image.of(node)
+    by_tap = np.ascontiguousarray(weighted.weights.reshape(image.out_c, -1).T).reshape(-1)
+    note = f"weights of {image.window.taps} taps by {image.out_c} channels"
+    return Layer(
+        kernel,
+        operands=node.operands[:1],
+        tables=weighted.tables(by_tap, note),
+        arguments=weighted.arguments,
+        scratch_bytes=scratch_bytes,
+        instructions=instructions,
+        macs=image.windows * weighted.weights.size,
+        weight_bits=WHOLE,
+    )

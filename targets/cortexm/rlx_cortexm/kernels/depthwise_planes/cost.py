@@ -1,0 +1,109 @@
+"""Instructions of a depthwise convolution on planes: fitted to counts, GCC 12 at -O2."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rlx_cortexm.kernels.depthwise_planes.planes import OUTPUTS, PLANES
+
+if TYPE_CHECKING:
+    from rlx_cortexm.kernels.depthwise_planes.planes import Planes
+    from rlx_cortexm.weighted import Weighted
+
+PAIR: Final = 4
+"""Of a pair of outputs beside its products: what registers do not hold."""
+
+WORD: Final = 0.85
+"""Of a pair and a word of weights that finds no register: so many do not."""
+
+REGISTERS: Final = 6
+PASS: Final = 0.75
+LINE: Final = 9
+LINE_LOOPED: Final = 15
+SINGLE_LINE: Final = -25
+CHANNEL: Final = -20
+TAP: Final = 5
+"""Of a channel and its taps: unpack the weights."""
+
+UNPACKED: Final = 15
+"""Unpack two codes of four channels."""
+
+LINE_UNPACKED: Final = 28
+HALF_UNPACKED: Final = 24
+"""Of a line of four channels, and of a word of it that is filled up."""
+
+QUAD: Final = 87
+FILL: Final = 8
+LAYER: Final = 640
+LEAST_CODE: Final = 3
+"""Scale a sum and store the code."""
+
+CLAMP: Final = 2
+NEGATIVE: Final = 4
+"""Of a code, where one end of its range is cut off; where halves of negative numbers are turned."""
+
+
+def instructions(planes: Planes, weighted: Weighted | None = None) -> int:
+    """Return about how many instructions the layer takes: fitted to counts, GCC 12 at -O2.
+
+    Args:
+        planes: How it is computed.
+        weighted: Its constants; None: scaling as cheap as can be.
+    """
+    image, along, across = planes.image, *planes.axes
+    strips = image.batch * planes.strips
+    looped = planes.pairs > planes.unrolled
+    words = len(planes.line.weights) * across.kernel
+    line = (
+        planes.pairs * (_products(planes, 2) + PAIR + WORD * max(words - REGISTERS, 0))
+        + along.outputs % OUTPUTS * _products(planes, 1)
+        + along.outputs * (_code(weighted) if weighted is not None else LEAST_CODE)
+        + looped * (PASS * planes.pairs / planes.unrolled + LINE_LOOPED)
+        + LINE
+    )
+    channel = CHANNEL + TAP * image.window.taps + SINGLE_LINE * (across.outputs == 1)
+    return round(
+        image.out_c * (image.batch * across.outputs * line + strips * channel)
+        + _unpacking(planes)
+        + LAYER
+    )
+
+
+def _products(planes: Planes, outputs: int) -> int:
+    """Return what it takes to load and multiply the taps of one or two outputs."""
+    line, lines = planes.line, planes.axes[1].kernel
+    words = line.words(outputs)
+    products = [p for own in line.products[:words] for p in own if p.output < outputs]
+    return lines * (-(-words // 2) + len(products))
+
+
+def _code(weighted: Weighted) -> int:
+    """Return what it takes to scale a sum and store the code."""
+    output = weighted.output
+    clamps = (output["low"] != -128) + (output["high"] != 127)
+    scale = LEAST_CODE + (weighted.scaling.function == "requantize_folded")
+    return scale + CLAMP * clamps + NEGATIVE * (not weighted.turns_positive)
+
+
+def _unpacking(planes: Planes) -> int:
+    """Return what it takes to unpack all codes."""
+    image, along = planes.image, planes.axes[0]
+    quads = -(-image.out_c // PLANES)
+    lead = along.pad % 2
+    pairs, left = divmod(planes.pixels - lead, 2)
+    inside, strips = image.batch * _lines_unpacked(planes), image.batch * planes.strips
+    line = UNPACKED * pairs + LINE_UNPACKED + HALF_UNPACKED * (lead + left)
+    filled = (strips * planes.lines - inside) * PLANES * planes.pitch * FILL
+    return quads * (inside * line + strips * QUAD) + filled
+
+
+def _lines_unpacked(planes: Planes) -> int:
+    """Return how many lines of an image are unpacked for four channels, some of them again."""
+    across = planes.axes[1]
+    total = 0
+    for done in range(0, across.outputs, planes.strip):
+        count = min(planes.strip, across.outputs - done)
+        begin = done * across.stride - across.pad
+        end = begin + (count - 1) * across.stride + (across.kernel - 1) * across.dilation + 1
+        total += max(min(end, across.inputs) - max(begin, 0), 0)
+    return total

@@ -1,0 +1,54 @@
+"""Means over axes: sum, then scale."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, cast
+
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
+from rlx_c.nest import nest, row_major
+from rlx_cortexm.operands import unsupported
+from rlx_cortexm.scaling import INT32_BOUND, output_constants, scaling
+from rlx_cortexm.tactic import Tactic
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx.ops.q import QMean
+
+TERM: Final = 4
+RESULT: Final = 12.4
+"""Instructions for each code that is summed, and for each mean."""
+
+
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate for a mean, or raise UnsupportedOpError."""
+    op = cast("QMean", node.op)
+    shape = node.operands[0].type.static_shape
+    strides = row_major(shape)
+    axes = {a % len(shape) for a in op.axes}
+    kept = [(n, s) for a, (n, s) in enumerate(zip(shape, strides, strict=True)) if a not in axes]
+    reduced = [(shape[a], strides[a]) for a in sorted(axes)]
+    count = math.prod(n for n, _ in reduced)
+    # Sums of raw codes, with the zero point taken off at the end: both stay below this.
+    bound = (128 + abs(op.x_zero_point)) * count
+    if bound >= INT32_BOUND:
+        raise unsupported(node, f"a sum of {count} codes does not fit int32")
+    chosen = scaling(op.rescale, bound)
+    kept_shape = tuple(n for n, _ in kept)
+    constants = {
+        "kept": nest(kept_shape, [s for _, s in kept], row_major(kept_shape)),
+        "reduced": nest([n for n, _ in reduced], [s for _, s in reduced]),
+        "offset": -count * op.x_zero_point,
+        "requantize": chosen.function,
+        "multiplier": chosen.multiplier[0],
+        "shift": chosen.shift[0],
+        **output_constants(op.low, op.high, op.zero_point),
+    }
+    kernel = Kernel.of("mean", "mean/kernel", constants, (chosen.function,))
+    instructions = round(TERM * math.prod(shape) + RESULT * math.prod(kept_shape))
+    layer = Layer(kernel, operands=node.operands, instructions=instructions)
+    return (Candidate.of(layer, "mean"),)
+
+
+MEAN: Final = Tactic(candidates)

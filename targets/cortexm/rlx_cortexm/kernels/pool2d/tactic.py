@@ -1,0 +1,108 @@
+"""Pools, code by code, and average pools of four channels side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from rlx.ops.q import QMaxPool2d
+from rlx_c.candidate import Candidate
+from rlx_c.layer import CodeSize, Kernel, Layer
+from rlx_cortexm.image import Image
+from rlx_cortexm.tactic import Tactic
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx.ops.q import QAveragePool2d
+
+LANES: Final = 4
+"""Channels that are summed side by side."""
+
+LANES_TAPS: Final = 255
+"""Taps whose sum fits 16 bits, whatever the codes."""
+
+WRITTEN: Final = 8
+"""Taps of a row that may be written out."""
+
+_MANY_TAPS: Final = 12
+_WRITTEN: Final = 2
+"""Taps from which a clipped window takes more for each; taps that compilers write out."""
+
+
+def average(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate that averages each window over the taps inside."""
+    return (
+        Candidate.of(_pool(node, "avg_pool2d", "pool2d/average", CodeSize(0.45)), "avg pool2d"),
+    )
+
+
+def maximum(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate that takes the maximum of each window."""
+    return (Candidate.of(_pool(node, "max_pool2d", "pool2d/max", CodeSize(0.6)), "max pool2d"),)
+
+
+def lanes(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate for four channels side by side, if sums of codes fit 16 bits."""
+    op = cast("QAveragePool2d", node.op)
+    image = Image.of(node)
+    taps = image.window.taps
+    if image.inside != "all" or op.window.is_padded or image.in_c < LANES or taps > LANES_TAPS:
+        return ()
+    written = image.window.kernel[1] <= WRITTEN
+    constants = {
+        **image.constants,
+        "loops": image.loops,
+        "written": written,
+        "low": op.low,
+        "high": op.high,
+    }
+    kernel = Kernel.of("avg_pool2d", "pool2d/lanes", constants, ("lanes_sum",), CodeSize(0.7))
+    layer = Layer(
+        kernel, operands=node.operands, instructions=_lanes_instructions(image, written=written)
+    )
+    return (Candidate.of(layer, "avg pool2d lanes"),)
+
+
+def _pool(node: Node, kind: str, template: str, size: CodeSize) -> Layer:
+    op = cast("QAveragePool2d | QMaxPool2d", node.op)
+    image = Image.of(node)
+    constants = {
+        **image.constants,
+        "loops": image.loops,
+        "clipped": image.inside != "all",
+        "low": op.low,
+        "high": op.high,
+    }
+    kernel = Kernel.of(kind, template, constants, size=size)
+    instructions = _instructions(image, is_max=isinstance(op, QMaxPool2d))
+    return Layer(kernel, operands=node.operands, instructions=instructions)
+
+
+def _instructions(image: Image, *, is_max: bool) -> int:
+    """Return what a pool takes, code by code."""
+    kernel_h, kernel_w = image.window.kernel
+    inside_h, inside_w = image.window.taps_inside((image.in_h, image.in_w))
+    # Rows and taps of a window that lie inside, on average.
+    rows, columns = sum(inside_h) / len(inside_h), sum(inside_w) / len(inside_w)
+    taps = rows * columns
+    if image.inside != "all":
+        code = 24 + 12.5 * rows + (1.2 if taps < _MANY_TAPS else 4.5) * taps
+    elif kernel_h <= _WRITTEN and kernel_w <= _WRITTEN:
+        code = 11.4 + taps + 22.6 / image.out_c
+    elif kernel_w <= _WRITTEN:
+        code = 13.5 + 10.5 * rows
+    else:
+        code = 23.6 + 3.9 * rows + 5.88 * taps if is_max else 34 + 3.6 * rows + 4 * taps
+    return round(image.windows * image.out_c * code)
+
+
+def _lanes_instructions(image: Image, *, written: bool) -> int:
+    """Return what an average pool takes that sums four channels side by side."""
+    kernel_h, kernel_w = image.window.kernel
+    row = 3 * kernel_w + 4 if written else 6 * kernel_w + 8
+    quads = -(-image.out_c // LANES)
+    return image.windows * (quads * (kernel_h * row + 88) + 20) + 30
+
+
+AVERAGE_POOL: Final = Tactic(average)
+LANES_POOL: Final = Tactic(lanes)
+MAX_POOL: Final = Tactic(maximum)

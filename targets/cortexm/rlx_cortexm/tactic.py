@@ -1,0 +1,29 @@
+"""Ways to compute nodes, as the lists of an op's family name them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.ir import Node
+    from rlx_c.candidate import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Tactic:
+    """A way to compute nodes, in one variant or many.
+
+    Attributes:
+        candidates: Returns its variants for a node; none where it does not fit. It raises
+            UnsupportedOpError where the node cannot be computed exactly by any kernel.
+        portable: Instructions of its path in plain C, on a core without DSP extension, for each on
+            a Cortex-M4: counted on a Cortex-M3.
+        vectors: Whether it needs the vector extension MVE.
+    """
+
+    candidates: Callable[[Node], tuple[Candidate, ...]]
+    portable: float = 1
+    vectors: bool = False
