@@ -15,7 +15,10 @@ from rlx.process import run
 from rlx_sim.firmware import CPUS
 from rlx_sim.host_c import WARNINGS
 
-TEMPLATES = ROOT / "templates" / "cortexm"
+TEMPLATES = (
+    ROOT / "templates" / "cortexm",
+    ROOT / "targets" / "cortexm" / "rlx_cortexm" / "kernels",
+)
 DEFINITION = re.compile(
     r"^(?:\{\{ macro \}\}_(?:INLINE|KERNEL)|static)\b[^;(]*?(\{\{ p(?:refix)? \}\}_[\w{} ]+?)\(",
     re.MULTILINE,
@@ -33,7 +36,10 @@ def defined(text: str) -> set[str]:
 
 def test_no_function_is_defined_by_two_templates() -> None:
     counts = Counter(
-        name for path in TEMPLATES.rglob("*.c.j2") for name in defined(path.read_text())
+        name
+        for folder in TEMPLATES
+        for path in folder.rglob("*.c.j2")
+        for name in defined(path.read_text())
     )
     # The search must find what it is for.
     assert {"{{ p }}_fill_codes", "{{ p }}_fill_words", "{{ p }}_planes4"} <= set(counts)
