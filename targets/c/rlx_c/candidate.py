@@ -26,6 +26,7 @@ class Candidate:
         instructions: Estimate for the processor at hand.
         table_bytes: Weights and other constants of this layer in flash.
         scratch_bytes: Bytes of the arena while it runs.
+        summary: What its kernel does, a line of Markdown, equal for all variants; may be empty.
         tables: Equal for candidates whose tables are the same and are stored once; None: unknown.
     """
 
@@ -36,6 +37,7 @@ class Candidate:
     table_bytes: int
     scratch_bytes: int
     tables: Hashable = None
+    summary: str = ""
 
     def parts(self, code_sizes: CodeSizes) -> dict[Hashable, int]:
         """Return the bytes of what it needs in flash, by what other layers may share."""

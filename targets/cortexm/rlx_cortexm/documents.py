@@ -32,6 +32,7 @@ def documents(
             common,
             layers=layer_rows(program),
             macs=sum(step.layer.macs for step in program.steps),
+            legend=sorted({step.candidate.summary for step in program.steps} - {""}),
             packages=usage(packages, common["prefix"]),
         ),
         "report/memory.txt": memory_text(program.plan, scratch),

@@ -1,5 +1,6 @@
 """Every way through the rules and templates computes the reference's codes, on every compiler."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,13 @@ def test_the_zoos_use_every_template_and_every_op():
     own = {name for name in files if not name.endswith("/support.c.j2")}
     assert own == {f"{kernel}.c.j2" for kernel in kernels}
     assert ops == set(Q_OPS)
+
+
+def test_the_readme_explains_every_kernel_that_its_table_names():
+    for zoo in ZOOS:
+        emission = emit_graph(zoo())
+        legend = emission.files["README.md"].partition("Kernels, as the table names them")[2]
+        explained = {word for line in legend.splitlines() for word in line.split("`")[1::2]}
+        first = {re.split("[ ,]", text)[0] for text in explained}
+        for row in emission.report["layers"]:
+            assert row["kernel"] == "nothing" or re.split("[ ,]", row["kernel"])[0] in first

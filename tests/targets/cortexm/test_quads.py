@@ -36,7 +36,7 @@ def test_a_row_and_a_mark_are_scratch_memory():
 
 
 def test_quads_are_not_filled_up_for_longer_code():
-    assert [c.name for c in found(dense(24, 4))] == ["quads, 1 written out", "quads, 2 written out"]
+    assert [c.name for c in found(dense(24, 4))] == ["quads, 1 unrolled", "quads, 2 unrolled"]
 
 
 @pytest.mark.parametrize("inputs", [64, 640])

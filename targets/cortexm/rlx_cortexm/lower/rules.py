@@ -73,6 +73,7 @@ def _on(core: Core, way: Candidate, tactic: Tactic, content: tuple[Hashable, ...
     return replace(
         way,
         lower=cache(way.lower),
+        summary=tactic.summary,
         tables=(way.kernel.template, way.table_bytes, content) if way.table_bytes else None,
         instructions=int(way.instructions * (1 if core.pairs else tactic.portable)),
     )

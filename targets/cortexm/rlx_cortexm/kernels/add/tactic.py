@@ -49,4 +49,8 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, "add"),)
 
 
-ADD: Final = Tactic(candidates, portable=0.8)
+ADD: Final = Tactic(
+    candidates,
+    "`add`: both operands of each element are scaled, added, and the sum is scaled.",
+    portable=0.8,
+)

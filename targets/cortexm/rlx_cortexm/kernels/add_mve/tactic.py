@@ -76,4 +76,4 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, f"mve {kind}"),)
 
 
-ADD_MVE: Final = Tactic(candidates, vectors=True)
+ADD_MVE: Final = Tactic(candidates, "`mve add`: four elements at a time with MVE.", vectors=True)

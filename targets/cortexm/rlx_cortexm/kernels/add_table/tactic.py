@@ -155,4 +155,8 @@ def _instructions(size: int, run: int, tables: int, op: QAdd, scaling: Scaling) 
     return round(size * (element + loop + begin)) + LAYER
 
 
-ADD_TABLE: Final = Tactic(candidates, portable=1.4)
+ADD_TABLE: Final = Tactic(
+    candidates,
+    "`add table`: what an operand becomes in the common scale is looked up, or is a product.",
+    portable=1.4,
+)

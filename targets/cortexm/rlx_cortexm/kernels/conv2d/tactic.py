@@ -139,4 +139,9 @@ def _copying(image: Image, in_place: str) -> int:
     return outside + (inner * kernel_h * _SHORT_ROW if in_place == "none" else 0)
 
 
-CONV2D: Final = Tactic(candidates, portable=1.7)
+CONV2D: Final = Tactic(
+    candidates,
+    "`conv2d`: window by window, four output channels at a time. Windows that stick out are "
+    "copied.",
+    portable=1.7,
+)

@@ -198,5 +198,10 @@ def _unpack2(blocks: Blocks) -> tuple[str, ...]:
     return () if blocks.ready else ("unpack2",)
 
 
-POINTWISE_BLOCKS: Final = Tactic(pixels, portable=3.8)
-BLOCKS: Final = Tactic(windows, portable=3.5)
+SUMMARY: Final = (
+    "`blocks of S steps, G groups`: three windows by two output channels at a time; the "
+    "codes of G groups of three windows are unpacked to 16 bits once, for all channels; S "
+    "steps of two codes are unrolled. `ready blocks`: weights are stored with 16 bits."
+)
+POINTWISE_BLOCKS: Final = Tactic(pixels, SUMMARY, portable=3.8)
+BLOCKS: Final = Tactic(windows, SUMMARY, portable=3.5)

@@ -91,4 +91,8 @@ def _instructions(weighted: Weighted, image: Image, run: Rows) -> int:
     return copied + blocks * block
 
 
-CONV2D_MVE: Final = Tactic(candidates, vectors=True)
+CONV2D_MVE: Final = Tactic(
+    candidates,
+    "`mve windows`: windows are copied two at a time and multiplied 16 codes at a time with MVE.",
+    vectors=True,
+)

@@ -297,4 +297,10 @@ def instructions(tiles: Tiles, weighted: Weighted) -> int:
     )
 
 
-WINOGRAD: Final = Tactic(candidates, portable=3.8)
+WINOGRAD: Final = Tactic(
+    candidates,
+    "`winograd, weights in W, G groups`: 2x2 outputs from 16 products in place of 36, "
+    "Winograd's F(2x2, 3x3) in exact integers; transformed weights are in W, the codes of G "
+    "groups of three tiles are transformed together.",
+    portable=3.8,
+)

@@ -115,8 +115,9 @@ def _instructions(runs: int, length: int) -> float:
     return runs * (SINGLE if length == 1 else RUN + BYTE * length)
 
 
-CONCAT: Final = Tactic(concat)
-NOTHING: Final = Tactic(nothing)
-PAD: Final = Tactic(pad)
-SLICE: Final = Tactic(slice_)
-TRANSPOSE: Final = Tactic(transpose)
+SUMMARY: Final = "`copy`: runs of codes are copied, no arithmetic."
+CONCAT: Final = Tactic(concat, SUMMARY)
+NOTHING: Final = Tactic(nothing, "")
+PAD: Final = Tactic(pad, SUMMARY)
+SLICE: Final = Tactic(slice_, SUMMARY)
+TRANSPOSE: Final = Tactic(transpose, SUMMARY)

@@ -55,4 +55,6 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, "dense"),)
 
 
-DENSE: Final = Tactic(candidates, portable=1.8)
+DENSE: Final = Tactic(
+    candidates, "`dense`: row by row, four output channels at a time.", portable=1.8
+)

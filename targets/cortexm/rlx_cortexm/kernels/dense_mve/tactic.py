@@ -77,4 +77,8 @@ def _layer(node: Node, weighted: Weighted, rows: int, kind: str, run: Rows) -> L
     )
 
 
-DENSE_MVE: Final = Tactic(candidates, vectors=True)
+DENSE_MVE: Final = Tactic(
+    candidates,
+    "`mve rows`: rows are multiplied 16 codes at a time with four output channels, with MVE.",
+    vectors=True,
+)

@@ -77,7 +77,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
 
 def _candidate(node: Node, weighted: Weighted, quads: Quads) -> Candidate:
     return Candidate(
-        name=f"quads, {quads.unrolled} written out",
+        name=f"quads, {quads.unrolled} unrolled",
         kernel=_kernel(weighted, quads),
         lower=partial(lower, node, weighted, quads),
         instructions=instructions(quads, weighted),
@@ -161,4 +161,9 @@ def instructions(quads: Quads, weighted: Weighted) -> int:
     return round(quads.rows * row) + LAYER
 
 
-QUADS: Final = Tactic(candidates, portable=2.5)
+QUADS: Final = Tactic(
+    candidates,
+    "`quads, N unrolled`: a row is unpacked to 16 bits once, then four output channels are "
+    "computed at a time; the loop over four inputs is unrolled N times.",
+    portable=2.5,
+)

@@ -87,4 +87,7 @@ def lists(weights: Array) -> npt.NDArray[np.int8]:
     return np.array(stream, np.uint8).view(np.int8)
 
 
-TERNARY: Final = Tactic(candidates)
+TERNARY: Final = Tactic(
+    candidates,
+    "`ternary lists`: for weights of -1, 0 and 1: lists of the codes to add and to subtract.",
+)

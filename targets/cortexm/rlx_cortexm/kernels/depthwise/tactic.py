@@ -77,4 +77,8 @@ def _instructions(image: Image, blocked: int) -> int:
     return codes + image.batch * (inner * within + outer * (without + taps * _TAP_OUTSIDE))
 
 
-DEPTHWISE: Final = Tactic(candidates, portable=1.3)
+DEPTHWISE: Final = Tactic(
+    candidates,
+    "`depthwise`: window by window, four channels side by side, taps unrolled.",
+    portable=1.3,
+)

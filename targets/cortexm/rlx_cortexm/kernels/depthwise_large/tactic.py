@@ -44,4 +44,6 @@ def _layer(node: Node) -> Layer:
     return layer_by_tap(node, weighted, kernel, instructions)
 
 
-DEPTHWISE_LARGE: Final = Tactic(candidates)
+DEPTHWISE_LARGE: Final = Tactic(
+    candidates, "`depthwise large`: window by window, one channel at a time, loops over the taps."
+)

@@ -196,4 +196,9 @@ def _by_column(weights: Array, columns: Columns) -> Array:
     return np.pad(taps, ((0, 0), (0, LINES - across), (0, LINES - lines))).reshape(-1)
 
 
-DEPTHWISE_MVE: Final = Tactic(candidates, vectors=True)
+DEPTHWISE_MVE: Final = Tactic(
+    candidates,
+    "`mve columns`: four rows of a channel lie side by side in words, so that a window is "
+    "one vector of MVE.",
+    vectors=True,
+)

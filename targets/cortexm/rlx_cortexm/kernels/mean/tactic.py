@@ -51,4 +51,4 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, "mean"),)
 
 
-MEAN: Final = Tactic(candidates)
+MEAN: Final = Tactic(candidates, "`mean`: a sum, scaled once.")

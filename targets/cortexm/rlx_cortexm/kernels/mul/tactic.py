@@ -29,4 +29,4 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, "mul"),)
 
 
-MUL: Final = Tactic(candidates)
+MUL: Final = Tactic(candidates, "`mul`: a product for each element, scaled.")

@@ -103,6 +103,8 @@ def _lanes_instructions(image: Image, *, written: bool) -> int:
     return image.windows * (quads * (kernel_h * row + 88) + 20) + 30
 
 
-AVERAGE_POOL: Final = Tactic(average)
-LANES_POOL: Final = Tactic(lanes)
-MAX_POOL: Final = Tactic(maximum)
+AVERAGE_POOL: Final = Tactic(average, "`avg pool2d`: code by code.")
+LANES_POOL: Final = Tactic(
+    lanes, "`avg pool2d lanes`: four channels at a time, two sums of 16 bits in a word."
+)
+MAX_POOL: Final = Tactic(maximum, "`max pool2d`: code by code.")

@@ -57,4 +57,8 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, f"mve {kind}"),)
 
 
-POOL_MVE: Final = Tactic(candidates, vectors=True)
+POOL_MVE: Final = Tactic(
+    candidates,
+    "`mve avg_pool2d`, `mve max_pool2d`: 8 sums or 16 maxima at a time with MVE.",
+    vectors=True,
+)

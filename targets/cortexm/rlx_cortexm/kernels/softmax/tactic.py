@@ -35,4 +35,6 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, "softmax"),)
 
 
-SOFTMAX: Final = Tactic(candidates)
+SOFTMAX: Final = Tactic(
+    candidates, "`softmax`: exponentials are looked up and divided by their sum in fixed point."
+)

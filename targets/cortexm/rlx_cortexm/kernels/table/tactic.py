@@ -28,4 +28,4 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, "table"),)
 
 
-TABLE: Final = Tactic(candidates)
+TABLE: Final = Tactic(candidates, "`table`: a look-up for each code.")
