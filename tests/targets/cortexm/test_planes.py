@@ -45,6 +45,16 @@ def test_a_line_multiplies_every_tap_once(kernel, stride):
         assert sums[:outputs] == expected[:outputs]
 
 
+@pytest.mark.parametrize("kernel", range(1, 9))
+def test_a_lone_output_has_no_weights_of_a_neighbour(kernel):
+    line = Line.of(kernel, 1, outputs=1)
+    used = {product.weights for own in line.products for product in own}
+    assert used == set(range(len(line.weights)))
+    assert sorted(tap for word in line.weights for tap in word if tap is not None) == [
+        *range(kernel)
+    ]
+
+
 def test_three_taps_need_two_words_of_weights():
     line = Line.of(3, 1)
     assert line.weights == ((0, 1), (1, 2))

@@ -73,11 +73,17 @@ class Line:
     products: tuple[tuple[Product, ...], ...]
 
     @staticmethod
-    def of(kernel: int, stride: int) -> Line:
-        """Return the products of a line of ``kernel`` taps for two outputs ``stride`` apart."""
-        words = (stride + kernel - 1) // 2 + 1
+    def of(kernel: int, stride: int, outputs: int = OUTPUTS) -> Line:
+        """Return the products of a line of ``kernel`` taps for outputs ``stride`` apart.
+
+        Args:
+            kernel: Taps.
+            stride: Distance of neighbouring outputs.
+            outputs: Outputs that are computed together: two, or one where a line has no more.
+        """
+        words = ((outputs - 1) * stride + kernel - 1) // 2 + 1
         # Taps that meet the halves of a word of codes, for each output.
-        met = [[(2 * i - o * stride, 2 * i + 1 - o * stride) for o in range(OUTPUTS)]
+        met = [[(2 * i - o * stride, 2 * i + 1 - o * stride) for o in range(outputs)]
                for i in range(words)]  # fmt: skip
         inside = range(kernel)
         pairs = {pair: None for word in met for pair in word if set(pair) <= set(inside)}
@@ -163,7 +169,7 @@ class Planes:
     def line(self) -> Line:
         """How a line of taps is multiplied."""
         along = self.axes[0]
-        return Line.of(along.kernel, along.stride)
+        return Line.of(along.kernel, along.stride, min(along.outputs, OUTPUTS))
 
     @property
     def pairs(self) -> int:
