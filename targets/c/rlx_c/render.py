@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-import jinja2
-
+from rlx import templates
 from rlx_c.initializer import COLUMNS, c_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    import jinja2
 
     from rlx_c.nest import Loop
 
@@ -89,16 +90,9 @@ def breaks(
     return "\n".join(line.rstrip() for line in lines)
 
 
+_FILTERS: Final = (affine, at, breaks, c_array, index, plus, steps, times)
+
+
 def environment(*folders: Path) -> jinja2.Environment:
     """Return an environment of the C templates in ``folders``, by their paths below these."""
-    made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folders),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-    filters = (affine, at, breaks, c_array, index, plus, steps, times)
-    made.filters |= {function.__name__: function for function in filters}
-    return made
+    return templates.environment(*folders, filters=_FILTERS)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import jinja2
-
 from rlx.paths import template_root
+from rlx.templates import environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,15 +93,7 @@ def firmware_files(
     """
     folder = template_root() / "cortexm" / "firmware"
     files = {f"{FOLDER}/{name}": (folder / name).read_text(encoding="utf-8") for name in COPIED}
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    main = environment.get_template("main.c.j2").render(
+    main = environment(folder).get_template("main.c.j2").render(
         prefix=prefix, inputs=inputs, outputs=outputs, arena_bytes=arena_bytes, self_test=self_test,
         inside=any(port.inside for port in (*inputs, *outputs)),
     )  # fmt: skip

@@ -15,16 +15,9 @@ if TYPE_CHECKING:
 def templates() -> jinja2.Environment:
     """Return the environment in which the templates of this target render."""
     # Estimates render nothing, and are asked for again and again.
-    import jinja2
+    from rlx.templates import environment
 
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(template_root() / "fpga"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
+    return environment(template_root() / "fpga")
 
 
 def render(template: str, **values: object) -> str:

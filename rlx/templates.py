@@ -1,0 +1,74 @@
+"""Templates of the emitters, compiled once and kept beside them as Python keeps its modules."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import jinja2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from jinja2.bccache import Bucket
+
+_SETTINGS: Final[Mapping[str, Any]] = {
+    "undefined": jinja2.StrictUndefined,
+    "trim_blocks": True,
+    "lstrip_blocks": True,
+    "keep_trailing_newline": True,
+    "autoescape": False,
+    # Filters run when a template is rendered, never when it is compiled.
+    "optimized": False,
+}
+
+_FORM: Final = "1"
+"""Raised when the settings change: what was compiled with others is not taken."""
+
+
+class _Compiled(jinja2.BytecodeCache):
+    """Compiled templates in ``__pycache__`` beside each template.
+
+    The rules are those of Python's own modules: nothing is written where ``dont_write_bytecode``
+    is set or the folder is read-only, and what belongs to another source or version is ignored.
+    """
+
+    def get_cache_key(self, name: str, filename: str | None = None) -> str:
+        """Return the path of the compiled template."""
+        source = Path(filename or name)
+        tag = f"{sys.implementation.cache_tag}-{_FORM}"
+        return str(source.parent / "__pycache__" / f"{source.name}.{tag}.jinja")
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Take what was compiled before, if it is there and of the same source."""
+        with contextlib.suppress(OSError), Path(bucket.key).open("rb") as file:
+            bucket.load_bytecode(file)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what was compiled, whole or not at all."""
+        if sys.dont_write_bytecode:
+            return
+        path = Path(bucket.key)
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+                bucket.write_bytecode(file)
+            Path(file.name).chmod(0o644)
+            Path(file.name).replace(path)
+
+
+def environment(*folders: Path, filters: tuple[Callable[..., Any], ...] = ()) -> jinja2.Environment:
+    """Return the environment in which an emitter's templates render.
+
+    Args:
+        folders: Where the templates lie, in the order in which they are searched.
+        filters: Functions that templates may use as filters, by their own names.
+    """
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folders), bytecode_cache=_Compiled(), **_SETTINGS
+    )
+    made.filters |= {function.__name__: function for function in filters}
+    return made
