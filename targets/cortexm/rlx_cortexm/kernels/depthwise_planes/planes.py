@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Line:
     products: tuple[tuple[Product, ...], ...]
 
     @staticmethod
+    @cache
     def of(kernel: int, stride: int, outputs: int = OUTPUTS) -> Line:
         """Return the products of a line of ``kernel`` taps for outputs ``stride`` apart.
 
