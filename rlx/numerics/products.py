@@ -79,18 +79,20 @@ def exact_matmul(
     """Return ``(x - x_zero_point) @ weights + bias``, exactly.
 
     Args:
-        x: int8[..., K].
-        weights: int8 (or narrower)[K, N].
+        x: int8[..., K], or int8[G, M, K] for a stack of weights.
+        weights: int8 (or narrower)[K, N] or a stack of matrices [G, K, N].
         x_zero_point: Subtracted from ``x``; folded into the bias, so that sums stay small.
-        bias: int32[N] or None.
+        bias: int32[N], int32[G, N] for a stack, or None.
 
     Returns:
-        int32[..., N].
+        int32[..., N] or int32[G, M, N].
     """
-    float_type = exact_float(weights)
+    float_type = exact_float(np.moveaxis(weights, -2, 0))
     product = x.astype(float_type) @ weights.astype(float_type)
-    offset = -x_zero_point * weights.sum(axis=0, dtype=np.int64)
+    offset = -x_zero_point * weights.sum(axis=-2, dtype=np.int64)
     if bias is not None:
         offset = offset + bias
+    if weights.ndim > 2:
+        offset = offset[:, np.newaxis]
     result: Int32 = (product.astype(np.int64) + offset).astype(np.int32)
     return result

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from rlx.ir.op import Evaluator
     from rlx.numerics.products import Int32
 
+_BLOCK = 1 << 20
+"""Codes of windows that are multiplied together, if a group has no more by itself."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QConv2d(Op):
@@ -101,12 +104,21 @@ class QConv2d(Op):
     def accumulate(self, x: Array, w: Array, bias: Array) -> Int32:
         """Return int32[N, OH, OW, O], what ``evaluate`` brings to codes."""
         patches = self.window.patches(x, self.x_zero_point)
-        outputs, inner = w.shape[0] // self.groups, w.shape[-1]
-        sums = []
-        for group in range(self.groups):
-            own = slice(group * outputs, (group + 1) * outputs)
-            rows = patches[..., group * inner : (group + 1) * inner]
-            rows = rows.reshape(*patches.shape[:3], -1)
-            columns = w[own].reshape(outputs, -1).T
-            sums.append(exact_matmul(rows, columns, x_zero_point=self.x_zero_point, bias=bias[own]))
-        return np.concatenate(sums, axis=-1)
+        batch, height, width = patches.shape[:3]
+        windows, taps, inner = batch * height * width, self.window.taps, w.shape[-1]
+        # [G, K, O / G]: a matrix for each group, several groups in one product.
+        columns = w.reshape(self.groups, -1, taps * inner).transpose(0, 2, 1)
+        biases = bias.reshape(self.groups, -1)
+        sums = np.empty((windows, self.groups, columns.shape[-1]), np.int32)
+        step = max(_BLOCK // max(windows * taps * inner, 1), 1)
+        for start in range(0, self.groups, step):
+            own = slice(start, min(start + step, self.groups))
+            count = own.stop - start
+            rows = patches[..., start * inner : own.stop * inner]
+            rows = rows.reshape(windows, taps, count, inner).transpose(2, 0, 1, 3)
+            rows = rows.reshape(count, windows, taps * inner)
+            product = exact_matmul(
+                rows, columns[own], x_zero_point=self.x_zero_point, bias=biases[own]
+            )
+            sums[:, own] = product.transpose(1, 0, 2)
+        return sums.reshape(batch, height, width, -1)

@@ -50,3 +50,14 @@ def test_matmul_equals_integers(shape, zero_point: int, dtype, seed: int) -> Non
     assert result.dtype == np.int32
     assert np.array_equal(result, expected)
     assert np.array_equal(exact_matmul(x, w), x.astype(np.int64) @ wide)
+
+
+def test_a_stack_is_the_product_of_each_matrix() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(-128, 128, (3, 5, 7)).astype(np.int8)
+    w = rng.integers(-128, 128, (3, 7, 2)).astype(np.int8)
+    bias = rng.integers(-1000, 1000, (3, 2)).astype(np.int32)
+    whole = exact_matmul(x, w, x_zero_point=3, bias=bias)
+    for own, *parts in zip(whole, x, w, bias, strict=True):
+        expected = exact_matmul(parts[0], parts[1], x_zero_point=3, bias=parts[2])
+        np.testing.assert_array_equal(own, expected)

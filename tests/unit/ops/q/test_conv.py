@@ -207,3 +207,20 @@ def test_sums_beyond_float32_are_exact(groups: int) -> None:
 def test_refusals(op, types, message: str) -> None:
     with pytest.raises(ShapeError, match=rf"^q\.conv2d: {message}$"):
         op.infer_checked(*types)
+
+
+@pytest.mark.parametrize("block", [1, 100, 1 << 20])
+def test_groups_in_blocks_give_the_sums_of_each_group(block, monkeypatch) -> None:
+    monkeypatch.setattr("rlx.ops.q.conv._BLOCK", block)
+    rng = np.random.default_rng(0)
+    x = rng.integers(-128, 128, (2, 4, 4, 6)).astype(np.int8)
+    w = rng.integers(-128, 128, (9, 2, 2, 2)).astype(np.int8)
+    bias = rng.integers(-1000, 1000, 9).astype(np.int32)
+    whole = replace(CONV, groups=3, x_zero_point=5).accumulate(x, w, bias)
+    parts = [
+        replace(CONV, x_zero_point=5).accumulate(
+            x[..., 2 * g : 2 * g + 2], w[3 * g : 3 * g + 3], bias[3 * g : 3 * g + 3]
+        )
+        for g in range(3)
+    ]
+    np.testing.assert_array_equal(whole, np.concatenate(parts, axis=-1))
