@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +20,12 @@ from rlx.ir.evaluate import evaluate
 from rlx.ir.graph import Param
 from rlx.ir.hash import structural_hash
 from rlx.ir.inspect import printable
+from rlx.ir.module import Stage
+from rlx.ir.verify import verify
 from rlx.outputs import Producer, write_folder
-from rlx.passes import dispatch_report, for_target
-from rlx.target import claim as claim_of
+from rlx.passes import Policies, fit, pipeline
+from rlx.passes.dead_code import DeadCode
+from rlx.target import QUANTIZE, claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +49,7 @@ class Lowered:
     """A model made ready for one target.
 
     Attributes:
-        module: The graph at stage LIR.
+        module: The graph, at stage LIR when it is planned.
         dispatch: What happened to each op.
     """
 
@@ -59,27 +62,52 @@ def lower(
     target: Target,
     *,
     options: Any = None,  # noqa: ANN401 - the target's own class
+    policies: Policies | None = None,
     observe: Callable[[str, Graph], None] | None = None,
 ) -> Lowered:
-    """Return ``module`` in the target's ops, with a memory plan.
+    """Return ``module`` in the target's ops, with a memory plan; arguments as ``fit_to_target``.
+
+    Raises:
+        UsageError: A dimension is a symbol, or a parameter has no value.
+        UnsupportedOpError: The target lacks an op that cannot be written in others.
+    """
+    options = target.options() if options is None else options
+    fitted = fit_to_target(module, target, options=options, policies=policies, observe=observe)
+    fitted.dispatch.require_ready()
+    return replace(fitted, module=target.plan(fitted.module, options))
+
+
+def fit_to_target(
+    module: GraphModule,
+    target: Target,
+    *,
+    options: Any = None,  # noqa: ANN401 - the target's own class
+    policies: Policies | None = None,
+    observe: Callable[[str, Graph], None] | None = None,
+) -> Lowered:
+    """Return ``module`` simplified and, as far as it goes, in the target's ops; without a plan.
 
     Args:
         module: The imported model.
         target: Where it goes.
         options: Instance of ``target.options``; None for the defaults.
-        observe: Told the name and the result of each pass.
+        policies: Which ops are written in others although the target has them, or never.
+        observe: Called with the name and the result of each pass.
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
-        UnsupportedOpError: The target lacks an op and no other spelling exists.
     """
     check_bound(module.graph)
     options = target.options() if options is None else options
-    claim = claim_of(target, options)
-    pipeline = for_target(target.name, claim, target.pipeline)
-    report = dispatch_report(module.graph, target.name, claim)
-    rewritten = pipeline.run(module, observe=observe)
-    return Lowered(target.plan(rewritten, options), report)
+    simplified = pipeline(target.pipeline).run(module, observe=observe)
+    found = fit(simplified.graph, target.name, claim(target, options), policies)
+    graph = DeadCode().apply(found.graph)
+    if observe is not None:
+        observe("fit", graph)
+    fitted = replace(simplified, graph=graph, stage=Stage.MIR)
+    if found.report.ready:
+        verify(fitted, where="after pass fit")
+    return Lowered(fitted, found.report)
 
 
 def check_bound(graph: Graph) -> None:
@@ -143,7 +171,7 @@ def _random(random: np.random.Generator, name: str, type_: TensorType, frames: i
         raise QuantizationError(
             f"{type_} is not quantized",
             where=f"input {printable(name)!r}",
-            hint="give a model with integer inputs",
+            hint=QUANTIZE,
         )
     limits = np.iinfo(str(type_.dtype.numpy))
     shape = (frames, *type_.static_shape)
@@ -236,6 +264,7 @@ def emit(
     folder: Path,
     *,
     options: Any = None,  # noqa: ANN401 - the target's own class
+    policies: Policies | None = None,
     golden: Golden | None = None,
     source_sha256: str | None = None,
     force: bool = False,
@@ -247,6 +276,7 @@ def emit(
         target: Where it goes.
         folder: Appears by one rename, complete, or not at all.
         options: Instance of ``target.options``; None for the defaults.
+        policies: Which ops are written in others although the target has them, or never.
         golden: Vectors stored beside the result; None for random inputs.
         source_sha256: Hash of the model file, recorded in the manifest; None if made by hand.
         force: Replace a folder that rlx made before.
@@ -255,7 +285,7 @@ def emit(
         RlxError: What the steps raise.
     """
     options = target.options() if options is None else options
-    lowered = lower(module, target, options=options)
+    lowered = lower(module, target, options=options, policies=policies)
     golden = golden or reference_outputs(module.graph, random_inputs(module.graph))
     emission = target.emit(lowered.module, options)
     producer = Producer(
@@ -266,6 +296,7 @@ def emit(
         facts={
             "model_hash": structural_hash(module.graph),
             "reference": asdict(module.reference) if module.reference else None,
+            **({"policies": policies.to_dict()} if policies else {}),
             **emission.facts,
         },
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rlx import plugins
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rlx.golden import Golden
     from rlx.ir import Node, Op, Refusal
     from rlx.ir.module import GraphModule
-    from rlx.passes.legalize import Claim
+    from rlx.passes.fit import Claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +103,24 @@ class Target(Protocol):
         ...
 
 
+QUANTIZE: Final = (
+    "quantize it first: a target takes an integer model, for example a fully quantized .tflite"
+)
+"""What to do about a model that computes with real numbers."""
+
+
 def claim(target: Target, options: Any) -> Claim:  # noqa: ANN401 - the target's own class
-    """Return the target's answer for each node with ``options``, as legalization asks for it."""
+    """Return the target's answer for each node with ``options``, as ``rlx.passes.fit`` takes it."""
     # Commands that only list targets need no IR.
     from rlx.ir import Refusal
 
     def refusal(node: Node) -> Refusal | None:
         found = target.lowering(node, options)
-        return found if isinstance(found, Refusal) else None
+        if not isinstance(found, Refusal):
+            return None
+        if node.op.dialect in ("nn", "real") and not target.knows(type(node.op)):
+            return Refusal("it computes with real numbers", hint=QUANTIZE)
+        return found
 
     return refusal
 

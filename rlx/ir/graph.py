@@ -319,6 +319,11 @@ class Graph:
         return tuple(self._nodes)
 
     @property
+    def count(self) -> int:
+        """Number of nodes."""
+        return len(self._nodes)
+
+    @property
     def inputs(self) -> tuple[Value, ...]:
         """The graph inputs, in order."""
         return tuple(n.result for n in self._nodes if isinstance(n.op, Input))

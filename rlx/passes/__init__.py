@@ -1,18 +1,21 @@
 """Rewrites of graphs: one module for each pass; ``pipelines`` holds the named sequences."""
 
 from rlx.passes.base import Pass, Pipeline, UntilStable
-from rlx.passes.legalize import DispatchReport, Legalize, dispatch_report
-from rlx.passes.pipelines import PIPELINES, SIMPLIFY, for_target, pipeline
+from rlx.passes.dispatch import DispatchReport, Path, Policies, Policy
+from rlx.passes.fit import Fitted, fit
+from rlx.passes.pipelines import PIPELINES, SIMPLIFY, pipeline
 
 __all__ = [
     "PIPELINES",
     "SIMPLIFY",
     "DispatchReport",
-    "Legalize",
+    "Fitted",
     "Pass",
+    "Path",
     "Pipeline",
+    "Policies",
+    "Policy",
     "UntilStable",
-    "dispatch_report",
-    "for_target",
+    "fit",
     "pipeline",
 ]

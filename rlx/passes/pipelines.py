@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rlx.errors import UsageError
-from rlx.ir.module import Stage
-from rlx.passes.base import Pass, Pipeline, UntilStable
+from rlx.passes.base import Pipeline, UntilStable
 from rlx.passes.canonicalize import Canonicalize
 from rlx.passes.common_subexpressions import CommonSubexpressions
 from rlx.passes.constant_channels import DropConstantChannels
@@ -15,10 +12,6 @@ from rlx.passes.decompose import Decompose
 from rlx.passes.fold_constants import FoldConstants
 from rlx.passes.fuse_clamps import FuseClamps
 from rlx.passes.fuse_pads import FusePads
-from rlx.passes.legalize import Legalize
-
-if TYPE_CHECKING:
-    from rlx.passes.legalize import Claim
 
 SIMPLIFY = UntilStable(
     passes=(
@@ -55,15 +48,3 @@ def pipeline(name: str) -> Pipeline:
         raise UsageError(
             f"no pipeline is called {name!r}", hint=f"pipelines: {', '.join(sorted(PIPELINES))}"
         ) from None
-
-
-def for_target(owner: str, claim: Claim, base: str = "default") -> Pipeline:
-    """Return the pipeline ``base`` followed by legalization for a target.
-
-    Args:
-        owner: Name of the target.
-        claim: The target's answer for each node.
-        base: Pipeline that runs first.
-    """
-    passes: tuple[Pass, ...] = (*pipeline(base).passes, Legalize(owner, claim), DeadCode())
-    return Pipeline(f"{base}+{owner}", passes, Stage.MIR)

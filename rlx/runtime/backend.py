@@ -7,12 +7,14 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol
 
 from rlx.errors import TargetNotFoundError
+from rlx.passes import fit
 from rlx.runtime.device import Device
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rlx.ir import Array, Graph, Node
+    from rlx.ir import Array, Graph, Node, Refusal
+    from rlx.passes import Fitted, Policies
     from rlx.runtime.options import CompileOptions
 
 GROUP = "rlx.backends"
@@ -47,8 +49,8 @@ class Backend(Protocol):
         """Return why ``device`` cannot be used on this machine, or None if it can."""
         ...
 
-    def refusal(self, node: Node) -> str | None:
-        """Return why ``node`` cannot be run, or None if it can.
+    def refusal(self, node: Node) -> Refusal | None:
+        """Return why ``node`` cannot be run as it stands, or None if it can.
 
         A model-level node that is refused is decomposed; any other one makes the graph fail.
         """
@@ -57,6 +59,11 @@ class Backend(Protocol):
     def compile(self, graph: Graph, options: CompileOptions) -> Program:
         """Return a program for ``graph``, whose nodes are not refused and shapes all numbers."""
         ...
+
+
+def fit_to_backend(graph: Graph, backend: Backend, policies: Policies | None = None) -> Fitted:
+    """Return ``graph`` in the ops that ``backend`` runs, as far as it goes, and the report."""
+    return fit(graph, f"backend {backend.name}", backend.refusal, policies)
 
 
 def backends() -> tuple[Backend, ...]:

@@ -12,7 +12,7 @@ from rlx.passes.base import UntilStable
 from rlx.passes.common_subexpressions import CommonSubexpressions
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.fold_constants import FoldConstants
-from rlx.runtime.dispatch import legalize
+from rlx.runtime.backend import fit_to_backend
 from rlx.transforms.bind import bind, match_shapes, symbols
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.ir import Array, Graph, TensorType
-    from rlx.passes.legalize import DispatchReport
+    from rlx.passes import DispatchReport
     from rlx.runtime.backend import Backend, Program
     from rlx.runtime.device import Device
     from rlx.runtime.options import CompileOptions
@@ -216,7 +216,11 @@ class CompiledGraph:
         if sizes in self._programs:
             self._programs.move_to_end(sizes)
             return self._programs[sizes]
-        graph = legalize(bind(self.graph, dict(sizes)), self._backend)
+        fitted = fit_to_backend(
+            bind(self.graph, dict(sizes)), self._backend, self._options.policies
+        )
+        fitted.report.require_ready()
+        graph = fitted.graph
         if self._options.simplify:
             graph = _SIMPLIFY.apply(graph)
         program = self._backend.compile(graph, self._options)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.ir import DType
+from rlx.ir import DType, Refusal
 from rlx.ops.nn import NnOp
 from rlx.runtime.device import Device
 from rlx.runtime.plan import make_plan
@@ -102,9 +102,9 @@ class NumpyBackend:
         del device
         return None
 
-    def refusal(self, node: Node) -> str | None:
+    def refusal(self, node: Node) -> Refusal | None:
         """Return why a node is not run as it stands: model-level ops are decomposed."""
-        return "it is run as its decomposition" if isinstance(node.op, NnOp) else None
+        return Refusal("it is run as its decomposition") if isinstance(node.op, NnOp) else None
 
     def compile(self, graph: Graph, options: CompileOptions) -> NumpyProgram:
         """Return an interpreter of ``graph``."""

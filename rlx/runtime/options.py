@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from rlx.passes import Policies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,8 +16,10 @@ class CompileOptions:
         simplify: Whether constants are folded, and unused and repeated nodes removed, first.
         check_finite: Whether a run stops with a FloatingPointError at the first NaN or infinity
             that a node makes out of finite numbers; slow.
+        policies: Which ops are decomposed although the backend has them, or never.
     """
 
     backend: str | None = None
     simplify: bool = True
     check_finite: bool = False
+    policies: Policies = field(default_factory=Policies)

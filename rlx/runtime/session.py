@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rlx.build import Graph as Builder
 from rlx.ir.module import GraphModule
-from rlx.runtime.backend import find_backend
+from rlx.runtime.backend import find_backend, fit_to_backend
 from rlx.runtime.compiled import CompiledGraph
 from rlx.runtime.device import Device
-from rlx.runtime.dispatch import dispatch
 from rlx.runtime.options import CompileOptions
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Graph
-    from rlx.passes.legalize import DispatchReport
+    from rlx.passes import DispatchReport
     from rlx.runtime.backend import Backend
 
 Compilable: TypeAlias = "Builder | Graph | GraphModule"
@@ -60,14 +59,15 @@ class Session:
         inner, params = _parts(graph)
         if not inner.outputs:
             raise ValueError(f"graph {inner.name!r} has no outputs; declare them with output()")
-        report = dispatch(inner, backend)
+        report = fit_to_backend(inner, backend, chosen.policies).report
         report.require_ready()
         return CompiledGraph(inner, self.device, backend, chosen, report, params)
 
     def check(self, graph: Compilable, options: CompileOptions | None = None) -> DispatchReport:
         """Return what the backend would do with each op of ``graph``; nothing is compiled."""
         inner, _ = _parts(graph)
-        return dispatch(inner, self._backend(options or self.options))
+        chosen = options or self.options
+        return fit_to_backend(inner, self._backend(chosen), chosen.policies).report
 
     def _backend(self, options: CompileOptions) -> Backend:
         return find_backend(self.device, options.backend)

@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from campaign import networks
 from campaign.part import Outcome, Part
-from rlx.emit import random_inputs, reference_outputs
+from rlx.emit import fit_to_target, random_inputs, reference_outputs
 from rlx.frontends import tflite
-from rlx.passes import for_target
 from rlx.process import run
-from rlx.target import claim
 from rlx_c.choice import OBJECTIVES
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.core import CORES
@@ -105,10 +103,11 @@ def emissions(module: GraphModule, found: list[str]) -> Iterator[tuple[Variant, 
     "ram" changes; and everything for cores that differ in their names alone.
     """
     options = TARGET.options()
-    pipeline = for_target(TARGET.name, claim(TARGET, options), TARGET.pipeline)
     golden = reference_outputs(module.graph, random_inputs(module.graph, 1))
     try:
-        rewritten = pipeline.run(module)
+        fitted = fit_to_target(module, TARGET, options=options)
+        fitted.dispatch.require_ready()
+        rewritten = fitted.module
     except Exception as e:
         found.append(f"every variant: {_one_line(e)}")
         return

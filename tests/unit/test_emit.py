@@ -57,6 +57,6 @@ def test_graphs_that_are_not_bound_are_refused(
 def test_input_that_is_no_integer_is_named() -> None:
     graph = Graph("g")
     graph.output(graph.input("x", f32(1, 4)))
-    message = "input 'x': f32[1, 4] is not quantized\n  hint: give a model with integer inputs"
+    message = f"input 'x': f32[1, 4] is not quantized\n  hint: {target.QUANTIZE}"
     with pytest.raises(QuantizationError, match=f"^{re.escape(message)}$"):
         emit.random_inputs(graph)

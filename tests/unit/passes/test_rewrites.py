@@ -3,18 +3,17 @@
 import numpy as np
 import pytest
 
-from rlx.errors import UnsupportedOpError, UsageError
-from rlx.ir import Graph, GraphModule, QuantParams, Refusal, Stage, i8
+from rlx.errors import UsageError
+from rlx.ir import Graph, GraphModule, QuantParams, Stage, i8
 from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q import QAdd, QClamp, QConv2d, QPad, QRequantize, QReshape, QTable, QTranspose, Window
+from rlx.ops.q import QAdd, QClamp, QConv2d, QPad, QRequantize, QReshape, QTranspose, Window
 from rlx.passes.canonicalize import Canonicalize
 from rlx.passes.common_subexpressions import CommonSubexpressions
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.fold_constants import FoldConstants
 from rlx.passes.fuse_clamps import FuseClamps, clamp_of_clamp
 from rlx.passes.fuse_pads import FusePads
-from rlx.passes.legalize import Legalize, dispatch_report
-from rlx.passes.pipelines import for_target, pipeline
+from rlx.passes.pipelines import pipeline
 
 
 def names(graph):
@@ -159,52 +158,6 @@ def test_dead_code_keeps_inputs():
     after = DeadCode().apply(g)
     assert names(after) == []
     assert [v.name for v in after.inputs] == ["unused", "x"]
-
-
-def refuse_clamps(node):
-    return Refusal("no clamp here") if isinstance(node.op, QClamp) else None
-
-
-def test_legalize_spells_a_refused_clamp_as_a_table():
-    after = Legalize("tiny", refuse_clamps).apply(chain(QClamp(low=-3, high=9)))
-    (node,) = after.op_nodes
-    assert isinstance(node.op, QTable)
-    assert node.op.table == tuple(min(max(c, -3), 9) for c in range(-128, 128))
-
-
-def test_legalize_lists_everything_that_it_cannot_spell():
-    graph = chain(QTranspose(axes=(0, 2, 1, 3)), QReshape(shape=(6,)))
-    claim = lambda node: Refusal(f"no {node.op.name} unit")  # noqa: E731
-    with pytest.raises(
-        UnsupportedOpError,
-        match=r"^graph '\w+': tiny cannot lower 2 kind\(s\) of op:\n"
-        r"    q\.reshape \(%2\): no q\.reshape unit\n"
-        r"    q\.transpose \(%1\): no q\.transpose unit\n"
-        r"  hint: change the model, or pick another target \('rlx targets' lists what each has\)$",
-    ):
-        Legalize("tiny", claim).apply(graph)
-
-
-def test_dispatch_report_tells_native_rewritten_and_unsupported():
-    graph = chain(QClamp(low=0), QTranspose(axes=(0, 2, 1, 3)), REQUANTIZE)
-    claim = lambda n: None if n.op.name == "q.requantize" else Refusal("not here")  # noqa: E731
-    report = dispatch_report(graph, "tiny", claim)
-    assert not report.ready
-    assert report.to_dict() == {
-        "target": "tiny",
-        "ready": False,
-        "ops": [
-            {"op": "q.clamp", "count": 1, "path": "rewritten", "reason": "not here"},
-            {"op": "q.requantize", "count": 1, "path": "native", "reason": ""},
-            {"op": "q.transpose", "count": 1, "path": "unsupported", "reason": "not here"},
-        ],
-    }
-
-
-def test_pipeline_for_a_target_ends_in_its_ops():
-    module = for_target("tiny", refuse_clamps).run(GraphModule(chain(QClamp(low=0)), Stage.HIR))
-    assert module.stage is Stage.MIR
-    assert names(module.graph) == ["q.table"]
 
 
 def test_pipeline_of_unknown_name():

@@ -9,11 +9,11 @@ import pytest
 
 import rlx
 from rlx.errors import TargetNotFoundError, UnsupportedOpError
-from rlx.ir import RuleTable, f32
+from rlx.ir import Refusal, RuleTable, f32
 from rlx.ops.nn import NnRelu, NnSoftmax
 from rlx.ops.real import RealAdd, RealMaximum, RealReduceMax
+from rlx.passes import Policies, Policy
 from rlx.runtime import CompileOptions, Device, Session, backend
-from rlx.runtime.dispatch import legalize
 from rlx.runtime.numpy_backend import BACKEND, NumpyProgram
 
 RULES: RuleTable[None] = RuleTable("backend toy")
@@ -35,7 +35,8 @@ class Toy:
         return self.trouble
 
     def refusal(self, node):
-        return RULES.reason(type(node.op))
+        reason = RULES.reason(type(node.op))
+        return None if reason is None else Refusal(reason)
 
     def compile(self, graph, options):
         self.given.append(graph)
@@ -79,7 +80,7 @@ def test_model_level_ops_are_handed_over_or_decomposed(toy):
     report = Session("gpu").check(graph)
     assert not report.ready
     assert [(e.op, e.path, e.reason) for e in report.entries] == [
-        ("nn.clamp", "unsupported", "it comes down to real.minimum: it has no rule"),
+        ("nn.clamp", "refused", "it comes down to real.minimum: it has no rule"),
         ("nn.relu", "native", ""),
         ("real.add", "native", ""),
     ]
@@ -87,7 +88,7 @@ def test_model_level_ops_are_handed_over_or_decomposed(toy):
     report = Session("gpu").check(graph)
     assert report.ready
     assert [(e.op, e.path) for e in report.entries] == [
-        ("nn.clamp", "rewritten"), ("nn.relu", "native"), ("real.add", "native"),
+        ("nn.clamp", "decomposed"), ("nn.relu", "native"), ("real.add", "native"),
     ]  # fmt: skip
     assert Session("gpu").compile(graph).run({"x": [-3, 5]})[0].tolist() == [1.0, 6.0]
     ops = [n.op.name for n in toy.given[-1].op_nodes]
@@ -125,10 +126,21 @@ def test_a_backend_without_its_library_is_told(monkeypatch):
         Session("cuda")
 
 
-def test_legalize_leaves_what_is_taken():
+def test_a_policy_decomposes_what_the_backend_has(toy):
+    graph = rlx.trace("g", lambda x: x.relu() + 1.0, f32(2))
+    options = CompileOptions(policies=Policies(ops={"nn.relu": Policy.COMMON}))
+    report = Session("gpu").check(graph, options)
+    assert [(e.op, e.path, e.reason) for e in report.entries] == [
+        ("nn.relu", "decomposed", "the policy is common"), ("real.add", "native", ""),
+    ]  # fmt: skip
+    assert Session("gpu", options).compile(graph).run({"x": [-3, 5]})[0].tolist() == [1.0, 6.0]
+    assert [n.op.name for n in toy.given[-1].op_nodes] == ["real.maximum", "real.add"]
+
+
+def test_what_a_backend_takes_is_left():
     graph = rlx.trace("g", lambda x: x.relu().softmax(), f32(2)).graph
-    legal = legalize(graph, Toy(given=[]))
-    names = {n.op.name for n in legal.op_nodes}
+    fitted = backend.fit_to_backend(graph, Toy(given=[])).graph
+    names = {n.op.name for n in fitted.op_nodes}
     assert NnRelu.name in names
     assert NnSoftmax.name not in names
 

@@ -1,0 +1,160 @@
+"""How ops are brought to a target or backend: the policy, and the report of what happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from rlx.errors import UnsupportedOpError, UsageError
+from rlx.ir import Op
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class Policy(StrEnum):
+    """What is done with an op that could be computed in two ways.
+
+    ``PREFER_NATIVE`` takes it as it stands where that is possible, and writes it in other ops
+    where not. ``COMMON`` writes it in other ops wherever they exist. ``NATIVE`` takes it as it
+    stands or refuses it.
+    """
+
+    PREFER_NATIVE = "prefer-native"
+    COMMON = "common"
+    NATIVE = "native"
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """A policy for each kind of op.
+
+    Attributes:
+        default: For every op that is not in ``ops``.
+        ops: Policy by name of the op, such as ``nn.softmax``.
+    """
+
+    default: Policy = Policy.PREFER_NATIVE
+    ops: Mapping[str, Policy] = field(default_factory=lambda: MappingProxyType({}))
+
+    def of(self, op: Op) -> Policy:
+        """Return the policy for an op."""
+        return self.ops.get(op.name, self.default)
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the policies by name of the op, ``*`` for all others, ready for JSON."""
+        return {"*": str(self.default), **{name: str(p) for name, p in sorted(self.ops.items())}}
+
+    @staticmethod
+    def parse(texts: Iterable[str]) -> Policies:
+        """Return the policies that ``POLICY`` or ``OP=POLICY`` name, the last one of each kind.
+
+        Raises:
+            UsageError: There is no such policy or op.
+        """
+        default, ops = Policy.PREFER_NATIVE, {}
+        for text in texts:
+            op, equals, policy = text.rpartition("=")
+            if equals:
+                ops[_known_op(op)] = _policy(policy)
+            else:
+                default = _policy(policy)
+        return Policies(default, MappingProxyType(ops))
+
+
+def _policy(text: str) -> Policy:
+    if text not in list(Policy):
+        raise UsageError(
+            f"no policy is called {text!r}",
+            where="--policy",
+            hint=f"use one of {', '.join(Policy)}, or OP={Policy.COMMON} for one kind of op",
+        )
+    return Policy(text)
+
+
+def _known_op(name: str) -> str:
+    if name not in Op.registry:
+        raise UsageError(
+            f"no op is called {name!r}",
+            where="--policy",
+            hint="use a name as 'rlx inspect' shows it, for example q.requantize",
+        )
+    return name
+
+
+class Path(StrEnum):
+    """What happens to a node: taken as it is, written in other ops, or refused.
+
+    ``REWRITTEN`` is another op of the same level; ``DECOMPOSED`` a formula of simpler ops.
+    """
+
+    NATIVE = "native"
+    REWRITTEN = "rewritten"
+    DECOMPOSED = "decomposed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class OpDispatch:
+    """What happens to the nodes of one op.
+
+    Attributes:
+        op: Name of the op.
+        count: Number of nodes.
+        path: What happens to them.
+        reason: Why they are not native, else empty.
+        nodes: Labels of the nodes.
+        hint: What the user can do about a refusal, or None.
+    """
+
+    op: str
+    count: int
+    path: Path
+    reason: str
+    nodes: tuple[str, ...]
+    hint: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row ready for JSON."""
+        row = {"op": self.op, "count": self.count, "path": str(self.path), "reason": self.reason}
+        return {**row, "nodes": list(self.nodes), "hint": self.hint}
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchReport:
+    """What happens to each op of a graph on its way to a target or backend.
+
+    Attributes:
+        graph: Name of the graph.
+        owner: The target or backend.
+        entries: What happens to each op, by name.
+    """
+
+    graph: str
+    owner: str
+    entries: tuple[OpDispatch, ...]
+
+    @property
+    def ready(self) -> bool:
+        """Whether no op is refused."""
+        return all(e.path is not Path.REFUSED for e in self.entries)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report ready for JSON."""
+        rows = [entry.to_dict() for entry in self.entries]
+        return {"owner": self.owner, "ready": self.ready, "ops": rows}
+
+    def require_ready(self) -> None:
+        """Raise one UnsupportedOpError that names every op that cannot be lowered."""
+        bad = [e for e in self.entries if e.path is Path.REFUSED]
+        if bad:
+            lines = [f"{e.op} ({', '.join(e.nodes)}): {e.reason}" for e in bad]
+            hints = dict.fromkeys(e.hint for e in bad if e.hint is not None)
+            raise UnsupportedOpError(
+                f"{self.owner} cannot lower {len(bad)} kind(s) of op:\n    " + "\n    ".join(lines),
+                where=f"graph {self.graph!r}",
+                hint="; ".join(hints)
+                or "change the model, or pick another target ('rlx targets' lists what each has)",
+            )

@@ -1,0 +1,175 @@
+"""Fit a graph to a target or backend: the one engine for both.
+
+Each node is claimed as it stands, rewritten as another op, decomposed one step (and its parts are
+asked for in turn), or refused. What cannot be fitted is left as it is, and the report says why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from rlx.ir import Graph, Node, Refusal, RuleTable, Value, rebuild
+from rlx.ops.nn import NnOp
+from rlx.ops.q import QClamp, QRequantize, QTable
+from rlx.passes.dispatch import DispatchReport, OpDispatch, Path, Policies, Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Claim: TypeAlias = "Callable[[Node], Refusal | None]"
+"""A target's or backend's answer for a node: None if it takes it as it stands, else why not."""
+
+Rewrite: TypeAlias = "Callable[[Graph, Node, tuple[Value, ...]], Value]"
+
+REWRITES: RuleTable[Rewrite] = RuleTable("fit")
+"""Other forms, exact to the last bit, of ops that a target may lack."""
+
+ROUNDS: Final = 16
+"""Rounds after which ops that still decompose are taken for a bug."""
+
+
+@REWRITES.rule(QClamp, QRequantize)
+def as_table(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
+    """q.clamp(x), q.requantize(x) -> q.table(x), a table of the 256 values."""
+    codes = np.arange(-128, 128).astype(np.int8)
+    (values,) = node.op.evaluate(codes)
+    table = QTable(table=tuple(int(v) for v in values), function=node.op.name)
+    return new.apply(table, operands[0], quant=node.types[0].quant)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A graph in the ops of a target or backend, as far as it has them.
+
+    Attributes:
+        graph: The graph; the given one if nothing had to be changed.
+        report: What happened to each op of the given graph.
+    """
+
+    graph: Graph
+    report: DispatchReport
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What is done with one node, and why it is not taken as it stands."""
+
+    path: Path
+    refusal: Refusal | None = None
+
+
+@dataclass(slots=True)
+class _Fate:
+    """What became of one node of the given graph.
+
+    Attributes:
+        answer: What was done with the node itself.
+        refused: Parts of it that are refused, with the reasons; the node itself among them.
+    """
+
+    answer: _Answer
+    refused: list[tuple[Node, Refusal]] = field(default_factory=list)
+
+
+def fit(graph: Graph, owner: str, claim: Claim, policies: Policies | None = None) -> Fitted:
+    """Return ``graph`` in ops that ``owner`` takes, and what happened to each op.
+
+    Every node is asked for once; where something has to be changed, every node of the changed
+    graph too.
+
+    Args:
+        graph: The graph.
+        owner: Name of the target or backend, for messages.
+        claim: Its answer for each node.
+        policies: Which ops are written in others although they need not be, or never; None for
+            those alone that the owner lacks.
+    """
+    policies = policies or Policies()
+    sources = {node: node for node in graph.op_nodes}
+    fates: dict[Node, _Fate] = {}
+    fitted = graph
+    for _ in range(ROUNDS):
+        answers = {node: _answer(node, claim, policies) for node in fitted.op_nodes}
+        for node, answer in answers.items():
+            fate = fates.setdefault(sources[node], _Fate(answer))
+            if answer.path is Path.REFUSED and answer.refusal is not None:
+                fate.refused.append((node, answer.refusal))
+        changed = {n for n, a in answers.items() if a.path in (Path.REWRITTEN, Path.DECOMPOSED)}
+        if not changed:
+            return Fitted(fitted, _report(graph, owner, fates))
+        for fate in fates.values():
+            fate.refused.clear()
+        fitted, sources = _changed(fitted, changed, sources)
+    raise AssertionError("ops still decompose")
+
+
+def _answer(node: Node, claim: Claim, policies: Policies) -> _Answer:
+    """Return what is done with a node."""
+    policy, other = policies.of(node.op), _other_path(node)
+    if policy is Policy.COMMON and other is not None:
+        return _Answer(other, Refusal(f"the policy is {policy}"))
+    refusal = claim(node)
+    if refusal is None:
+        return _Answer(Path.NATIVE)
+    if other is None or policy is Policy.NATIVE:
+        return _Answer(Path.REFUSED, refusal)
+    return _Answer(other, refusal)
+
+
+def _other_path(node: Node) -> Path | None:
+    """Return how a node can be written in other ops, if it can."""
+    if type(node.op) in REWRITES:
+        return Path.REWRITTEN
+    return Path.DECOMPOSED if isinstance(node.op, NnOp) else None
+
+
+def _changed(
+    graph: Graph, changed: set[Node], sources: dict[Node, Node]
+) -> tuple[Graph, dict[Node, Node]]:
+    """Return the graph with other ops for ``changed``, and the source of each of its nodes."""
+    begins: list[tuple[Node, int]] = []
+
+    def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        begins.append((node, new.count))
+        if node not in changed:
+            return None
+        if type(node.op) in REWRITES:
+            return [REWRITES[type(node.op)](new, node, operands)]
+        assert isinstance(node.op, NnOp)
+        return node.op.decompose(new, *operands)
+
+    rebuilt = rebuild(graph, visit, by="fit")
+    nodes, ends = rebuilt.nodes, [*(begin for _, begin in begins[1:]), rebuilt.count]
+    made = {
+        new: sources[old]
+        for (old, begin), end in zip(begins, ends, strict=True) if old in sources
+        for new in nodes[begin:end]
+    }  # fmt: skip
+    return rebuilt, made
+
+
+def _report(graph: Graph, owner: str, fates: dict[Node, _Fate]) -> DispatchReport:
+    """Return what became of the nodes of ``graph``, nodes of one op and fate in one row."""
+    rows: dict[tuple[str, Path, str], OpDispatch] = {}
+    for node, fate in fates.items():
+        row = _row(node, fate)
+        known = rows.setdefault((row.op, row.path, row.reason), replace(row, count=0, nodes=()))
+        rows[row.op, row.path, row.reason] = replace(
+            known, count=known.count + 1, nodes=(*known.nodes, *row.nodes)
+        )
+    return DispatchReport(graph.name, owner, tuple(rows[key] for key in sorted(rows)))
+
+
+def _row(node: Node, fate: _Fate) -> OpDispatch:
+    """Return the row for one node."""
+    path, refusal = fate.answer.path, fate.answer.refusal
+    reason, hint = (refusal.reason, None) if refusal is not None else ("", None)
+    if fate.refused:
+        part, refusal = fate.refused[0]
+        direct = path is Path.REFUSED
+        reason = refusal.reason if direct else f"it comes down to {part.op.name}: {refusal.reason}"
+        path, hint = Path.REFUSED, refusal.hint
+    return OpDispatch(node.op.name, 1, path, reason, (node.label,), hint)
