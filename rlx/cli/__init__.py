@@ -16,7 +16,7 @@ from rlx.cli.signals import Ended, raised
 from rlx.cli.streams import ReaderGoneError, abandon, checked, complain
 from rlx.errors import RlxError
 
-COMMANDS = ("build", "doctor", "emit", "estimate", "inspect", "run", "targets", "verify")
+COMMANDS = ("build", "check", "doctor", "emit", "estimate", "inspect", "run", "targets", "verify")
 
 EXIT_INTERNAL = 70
 GARBAGE = (100_000, 50, 100)
@@ -47,6 +47,7 @@ class LazyGroup(click.Group):
 
 SUMMARIES = {
     "build": "Synthesize, place and route what was emitted; report clock and cells.",
+    "check": "Show what a target or backend does with each op of a model.",
     "doctor": "Show which tools are there, and the command that adds each missing one.",
     "emit": "Compile a model for a target into an output folder.",
     "estimate": "Show bytes, MACs and cycles or instructions without emitting.",

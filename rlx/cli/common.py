@@ -17,6 +17,29 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.ir import Array
+    from rlx.passes import Policies
+
+policy_option = click.option(
+    "--policy",
+    "policies",
+    metavar="[OP=]POLICY",
+    multiple=True,
+    callback=lambda _ctx, _param, value: _policies(value),
+    help="For every op or for one kind: prefer-native (as it stands where possible [default]),"
+    " common (in other ops wherever they exist) or native (as it stands, or refuse)."
+    " May be repeated.",
+)
+
+
+def _policies(texts: tuple[str, ...]) -> Policies | None:
+    """Return the policies that the user typed; None without any."""
+    if not texts:
+        return None
+    import rlx.ops  # noqa: F401 - policies name ops
+    from rlx.passes import Policies
+
+    return Policies.parse(texts)
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 

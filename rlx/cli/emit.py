@@ -12,6 +12,7 @@ from rlx.cli.common import (
     cell_text,
     json_option,
     load_vectors,
+    policy_option,
     print_json,
     print_table,
     progress,
@@ -20,6 +21,8 @@ from rlx.cli.model_command import load_model, model_command, selected_target, ta
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from rlx.passes import Policies
 
 
 @model_command("emit")
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     " or .npy. Default: random codes.",
 )
 @click.option("--frames", type=click.IntRange(1), help="Golden vectors to store.")
+@policy_option
 @json_option
 def command(
     model: Path,
@@ -40,6 +44,7 @@ def command(
     force: bool,
     vectors: Path | None,
     frames: int | None,
+    policies: Policies | None,
     as_json: bool,
 ) -> None:
     """Compile MODEL for a target into an output folder.
@@ -66,6 +71,7 @@ def command(
             chosen,
             out,
             options=options,
+            policies=policies,
             golden=golden,
             source_sha256=hashlib.sha256(model.read_bytes()).hexdigest(),
             force=force,

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rlx.cli.common import json_option, print_json
+from rlx.cli.common import json_option, policy_option, print_json
 from rlx.cli.emit import print_report
 from rlx.cli.model_command import load_model, model_command, selected_target, target_option
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rlx.passes import Policies
+
 
 @model_command("estimate")
 @target_option
+@policy_option
 @json_option
-def command(model: Path, as_json: bool) -> None:
+def command(model: Path, policies: Policies | None, as_json: bool) -> None:
     """Show what MODEL will need on a target, layer by layer, without emitting it."""
     from rlx import emit
 
     chosen, options = selected_target()
-    lowered = emit.lower(load_model(model), chosen, options=options)
+    lowered = emit.lower(load_model(model), chosen, options=options, policies=policies)
     estimate = chosen.estimate(lowered.module, options)
     if as_json:
         report = {"target": chosen.name, "dispatch": lowered.dispatch.to_dict(), **estimate}

@@ -6,7 +6,13 @@ import json
 import numpy as np
 import pytest
 
+import rlx
 from rlx.cli import main
+from rlx.ir import Graph, GraphModule, f32, i8
+from rlx.ir.file import save
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QRequantize
+from rlx.target import QUANTIZE
 
 
 def run_json(capsys, *arguments):
@@ -70,6 +76,62 @@ def test_estimate_tells_macs_for_each_layer(capsys, target, digits_model):
     estimate = run_json(capsys, "estimate", digits_model, "--target", target)
     assert estimate["dispatch"]["ready"] is True
     assert sum(layer.get("macs", 0) or 0 for layer in estimate["layers"]) == 25600
+
+
+@pytest.mark.parametrize("owner", ["--target=cortexm", "--target=fpga", "--backend=numpy"])
+def test_check_tells_what_happens_to_each_op(capsys, owner, digits_model):
+    report = run_json(capsys, "check", digits_model, owner)
+    assert report["ready"] is True
+    assert {"op": "q.conv2d", "count": 2, "path": "native"}.items() <= report["ops"][0].items()
+    assert main(["check", str(digits_model), owner]) == 0
+    assert "q.conv2d" in capsys.readouterr().out
+
+
+def test_check_takes_policies(capsys, tmp_path):
+    model = tmp_path / "model.rlx"
+    graph = Graph("net")
+    x = graph.input("x", i8(1, 4))
+    rescale = Rescale.of(0.3)
+    graph.output(graph.apply(QRequantize(x_zero_point=0, rescale=rescale, zero_point=0), x))
+    save(GraphModule.mir(graph), model)
+    arguments = ("check", model, "--target", "cortexm")
+    assert run_json(capsys, *arguments)["ops"][0]["path"] == "native"
+    report = run_json(capsys, *arguments, "--policy", "q.requantize=common")
+    assert (report["ops"][0]["path"], report["ready"]) == ("rewritten", True)
+
+
+def test_check_prints_what_is_refused_and_exits_with_its_status(capsys, tmp_path):
+    model = tmp_path / "model.rlx"
+    graph = rlx.trace("net", lambda x: x.relu(), f32(2)).graph
+    save(GraphModule.hir(graph), model)
+    assert main(["check", str(model), "--target", "cortexm", "--json"]) == 5
+    captured = capsys.readouterr()
+    report = json.loads(captured.out)
+    assert [(o["op"], o["path"]) for o in report["ops"]] == [("real.maximum", "refused")]
+    assert captured.err.splitlines() == [
+        "error[RLX-E041]: graph 'net': cortexm cannot lower 1 kind(s) of op:",
+        "    real.maximum (%2): it computes with real numbers",
+        f"  try: {QUANTIZE}",
+    ]
+    assert main(["check", str(model), "--backend", "numpy"]) == 0
+    assert "nn.relu" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ([], 2, "error[RLX-E001]: a target or a backend is needed, but not both\n"
+                "  try: give --target NAME or --backend NAME\n"),
+        (["--target", "cortexm", "--backend", "numpy"], 2,
+         "error[RLX-E001]: a target or a backend is needed, but not both\n"
+         "  try: give --target NAME or --backend NAME\n"),
+        (["--backend", "xla"], 6,
+         "error[RLX-E060]: no backend is called 'xla'\n  try: backends: numpy\n"),
+    ],
+)  # fmt: skip
+def test_check_wants_one_owner(capsys, digits_model, arguments, status, message):
+    assert main(["check", str(digits_model), *arguments]) == status
+    assert capsys.readouterr().err == message
 
 
 def test_doctor_names_a_command_for_each_missing_tool(capsys):

@@ -75,12 +75,12 @@ def error_of(capsys, *arguments):
     return capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["emit", "estimate", "inspect", "run"])
+@pytest.mark.parametrize("command", ["check", "emit", "estimate", "inspect", "run"])
 @pytest.mark.parametrize("behind", [True, False])
 def test_every_command_that_reads_a_model_takes_them(tmp_path, plug, model, command, behind):
     options = ["--width", "5", "--clamp", "--order", "down", "--share=50%", "--limit", "rank=4"]
     arguments = [str(model), *options] if behind else [*options, str(model)]
-    if command in ("emit", "estimate"):
+    if command in ("check", "emit", "estimate"):
         arguments += ["--target", "cortexm"]
     if command == "emit":
         arguments += ["-o", str(tmp_path / "out")]
@@ -98,7 +98,7 @@ def test_an_option_may_have_the_name_of_an_argument(capsys, model):
     assert json.loads(capsys.readouterr().out)["name"] == "mine"
 
 
-@pytest.mark.parametrize("command", ["emit", "estimate", "inspect", "run"])
+@pytest.mark.parametrize("command", ["check", "emit", "estimate", "inspect", "run"])
 def test_help_shows_the_options_of_a_format(capsys, command, plug, digits_model):
     assert main([command, "--format", "plug", "--help"]) == 0
     shown = re.sub(r"\s+", " ", capsys.readouterr().out)

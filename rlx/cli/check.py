@@ -1,0 +1,70 @@
+"""``rlx check``: what a target or backend does with each op of a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rlx.cli.common import json_option, policy_option, print_json, print_table
+from rlx.cli.model_command import load_model, model_command, selected_target
+from rlx.errors import TargetNotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rlx.ir import GraphModule
+    from rlx.passes import DispatchReport, Policies
+
+
+@model_command("check")
+@click.option("--target", metavar="NAME", help="Target; see 'rlx targets'.")
+@click.option("--backend", metavar="NAME", help="Backend that runs graphs on the host: numpy.")
+@policy_option
+@json_option
+def command(
+    model: Path,
+    target: str | None,
+    backend: str | None,
+    policies: Policies | None,
+    as_json: bool,
+) -> None:
+    """Show what a target or backend does with each op of MODEL; nothing is planned or emitted.
+
+    Each op is native, rewritten as another op, decomposed into simpler ones, or refused; for a
+    target, after the model is simplified. Exit status 5 if anything is refused.
+    """
+    if (target is None) == (backend is None):
+        raise UsageError(
+            "a target or a backend is needed, but not both",
+            hint="give --target NAME or --backend NAME",
+        )
+    module = load_model(model)
+    if backend is not None:
+        report = _for_backend(module, backend, policies)
+    else:
+        from rlx.emit import fit_to_target
+
+        chosen, options = selected_target()
+        report = fit_to_target(module, chosen, options=options, policies=policies).dispatch
+    _print(report, as_json=as_json)
+    report.require_ready()
+
+
+def _for_backend(module: GraphModule, name: str, policies: Policies | None) -> DispatchReport:
+    """Return what the backend called ``name`` does with each op."""
+    from rlx.runtime.backend import backends, fit_to_backend
+
+    for backend in backends():
+        if backend.name == name:
+            return fit_to_backend(module.graph, backend, policies).report
+    known = ", ".join(b.name for b in backends())
+    raise TargetNotFoundError(f"no backend is called {name!r}", hint=f"backends: {known}")
+
+
+def _print(report: DispatchReport, *, as_json: bool) -> None:
+    if as_json:
+        print_json(report.to_dict())
+        return
+    rows = [[e.op, e.count, str(e.path), e.reason] for e in report.entries]
+    print_table(f"{report.owner}: {report.graph}", ["op", "count", "path", "why"], rows)
