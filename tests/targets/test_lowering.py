@@ -1,0 +1,53 @@
+"""In one emission every installed target runs its rules once for each node."""
+
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from rlx import emit, frontends, target
+
+DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.rlx"
+
+CASES = [
+    ("cortexm", {}, "rlx_cortexm.lower"),
+    ("cortexm", {"cpu": "cortex-m55", "optimize": "ram"}, "rlx_cortexm.lower"),
+    ("fpga", {}, "rlx_fpga.lower"),
+]
+
+
+def counting(rules, monkeypatch):
+    """Return how often each rule of a table runs for each node; counts from now on."""
+    runs = Counter()
+
+    def counted(op, rule):
+        def run(node):
+            runs[node] += 1
+            return rule(node)
+
+        return run
+
+    counted_rules = {op: counted(op, rule) for op, rule in rules._rules.items()}
+    monkeypatch.setattr(rules, "_rules", counted_rules)
+    return runs
+
+
+@pytest.mark.parametrize(("name", "wishes", "module"), CASES)
+def test_a_rule_runs_once_for_each_node_of_an_emission(name, wishes, module, monkeypatch):
+    found = target.load(name)
+    runs = counting(import_module(module).RULES, monkeypatch)
+    options = found.options(**wishes)
+    lowered = emit.lower(frontends.load(DIGITS), found, options=options)
+    found.emit(lowered.module, options)
+    assert set(runs.values()) == {1}
+    assert set(lowered.module.plan.schedule) <= set(runs)
+
+
+@pytest.mark.parametrize("name", ["cortexm", "fpga"])
+def test_no_node_is_looked_at_before_the_graph_is_simplified(name, monkeypatch):
+    """The nodes that are looked at are those that are emitted, and no others."""
+    found = target.load(name)
+    runs = counting(import_module(f"rlx_{name}.lower").RULES, monkeypatch)
+    lowered = emit.lower(frontends.load(DIGITS), found)
+    assert set(runs) == set(lowered.module.graph.op_nodes)
