@@ -49,7 +49,7 @@ class Lowered:
     """A model made ready for one target.
 
     Attributes:
-        module: The graph, at stage LIR when it is planned.
+        module: The graph; with a memory plan if the target makes one.
         dispatch: What happened to each op.
     """
 
@@ -65,7 +65,7 @@ def lower(
     policies: Policies | None = None,
     observe: Callable[[str, Graph], None] | None = None,
 ) -> Lowered:
-    """Return ``module`` in the target's ops, with a memory plan; arguments as ``fit_to_target``.
+    """Return ``module`` in the target's ops and planned; arguments as ``fit_to_target``.
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.

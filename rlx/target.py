@@ -85,14 +85,15 @@ class Target(Protocol):
         ...
 
     def plan(self, module: GraphModule, options: Any) -> GraphModule:  # noqa: ANN401 - own class
-        """Return ``module``, in ops that are not refused, at stage LIR.
+        """Return ``module``, in ops that are not refused, as ``emit`` and ``estimate`` take it.
 
-        Most targets call :func:`rlx.plan.to_lir`. What is computed must stay the same bits.
+        A target that keeps values in memory calls :func:`rlx.plan.to_lir`, which gives it stage
+        LIR; another one may return the module as it is. What is computed stays the same bits.
         """
         ...
 
     def emit(self, module: GraphModule, options: Any) -> Emission:  # noqa: ANN401 - own class
-        """Return the files for ``module`` (stage LIR). Nothing is written, nothing is run."""
+        """Return the files for ``module``, as ``plan`` gave it. Nothing is written or run."""
         ...
 
     def estimate(self, module: GraphModule, options: Any) -> Mapping[str, Any]:  # noqa: ANN401

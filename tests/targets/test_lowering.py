@@ -41,7 +41,7 @@ def test_a_rule_runs_once_for_each_node_of_an_emission(name, wishes, module, mon
     lowered = emit.lower(frontends.load(DIGITS), found, options=options)
     found.emit(lowered.module, options)
     assert set(runs.values()) == {1}
-    assert set(lowered.module.plan.schedule) <= set(runs)
+    assert set(lowered.module.graph.op_nodes) <= set(runs)
 
 
 @pytest.mark.parametrize("name", ["cortexm", "fpga"])

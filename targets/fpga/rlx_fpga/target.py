@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rlx import __version__
 from rlx.ir.hash import structural_hash
-from rlx.plan import to_lir
 from rlx.target import Emission
 from rlx_fpga.axi import Interface, StreamPort, WeightPort, port_names
 from rlx_fpga.emit import design_files
@@ -49,12 +48,15 @@ class Fpga:
         return lowering(node, options.style)
 
     def plan(self, module: GraphModule, options: FpgaOptions) -> GraphModule:
-        """Return ``module`` with an order of execution; its streams keep no bytes to share."""
+        """Return ``module`` as it is: streams keep no bytes that could be shared.
+
+        Style ``folded`` has a memory, and plans it when it makes the program of its machine.
+        """
         del options
-        return to_lir(module, in_place=lambda _: ())
+        return module
 
     def emit(self, module: GraphModule, options: FpgaOptions) -> Emission:
-        """Return the files of the design for ``module`` (stage LIR).
+        """Return the files of the design for ``module``.
 
         Raises:
             UnsupportedOpError: A node cannot be built exactly.
