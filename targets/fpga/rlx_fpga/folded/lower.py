@@ -23,11 +23,9 @@ from rlx.ops.q import (
     QMaxPool2d,
     QMean,
     QMul,
-    QRequantize,
     QReshape,
     QSoftmax,
     QSub,
-    QTable,
     Window,
 )
 from rlx.plan import plan_memory
@@ -420,15 +418,7 @@ def fold_mean(build: Builder, node: Node) -> None:
 @RULES.rule(QClamp)
 def fold_clamp(build: Builder, node: Node) -> None:
     """Read each code, clamp it on its way back."""
-    build.append(node, Reads(Mode.GREATEST, _each(node, 1, 0), 1, 1), [IDENTITY])
-
-
-@RULES.rule(QRequantize, QTable)
-def fold_table(build: Builder, node: Node) -> None:
-    """Look each code up."""
-    (values,) = node.op.evaluate(np.arange(-128, 128).astype(np.int8))
-    reads = Reads(Mode.TABLE, _each(node, 1, 0), 1, 1)
-    build.append(node, reads, [IDENTITY], tables=[values.tolist()])
+    build.append(node, Reads(Mode.GREATEST, each_element(node, 1, 0), 1, 1), [IDENTITY])
 
 
 @RULES.rule(QAdd, QSub)
@@ -440,12 +430,12 @@ def fold_sum(build: Builder, node: Node) -> None:
     codes = np.arange(-128, 128).astype(np.int8)
     x, y = op.scaled_operands((codes, codes))
     distance = build.places[node.operands[1]] - build.places[node.operands[0]]
-    reads = Reads(Mode.TABLE, _each(node, 2, distance), 1, 1)
+    reads = Reads(Mode.TABLE, each_element(node, 2, distance), 1, 1)
     tables = [x.tolist(), (-y if isinstance(op, QSub) else y).tolist()]
     build.append(node, reads, build.scales(node, np.zeros(1, np.int64)), tables=tables)
 
 
-def _each(node: Node, operands: int, distance: int) -> Loops:
+def each_element(node: Node, operands: int, distance: int) -> Loops:
     """Return the loops over all elements, and over operands at a distance from each other."""
     size = node.types[0].size
     return Loops((1, 1, size, 1, operands, 1), (0, 0, 1, 0, distance))

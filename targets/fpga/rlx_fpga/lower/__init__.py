@@ -1,6 +1,6 @@
 """Rules: one module for each module of ``rlx.ops.q``, of the same name."""
 
-from rlx_fpga.lower import arith, conv, linear, pool, reduce, shape, softmax, table
+from rlx_fpga.lower import arith, conv, linear, pool, reduce, shape, softmax
 from rlx_fpga.lower.rules import RULES, Alias, Fold, Layer, Plan, plan_of
 
 __all__ = [
@@ -17,5 +17,4 @@ __all__ = [
     "reduce",
     "shape",
     "softmax",
-    "table",
 ]

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub
+from rlx.ops.q import QAdd, QClamp, QMul, QSub
 from rlx_fpga.cells.arith import Product, ScaledSum
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.repeat import Constant, Repeat
 from rlx_fpga.cells.requantize import lane_multipliers
-from rlx_fpga.cells.table import Table
 from rlx_fpga.cells.unary import Clamp
 from rlx_fpga.lower.elementwise import Elementwise
 from rlx_fpga.lower.rules import RULES, Fold, Layer, Plan, divisors, pipeline_hold, unsupported
@@ -39,16 +38,6 @@ class ClampPlan(Elementwise):
         return {"clamp": Clamp(lanes, op.low, op.high)}
 
 
-@RULES.rule(QRequantize)
-class RequantizePlan(Elementwise):
-    """A function of one code: a table."""
-
-    def cells(self, lanes: int) -> dict[str, Cell]:
-        """Return the table."""
-        (values,) = self.node.op.evaluate(CODES.astype(np.int8))
-        return {"table": Table(lanes, [int(value) for value in values])}
-
-
 class BinaryPlan(Plan):
     """Two operands, streams or constants, brought to one shape."""
 
@@ -62,35 +51,18 @@ class BinaryPlan(Plan):
         self.repeats = [_repeats(node, o.type.static_shape, self.shape) for o in self.operands]
 
     @abstractmethod
-    def first(self, lanes: int) -> ScaledSum | Product:
-        """Return the cell that makes one number of two codes."""
-
-    @cached_property
-    def parts(self) -> int:
-        """Parts of the requantizer's product."""
-        return requantizer(self.node.op, 1, 1, self.first(1).width).scaling.parts
+    def cells(self, fold: Fold) -> dict[str, Cell]:
+        """Return the cells behind one another; the first takes both operands."""
 
     def folds(self) -> list[Fold]:
-        """Return for each number of lanes all forms of the requantizer."""
-        own = self.first(1).multipliers
-        return [
-            Fold(n, 1, self.size // n * cycles, n * (own + multipliers), cycles)
-            for n in self.lanes()
-            for cycles, multipliers in lane_multipliers(self.parts).items()
-        ]
+        """Return the numbers of lanes."""
+        return [Fold(n, 1, self.size // n) for n in self.lanes()]
 
     def build(self, fold: Fold) -> Layer:
         """Return the chain."""
-        lanes = fold.pe
-        first = self.first(lanes)
-        cells: dict[str, Cell] = {
-            "combine": first,
-            "requantize": requantizer(
-                self.node.op, lanes, lanes, first.width, beat_cycles=fold.beat_cycles
-            ),
-        }
-        hold = pipeline_hold([*cells.values()], self.size // lanes)
-        return Layer(Chain(cells, self.before(lanes)), fold, fold.cycles, hold)
+        cells = self.cells(fold)
+        hold = pipeline_hold([*cells.values()], self.size // fold.pe)
+        return Layer(Chain(cells, self.before(fold.pe)), fold, fold.cycles, hold)
 
     def lanes(self) -> list[int]:
         """Return divisors of the last axis and of every group that is repeated."""
@@ -114,8 +86,38 @@ class BinaryPlan(Plan):
         return fronts
 
 
+class RequantizedPlan(BinaryPlan):
+    """A number made of two codes, and the requantizer of the result."""
+
+    @abstractmethod
+    def first(self, lanes: int) -> ScaledSum | Product:
+        """Return the cell that makes one number of two codes."""
+
+    @cached_property
+    def parts(self) -> int:
+        """Parts of the requantizer's product."""
+        return requantizer(self.node.op, 1, 1, self.first(1).width).scaling.parts
+
+    def folds(self) -> list[Fold]:
+        """Return for each number of lanes all forms of the requantizer."""
+        own = self.first(1).multipliers
+        return [
+            Fold(n, 1, self.size // n * cycles, n * (own + multipliers), cycles)
+            for n in self.lanes()
+            for cycles, multipliers in lane_multipliers(self.parts).items()
+        ]
+
+    def cells(self, fold: Fold) -> dict[str, Cell]:
+        """Return both."""
+        first = self.first(fold.pe)
+        last = requantizer(
+            self.node.op, fold.pe, fold.pe, first.width, beat_cycles=fold.beat_cycles
+        )
+        return {"combine": first, "requantize": last}
+
+
 @RULES.rule(QAdd, QSub)
-class SumPlan(BinaryPlan):
+class SumPlan(RequantizedPlan):
     """Two tables that scale the operands, an adder, the requantizer of the result."""
 
     @cached_property
@@ -132,7 +134,7 @@ class SumPlan(BinaryPlan):
 
 
 @RULES.rule(QMul)
-class ProductPlan(BinaryPlan):
+class ProductPlan(RequantizedPlan):
     """A multiplication and the requantizer of the result."""
 
     def first(self, lanes: int) -> Product:

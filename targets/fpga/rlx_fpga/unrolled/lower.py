@@ -18,12 +18,10 @@ from rlx.ops.q import (
     QDense,
     QMul,
     QPad,
-    QRequantize,
     QReshape,
     QSlice,
     QSoftmax,
     QSub,
-    QTable,
     QTranspose,
 )
 from rlx_fpga.lower.rules import constant_operand, unsupported
@@ -168,14 +166,6 @@ def unroll_clamp(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
     """Compare each code with both bounds."""
     op = cast("QClamp", node.op)
     return _each(operands[0], lambda wire: netlist.clamp(wire, op.low, op.high))
-
-
-@RULES.rule(QRequantize, QTable)
-def unroll_table(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
-    """Look each code up."""
-    (values,) = node.op.evaluate(np.arange(-128, 128).astype(np.int8))
-    table = tuple(int(value) for value in values)
-    return _each(operands[0], lambda wire: netlist.table(wire, table))
 
 
 @RULES.rule(QAdd, QSub)

@@ -1,0 +1,82 @@
+"""Elementwise ops of one computed operand as tables, in every style."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.ops.q import QRequantize, QTable
+from rlx.ops.tabulate import tabulated
+from rlx_fpga.cells.channel_table import ChannelTable
+from rlx_fpga.cells.table import Table
+from rlx_fpga.folded import lower as folded
+from rlx_fpga.folded.program import Mode
+from rlx_fpga.lower import RULES
+from rlx_fpga.lower.elementwise import Elementwise
+from rlx_fpga.lower.rules import unsupported
+from rlx_fpga.unrolled.rules import RULES as UNROLLED
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx.ops.tabulate import Tabulated
+    from rlx_fpga.cells.streams import Cell
+    from rlx_fpga.unrolled.netlist import Netlist
+    from rlx_fpga.unrolled.rules import Wires
+
+OPS = (QRequantize, QTable)
+
+
+def tables_of(node: Node) -> Tabulated:
+    """Return the tables of a node.
+
+    Raises:
+        UnsupportedOpError: It has none.
+    """
+    found = tabulated(node)
+    if found is None:
+        raise unsupported(
+            node, "it needs one computed operand, and constants that differ by channel only"
+        )
+    return found
+
+
+@RULES.rule(*OPS)
+class TablePlan(Elementwise):
+    """A memory for each lane: 256 codes, or so many for each of its channels."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        found = tables_of(node)
+        self.operands, self.tables = (found.operand,), found.tables
+
+    def cells(self, lanes: int) -> dict[str, Cell]:
+        """Return the memories."""
+        if len(self.tables) > 1:
+            return {"table": ChannelTable(lanes, self.tables)}
+        return {"table": Table(lanes, self.tables[0].tolist())}
+
+
+@UNROLLED.rule(*OPS)
+def unroll_table(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Look each value up."""
+    found = tables_of(node)
+    tables = [tuple(table) for table in found.tables.tolist()]
+    wires = operands[node.operands.index(found.operand)]
+    steps = [
+        netlist.table(wire, tables[place % len(tables)])
+        for place, wire in enumerate(wires.reshape(-1).tolist())
+    ]
+    return np.array(steps, np.int64).reshape(wires.shape)
+
+
+@folded.RULES.rule(*OPS)
+def fold_table(build: folded.Builder, node: Node) -> None:
+    """Look each value up."""
+    found = tables_of(node)
+    if len(found.tables) > 1:
+        raise folded.refused(node, "style folded has one table for all channels")
+    place = node.operands.index(found.operand)
+    loops = folded.each_element(node, 1, 0)
+    reads = folded.Reads(Mode.TABLE, loops, 1, 1, operand=place)
+    build.append(node, reads, [folded.IDENTITY], tables=found.tables.tolist())
