@@ -12,7 +12,7 @@ Every case keeps within what any target can compute: no sum in any order, raw or
 taken off, and no number shifted left leaves int32.
 """
 
-from strategies import arith, linear, nn, pool, real, reduce, shape
+from strategies import arith, compare, linear, nn, pool, real, reduce, shape
 from strategies.case import Case, Knobs
 from strategies.networks import random_graphs
 from strategies.table import STRATEGIES
@@ -22,6 +22,7 @@ __all__ = [
     "Case",
     "Knobs",
     "arith",
+    "compare",
     "linear",
     "nn",
     "pool",

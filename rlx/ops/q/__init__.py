@@ -1,6 +1,7 @@
 """MIR on integers: exact ops on int8 codes, the ones that emitters see."""
 
 from rlx.ops.q.arith import QAdd, QClamp, QMul, QRequantize, QSub
+from rlx.ops.q.compare import QMaximum, QMinimum, QPrelu
 from rlx.ops.q.conv import QConv2d
 from rlx.ops.q.linear import QDense
 from rlx.ops.q.linear_view import Linear
@@ -12,8 +13,8 @@ from rlx.ops.q.table import QTable
 from rlx.ops.q.window import Window
 
 Q_OPS = (
-    QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QDense, QMaxPool2d, QMean, QMul,
-    QPad, QRequantize, QReshape, QSlice, QSoftmax, QSub, QTable, QTranspose,
+    QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QDense, QMaxPool2d, QMaximum, QMean,
+    QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape, QSlice, QSoftmax, QSub, QTable, QTranspose,
 )  # fmt: skip
 """Every integer op, in alphabetical order."""
 
@@ -28,9 +29,12 @@ __all__ = [
     "QConv2d",
     "QDense",
     "QMaxPool2d",
+    "QMaximum",
     "QMean",
+    "QMinimum",
     "QMul",
     "QPad",
+    "QPrelu",
     "QRequantize",
     "QReshape",
     "QSlice",

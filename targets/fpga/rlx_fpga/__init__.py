@@ -1,5 +1,6 @@
 """Streaming dataflow hardware: Amaranth components to Verilog with AXI4-Stream ports."""
 
+from rlx_fpga import extremes as extremes
 from rlx_fpga import tables as tables
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.target import TARGET, Fpga

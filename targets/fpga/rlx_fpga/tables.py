@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.ops.q import QRequantize, QTable
+from rlx.ops.q import QPrelu, QRequantize, QTable
 from rlx.ops.tabulate import tabulated
 from rlx_fpga.cells.channel_table import ChannelTable
 from rlx_fpga.cells.table import Table
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rlx_fpga.unrolled.netlist import Netlist
     from rlx_fpga.unrolled.rules import Wires
 
-OPS = (QRequantize, QTable)
+OPS = (QPrelu, QRequantize, QTable)
 
 
 def tables_of(node: Node) -> Tabulated:

@@ -22,10 +22,13 @@ from rlx.ops.q import (
     QConcat,
     QConv2d,
     QDense,
+    QMaximum,
     QMaxPool2d,
     QMean,
+    QMinimum,
     QMul,
     QPad,
+    QPrelu,
     QRequantize,
     QReshape,
     QSlice,
@@ -246,6 +249,13 @@ def arithmetic() -> Graph:
     zoo.node(QMul(rescale=Rescale.of(3.0), low=-5, **zero_points), x, x)
     zoo.node(QRequantize(x_zero_point=4, rescale=Rescale.of(1.7), zero_point=-9), x)
     zoo.node(QClamp(low=-3, high=90), x)
+    zoo.node(QMaximum(), x, y)
+    zoo.node(QMinimum(), y, x)
+    slopes = {"x_zero_point": 9, "y_zero_point": -5, "zero_point": 3}
+    rescale, slope_rescale = Rescale.of(0.8), Rescale.of(0.006)
+    for factors in ((rescale, slope_rescale), (Rescale.of(3.0), Rescale.of(1.5))):
+        op = QPrelu(rescale=factors[0], slope_rescale=factors[1], **slopes)
+        zoo.node(op, x, zoo.constant(x.type.static_shape[-1]))
     zoo.node(QTable(table=tuple(range(127, -129, -1))), x)
     zoo.ternary((2, 21), 3)
     return zoo.graph

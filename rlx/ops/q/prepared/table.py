@@ -39,3 +39,21 @@ def prepare_binary(op: Op) -> Evaluator:
         return (np.asarray(table[place | y.view(np.uint8)]),)
 
     return evaluate
+
+
+def prepare_by_channel(op: Op, constant: Array) -> Evaluator:
+    """Return the evaluator of an op that maps each value by itself, by its channel's constant.
+
+    Args:
+        op: An op of two operands.
+        constant: The second operand, int8[C].
+    """
+    (results,) = op.evaluate(_CODES[:, np.newaxis], constant)
+    table = results.reshape(-1)
+    channels = np.arange(len(constant))
+
+    def evaluate(*operands: Array) -> tuple[Array, ...]:
+        x = operands[0]
+        return (np.asarray(table[x.view(np.uint8).astype(np.intp) * len(channels) + channels]),)
+
+    return evaluate

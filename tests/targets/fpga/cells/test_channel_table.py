@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from targets.fpga.harness import assert_lint_clean, run_cell
+from targets.fpga.harness import assert_lint_clean, drive, run_cell
 
 from rlx_fpga.cells.channel_table import ChannelTable
+from rlx_fpga.extremes import Extreme
 
 STALLS = st.tuples(st.sampled_from([0.0, 0.5]), st.sampled_from([0.0, 0.5]))
 
@@ -48,6 +49,17 @@ def test_wrong_tables_are_refused(lanes, shape, message):
         ChannelTable(lanes, np.zeros(shape, np.int8))
 
 
-@pytest.mark.parametrize("cell", [ChannelTable(2, tables(6))])
+@settings(max_examples=8)
+@given(larger=st.booleans(), lanes=st.integers(1, 2), stalls=STALLS)
+def test_extreme_takes_one_of_each_pair(larger, lanes, stalls):
+    x = np.random.default_rng(lanes).integers(-128, 128, (2, 60, lanes))
+    cell = Extreme(lanes, larger=larger)
+    got = drive(
+        cell, {"i0": x[0], "i1": x[1]}, {"o": 60}, stall_in=stalls[0], stall_out=stalls[1], idle=5
+    )
+    assert np.array_equal(got.output, (np.maximum if larger else np.minimum)(x[0], x[1]))
+
+
+@pytest.mark.parametrize("cell", [ChannelTable(2, tables(6)), Extreme(2, larger=True)])
 def test_cells_are_lint_clean(cell, tmp_path):
     assert_lint_clean(cell, tmp_path)

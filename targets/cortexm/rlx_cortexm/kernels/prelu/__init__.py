@@ -1,0 +1,1 @@
+"""PReLU with one slope for each channel."""
