@@ -267,6 +267,31 @@ def _binary(draft: Draft, x: Tensor) -> bool:
     return True
 
 
+@layer(weight=2.0, ranks=ranks(0, 4))
+def _extreme(draft: Draft, x: Tensor) -> bool:
+    """Append MAXIMUM or MINIMUM, of tensors of one quantization."""
+    y = _other_operand(draft, x)
+    if y.codes != x.codes:
+        constant = draft.constant(_other_shape(draft, x.shape), x.codes)
+        y = draft.pick([quantized(draft, y, x.codes), constant])
+    operands = [x, y] if draft.chance(0.6) else [y, x]
+    shape = _broadcast(draft, x, y)
+    if shape is None:
+        raise AssertionError("the operand was drawn to fit")
+    draft.apply(draft.pick(["MAXIMUM", "MINIMUM"]), operands, shape, x.codes)
+    return True
+
+
+@layer(ranks=ranks(1, 5))
+def _prelu(draft: Draft, x: Tensor) -> bool:
+    """Append PRELU with slopes of both signs: one for each channel, or one for all."""
+    shape = draft.pick([x.shape[-1:], (*(1 for _ in x.shape[1:-1]), x.shape[-1]), (1,)])
+    slopes = draft.constant(shape, draft.codes())
+    codes = draft.codes_for(x.codes.spread, x.codes.mean)
+    draft.apply("PRELU", [x, slopes], x.shape, codes)
+    return True
+
+
 @layer(weight=2.0)
 def _clamp(draft: Draft, x: Tensor) -> bool:
     """Append RELU or RELU6."""

@@ -221,14 +221,29 @@ def one(
 
 
 def two(
-    code: str, first: tuple[int, ...], second: tuple[int, ...], out: tuple[int, ...], **options: Any
+    code: str,
+    first: tuple[int, ...],
+    second: tuple[int, ...],
+    out: tuple[int, ...],
+    y: dict[str, Any] | None = None,
+    **options: Any,
 ) -> bytes:
-    """Return a model of one operator with two inputs."""
+    """Return a model of one operator with two inputs; ``y`` quantizes the output."""
     model = TfliteBuilder()
     given = [model.tensor(s, name=f"x{i}", **CODES) for i, s in enumerate((first, second))]
-    made = model.tensor(out, name="y", **CODES)
+    made = model.tensor(out, name="y", **(y or CODES))
     model.operator(code, given, [made], **options)
     return model.build(given, [made])
+
+
+def prelu(slopes: tuple[int, ...], **codes: Any) -> bytes:
+    """Return a model of a PReLU of int8[1, 2, 2, 3]."""
+    model = TfliteBuilder()
+    given = model.tensor((1, 2, 2, 3), name="x", **CODES)
+    constant = model.constant(np.ones(slopes, np.int8), name="slopes", **{**CODES, **codes})
+    made = model.tensor((1, 2, 2, 3), name="y", **CODES)
+    model.operator("PRELU", [given, constant], [made])
+    return model.build([given], [made])
 
 
 def without_inputs(code: str) -> bytes:

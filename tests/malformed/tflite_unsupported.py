@@ -20,6 +20,7 @@ from malformed.tflite_models import (
     computed,
     hybrid,
     one,
+    prelu,
     reconnected,
     scales,
     set_code,
@@ -27,6 +28,7 @@ from malformed.tflite_models import (
     set_options,
     set_quantization,
     set_tensor,
+    two,
 )
 from rlx.errors import UnsupportedOpError
 
@@ -335,6 +337,38 @@ CASES: dict[str, Case] = {
             "  operator 0 LOGISTIC 'y' (int8[1, 3] -> int8[1, 3])\n"
             "    why  has the input scale 1.0000000031710769e-30, outside of the fixed "
             "point"
+        ),
+    ),
+    "maximum changes the scale": Refused(
+        lambda: two("MAXIMUM", (1, 3), (1, 3), (1, 3), y={"scale": 0.25, "zero_point": 3}),
+        UnsupportedOpError,
+        "operator 0 MAXIMUM",
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 MAXIMUM 'y' (int8[1, 3], int8[1, 3] -> int8[1, 3])\n"
+            "    why  input and output must share scale and zero point, but (0.5, 3) and "
+            "(0.25, 3) differ"
+        ),
+    ),
+    "slope for each pixel": Refused(
+        lambda: prelu((2, 2, 3)),
+        UnsupportedOpError,
+        "operator 0 PRELU",
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 PRELU 'y' (int8[1, 2, 2, 3], int8[2, 2, 3] -> int8[1, 2, 2, 3])\n"
+            "    why  tensor 1 'slopes' is int8[2, 2, 3], want one slope for each channel of "
+            "tensor 0 'x', which is int8[1, 2, 2, 3]"
+        ),
+    ),
+    "slopes of several scales": Refused(
+        lambda: prelu((3,), scale=[0.1, 0.2, 0.3], zero_point=[0, 0, 0], axis=0),
+        UnsupportedOpError,
+        "operator 0 PRELU",
+        (
+            "1 of 1 operators cannot be imported\n"
+            "  operator 0 PRELU 'y' (int8[1, 2, 2, 3], int8[3] -> int8[1, 2, 2, 3])\n"
+            "    why  tensor 1 'slopes' has 3 scales, want one"
         ),
     ),
     "leaky relu slope": Refused(
