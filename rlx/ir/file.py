@@ -26,8 +26,8 @@ from safetensors.numpy import save as save_tensors
 
 from rlx.errors import FrontendError, ShapeError, VerifyError
 from rlx.ir.graph import Constant, Graph, Input, Node, Origin, Param, Source, Value
+from rlx.ir.lookup import op_class
 from rlx.ir.module import GraphModule, MemoryPlan, Placement, Region, Stage
-from rlx.ir.op import Op
 from rlx.ir.payload import from_bytes, to_bytes
 from rlx.ir.plain import PlainError, Record, codec, decode_record, encode_fields, from_json, to_json
 from rlx.ir.sizes import sizes_of
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
+    from rlx.ir.op import Op
     from rlx.ir.types import Array
 
 VERSION = 1
@@ -422,9 +423,7 @@ def _module(document: _Document, constants: Mapping[int, Array], limits: Limits)
 
 def _op(node: _Node, constant: Array | None) -> Op:
     """Return the op of a described node."""
-    cls = Op.registry.get(node.op.name)
-    if cls is None:
-        raise PlainError(f"no op is called {node.op.name!r}")
+    cls = op_class(node.op.name)
     if not issubclass(cls, Source):
         try:
             op: Op = decode_record(cls, node.op.fields)

@@ -1,6 +1,6 @@
 """The text form of graphs: reading. ``rlx.ir.printer`` tells how it looks.
 
-A recursive descent over tokens. Nothing is evaluated; op classes come from ``Op.registry``,
+A recursive descent over tokens. Nothing is evaluated; op classes come by name,
 attribute classes from the annotations of the op.
 """
 
@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, NoReturn
 
 from rlx.errors import ShapeError
 from rlx.ir.graph import Constant, Graph, Origin, Source, Value
-from rlx.ir.op import Op
+from rlx.ir.lookup import op_class
 from rlx.ir.payload import from_bytes, from_numbers
 from rlx.ir.plain import Plain, PlainError, Record, decode_record
 from rlx.ir.text_reader import TextReader
 from rlx.ir.types import DType, QuantParams, Shape, TensorType
 
 if TYPE_CHECKING:
+    from rlx.ir.op import Op
     from rlx.ir.tokens import Token
     from rlx.ir.types import Array
 
@@ -155,9 +156,10 @@ class _Parser(TextReader):
     def op(self, token: Token, attributes: dict[str, Plain | _Dense], types: tuple[TensorType, ...]
            ) -> Op:  # fmt: skip
         """Return the op called ``token`` with ``attributes``."""
-        cls = Op.registry.get(token.text)
-        if cls is None:
-            self.fail(f"no op is called {token.text!r}", token)
+        try:
+            cls = op_class(token.text)
+        except PlainError as e:
+            self.fail(e.message, token, hint=e.hint or HINT)
         dense = {k: v for k, v in attributes.items() if isinstance(v, _Dense)}
         plain = {k: v for k, v in attributes.items() if not isinstance(v, _Dense)}
         if issubclass(cls, Source):
