@@ -1,12 +1,13 @@
 """The IR: types, ops, graphs and rule tables."""
 
+from rlx.ir.dims import Dim
 from rlx.ir.graph import Constant, Graph, Input, Node, Origin, Param, Value, copy_node, rebuild
 from rlx.ir.memo import once_per_node
 from rlx.ir.module import GraphModule, MemoryPlan, Placement, Reference, Region, Stage
 from rlx.ir.op import Op
 from rlx.ir.rules import Refusal, RuleTable
 from rlx.ir.traits import UNSTATED, Along, Traits
-from rlx.ir.types import Array, Dim, DType, QuantParams, Shape, TensorType, f32, i8, i32
+from rlx.ir.types import Array, DType, QuantParams, Shape, TensorType, f32, i8, i32
 
 __all__ = [
     "UNSTATED",

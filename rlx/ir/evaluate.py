@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rlx.ir.binding import match_shapes, substitute
 from rlx.ir.graph import Input, Param
-from rlx.ir.types import Dim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ def evaluate(
 
     Raises:
         ValueError: A value is missing, or has another shape or element type than declared; a
-            symbol stands for one size everywhere.
+            symbol stands for one size everywhere, and must follow from the shapes.
     """
     values = evaluate_all(graph, inputs, params)
     return [values[v] for v in graph.outputs]
@@ -38,38 +38,52 @@ def evaluate_all(
     graph: Graph, inputs: Mapping[str, Array], params: Mapping[str, Array] | None = None
 ) -> dict[Value, Array]:
     """Return the array of every value of ``graph``; arguments as ``evaluate``."""
+    sources = _sources(graph, inputs, params or {})
+    types = [(_what(node), node.result.type) for node in sources]
+    sizes = match_shapes(types, list(sources.values()))
     values: dict[Value, Array] = {}
-    sizes: dict[Dim, int] = {}
     for node in graph.nodes:
-        if isinstance(node.op, Input):
-            results: tuple[Array, ...] = (_bound(node, "input", inputs, sizes),)
-        elif isinstance(node.op, Param):
-            results = (_bound(node, "parameter", params or {}, sizes),)
+        if node in sources:
+            results: tuple[Array, ...] = (sources[node],)
         else:
-            results = node.op.evaluate(*(values[o] for o in node.operands))
+            op = substitute(node.op, sizes) if sizes else node.op
+            results = op.evaluate(*(values[o] for o in node.operands))
+            if sizes:
+                _check_shapes(node, results, sizes)
         values.update(zip(node.results, results, strict=True))
     return values
 
 
-def _bound(node: Node, what: str, given: Mapping[str, Array], sizes: dict[Dim, int]) -> Array:
-    """Return the array given for an input or parameter, checked against its type.
-
-    ``sizes`` collects what the symbols stand for.
-    """
-    if node.name not in given:
-        raise ValueError(f"{what} {node.name!r} has no value; given: {sorted(given)}")
-    array = np.asarray(given[node.name])
-    type_ = node.result.type
-    if array.dtype != type_.dtype.numpy or array.ndim != type_.rank:
-        raise _misfit(node, what, array)
-    for wanted, size in zip(type_.shape, array.shape, strict=True):
-        known = sizes.setdefault(wanted, size) if isinstance(wanted, Dim) else wanted
-        if size != known:
-            raise _misfit(node, what, array, "" if known == wanted else f" with {wanted} = {known}")
-    return array
+def _check_shapes(node: Node, results: tuple[Array, ...], sizes: Mapping[str, int]) -> None:
+    """Raise ValueError unless results have the shapes that their types have for these sizes."""
+    for result, type_ in zip(results, node.types, strict=True):
+        wanted = substitute(type_, sizes)
+        if result.shape != wanted.shape:
+            bound = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+            raise ValueError(
+                f"{node.label} must be {wanted} where {bound}, but {node.op.name} gives"
+                f" {list(result.shape)}"
+            )
 
 
-def _misfit(node: Node, what: str, array: Array, extra: str = "") -> ValueError:
-    """Return the error for an array that is not of the declared type."""
-    found = f"{array.dtype}{list(array.shape)}"
-    return ValueError(f"{what} {node.name!r} must be {node.result.type}{extra}, not {found}")
+def _sources(
+    graph: Graph, inputs: Mapping[str, Array], params: Mapping[str, Array]
+) -> dict[Node, Array]:
+    """Return the array given for each input and parameter, of the declared element types."""
+    found = {}
+    for node in graph.nodes:
+        if isinstance(node.op, Input | Param):
+            given = inputs if isinstance(node.op, Input) else params
+            if node.name not in given:
+                raise ValueError(f"{_what(node)} has no value; given: {sorted(given)}")
+            array = np.asarray(given[node.name])
+            if array.dtype != node.result.type.dtype.numpy:
+                shown = f"{array.dtype}{list(array.shape)}"
+                raise ValueError(f"{_what(node)} must be {node.result.type}, not {shown}")
+            found[node] = array
+    return found
+
+
+def _what(node: Node) -> str:
+    """Return how messages call an input or a parameter."""
+    return f"{'input' if isinstance(node.op, Input) else 'parameter'} {node.name!r}"

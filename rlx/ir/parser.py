@@ -17,6 +17,7 @@ from rlx.ir.lookup import op_class
 from rlx.ir.payload import from_bytes, from_numbers
 from rlx.ir.plain import Plain, PlainError, Record, decode_record
 from rlx.ir.text_reader import TextReader
+from rlx.ir.tokens import HINT
 from rlx.ir.types import DType, QuantParams, Shape, TensorType
 
 if TYPE_CHECKING:

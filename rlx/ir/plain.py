@@ -10,7 +10,7 @@ Python value                     plain value
 None, bool, int, float, str      the same
 tuple                            tuple
 member of an enum                ``Record`` without fields, named by ``symbol_of``
-frozen dataclass                 ``Record`` with every field
+frozen dataclass                 ``Record`` with every field, or those of its ``to_plain``
 ``Record``                       the same
 ================================ =================================================
 """
@@ -169,7 +169,7 @@ def codec(annotation: Hashable) -> Codec:
     if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
         return _enum(annotation)
     if isinstance(annotation, type) and is_dataclass(annotation):
-        return _record(annotation)
+        return _self_written(annotation) if hasattr(annotation, "to_plain") else _record(annotation)
     raise TypeError(f"attributes cannot have the type {annotation}")
 
 
@@ -315,6 +315,26 @@ def _record(cls: type) -> Codec:
         if not isinstance(plain, Record) or plain.name != cls.__name__:
             raise _refusal(wants, plain)
         return decode_record(cls, plain.fields)
+
+    return Codec(wants, encode, decode)
+
+
+def _self_written(cls: Any) -> Codec:  # noqa: ANN401 - a class with to_plain and from_plain
+    """Return the codec of a class that says itself which fields its record has."""
+    wants = f"{cls.__name__}(...)"
+
+    def encode(value: Any) -> Plain:  # noqa: ANN401 - checked here
+        if type(value) is not cls:
+            raise _refusal(wants, value)
+        return Record(cls.__name__, value.to_plain())
+
+    def decode(plain: Plain) -> object:
+        if not isinstance(plain, Record) or plain.name != cls.__name__:
+            raise _refusal(wants, plain)
+        try:
+            return cls.from_plain(plain.fields)
+        except ValueError as e:
+            raise PlainError(f"is no {cls.__name__}: {e}") from e
 
     return Codec(wants, encode, decode)
 

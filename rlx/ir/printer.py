@@ -10,8 +10,11 @@
 
 - A value is ``%node`` or, where the node has several results, ``%node:result``. Such a node is
   defined as ``%node:count = ...``.
+- A dimension is a number, a symbol (a word, or a string if its name is no word), or a sum of
+  products of them: ``f32[batch, past + 1, 4 * batch * length - 2]``.
 - Attributes are numbers, strings in JSON's spelling, ``true``, ``false``, ``none``, lists in
-  brackets, members of enums as bare words, dataclasses as ``Class(field=value, ...)``.
+  brackets, members of enums as bare words, dataclasses as ``Class(field=value, ...)``. A
+  symbol is ``Dim(name="batch")``; an expression of symbols stands as in a type.
 - A constant's elements stand in row-major order: ``dense<[1, 2]>`` if they are few, or their
   bytes in base64: ``dense<"AQI=">``.
 - ``from``, ``at`` and ``by`` are the origin: file, place in it, passes.
@@ -25,6 +28,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
+from rlx.ir.dims import Dim
 from rlx.ir.graph import Constant, Source
 from rlx.ir.payload import to_bytes, to_numbers
 from rlx.ir.plain import Plain, PlainError, Record, encode_fields, is_word
@@ -32,7 +36,7 @@ from rlx.ir.plain import Plain, PlainError, Record, encode_fields, is_word
 if TYPE_CHECKING:
     from rlx.ir.graph import Graph, Node, Origin, Value
     from rlx.ir.op import Op
-    from rlx.ir.types import Array, Dim, QuantParams, TensorType
+    from rlx.ir.types import Array, QuantParams, TensorType
 
 SMALL = 16
 """Constants of at most this many elements are written as numbers."""
@@ -111,6 +115,8 @@ def format_type(type_: TensorType, *, full: bool = True) -> str:
 def format_plain(plain: Plain, *, full: bool = True) -> str:
     """Return the text of a plain value."""
     if isinstance(plain, Record):
+        if plain.name == Dim.__name__ and "terms" in plain.fields:
+            return _dimension(Dim.from_plain(plain.fields))
         inner = ", ".join(f"{k}={format_plain(v, full=full)}" for k, v in plain.fields.items())
         return f"{plain.name}({inner})" if plain.fields else plain.name
     if isinstance(plain, tuple):
@@ -128,10 +134,10 @@ def _items(items: list[str], full: bool) -> str:
 
 
 def _dimension(dimension: int | Dim) -> str:
-    """Return a dimension: a number, a word, or a string if the symbol's name is no word."""
+    """Return a dimension; a symbol is a word, or a string if its name is no word."""
     if isinstance(dimension, int):
         return str(dimension)
-    return dimension.name if is_word(dimension.name) else json.dumps(dimension.name)
+    return dimension.text(lambda name: name if is_word(name) else json.dumps(name))
 
 
 def _quant(quant: QuantParams, full: bool) -> str:

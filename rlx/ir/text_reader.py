@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NoReturn
 
+from rlx.ir.dims import Dim
 from rlx.ir.tokens import HINT, Token, error_at, tokens
-from rlx.ir.types import Dim
 
 if TYPE_CHECKING:
     from collections.abc import Callable

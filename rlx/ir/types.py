@@ -11,6 +11,8 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from rlx.ir.dims import Dim
+
 Array: TypeAlias = npt.NDArray[np.generic]
 
 
@@ -89,16 +91,6 @@ _NUMPY: dict[DType, np.dtype[np.generic]] = {
 }
 _FROM_NUMPY = {dtype: key for key, dtype in _NUMPY.items()}
 _BITS = {DType.I4: 4, DType.I2: 2}
-
-
-@dataclass(frozen=True, slots=True)
-class Dim:
-    """A dimension whose size is bound later, known by its name."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
 
 
 Shape: TypeAlias = tuple[int | Dim, ...]

@@ -1,22 +1,22 @@
-"""Symbolic dimensions: which ones a graph has, and what they stand for."""
+"""Symbolic dimensions: which ones a graph has, and the same graph with numbers in their place."""
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rlx.ir import Dim, Graph, Input, Param, TensorType, rebuild
+from rlx.ir import Dim, Graph, Input, Param, rebuild
+from rlx.ir.binding import substitute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
 
-    from rlx.ir import Array, Node, Value
+    from rlx.ir import Node, Value
 
 
-def symbols(graph: Graph) -> tuple[Dim, ...]:
-    """Return the symbolic dimensions of all inputs and parameters, by name."""
-    found = {n for v in (*graph.inputs, *graph.params) for n in v.type.shape if isinstance(n, Dim)}
-    return tuple(sorted(found, key=lambda d: d.name))
+def symbols(graph: Graph) -> tuple[str, ...]:
+    """Return the names of all symbols in the dimensions of inputs and parameters, sorted."""
+    dims = (n for v in (*graph.inputs, *graph.params) for n in v.type.shape)
+    return tuple(sorted({name for n in dims if isinstance(n, Dim) for name in n.symbols}))
 
 
 def bind(graph: Graph, sizes: Mapping[str, int]) -> Graph:
@@ -27,9 +27,11 @@ def bind(graph: Graph, sizes: Mapping[str, int]) -> Graph:
         sizes: A size for each symbol that is bound, by name; others stay symbols.
 
     Raises:
-        ValueError: The graph has no such symbol, or a size is not positive.
+        ValueError: The graph has no such symbol, a size is not positive, or a dimension would
+            be negative.
+        ShapeError: An op does not take operands of these sizes.
     """
-    known = [d.name for d in symbols(graph)]
+    known = list(symbols(graph))
     for name, size in sizes.items():
         if name not in known:
             raise ValueError(f"graph {graph.name!r} has no symbol {name!r}, only {known}")
@@ -37,7 +39,7 @@ def bind(graph: Graph, sizes: Mapping[str, int]) -> Graph:
             raise ValueError(f"symbol {name!r} must be bound to a positive number, not {size!r}")
 
     def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
-        op = _substitute(node.op, sizes)
+        op = substitute(node.op, sizes)
         if op is node.op:
             return None
         quants = [t.quant for t in node.types]
@@ -45,42 +47,3 @@ def bind(graph: Graph, sizes: Mapping[str, int]) -> Graph:
         return new.append(op, *operands, quant=quant).results
 
     return rebuild(graph, visit) if sizes else graph
-
-
-def _substitute(value: Any, sizes: Mapping[str, int]) -> Any:  # noqa: ANN401 - any attribute
-    """Return ``value`` with bound symbols replaced, itself if it holds none."""
-    if isinstance(value, Dim):
-        return sizes.get(value.name, value)
-    if isinstance(value, tuple):
-        items = tuple(_substitute(v, sizes) for v in value)
-        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
-    if is_dataclass(value) and not isinstance(value, type):
-        old = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
-        new = {name: _substitute(v, sizes) for name, v in old.items()}
-        changed = {name: v for name, v in new.items() if v is not old[name]}
-        return replace(value, **changed) if changed else value
-    return value
-
-
-def match_shapes(
-    types: Iterable[tuple[str, TensorType]], arrays: Sequence[Array]
-) -> dict[str, int]:
-    """Return the size of each symbol, as the shapes of ``arrays`` tell.
-
-    Args:
-        types: What each array is called in messages, and the type it has to match.
-        arrays: One array for each.
-
-    Raises:
-        ValueError: A shape does not fit, or two arrays give a symbol different sizes.
-    """
-    sizes: dict[str, int] = {}
-    for (what, type_), array in zip(types, arrays, strict=True):
-        if array.ndim != type_.rank:
-            raise ValueError(f"{what} must be {type_}, not {list(array.shape)}")
-        for wanted, size in zip(type_.shape, array.shape, strict=True):
-            number = sizes.setdefault(wanted.name, size) if isinstance(wanted, Dim) else wanted
-            if number != size:
-                told = f" with {wanted} = {number}" if isinstance(wanted, Dim) else ""
-                raise ValueError(f"{what} must be {type_}{told}, not {list(array.shape)}")
-    return sizes

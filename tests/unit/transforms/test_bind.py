@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import rlx
 from rlx.ir import Dim, Graph, QuantParams, f32, i8
+from rlx.ir.binding import match_shapes
 from rlx.ir.evaluate import evaluate
 from rlx.ops.real import RealBroadcastTo, RealQuantize
-from rlx.transforms.bind import bind, match_shapes, symbols
+from rlx.transforms.bind import bind, symbols
 
 BATCH, LENGTH = Dim("batch"), Dim("length")
 
@@ -21,8 +24,8 @@ def attention() -> Graph:
     return rlx.trace("model", model, f32(BATCH, LENGTH, 4), f32(4, 6)).graph
 
 
-def test_symbols_are_told_by_name():
-    assert symbols(attention()) == (BATCH, LENGTH)
+def test_symbols_are_known_by_name():
+    assert symbols(attention()) == ("batch", "length")
 
 
 def test_everything_is_inferred_anew():
@@ -39,7 +42,7 @@ def test_everything_is_inferred_anew():
 
 def test_a_part_may_stay_open():
     bound = bind(attention(), {"length": 5})
-    assert symbols(bound) == (BATCH,)
+    assert symbols(bound) == ("batch",)
     assert bound.outputs[0].type == f32(BATCH, 5, 6)
     whole = bind(bound, {"batch": 2})
     assert whole.outputs[0].type == f32(2, 5, 6)
@@ -96,3 +99,28 @@ def test_shapes_tell_the_sizes():
     ):  # fmt: skip
         with pytest.raises(ValueError, match=f"^{message}$"):
             match_shapes(types, arrays)
+
+
+def test_expressions_give_the_sizes_too():
+    past = Dim("past")
+    types = [("mask", f32(past + BATCH)), ("x", f32(2 * past + 1)), ("y", f32(BATCH, past))]
+    assert match_shapes(types[:2], [np.zeros(7), np.zeros(9)]) == {"past": 4, "batch": 3}
+    for arrays, message in (
+        ([np.zeros(7), np.zeros(8), np.zeros((3, 4))],
+         r"x must be f32\[2 \* past \+ 1\], not \[8\]"),
+        ([np.zeros(7), np.zeros(9), np.zeros((4, 4))],
+         r"mask must be f32\[batch \+ past\] with batch = 4, past = 4, not \[7\]"),
+        ([np.zeros(7), np.zeros(0), np.zeros((3, 4))],
+         r"x must be f32\[2 \* past \+ 1\], not \[0\]"),
+        ([np.zeros(2), np.zeros(9), np.zeros((3, 4))],
+         r"mask must be f32\[batch \+ past\] with batch = 3, past = 4, not \[2\]"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            match_shapes(types, arrays)
+    for dim, names in ((past * BATCH, "batch, past"), (past * past, "past")):
+        message = (
+            rf"^x is f32\[{re.escape(str(dim))}\], which does not say how large {names} is;"
+            r" give an input that has the symbol as a dimension of its own$"
+        )
+        with pytest.raises(ValueError, match=message):
+            match_shapes([("x", f32(dim))], [np.zeros(9)])

@@ -1,0 +1,139 @@
+"""Symbols bound to numbers: in the attributes of ops, and out of the shapes of arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from rlx.ir.dims import Dim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rlx.ir.types import Array, TensorType
+
+
+def substitute(value: Any, sizes: Mapping[str, int]) -> Any:  # noqa: ANN401 - any attribute
+    """Return an op or an attribute with bound symbols replaced, itself if it holds none.
+
+    Raises:
+        ValueError: A dimension would be negative.
+    """
+    if isinstance(value, Dim):
+        return _bound(value, sizes)
+    if isinstance(value, tuple):
+        items = tuple(substitute(v, sizes) for v in value)
+        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
+    if is_dataclass(value) and not isinstance(value, type):
+        old = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+        new = {name: substitute(v, sizes) for name, v in old.items()}
+        changed = {name: v for name, v in new.items() if v is not old[name]}
+        return replace(value, **changed) if changed else value
+    return value
+
+
+def _bound(dim: Dim, sizes: Mapping[str, int]) -> int | Dim:
+    """Return a dimension with bound symbols replaced."""
+    size = dim.bind(sizes)
+    if isinstance(size, int) and size < 0:
+        raise ValueError(f"dimension {dim} must not be negative, but is {size}{_with(dim, sizes)}")
+    return size
+
+
+def _with(dim: Dim, sizes: Mapping[str, int]) -> str:
+    """Return the known symbols of a dimension for a message, such as `` with past = 3``."""
+    known = ", ".join(f"{name} = {sizes[name]}" for name in dim.symbols if name in sizes)
+    return f" with {known}" if known else ""
+
+
+def match_shapes(
+    types: Iterable[tuple[str, TensorType]], arrays: Sequence[Array]
+) -> dict[str, int]:
+    """Return the size of each symbol that the shapes of ``arrays`` give.
+
+    A symbol is found where a dimension is the symbol, or a number times it plus a number. Other
+    expressions need symbols that other dimensions give.
+
+    Args:
+        types: What each array is called in messages, and the type it has to match.
+        arrays: One array for each.
+
+    Raises:
+        ValueError: A shape does not fit, two arrays give a symbol different sizes, or no
+            dimension gives a symbol.
+    """
+    sizes: dict[str, int] = {}
+    pending: list[_Axis] = []
+    for (what, type_), array in zip(types, arrays, strict=True):
+        if array.ndim != type_.rank:
+            raise ValueError(f"{what} must be {type_}, not {list(array.shape)}")
+        for axis, wanted in enumerate(type_.shape):
+            found = _Axis(what, type_, array.shape, axis)
+            if isinstance(wanted, Dim):
+                pending.append(found)
+            elif wanted != array.shape[axis]:
+                raise found.misfit(sizes)
+    while pending:
+        waiting = [axis for axis in pending if not axis.settle(sizes)]
+        if len(waiting) == len(pending):
+            raise waiting[0].unknown(sizes)
+        pending = waiting
+    return sizes
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """One axis of an array that has to match a type.
+
+    Attributes:
+        what: What the array is called in messages.
+        type: The type.
+        shape: The array's shape.
+        axis: The axis.
+    """
+
+    what: str
+    type: TensorType
+    shape: tuple[int, ...]
+    axis: int
+
+    @property
+    def wanted(self) -> Dim:
+        """The dimension that the type has here."""
+        dim = self.type.shape[self.axis]
+        assert isinstance(dim, Dim)  # by the caller
+        return dim
+
+    def settle(self, sizes: dict[str, int]) -> bool:
+        """Check the axis, or add the one symbol it gives to ``sizes``; whether that was possible.
+
+        Raises:
+            ValueError: The axis does not fit.
+        """
+        size, known = self.shape[self.axis], self.wanted.bind(sizes)
+        if isinstance(known, int):
+            if known != size:
+                raise self.misfit(sizes)
+            return True
+        (factor, names), *rest = known.terms
+        if len(names) != 1 or any(others for _, others in rest):
+            return False
+        number, remainder = divmod(size - sum(number for number, _ in rest), factor)
+        if remainder or number < 0:
+            raise self.misfit(sizes)
+        sizes[names[0]] = number
+        return True
+
+    def misfit(self, sizes: Mapping[str, int]) -> ValueError:
+        """Return the error for an axis of another size."""
+        dim = self.type.shape[self.axis]
+        extra = _with(dim, sizes) if isinstance(dim, Dim) else ""
+        return ValueError(f"{self.what} must be {self.type}{extra}, not {list(self.shape)}")
+
+    def unknown(self, sizes: Mapping[str, int]) -> ValueError:
+        """Return the error for symbols that no axis gives."""
+        names = ", ".join(name for name in self.wanted.symbols if name not in sizes)
+        return ValueError(
+            f"{self.what} is {self.type}, which does not say how large {names} is; "
+            "give an input that has the symbol as a dimension of its own"
+        )
