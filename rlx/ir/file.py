@@ -25,6 +25,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as save_tensors
 
 from rlx.errors import FrontendError, ShapeError, VerifyError
+from rlx.ir.dims import factors, is_negative
 from rlx.ir.graph import Constant, Graph, Input, Node, Origin, Param, Source, Value
 from rlx.ir.lookup import op_class
 from rlx.ir.module import GraphModule, MemoryPlan, Placement, Region, Stage
@@ -335,6 +336,8 @@ def _constants(document: _Document, tensors: Any) -> Iterator[tuple[int, Array]]
 
 def _constant(name: str, type_: TensorType, tensors: Any) -> Array:  # noqa: ANN401
     """Return the array of one constant."""
+    if not type_.is_static:
+        raise PlainError(f"a constant cannot be {type_}, whose dimensions are no numbers")
     native = _NATIVE.get(type_.dtype, "U8")
     stored = tensors.get_slice(name)
     expected = list(type_.static_shape) if type_.dtype in _NATIVE else stored.get_shape()
@@ -368,20 +371,23 @@ def _check_types(document: _Document, limits: Limits) -> None:
 
 def _check_type(type_: TensorType, limits: Limits) -> None:
     """Raise PlainError if a dimension or the number of elements is beyond the limits."""
-    sizes = [d for d in type_.shape if isinstance(d, int)]
     if len(type_.shape) > limits.rank:
         rank = len(type_.shape)
         raise _over("rank", f"a tensor has {rank} dimensions", rank, limits)
-    for size in sizes:
-        if size < 0:
+    for size in type_.shape:
+        if is_negative(size):
             raise PlainError(f"a dimension must not be negative, not {size}")
-        if size > limits.dimension:
-            raise _over("dimension", f"a dimension is {size}", size, limits)
+        number = max(map(abs, factors(size)))
+        if number > limits.dimension:
+            raise _over("dimension", f"a dimension is {size}", number, limits)
 
 
 def _check_elements(type_: TensorType, limits: Limits) -> None:
-    """Raise PlainError if an input or a computed tensor is too large; for constants bytes count."""
-    elements = math.prod(d for d in type_.shape if isinstance(d, int))
+    """Raise PlainError if an input or a computed tensor is too large; for constants bytes count.
+
+    Symbols count as 1.
+    """
+    elements = math.prod(d if isinstance(d, int) else max(sum(factors(d)), 1) for d in type_.shape)
     if elements > limits.elements:
         raise _over("elements", f"a tensor has {elements} elements", elements, limits)
 

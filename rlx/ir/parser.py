@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from rlx.errors import ShapeError
+from rlx.ir.dims import Dim
 from rlx.ir.graph import Constant, Graph, Origin, Source, Value
 from rlx.ir.lookup import op_class
 from rlx.ir.payload import from_bytes, from_numbers
@@ -212,7 +213,27 @@ class _Parser(TextReader):
         return name, self.dense() if self.at("dense") else self.plain(0)
 
     def plain(self, depth: int) -> Plain:
-        """Read a value."""
+        """Read a value; an operator in front of it or behind it makes it a dimension."""
+        token = self._next
+        if self.at("-"):
+            return _as_plain(self.sum(self.factor(), token))
+        value = self.operand(depth)
+        if not self.at_operator():
+            return value
+        return _as_plain(self.sum(self.first(value, token), token))
+
+    def first(self, value: Plain, token: Token) -> int | Dim:
+        """Return a value that was read as the first factor of a sum of products."""
+        if isinstance(value, Record) and not value.fields:
+            return Dim(value.name)
+        if isinstance(value, str):
+            return Dim(value)
+        if type(value) is not int:
+            self.fail(f"only whole numbers and symbols make a dimension, not {token}", token)
+        return self.bounded(value, token)
+
+    def operand(self, depth: int) -> Plain:
+        """Read a value up to an operator."""
         if depth > MAX_DEPTH:
             self.fail(f"values are nested deeper than {MAX_DEPTH}")
         if self._next.kind == "string":
@@ -344,3 +365,8 @@ class _Parser(TextReader):
         if not 0 <= index < len(results):
             self.fail(f"{token.text} has {len(results)} results, so there is no {index}", token)
         return results[index]
+
+
+def _as_plain(dim: int | Dim) -> Plain:
+    """Return a dimension as the plain value of an attribute."""
+    return dim if isinstance(dim, int) else Record(Dim.__name__, dim.to_plain())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from rlx.ir.dims import Dim, factors
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,9 +29,11 @@ def sizes_of(value: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - any dat
 
 
 def _numbers(path: str, found: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - plain data
-    """Yield the whole numbers in a number or in nested tuples of them."""
+    """Yield the whole numbers in a number, in a dimension or in nested tuples of them."""
     if isinstance(found, int):
         yield path, found
+    elif isinstance(found, Dim):
+        yield path, max(map(abs, factors(found)))
     elif isinstance(found, tuple):
         for index, item in enumerate(found):
             yield from _numbers(f"{path}[{index}]", item)

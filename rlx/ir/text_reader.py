@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NoReturn
 
-from rlx.ir.dims import Dim
+from rlx.errors import ShapeError
+from rlx.ir.dims import Dim, factors, is_negative
 from rlx.ir.tokens import HINT, Token, error_at, tokens
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     ItemT = TypeVar("ItemT")
 
 MAX_DIMENSION = 2**31 - 1
-"""Greatest size of one dimension."""
+"""Greatest size of one dimension, and greatest number in an expression of symbols."""
 MAX_DIGITS = 400
 """Longest number, in characters."""
 
@@ -102,13 +103,54 @@ class TextReader:
         return float(self.number())
 
     def dimension(self) -> int | Dim:
-        """Read a dimension: a number or a symbol."""
-        if self._next.kind == "string":
-            return Dim(self.string("a symbol"))
-        if self._next.kind == "word":
-            return Dim(self.take().text)
+        """Read a dimension: a number, a symbol, or a sum of products of them."""
         token = self._next
-        size = self.integer()
-        if not 0 <= size <= MAX_DIMENSION:
+        size = self.sum(self.factor(), token)
+        if isinstance(size, int) and not 0 <= size <= MAX_DIMENSION:
             self.fail(f"a dimension must lie in [0, {MAX_DIMENSION}], not {size}", token)
+        if is_negative(size):
+            self.fail(f"a dimension must not be negative, not {size}", token)
         return size
+
+    def at_operator(self) -> bool:
+        """Whether a sum or product goes on here."""
+        return any(map(self.at, "+-*"))
+
+    def sum(self, first: int | Dim, token: Token) -> int | Dim:
+        """Read the rest of a sum of products whose first factor, at ``token``, was read."""
+        try:
+            total = self.product(first)
+            while self.at("+") or self.at("-"):
+                sign = -1 if self.take().text == "-" else 1
+                total = self.bounded(total + self.product(sign * self.factor()), token)
+        except ShapeError as e:
+            self.fail(f"a dimension {e.message}", token, hint=e.hint or HINT)
+        return total
+
+    def product(self, total: int | Dim) -> int | Dim:
+        """Read the rest of a product whose first factor was read."""
+        while self.at("*"):
+            token = self.take()
+            total = self.bounded(total * self.factor(), token)
+        return total
+
+    def factor(self) -> int | Dim:
+        """Read a number or a symbol, maybe with a sign."""
+        sign = -1 if self.accept("-") else 1
+        token = self._next
+        if token.kind == "string":
+            return sign * Dim(self.string("a symbol"))
+        if token.kind == "word":
+            return sign * Dim(self.take().text)
+        if token.kind != "number":
+            self.fail(f"expected a number or a symbol, not {token}")
+        number = sign * self.integer()
+        if abs(number) > MAX_DIMENSION:
+            self.fail(f"a dimension must lie in [0, {MAX_DIMENSION}], not {number}", token)
+        return number
+
+    def bounded(self, dim: int | Dim, token: Token) -> int | Dim:
+        """Return ``dim`` after checking its numbers, which later ones would make ever longer."""
+        if max(map(abs, factors(dim))) > MAX_DIMENSION:
+            self.fail(f"a number in a dimension is beyond {MAX_DIMENSION}", token)
+        return dim
