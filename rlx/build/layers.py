@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from rlx.build.windows import window_of
+from rlx.ir.dims import quotient
 from rlx.ops import nn
 from rlx.ops.expression import Expression
 from rlx.ops.nn import Layout
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.build.windows import Pads, Steps
+    from rlx.ir import Dim
     from rlx.ops.expression import Operand
 
 
@@ -220,11 +222,11 @@ class Layers(Expression):
         """Return the axes from ``axis`` on joined into one."""
         return self.apply(nn.NnFlatten(axis=axis))
 
-    def split(self, sizes: int | Sequence[int], axis: int = 0) -> tuple[Self, ...]:
+    def split(self, sizes: int | Sequence[int | Dim], axis: int = 0) -> tuple[Self, ...]:
         """Return parts along ``axis``: of the given sizes, or that many equal ones."""
         if isinstance(sizes, int):
-            size = self.shape[axis]
-            if not isinstance(size, int) or sizes < 1 or size % sizes:
+            part = quotient(self.shape[axis], sizes) if sizes > 0 else None
+            if part is None:
                 raise ValueError(f"{self.type} has no {sizes} equal parts along axis {axis}")
-            sizes = (size // sizes,) * sizes
+            return self.apply_all(nn.NnSplit(sizes=(part,) * sizes, axis=axis))
         return self.apply_all(nn.NnSplit(sizes=tuple(sizes), axis=axis))

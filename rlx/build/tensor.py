@@ -154,7 +154,7 @@ class Tensor(Layers):
             raise ValueError(f"axis {axis} of {self.type} is not of dimension 1")
         return self.reshape(*self.shape[:place], *self.shape[place + 1 :])
 
-    def narrow(self, axis: int, start: int, length: int) -> Self:
+    def narrow(self, axis: int, start: int | Dim, length: int | Dim) -> Self:
         """Return ``length`` slices from ``start`` on along ``axis``."""
         whole = (slice(None),) * (axis % self.ndim)
         return self[(*whole, slice(start, start + length))]

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from rlx.errors import ShapeError
 from rlx.ir import Dim
+from rlx.ir.dims import is_negative
 from rlx.ops.real.shape import RealReshape, RealReverse, RealSlice
+from rlx.ops.shapes import missing_dimension
 
 if TYPE_CHECKING:
     from types import EllipsisType
 
     from rlx.ir import Op, Shape, TensorType
 
-IndexItem: TypeAlias = "int | slice | EllipsisType | None"
+IndexItem: TypeAlias = "int | Dim | slice | EllipsisType | None"
 Index: TypeAlias = "IndexItem | tuple[IndexItem, ...]"
 
 
@@ -31,20 +32,34 @@ def known_shape(shape: Shape, wanted: Shape) -> Shape:
     text = f"[{', '.join(map(str, wanted))}]"
     if len(places) > 1:
         raise ShapeError(f"only one dimension may be -1, not {text}", where="reshape")
-    given = math.prod(n for n in wanted if isinstance(n, int) and n != -1)
-    total = math.prod(n for n in shape if isinstance(n, int))
-    symbols = Counter(n for n in shape if isinstance(n, Dim))
-    symbols.subtract(n for n in wanted if isinstance(n, Dim))
-    left = +symbols
-    fits = given > 0 and total % given == 0 and min(symbols.values(), default=0) >= 0
-    if not fits or left.total() > 1 or (left and total != given):
+    (place,) = places
+    missing = missing_dimension(shape, (*wanted[:place], *wanted[place + 1 :]))
+    if missing is None or is_negative(missing):
         source = f"[{', '.join(map(str, shape))}]"
         raise ShapeError(
             f"no dimension completes {text} to the elements of {source}", where="reshape"
         )
-    (place,) = places
-    missing: int | Dim = next(iter(left)) if left else total // given
     return (*wanted[:place], missing, *wanted[place + 1 :])
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Indices of one axis: ``start, start + step, ... < stop``, where None is the axis's end.
+
+    Attributes:
+        start: First index.
+        stop: End index.
+        step: Step, at least 1.
+        backwards: Whether the last index comes first.
+    """
+
+    start: int | Dim = 0
+    stop: int | Dim | None = None
+    step: int = 1
+    backwards: bool = False
+
+
+_WHOLE = _Part()
 
 
 def indexing_ops(type_: TensorType, index: Index) -> list[Op]:
@@ -55,21 +70,15 @@ def indexing_ops(type_: TensorType, index: Index) -> list[Op]:
         TypeError: An index is neither a number, a slice, None nor an ellipsis.
     """
     items = _spread(type_, index if isinstance(index, tuple) else (index,))
-    ranges: list[range | None] = []
-    shape: list[int | Dim] = []
-    for item in items:
-        if item is None:
-            shape.append(1)
-            continue
-        axis = len(ranges)
-        size = type_.shape[axis]
-        taken = _range(type_, axis, item)
-        ranges.append(taken)
-        if isinstance(item, slice):
-            shape.append(size if taken is None else len(taken))
-    ops = _slices(ranges)
-    if len(shape) != type_.rank or any(not isinstance(i, slice) for i in items):
-        ops.append(RealReshape(shape=tuple(shape)))
+    axes = enumerate(item for item in items if item is not None)
+    parts = [_part(type_, axis, item) for axis, item in axes]
+    ops = _slices(parts)
+    if any(not isinstance(i, slice) for i in items):
+        (sliced,) = ops[0].infer(type_) if ops else (type_,)
+        sizes = iter(sliced.shape)
+        spread = ((item, 1 if item is None else next(sizes)) for item in items)
+        shape = tuple(size for item, size in spread if item is None or isinstance(item, slice))
+        ops.append(RealReshape(shape=shape))
     return ops
 
 
@@ -85,43 +94,65 @@ def _spread(type_: TensorType, index: tuple[IndexItem, ...]) -> list[IndexItem]:
     return [*index[:place], *whole, *index[place + 1 :]]
 
 
-def _range(type_: TensorType, axis: int, item: IndexItem) -> range | None:
-    """Return the indices that ``item`` takes of an axis, None for all of them in order."""
+def _part(type_: TensorType, axis: int, item: IndexItem) -> _Part:
+    """Return the indices that ``item`` takes of an axis."""
     size = type_.shape[axis]
     if isinstance(item, slice):
-        if item == slice(None) or isinstance(size, Dim):
-            if item != slice(None):
-                raise IndexError(f"axis {axis} of {type_} is symbolic and can only be taken whole")
-            return None
-        return range(*item.indices(size))
-    if isinstance(item, bool) or not isinstance(item, int):
+        if item == slice(None):
+            return _WHOLE
+        if isinstance(size, int) and not _symbolic(item):
+            return _rising(range(*item.indices(size)))
+        return _symbolic_part(type_, axis, item)
+    if isinstance(item, bool) or not isinstance(item, int | Dim):
         raise TypeError(f"an index must be a number, a slice, None or ..., not {item!r}")
-    if isinstance(size, Dim) or not -size <= item < size:
+    start = _from_front(item, size)
+    if is_negative(start) or is_negative(size - start - 1):
         raise IndexError(f"index {item} is outside axis {axis} of {type_}")
-    return range(item % size, item % size + 1)
+    return _Part(start, start + 1)
 
 
-def _slices(ranges: list[range | None]) -> list[Op]:
+def _symbolic(item: slice) -> bool:
+    """Whether a bound of a slice is a symbol."""
+    return isinstance(item.start, Dim) or isinstance(item.stop, Dim)
+
+
+def _symbolic_part(type_: TensorType, axis: int, item: slice) -> _Part:
+    """Return the indices that a slice takes where the axis or a bound is a symbol.
+
+    Bounds are taken to lie within the axis, which binding the symbols checks.
+    """
+    step = 1 if item.step is None else item.step
+    if not isinstance(step, int) or step < 1:
+        raise IndexError(f"axis {axis} of {type_} is symbolic and takes no step of {step}")
+    start = 0 if item.start is None else _from_front(item.start, type_.shape[axis])
+    stop = None if item.stop is None else _from_front(item.stop, type_.shape[axis])
+    return _Part(start, stop, step)
+
+
+def _from_front(index: int | Dim, size: int | Dim) -> int | Dim:
+    """Return an index counted from the front; negative numbers count from the end."""
+    return size + index if isinstance(index, int) and index < 0 else index
+
+
+def _slices(parts: list[_Part]) -> list[Op]:
     """Return the slice, and the reversal of axes that are read backwards."""
-    if all(r is None for r in ranges):
+    if all(part == _WHOLE for part in parts):
         return []
-    backwards = tuple(a for a, r in enumerate(ranges) if r is not None and r.step < 0)
-    rising = [None if r is None else _rising(r) for r in ranges]
     ops: list[Op] = [
         RealSlice(
-            start=tuple(0 if r is None else r.start for r in rising),
-            stop=tuple(None if r is None else r.stop for r in rising),
-            step=tuple(1 if r is None else r.step for r in rising),
+            start=tuple(p.start for p in parts),
+            stop=tuple(p.stop for p in parts),
+            step=tuple(p.step for p in parts),
         )
     ]
-    if backwards:
-        ops.append(RealReverse(axes=backwards))
+    if any(p.backwards for p in parts):
+        ops.append(RealReverse(axes=tuple(a for a, p in enumerate(parts) if p.backwards)))
     return ops
 
 
-def _rising(indices: range) -> range:
+def _rising(indices: range) -> _Part:
     """Return the same indices in rising order, ending just behind the last one."""
     if not indices:
-        return range(0)
+        return _Part(0, 0, 1, backwards=indices.step < 0)
     low, high = min(indices[0], indices[-1]), max(indices[0], indices[-1])
-    return range(low, high + 1, abs(indices.step))
+    return _Part(low, high + 1, abs(indices.step), backwards=indices.step < 0)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from typing import TYPE_CHECKING
+
+from rlx.ir import Dim
+from rlx.ir.dims import product, quotient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.ir import Dim, Op, Shape, TensorType
+    from rlx.ir import Op, Shape, TensorType
 
 
 def broadcast_shapes(op: Op, *types: TensorType) -> Shape:
@@ -50,16 +53,33 @@ def normalize_axes(op: Op, axes: Sequence[int], rank: int) -> tuple[int, ...]:
     return tuple(normal)
 
 
-def joined(op: Op, dims: Shape) -> int | Dim:
-    """Return the dimension of axes that are joined into one; a symbol only by itself.
+def has_elements_of(shape: Shape, other: Shape) -> bool:
+    """Whether two shapes have as many elements, whatever their symbols stand for."""
+    left, right = _differences(shape, other)
+    return product(left) == product(right)
+
+
+def missing_dimension(shape: Shape, others: Shape) -> int | Dim | None:
+    """Return the dimension that gives ``others`` the elements of ``shape``, None if none does."""
+    left, right = _differences(shape, others)
+    return quotient(product(left), product(right))
+
+
+def _differences(shape: Shape, other: Shape) -> tuple[Shape, Shape]:
+    """Return two shapes without the symbolic dimensions that both have."""
+    mine, theirs = (Counter(n for n in s if isinstance(n, Dim)) for s in (shape, other))
+    left, right = (tuple(n for n in s if isinstance(n, int)) for s in (shape, other))
+    return (*left, *(mine - theirs).elements()), (*right, *(theirs - mine).elements())
+
+
+def steps_between(op: Op, start: int | Dim, end: int | Dim, step: int) -> int | Dim:
+    """Return how many indices ``start, start + step, ... < end`` there are.
 
     Raises:
-        ShapeError: A symbol is multiplied.
+        ShapeError: The symbols leave that open.
     """
-    rest = tuple(n for n in dims if n != 1)
-    if len(rest) == 1:
-        return rest[0]
-    numbers = tuple(n for n in rest if isinstance(n, int))
-    if len(numbers) != len(rest):
-        raise op.refuse(f"cannot join the symbolic dimensions {', '.join(map(str, dims))}")
-    return math.prod(numbers)
+    span = end - start
+    count = -(-span // step) if isinstance(span, int) else quotient(span, step)
+    if count is None:
+        raise op.refuse(f"step {step} does not divide the {span} indices from {start} to {end}")
+    return count

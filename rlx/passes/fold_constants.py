@@ -32,6 +32,8 @@ class FoldConstants(Pass):
         known = [array for o in operands if (array := o.constant) is not None]
         if isinstance(node.op, Constant) or not operands or len(known) != len(operands):
             return None
+        if not all(t.is_static for t in node.types):
+            return None
         if sum(t.nbytes for t in node.types) > self.limit_bytes:
             return None
         results: tuple[Array, ...] = node.op.evaluate(*known)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from rlx.ir.dims import product
 from rlx.ops.nn.base import NnOp
-from rlx.ops.shapes import joined
 
 if TYPE_CHECKING:
     from rlx.ir import TensorType
@@ -46,7 +46,7 @@ class NnDot(NnOp):
     """General product of two tensors: batch axes side by side, contracted axes summed over.
 
     Operands: ``x``, ``y`` of one element type. Result: batch axes, the other axes of ``x``, the
-    other axes of ``y``. Axes that are joined for the product must be numbers.
+    other axes of ``y``.
 
     Attributes:
         x_contract: Axes of ``x`` that are summed over.
@@ -86,12 +86,12 @@ class NnDot(NnOp):
         batch = tuple(x.shape[a] for a in self.x_batch)
         rows = tuple(x.shape[a] for a in x_free)
         columns = tuple(y.shape[a] for a in y_free)
-        inner = joined(self, tuple(x.shape[a] for a in self.x_contract))
+        inner = product(x.shape[a] for a in self.x_contract)
         left = x.transpose(*self.x_batch, *x_free, *self.x_contract)
         right = y.transpose(*self.y_batch, *self.y_contract, *y_free)
-        matrix = left.reshape(*batch, joined(self, rows), inner)
-        product = matrix @ right.reshape(*batch, inner, joined(self, columns))
-        return product.reshape(*batch, *rows, *columns)
+        matrix = left.reshape(*batch, product(rows), inner)
+        result = matrix @ right.reshape(*batch, inner, product(columns))
+        return result.reshape(*batch, *rows, *columns)
 
 
 def _others(x: Expression, axes: tuple[int, ...]) -> tuple[int, ...]:

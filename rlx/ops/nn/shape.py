@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from rlx.ir import Dim
+from rlx.ir.dims import is_negative, product
 from rlx.ops.nn.base import NnOp
 from rlx.ops.nn.layout import Layout
-from rlx.ops.shapes import joined, normalize_axis
+from rlx.ops.shapes import normalize_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,16 +32,15 @@ class NnFlatten(NnOp):
     axis: int = 1
 
     def check(self, *operands: TensorType) -> None:
-        """Raise ShapeError unless the axis exists and what is joined can be multiplied."""
+        """Raise ShapeError unless the axis exists."""
         (x,) = operands
         if not -x.rank <= self.axis <= x.rank:
             raise self.refuse(f"axis {self.axis} is outside a tensor of {x.rank} dimensions")
-        joined(self, x.shape[self.axis :])
 
     def expand(self, *operands: Expression) -> Expression:
         """Return the flat tensor."""
         (x,) = operands
-        return x.reshape(*x.shape[: self.axis], joined(self, x.shape[self.axis :]))
+        return x.reshape(*x.shape[: self.axis], product(x.shape[self.axis :]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,15 +55,16 @@ class NnSplit(NnOp):
     """
 
     name: ClassVar[str] = "nn.split"
-    sizes: tuple[int, ...]
+    sizes: tuple[int | Dim, ...]
     axis: int = 0
 
     def check(self, *operands: TensorType) -> None:
         """Raise ShapeError unless the sizes add up."""
         (x,) = operands
         axis = normalize_axis(self, self.axis, x.rank)
-        if min(self.sizes, default=-1) < 0 or sum(self.sizes) != x.shape[axis]:
-            raise self.refuse(f"sizes {self.sizes} do not add up to axis {axis} of {x}")
+        if not self.sizes or any(map(is_negative, self.sizes)) or sum(self.sizes) != x.shape[axis]:
+            sizes = ", ".join(map(str, self.sizes))
+            raise self.refuse(f"sizes [{sizes}] do not add up to axis {axis} of {x}")
 
     def expand(self, *operands: Expression) -> Sequence[Expression]:
         """Return the parts."""
@@ -78,7 +80,7 @@ class NnSplit(NnOp):
 class NnTile(NnOp):
     """A tensor repeated along its axes, copy after copy.
 
-    Operand: ``x`` [*] of numbers as dimensions. Result: each dimension times its repeats.
+    Operand: ``x`` [*]. Result: each dimension times its repeats.
 
     Attributes:
         repeats: Copies along each axis, at least 1.
@@ -98,10 +100,7 @@ class NnTile(NnOp):
         (x,) = operands
         paired = [n for size in x.shape for n in (1, size)]
         spread = [n for pair in zip(self.repeats, x.shape, strict=True) for n in pair]
-        sizes = [
-            size if repeat == 1 else joined(self, (repeat, size))
-            for repeat, size in zip(self.repeats, x.shape, strict=True)
-        ]
+        sizes = [repeat * size for repeat, size in zip(self.repeats, x.shape, strict=True)]
         return x.reshape(*paired).broadcast_to(*spread).reshape(*sizes)
 
 

@@ -7,15 +7,15 @@ bound (``rlx.transforms.bind``).
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from rlx.ir import Along, Dim, DType, Op, Shape, TensorType, Traits
+from rlx.ir.dims import is_negative, minimum
 from rlx.ops.real.common import check_no_codes
-from rlx.ops.shapes import normalize_axes, normalize_axis
+from rlx.ops.shapes import has_elements_of, normalize_axes, normalize_axis, steps_between
 
 if TYPE_CHECKING:
     from rlx.ir import Array
@@ -37,7 +37,8 @@ class RealReshape(Op):
     Operand: ``x`` [*]. Result: [shape].
 
     Attributes:
-        shape: Dimensions of the result: the operand's symbols and as many elements.
+        shape: Dimensions of the result; as many elements as the operand, whatever its symbols
+            stand for.
     """
 
     name: ClassVar[str] = "real.reshape"
@@ -48,9 +49,9 @@ class RealReshape(Op):
         """Return the operand's type with the new shape."""
         (x,) = operands
         check_one_scale(self, x)
-        if min((n for n in self.shape if isinstance(n, int)), default=0) < 0:
+        if any(map(is_negative, self.shape)):
             raise self.refuse(f"dimensions must not be negative, not {_text(self.shape)}")
-        if _elements(x.shape) != _elements(self.shape):
+        if not has_elements_of(x.shape, self.shape):
             raise self.refuse(f"{x} does not have the elements of shape {_text(self.shape)}")
         return (x.with_shape(self.shape),)
 
@@ -58,12 +59,6 @@ class RealReshape(Op):
         """Return the reshaped array; one symbol may be open and takes what is left."""
         (x,) = operands
         return (x.reshape([n if isinstance(n, int) else -1 for n in self.shape]),)
-
-
-def _elements(shape: Shape) -> tuple[int, Counter[Dim]]:
-    """Return the number of elements as a number times symbols."""
-    number = math.prod(n for n in shape if isinstance(n, int))
-    return number, Counter(n for n in shape if isinstance(n, Dim))
 
 
 def _text(shape: Shape) -> str:
@@ -145,13 +140,16 @@ class RealSlice(Op):
     Attributes:
         start: First index of each axis, in [0, dimension].
         stop: End index of each axis (not included), in [start, dimension]; None for its end.
-        step: Positive step of each axis. A symbolic axis can only be taken whole.
+        step: Positive step of each axis.
+
+    Where symbols are involved, bounds that may hold are taken to hold; binding the symbols
+    checks them.
     """
 
     name: ClassVar[str] = "real.slice"
     traits: ClassVar[Traits] = Traits(moves_only=True)
-    start: tuple[int, ...]
-    stop: tuple[int | None, ...]
+    start: tuple[int | Dim, ...]
+    stop: tuple[int | Dim | None, ...]
     step: tuple[int, ...]
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
@@ -165,17 +163,17 @@ class RealSlice(Op):
     def _size(self, x: TensorType, axis: int) -> int | Dim:
         """Return the dimension of one axis of the part."""
         start, stop, step, size = self.start[axis], self.stop[axis], self.step[axis], x.shape[axis]
-        if isinstance(size, Dim):
-            if (start, stop, step) != (0, None, 1):
-                raise self.refuse(f"axis {axis} of {x} is symbolic and can only be taken whole")
-            return size
         end = size if stop is None else stop
-        if not (0 <= start <= end <= size and step >= 1):
+        if step < 1 or any(map(is_negative, (start, end - start, size - end))):
             raise self.refuse(f"[{start}:{stop}:{step}] does not fit axis {axis} of {x}")
-        return len(range(start, end, step))
+        return steps_between(self, start, end, step)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return a view of the part."""
+        """Return a view of the part.
+
+        Raises:
+            TypeError: A symbol is not bound yet.
+        """
         (x,) = operands
         steps = zip(self.start, self.stop, self.step, strict=True)
         return (x[tuple(slice(*s) for s in steps)],)
@@ -202,17 +200,14 @@ class RealConcat(Op):
         """Return the joined type."""
         first = operands[0]
         axis = normalize_axis(self, self.axis, first.rank)
-        total = 0
+        total: int | Dim = 0
         for x in operands:
             check_one_scale(self, x)
             if (x.dtype, x.quant, x.rank, *x.shape[:axis], *x.shape[axis + 1 :]) != (
                 first.dtype, first.quant, first.rank, *first.shape[:axis], *first.shape[axis + 1 :],
             ):  # fmt: skip
                 raise self.refuse(f"{x} does not join {first} along axis {axis}")
-            size = x.shape[axis]
-            if isinstance(size, Dim):
-                raise self.refuse(f"axis {axis} must be a number, not that of {x}")
-            total += size
+            total += x.shape[axis]
         return (first.with_shape((*first.shape[:axis], total, *first.shape[axis + 1 :])),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
@@ -261,11 +256,11 @@ class RealPad(Op):
         self, x: TensorType, before: int, size: int | Dim, interior: int, after: int
     ) -> int | Dim:
         """Return the dimension of one axis of the result."""
-        if isinstance(size, Dim):
-            if before or interior or after:
-                raise self.refuse(f"symbolic dimension {size} of {x} cannot be padded")
-            return size
-        return before + size + interior * max(size - 1, 0) + after
+        gaps = max(size - 1, 0) if isinstance(size, int) else size - 1
+        fewest = minimum(gaps)
+        if interior and (fewest is None or fewest < 0):
+            raise self.refuse(f"dimension {size} of {x} may be 0, which has no gaps to fill")
+        return before + size + interior * gaps + after
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the padded array."""

@@ -7,11 +7,13 @@ import operator
 import numpy as np
 import pytest
 
+import rlx
 from rlx.build import Graph
 from rlx.errors import ShapeError
 from rlx.ir import Dim, DType, f32
 from rlx.ir.evaluate import evaluate
 from rlx.ops.nn import Layout
+from rlx.runtime import Session
 
 X = np.array([[1.5, -2.0, 3.0], [-4.0, 5.0, 0.5]], np.float32)
 Y = np.array([[2.0, 2.0, -1.0], [0.5, 4.0, 8.0]], np.float32)
@@ -104,7 +106,8 @@ def test_indices(index):
 @pytest.mark.parametrize(
     ("index", "error", "message"),
     [
-        (5, IndexError, r"index 5 is outside axis 0 of f32\[batch, 3\]"),
+        ((0, 5), IndexError, r"index 5 is outside axis 1 of f32\[batch, 3\]"),
+        (Dim("batch"), IndexError, r"index batch is outside axis 0 of f32\[batch, 3\]"),
         ((slice(None), -4), IndexError, r"index -4 is outside axis 1 of f32\[batch, 3\]"),
         ((0, 0, 0), IndexError, r"too many indices for f32\[batch, 3\]: \(0, 0, 0\)"),
         ((..., ...), IndexError, r"too many indices for f32\[batch, 3\]: .*"),
@@ -112,14 +115,49 @@ def test_indices(index):
          r"an index must be a number, a slice, None or ..., not 1.5"),
         ((slice(None), True), TypeError,
          r"an index must be a number, a slice, None or ..., not True"),
-        (slice(1, None), IndexError,
-         r"axis 0 of f32\[batch, 3\] is symbolic and can only be taken whole"),
+        (slice(None, None, -1), IndexError,
+         r"axis 0 of f32\[batch, 3\] is symbolic and takes no step of -1"),
     ],
 )  # fmt: skip
 def test_bad_indices(index, error, message):
     x = Graph("g").input("x", ("batch", 3))
     with pytest.raises(error, match=f"^{message}$"):
         x[index]
+
+
+SYMBOLIC_INDICES = [
+    slice(1, None), slice(None, -1), slice(-2, None), slice(2, -1), slice(1, 3), 0, -1, 2,
+    (slice(None), slice(0, Dim("n") - 2)), slice(Dim("n") - 1, None), (-1, ..., None),
+    (slice(1, 4, 2), 1), (None, slice(1, None)), Dim("n") - 2, (slice(None), -1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", SYMBOLIC_INDICES, ids=str)
+def test_indices_of_symbolic_axes(index):
+    def bound(item, n):
+        if isinstance(item, slice):
+            return slice(*(bound(i, n) for i in (item.start, item.stop, item.step)))
+        return item.bind({"n": n}) if isinstance(item, Dim) else item
+
+    result = Session().compile(rlx.trace("g", lambda x: x[index], f32(Dim("n"), 4)))
+    items = index if isinstance(index, tuple) else (index,)
+    for n in (4, 5):
+        x = np.arange(4 * n, dtype=np.float32).reshape(n, 4)
+        expected = x[tuple(bound(i, n) for i in items)]
+        np.testing.assert_array_equal(result.run({"x": x})[0], expected)
+
+
+def test_indices_beyond_a_symbolic_axis_are_found_when_it_is_bound():
+    graph = rlx.trace("g", lambda x: x[1:4], f32(Dim("n"), 4))
+    message = r"^real.slice: \[1:4:1\] does not fit axis 0 of f32\[3, 4\]$"
+    with pytest.raises(ShapeError, match=message):
+        Session().compile(graph).run({"x": np.zeros((3, 4))})
+    with pytest.raises(ValueError, match=r"must be f32\[3, 4\] where n = 3, but real.slice gives"):
+        evaluate(graph.graph, {"x": np.zeros((3, 4), np.float32)})
+    graph = rlx.trace("g", lambda x: x[-3], f32(Dim("n"), 4))
+    message = r"^dimension n - 3 must not be negative, but is -1 with n = 2$"
+    with pytest.raises(ValueError, match=message):
+        Session().compile(graph).run({"x": np.zeros((2, 4))})
 
 
 def test_reductions():
@@ -161,6 +199,11 @@ def test_shape_errors():
     x = Graph("g").input("x", ("batch", 2, 3))
     assert x.reshape(-1, 6).type == f32(Dim("batch"), 6)
     assert x.reshape(2, -1, 3).type == f32(2, Dim("batch"), 3)
+    assert x.reshape(-1).type == f32(6 * Dim("batch"))
+    y = Graph("h").input("y", ("batch", Dim("past") + 1, 6))
+    assert y.reshape(-1, 6).type == f32(Dim("batch") * Dim("past") + Dim("batch"), 6)
+    assert y.reshape(Dim("batch"), -1).type == f32(Dim("batch"), 6 * Dim("past") + 6)
+    assert y.reshape(-1, 3, Dim("past") + 1).type == f32(2 * Dim("batch"), 3, Dim("past") + 1)
     with pytest.raises(
         ShapeError, match=r"^reshape: only one dimension may be -1, not \[-1, -1\]$"
     ):

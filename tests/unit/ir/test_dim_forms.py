@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from ir_dims import dims
 
 from rlx.errors import TextFormError
-from rlx.ir import Dim, TensorType, f32
+from rlx.ir import Dim, Graph, GraphModule, TensorType, f32
 from rlx.ir.dims import MAX_DEGREE, MAX_TERMS, is_negative
-from rlx.ir.parser import parse_op, parse_type
+from rlx.ir.file import read, to_file_bytes
+from rlx.ir.hash import structural_hash
+from rlx.ir.parser import parse_graph, parse_op, parse_type
 from rlx.ir.plain import PlainError, codec, from_json, to_json
-from rlx.ir.printer import format_op, format_type
+from rlx.ir.printer import format_graph, format_op, format_type
 from rlx.ops.real import RealReshape
 
 PAST, BATCH, LENGTH = Dim("past"), Dim("batch"), Dim("length")
@@ -58,6 +60,24 @@ def test_text_and_file_read_back(shape):
     assert parse_op(format_op(op)) == op
     written = codec(TensorType).encode(type_)
     assert codec(TensorType).decode(from_json(to_json(written))) == type_
+
+
+def test_a_file_reads_back(tmp_path):
+    graph = Graph("g")
+    x = graph.input("x", f32(BATCH, PAST + 1, 6))
+    y = graph.apply(RealReshape(shape=(BATCH * (PAST + 1), 2, 3)), x)
+    graph.output(y, names=["y"])
+    data = to_file_bytes(GraphModule.mir(graph))
+    assert b'{\\"@\\":\\"Dim\\",\\"terms\\":[[1,\\"batch\\",\\"past\\"],[1,\\"batch\\"]]}' in data
+    path = tmp_path / "g.rlx"
+    path.write_bytes(data)
+    again = read(path)
+    assert to_file_bytes(again) == data
+    assert again.graph.outputs[0].type == f32(BATCH * PAST + BATCH, 2, 3)
+    text = format_graph(graph)
+    assert "{shape=[batch * past + batch, 2, 3]} : f32[batch * past + batch, 2, 3]" in text
+    assert format_graph(parse_graph(text)) == text
+    assert structural_hash(parse_graph(text)) == structural_hash(again.graph)
 
 
 @pytest.mark.parametrize(

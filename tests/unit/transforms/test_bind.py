@@ -74,6 +74,19 @@ def test_symbols_may_become_what_they_are_broadcast_with():
     assert bind(graph, {"a": 1, "b": 1}).outputs[0].type == f32(1, 1)
 
 
+def test_expressions_are_bound():
+    past = Dim("past")
+    graph = rlx.trace("g", lambda x: x[:, 1:], f32(BATCH, past + 1)).graph
+    assert symbols(graph) == ("batch", "past")
+    assert bind(graph, {"past": 4}).outputs[0].type == f32(BATCH, 4)
+    assert bind(graph, {"batch": 2}).outputs[0].type == f32(2, past)
+    graph = rlx.trace("g", lambda x: x + 1.0, f32(past - 2)).graph
+    assert bind(graph, {"past": 2}).outputs[0].type == f32(0)
+    message = r"^dimension past - 2 must not be negative, but is -1 with past = 1$"
+    with pytest.raises(ValueError, match=message):
+        bind(graph, {"past": 1})
+
+
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [

@@ -53,6 +53,8 @@ def test_types_with_symbols():
     assert NnLinear().infer(f32(batch, length, 4), f32(5, 4)) == (f32(batch, length, 5),)
     op = NnDot(x_contract=(2,), y_contract=(2,), x_batch=(0,), y_batch=(0,))
     assert op.infer(f32(batch, length, 4), f32(batch, 6, 4)) == (f32(batch, length, 6),)
+    op = NnDot(x_contract=(2,), y_contract=(0,))
+    assert op.infer(f32(batch, length, 4), f32(4, length, 3)) == (f32(batch, length, length, 3),)
 
 
 @pytest.mark.parametrize(
@@ -71,8 +73,6 @@ def test_types_with_symbols():
          r"nn.dot: contracted axes \(0,\) of f32\[2\] and \(0,\) of f32\[3\] differ"),
         (NnDot(x_contract=(), y_contract=(), x_batch=(0,), y_batch=()), (f32(2), f32(3)),
          r"nn.dot: batch axes \(0,\) of f32\[2\] and \(\) of f32\[3\] differ"),
-        (NnDot(x_contract=(2,), y_contract=(0,)), (f32(Dim("a"), 2, 3), f32(3)),
-         r"nn.dot: cannot join the symbolic dimensions a, 2"),
     ],
 )  # fmt: skip
 def test_refusals(op, operands, message):

@@ -61,6 +61,14 @@ def test_space_to_depth_undoes_it(layout):
     assert deep.shape == ((1, 2, 2, 24) if layout is Layout.CHANNELS_LAST else (1, 24, 2, 2))
 
 
+def test_symbols_are_joined_split_and_repeated():
+    length = Dim("length")
+    assert nn.NnFlatten(axis=0).infer(f32(BATCH, length, 3)) == (f32(3 * BATCH * length),)
+    assert nn.NnTile(repeats=(2, 1)).infer(f32(BATCH, 3)) == (f32(2 * BATCH, 3),)
+    parts = nn.NnSplit(sizes=(length, 1)).infer(f32(length + 1, 3))
+    assert parts == (f32(length, 3), f32(1, 3))
+
+
 def test_images_keep_a_symbolic_batch():
     assert nn.NnSpaceToDepth(block=2).infer(f32(BATCH, 4, 6, 3)) == (f32(BATCH, 2, 3, 12),)
     assert nn.NnDepthToSpace(block=2).infer(f32(BATCH, 2, 3, 12)) == (f32(BATCH, 4, 6, 3),)
@@ -71,14 +79,12 @@ def test_images_keep_a_symbolic_batch():
     [
         (nn.NnFlatten(axis=3), f32(2, 3),
          r"nn.flatten: axis 3 is outside a tensor of 2 dimensions"),
-        (nn.NnFlatten(axis=0), f32(BATCH, 3),
-         r"nn.flatten: cannot join the symbolic dimensions batch, 3"),
         (nn.NnSplit(sizes=(1, 1)), f32(3),
-         r"nn.split: sizes \(1, 1\) do not add up to axis 0 of f32\[3\]"),
+         r"nn.split: sizes \[1, 1\] do not add up to axis 0 of f32\[3\]"),
         (nn.NnTile(repeats=(2,)), f32(2, 3),
          r"nn.tile: needs 2 repeats of at least 1, not \(2,\)"),
-        (nn.NnTile(repeats=(2, 1)), f32(BATCH, 3),
-         r"nn.tile: cannot join the symbolic dimensions 2, batch"),
+        (nn.NnSplit(sizes=(BATCH, 1)), f32(BATCH),
+         r"nn.split: sizes \[batch, 1\] do not add up to axis 0 of f32\[batch\]"),
         (nn.NnDepthToSpace(block=2), f32(1, 2, 2, 6),
          r"nn.depth_to_space: 6 channels do not make squares of side 2"),
         (nn.NnDepthToSpace(block=2), f32(1, 2, 8),
