@@ -15,7 +15,7 @@ from rlx.ops.nn.softmax import NnSoftmax
 from rlx.ops.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
-    from rlx.ir import TensorType
+    from rlx.ir import Dim, TensorType
     from rlx.ops.expression import Expression
 
 
@@ -30,7 +30,8 @@ class NnAttention(NnOp):
 
     Attributes:
         scale: Factor of the scores; None for ``1 / sqrt(D)``.
-        causal: Whether query ``s`` only attends to keys up to ``s + T - S``; S and T are numbers.
+        causal: Whether query ``s`` only attends to keys up to ``s + T - S``, so that the last
+            query attends to all of them.
         window: With ``causal``, how many keys back a query attends; None for all.
         soft_cap: If given, scores ``x`` become ``soft_cap * tanh(x / soft_cap)`` before masking.
 
@@ -56,17 +57,10 @@ class NnAttention(NnOp):
             raise self.refuse(f"the mask must be bool or {q.dtype.value}, not {mask[0]}")
         if self.scale is None and not isinstance(q.shape[-1], int):
             raise self.refuse(f"the last dimension of {q} must be a number, or scale given")
-        self._check_causal(q, k)
-        stacks = [t.with_shape(t.shape[:-2]) for t in (q, k, v)]
-        broadcast_shapes(self, *stacks)
-
-    def _check_causal(self, q: TensorType, k: TensorType) -> None:
-        """Raise ShapeError unless the causal mask can be built."""
         if self.window is not None and (not self.causal or self.window < 0):
             raise self.refuse(f"window {self.window} needs causal, and must not be negative")
-        numbers = isinstance(q.shape[-2], int) and isinstance(k.shape[-2], int)
-        if self.causal and not numbers:
-            raise self.refuse(f"causal needs numbers as lengths of {q} and {k}")
+        stacks = [t.with_shape(t.shape[:-2]) for t in (q, k, v)]
+        broadcast_shapes(self, *stacks)
 
     def expand(self, *operands: Expression) -> Expression:
         """Return the attended values."""
@@ -84,13 +78,34 @@ class NnAttention(NnOp):
 
     def _causal_mask(self, scores: Expression) -> Expression:
         """Return bool [S, T]: which keys each query attends to."""
-        queries, keys = (n for n in scores.shape[-2:] if isinstance(n, int))
+        queries, keys = scores.shape[-2:]
+        if not isinstance(queries, int) or not isinstance(keys, int):
+            return self._symbolic_mask(scores)
         last = np.arange(queries)[:, None] + keys - queries
         key = np.arange(keys)[None, :]
         allowed = key <= last
         if self.window is not None:
             allowed &= key >= last - self.window
         return scores.wrap(scores.graph.constant(allowed))
+
+    def _symbolic_mask(self, scores: Expression) -> Expression:
+        """Return the causal mask for lengths that are no numbers yet.
+
+        Counted from the end, a query attends to the keys that are as far away or farther.
+        """
+        queries, keys = (_from_end(scores, size) for size in scores.shape[-2:])
+        query = queries.expand_dims(1)
+        allowed = keys >= query
+        if self.window is None:
+            return allowed
+        return allowed.minimum(keys <= query + self.window)
+
+
+def _from_end(scores: Expression, size: int | Dim) -> Expression:
+    """Return i32 [size]: how far each index is from the end, ``size, size - 1, ..., 1``."""
+    one = scores.wrap(scores.graph.constant(np.ones(1, np.int32)))
+    counted = one.broadcast_to(size).apply(real.RealCumsum(axis=0))
+    return counted.apply(real.RealReverse(axes=(0,)))
 
 
 def _masked(scores: Expression, mask: Expression) -> Expression:
