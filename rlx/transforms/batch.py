@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from rlx.errors import ShapeError
-from rlx.ir import Along, Input, RuleTable, TensorType, rebuild
+from rlx.ir import Along, Dim, Input, RuleTable, TensorType, rebuild
+from rlx.ir.dims import is_negative
 from rlx.ops import real
 from rlx.ops.nn import NN_OPS
 from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QTranspose
@@ -25,12 +26,12 @@ class Batching:
     """What a batching rule is told.
 
     Attributes:
-        size: Number of inputs in a batch.
+        size: Number of inputs in a batch, or a symbol for it.
         types: Types of the operands for a single input.
         batched: For each operand whether it holds a batch; constants and parameters do not.
     """
 
-    size: int
+    size: int | Dim
     types: tuple[TensorType, ...]
     batched: tuple[bool, ...]
 
@@ -55,19 +56,19 @@ def rule_of(op: type[Op]) -> Rule:
     return RULES[op]
 
 
-def with_batch(graph: Graph, size: int) -> Graph:
-    """Return ``graph`` for ``size`` inputs at a time.
+def with_batch(graph: Graph, size: int | Dim) -> Graph:
+    """Return ``graph`` for ``size`` inputs at a time, which may be a symbol: ``Dim("batch")``.
 
     Every input has a leading dimension of 1 that becomes ``size``, and so has every value that
     depends on an input.
 
     Raises:
-        ValueError: ``size`` is not positive.
+        ValueError: ``size`` is not positive, or a symbol where an op takes numbers only.
         ShapeError: An input has no leading dimension of 1, or an op mixes the leading dimension
             with others.
         UnsupportedOpError: An op cannot be batched; the message says why.
     """
-    if size < 1:
+    if is_negative(size - 1):
         raise ValueError(f"a batch must hold at least one input, not {size}")
     batched: set[Value] = set()
 
@@ -79,8 +80,9 @@ def with_batch(graph: Graph, size: int) -> Graph:
         if not any(holds):
             return None
         if isinstance(node.op, QConcat | real.RealConcat):
+            # Constants get the batch here.
+            holds = tuple(h or o.constant is not None for o, h in zip(operands, holds, strict=True))
             operands = tuple(_repeated(new, o, size) for o in operands)
-            holds = tuple(map(_holds_batch, operands, holds))
         batched.update(node.results)
         what = Batching(size, tuple(o.type for o in node.operands), holds)
         op = rule_of(type(node.op))(node.op, what)
@@ -94,7 +96,7 @@ def with_batch(graph: Graph, size: int) -> Graph:
     return rebuild(graph, visit, by="batch")
 
 
-def _input_type(node: Node, size: int) -> TensorType:
+def _input_type(node: Node, size: int | Dim) -> TensorType:
     """Return the type of an input for a batch."""
     type_ = node.result.type
     if type_.shape[:1] != (1,):
@@ -106,17 +108,14 @@ def _input_type(node: Node, size: int) -> TensorType:
     return type_.with_shape((size, *type_.shape[1:]))
 
 
-def _repeated(graph: Graph, value: Value, size: int) -> Value:
+def _repeated(graph: Graph, value: Value, size: int | Dim) -> Value:
     """Return a constant for every element of a batch; any other value as it is."""
     if value.constant is None or value.type.shape[:1] != (1,):
         return value
+    if isinstance(size, Dim):
+        return graph.apply(real.RealBroadcastTo(shape=(size, *value.type.shape[1:])), value)
     repeated = np.repeat(value.constant, size, axis=0)
     return graph.constant(repeated, name=value.name, quant=value.type.quant)
-
-
-def _holds_batch(value: Value, held: bool) -> bool:
-    """Return whether an operand of a concatenation has the batch, now that constants have it."""
-    return held or value.constant is not None
 
 
 def _mixes(op: Op, why: str) -> ShapeError:
@@ -180,6 +179,8 @@ def _concat(op: Any, what: Batching) -> Any:
 def _reshape(op: Any, what: Batching) -> Any:
     if op.shape[:1] != (1,):
         raise _mixes(op, f"its shape {list(op.shape)} has no leading dimension of 1")
+    if isinstance(op, QReshape) and isinstance(what.size, Dim):
+        raise _mixes(op, f"its shape takes numbers only, not {what.size}")
     return replace(op, shape=(what.size, *op.shape[1:]))
 
 
@@ -201,10 +202,15 @@ def _transpose(op: Any, what: Batching) -> Any:
 @RULES.rule(QSlice, real.RealSlice)
 def _slice(op: Any, what: Batching) -> Any:
     """The leading dimension has one element: the slice takes it, however it says so."""
-    if len(range(1)[slice(op.start[0], op.stop[0], op.step[0])]) != 1:
+    start, stop = op.start[0], op.stop[0]
+    if isinstance(start, Dim) or isinstance(stop, Dim):
+        raise _mixes(op, "what it takes of the leading dimension is not known yet")
+    if len(range(1)[start : stop : op.step[0]]) != 1:
         raise _mixes(op, "it takes nothing of the leading dimension")
-    start, stop, step = ((0, *op.start[1:]), (what.size, *op.stop[1:]), (1, *op.step[1:]))
-    return replace(op, start=start, stop=stop, step=step)
+    if isinstance(op, QSlice) and isinstance(what.size, Dim):
+        raise _mixes(op, f"its bounds are numbers only, not {what.size}")
+    starts, stops, steps = (0, *op.start[1:]), (what.size, *op.stop[1:]), (1, *op.step[1:])
+    return replace(op, start=starts, stop=stops, step=steps)
 
 
 @RULES.rule(QPad, real.RealPad)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rlx
 from rlx.errors import ShapeError, UnsupportedOpError
-from rlx.ir import DType, Graph, Op, QuantParams, TensorType, f32, i8, i32
+from rlx.ir import Dim, DType, Graph, Op, QuantParams, TensorType, f32, i8, i32
 from rlx.ir.evaluate import evaluate
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops import ALL_OPS, real
@@ -276,3 +277,32 @@ def test_model_level_ops_are_refused() -> None:
 def test_size_must_be_positive() -> None:
     with pytest.raises(ValueError, match=r"^a batch must hold at least one input, not 0$"):
         with_batch(one(QClamp(), i8(1, 4)), 0)
+
+
+def test_a_batch_may_be_a_symbol():
+    length = Dim("length")
+
+    def model(x):
+        flat = x.reshape(1, -1)
+        return flat.concat(flat.lift(np.ones((1, 2))), axis=1)[:, 1:] * 2.0
+
+    graph = rlx.trace("g", model, f32(1, length, 3)).graph
+    batched = with_batch(graph, Dim("batch"))
+    assert batched.outputs[0].type == f32(Dim("batch"), 3 * length + 1)
+    x = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
+    (found,) = evaluate(batched, {"x": x})
+    for i in range(2):
+        np.testing.assert_array_equal(found[i : i + 1], evaluate(graph, {"x": x[i : i + 1]})[0])
+
+
+def test_a_symbolic_batch_needs_ops_that_take_symbols():
+    graph = Graph("g")
+    x = graph.input("x", i8(1, 4))
+    graph.output(graph.apply(QReshape(shape=(1, 2, 2)), x))
+    message = r"^q.reshape: cannot take a batch: its shape takes numbers only, not batch$"
+    with pytest.raises(ShapeError, match=message):
+        with_batch(graph, Dim("batch"))
+    graph = rlx.trace("g", lambda x: x[Dim("n") - 1 : Dim("n")], f32(1, 4)).graph
+    message = r"what it takes of the leading dimension is not known yet$"
+    with pytest.raises(ShapeError, match=message):
+        with_batch(graph, 3)
