@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from malformed import (
+    rlx_dims,
     rlx_documents,
     rlx_files,
     tflite_accepted,
@@ -37,7 +38,7 @@ _TFLITE = {
     "accepted": tflite_accepted,
 }
 
-_RLX = {"rlx": rlx_files, "rlx document": rlx_documents}
+_RLX = {"rlx": rlx_files, "rlx document": rlx_documents, "rlx dimensions": rlx_dims}
 
 CASES: dict[str, tuple[str, Case]] = {
     f"{kind}: {name}": (".tflite", case)
