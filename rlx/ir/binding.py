@@ -32,6 +32,15 @@ def substitute(value: Any, sizes: Mapping[str, int]) -> Any:  # noqa: ANN401 - a
     return value
 
 
+def has_symbols(value: Any) -> bool:  # noqa: ANN401 - any attribute
+    """Whether an op or an attribute holds a symbol, without which it cannot be evaluated."""
+    if isinstance(value, tuple):
+        return any(map(has_symbols, value))
+    if isinstance(value, Dim) or not is_dataclass(value) or isinstance(value, type):
+        return isinstance(value, Dim)
+    return any(has_symbols(getattr(value, f.name)) for f in fields(value))
+
+
 def _bound(dim: Dim, sizes: Mapping[str, int]) -> int | Dim:
     """Return a dimension with bound symbols replaced."""
     size = dim.bind(sizes)

@@ -35,6 +35,14 @@ def test_hello_trace(capsys):
     assert changed == "tokens that changed with the last one: [5]"
 
 
+def test_hello_decode(capsys):
+    assert run("hello_decode", capsys) == [
+        "cache: f32[batch, 2, new + place - 1, 8]",
+        "cache at the end: [3, 2, 8, 8]",
+        "one token at a time gives what all at once give",
+    ]
+
+
 @pytest.mark.parametrize(
     "folder", sorted(p for p in EXAMPLES.glob("hello_*")), ids=lambda p: p.name
 )

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from rlx.errors import UsageError
-from rlx.ir import Graph, GraphModule, QuantParams, Stage, i8
+from rlx.ir import Dim, Graph, GraphModule, QuantParams, Stage, f32, i8
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp, QConv2d, QPad, QRequantize, QReshape, QTranspose, Window
+from rlx.ops.real import RealBroadcastTo, RealSlice
 from rlx.passes.canonicalize import Canonicalize
 from rlx.passes.common_subexpressions import CommonSubexpressions
 from rlx.passes.dead_code import DeadCode
@@ -14,6 +15,7 @@ from rlx.passes.fold_constants import FoldConstants
 from rlx.passes.fuse_clamps import FuseClamps, clamp_of_clamp
 from rlx.passes.fuse_pads import FusePads
 from rlx.passes.pipelines import pipeline
+from rlx.transforms.bind import bind
 
 
 def names(graph):
@@ -125,6 +127,18 @@ def test_fold_constants_evaluates_and_keeps_quantization():
     (value,) = after.outputs
     assert value.constant.tolist() == REQUANTIZE.evaluate(c.constant)[0].tolist()
     assert value.type.quant == quant
+
+
+def test_fold_constants_leaves_what_a_symbol_decides():
+    n = Dim("n")
+    g = Graph("g")
+    g.input("x", f32(n))
+    table = g.constant(np.arange(4, dtype=np.float32))
+    row = g.apply(RealSlice(start=(n - 1,), stop=(n,), step=(1,)), table)
+    g.output(row, g.apply(RealBroadcastTo(shape=(n,)), row), names=["row", "wide"])
+    assert names(FoldConstants().apply(g)) == ["real.slice", "real.broadcast_to"]
+    folded = FoldConstants().apply(bind(g, {"n": 3}))
+    assert [v.constant.tolist() for v in folded.outputs] == [[2.0], [2.0, 2.0, 2.0]]
 
 
 def test_fold_constants_leaves_results_over_the_limit():
