@@ -32,13 +32,15 @@ def substitute(value: Any, sizes: Mapping[str, int]) -> Any:  # noqa: ANN401 - a
     return value
 
 
-def has_symbols(value: Any) -> bool:  # noqa: ANN401 - any attribute
-    """Whether an op or an attribute holds a symbol, without which it cannot be evaluated."""
+def symbols_of(value: Any) -> set[str]:  # noqa: ANN401 - any attribute
+    """Return the names of the symbols in an op or an attribute."""
+    if isinstance(value, Dim):
+        return set(value.symbols)
     if isinstance(value, tuple):
-        return any(map(has_symbols, value))
-    if isinstance(value, Dim) or not is_dataclass(value) or isinstance(value, type):
-        return isinstance(value, Dim)
-    return any(has_symbols(getattr(value, f.name)) for f in fields(value))
+        return set().union(*map(symbols_of, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return set().union(*(symbols_of(getattr(value, f.name)) for f in fields(value)))
+    return set()
 
 
 def _bound(dim: Dim, sizes: Mapping[str, int]) -> int | Dim:

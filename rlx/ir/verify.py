@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlx.errors import ShapeError, VerifyError
+from rlx.ir.binding import symbols_of
 from rlx.ir.graph import Constant
 from rlx.ir.module import Stage
 from rlx.ir.plain import PlainError, encode_fields
@@ -41,9 +42,9 @@ def verify(module: GraphModule, *, where: str | None = None) -> None:
 
     All stages: nodes in order, operands of the same graph, types as inferred, attributes as
     annotated, constants as typed and read-only, inputs with distinct names, at least one output,
-    zero points and scales that agree, sums that stay within int32. HIR allows all ops,
-    MIR none that decompose (``nn``); LIR has a memory plan in which nothing overwrites what is
-    still needed.
+    symbols that an input or parameter has, zero points and scales that agree, sums that stay
+    within int32. HIR allows all ops, MIR none that decompose (``nn``); LIR has a memory plan in
+    which nothing overwrites what is still needed.
 
     Args:
         module: What to check.
@@ -69,6 +70,7 @@ def problems(module: GraphModule) -> list[str]:
         return broken  # the other checks follow operands, which cannot be trusted now
     found = [p for node in module.graph.nodes for p in _node(node, module.stage)]
     found += _ends(module.graph)
+    found += _symbols(module.graph)
     if module.stage is Stage.LIR:
         found += plan_problems(module)
     elif module.plan is not None:
@@ -110,6 +112,14 @@ def _ends(graph: Graph) -> Iterator[str]:
         elif value.name in seen:
             yield f"{value.node.label} shares its name with another input or parameter"
         seen.add(value.name)
+
+
+def _symbols(graph: Graph) -> Iterator[str]:
+    """Yield symbols among the attributes of ops that no run binds to a number."""
+    given = symbols_of(tuple(v.type for v in (*graph.inputs, *graph.params)))
+    for node in graph.op_nodes:
+        for name in sorted(symbols_of(node.op) - given):
+            yield f"{node.label}: no input or parameter has the symbol {name!r} of {node.op.name}"
 
 
 def _node(node: Node, stage: Stage) -> Iterator[str]:

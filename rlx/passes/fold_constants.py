@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rlx.ir import Array, Constant, rebuild
-from rlx.ir.binding import has_symbols
+from rlx.ir.binding import symbols_of
 from rlx.passes.base import Pass
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class FoldConstants(Pass):
         known = [array for o in operands if (array := o.constant) is not None]
         if isinstance(node.op, Constant) or not operands or len(known) != len(operands):
             return None
-        if has_symbols(node.op):
+        if symbols_of(node.op):
             return None
         if sum(t.nbytes for t in node.types) > self.limit_bytes:
             return None

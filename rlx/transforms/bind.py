@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rlx.ir import Dim, Graph, Input, Param, rebuild
-from rlx.ir.binding import substitute
+from rlx.ir import Graph, Input, Param, rebuild
+from rlx.ir.binding import substitute, symbols_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 def symbols(graph: Graph) -> tuple[str, ...]:
     """Return the names of all symbols in the dimensions of inputs and parameters, sorted."""
-    dims = (n for v in (*graph.inputs, *graph.params) for n in v.type.shape)
-    return tuple(sorted({name for n in dims if isinstance(n, Dim) for name in n.symbols}))
+    return tuple(sorted(symbols_of(tuple(v.type for v in (*graph.inputs, *graph.params)))))
 
 
 def bind(graph: Graph, sizes: Mapping[str, int]) -> Graph:

@@ -172,9 +172,11 @@ class RealSlice(Op):
         """Return a view of the part.
 
         Raises:
-            TypeError: A symbol is not bound yet.
+            ValueError: A symbol is not bound yet.
         """
         (x,) = operands
+        if any(isinstance(n, Dim) for n in (*self.start, *self.stop)):
+            raise ValueError(f"{self.name} still has symbolic bounds; bind them first")
         steps = zip(self.start, self.stop, self.step, strict=True)
         return (x[tuple(slice(*s) for s in steps)],)
 

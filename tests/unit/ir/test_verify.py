@@ -27,7 +27,7 @@ from rlx.numerics.products import magnitudes
 from rlx.ops.checks import accumulator_bound
 from rlx.ops.nn import NnRelu
 from rlx.ops.q import QClamp, QDense, QReshape, QSoftmax
-from rlx.ops.real import RealNeg
+from rlx.ops.real import RealBroadcastTo, RealNeg
 from strategies import random_graphs
 
 PER_TENSOR = QuantParams.per_tensor
@@ -244,6 +244,15 @@ def test_symbols_pass():
     graph, x = source(f32(Dim("N"), 3))
     graph.output(graph.apply(RealNeg(), x))
     verify(GraphModule.mir(graph))
+
+
+def test_every_symbol_needs_an_input_that_has_it():
+    graph, x = source(f32(1, 3))
+    wide = graph.apply(RealBroadcastTo(shape=(Dim("N") * Dim("M"), 3)), x, name="wide")
+    graph.output(wide, graph.input("y", f32(Dim("M") + 1)))
+    assert problems(GraphModule.mir(graph)) == [
+        "%1 'wide': no input or parameter has the symbol 'N' of real.broadcast_to"
+    ]
 
 
 def test_message_lists_problems_up_to_a_limit():

@@ -72,6 +72,14 @@ def test_slice_takes_symbols_as_bounds(start, stop, step, size):
     assert op.infer(f32(LENGTH)) == (f32(size),)
 
 
+def test_slice_needs_numbers_to_be_evaluated():
+    op = real.RealSlice(start=(0,), stop=(LENGTH,), step=(1,))
+    with pytest.raises(
+        ValueError, match=r"^real.slice still has symbolic bounds; bind them first$"
+    ):
+        op.evaluate(np.zeros(4))
+
+
 def test_slice_of_every_second_of_two():
     op = real.RealSlice(start=(0,), stop=(None,), step=(2,))
     assert op.infer(f32(2 * LENGTH)) == (f32(LENGTH),)
