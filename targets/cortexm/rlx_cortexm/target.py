@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rlx.licence import with_licence
 from rlx.target import Emission
 from rlx_cortexm.budget import check_budget
 from rlx_cortexm.emit import Emitter
@@ -60,10 +61,14 @@ class CortexM:
         report = _fitting_estimate(lowered, options)
         facts = {"prefix": emitter.prefix, "cpu": options.cpu}
         return Emission(
-            files=emitter.files(),
+            files=with_licence(emitter.files()),
             report=report,
             facts=facts,
-            vector_files=emitter.vector_files if options.self_test else None,
+            vector_files=(
+                (lambda golden: with_licence(emitter.vector_files(golden)))
+                if options.self_test
+                else None
+            ),
         )
 
     def estimate(self, module: GraphModule, options: CortexMOptions) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rlx import __version__
 from rlx.ir.hash import structural_hash
+from rlx.licence import with_licence
 from rlx.target import Emission
 from rlx_fpga.axi import Interface, StreamPort, WeightPort, port_names
 from rlx_fpga.emit import design_files
@@ -76,7 +77,7 @@ class Fpga:
             sources = json.loads(files["report.json"])["interface"]["sources"]
             report |= {"synthesis": synthesize(files, sources, interface.top, device)}
             files = weights | _files(design, interface, report, options)
-        return Emission(files, report, {"prefix": prefix})
+        return Emission(with_licence(files), report, {"prefix": prefix})
 
     def estimate(self, module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
         """Return layers with folding, cycles and cells, totals, and parts of the device.
