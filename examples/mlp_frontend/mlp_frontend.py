@@ -85,13 +85,13 @@ def build(document: Table, options: MlpOptions, source: str) -> Graph:
     size = get(document, "inputs", int)
     if size < 1:
         raise MalformedError(f"has {size} inputs, want at least 1")
-    quant = codes(document)
+    quant = quantization(document)
     type_ = TensorType((options.batch, size), DType.I8, quant)
     x = graph.input("x", type_, origin=Origin(source, "inputs"))
     for place, layer in enumerate(get(document, "layers", list)):
         label = f"layer {place}"
         try:
-            x, quant = dense(graph, x, quant, layer, Origin(source, label)), codes(layer)
+            x, quant = dense(graph, x, quant, layer, Origin(source, label)), quantization(layer)
         except RefusedError as error:
             raise error.inside(label) from None
     graph.output(x, names=["y"])
@@ -99,8 +99,8 @@ def build(document: Table, options: MlpOptions, source: str) -> Graph:
 
 
 def dense(graph: Graph, x: Value, given: QuantParams, layer: Table, origin: Origin) -> Value:
-    """Append one layer: ``activation(x @ w.T + bias)``, all in integer codes."""
-    made = codes(layer)
+    """Append one layer: ``activation(x @ w.T + bias)``, all in integers."""
+    made = quantization(layer)
     w = integers(layer, "weights", np.int8)
     bias = integers(layer, "bias", np.int32)
     if w.ndim != 2 or bias.shape != w.shape[:1] or w.shape[1:] != x.type.shape[1:]:
@@ -125,7 +125,7 @@ def dense(graph: Graph, x: Value, given: QuantParams, layer: Table, origin: Orig
     return graph.apply(op, x, *operands, name=origin.location, quant=made, origin=origin)
 
 
-def codes(table: Table) -> QuantParams:
+def quantization(table: Table) -> QuantParams:
     """Return the scale and zero point of an input or a layer's result."""
     zero_point = get(table, "zero_point", int)
     if not -128 <= zero_point <= 127:

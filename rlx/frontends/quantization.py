@@ -179,7 +179,7 @@ def quantized(real: float, scale: float, zero_point: int) -> int:
 def activation_bounds(
     low: float | None, high: float | None, scale: float, zero_point: int, dtype: DType
 ) -> Bounds:
-    """Return the codes that an activation lets through; its ends are divided in float32.
+    """Return the quantized values that an activation lets through; its ends are divided in float32.
 
     Source: tflite-micro ``CalculateActivationRangeQuantized``.
 
@@ -188,7 +188,7 @@ def activation_bounds(
         high: The largest one, likewise.
         scale: Scale of the result.
         zero_point: Zero point of the result.
-        dtype: Integer type of the result's codes.
+        dtype: Integer type of the result.
 
     Raises:
         MalformedError: An end divided by the scale does not fit int32.

@@ -24,8 +24,8 @@ def percent(text: str) -> float:
 
 @dataclass(frozen=True)
 class PlugOptions:
-    width: int = field(default=2, metadata={"help": "Codes of a frame [2].", "metavar": "N"})
-    clamp: bool = field(default=False, metadata={"help": "Let no code below 0 through."})
+    width: int = field(default=2, metadata={"help": "Values of a frame [2].", "metavar": "N"})
+    clamp: bool = field(default=False, metadata={"help": "Let no value below 0 through."})
     order: str = field(default="up", metadata={"choices": ("up", "down")})
     share: float = field(default=1.0, metadata={"parse": percent})
     model: str = field(default="net", metadata={"help": "Name of the graph."})
@@ -102,8 +102,8 @@ def test_an_option_may_have_the_name_of_an_argument(capsys, model):
 def test_help_shows_the_options_of_a_format(capsys, command, plug, digits_model):
     assert main([command, "--format", "plug", "--help"]) == 0
     shown = re.sub(r"\s+", " ", capsys.readouterr().out)
-    assert "--width N Codes of a frame [2]." in shown
-    assert "--clamp / --no-clamp Let no code below 0 through." in shown
+    assert "--width N Values of a frame [2]." in shown
+    assert "--clamp / --no-clamp Let no value below 0 through." in shown
     assert "--order [up|down]" in shown
     assert main([command, str(digits_model), "--help"]) == 0
     assert "--width" not in capsys.readouterr().out
