@@ -53,6 +53,13 @@ class Verifier(Protocol):
         """
         ...
 
+    def simulators(self) -> Mapping[str, Any]:
+        """Return by name what runs small designs, for tests of every op on every target.
+
+        Each of them has ``simulate`` as ``rlx_sim.protocol.Simulator`` describes it.
+        """
+        ...
+
 
 def load(target: str) -> Verifier:
     """Return the verifier for what ``target`` emits.

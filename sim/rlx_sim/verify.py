@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rlx.golden import Golden
     from rlx.outputs import Manifest
     from rlx_sim.firmware import Firmware
-    from rlx_sim.protocol import Simulation
+    from rlx_sim.protocol import Simulation, Simulator
 
     Progress = Callable[[str], None]
 
@@ -93,6 +93,10 @@ class CortexmVerifier:
 
     target: Final = "cortexm"
 
+    def simulators(self) -> Mapping[str, Simulator]:
+        """Return the host's compiler and both emulators; see ``rlx.verifier.Verifier``."""
+        return {"host-c": HostC(optimization="-O1"), "qemu": Qemu(), "unicorn": Unicorn()}
+
     def verify(
         self,
         folder: Path,
@@ -150,6 +154,13 @@ class FpgaVerifier:
     """Verifies emitted hardware: lint, Verilator with and without stalls, the cocotb bench."""
 
     target: Final = "fpga"
+
+    def simulators(self) -> Mapping[str, Simulator]:
+        """Return Verilator with stalls on both sides; see ``rlx.verifier.Verifier``."""
+        from rlx_sim.fpga import VerilatorHarness
+        from rlx_sim.stream import Stalls
+
+        return {"verilator": VerilatorHarness(Stalls(seed=5, inputs=60, outputs=60))}
 
     def verify(
         self,

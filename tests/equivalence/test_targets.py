@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from rlx import verifier
 from rlx.emit import emit, lower, reference_outputs
 from rlx.errors import UnsupportedOpError
 from rlx.ir import Graph, Input, i8
@@ -24,17 +25,12 @@ from rlx.ir.module import GraphModule, Stage
 from rlx.ir.printer import format_graph
 from rlx.numerics.exponential import softmax_scaling
 from rlx.ops.q import Q_OPS, QSoftmax
-from rlx.target import load
-from rlx_sim.fpga import VerilatorHarness
-from rlx_sim.host_c import HostC
+from rlx.target import load, names
 from rlx_sim.protocol import compare
-from rlx_sim.qemu import Qemu
-from rlx_sim.stream import Stalls
-from rlx_sim.unicorn_runner import Unicorn
 from strategies import STRATEGIES, Case, random_graphs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from rlx.ir import Array, Node, Op, Value
@@ -71,15 +67,20 @@ class Runner:
         return f"{self.target}-{self.simulator.name}"
 
 
-RUNNERS = [
-    pytest.param(Runner("cortexm", HostC(optimization="-O1"), 4, batch=2), id="host-c"),
-    pytest.param(Runner("cortexm", Qemu(), 5, batch=2), marks=pytest.mark.qemu, id="qemu"),
-    pytest.param(Runner("cortexm", Unicorn(), 5, batch=2), marks=pytest.mark.qemu, id="unicorn"),
-    pytest.param(
-        Runner("fpga", VerilatorHarness(Stalls(seed=5, inputs=60, outputs=60)), 3),
-        marks=pytest.mark.sim, id="verilator",
-    ),
-]  # fmt: skip
+MARKS = {"host-c": (), "qemu": (pytest.mark.qemu,), "unicorn": (pytest.mark.qemu,)}
+CASES = {"host-c": 4, "verilator": 3}
+BATCHES = {"fpga": 1}
+
+
+def runners() -> Iterator[Any]:
+    """Yield every installed target with each simulator of its verifier."""
+    for target in names():
+        for name, simulator in verifier.load(target).simulators().items():
+            runner = Runner(target, simulator, CASES.get(name, 5), BATCHES.get(target, 2))
+            yield pytest.param(runner, marks=MARKS.get(name, (pytest.mark.sim,)), id=name)
+
+
+RUNNERS = list(runners())
 
 
 @functools.cache
@@ -206,3 +207,8 @@ def test_ops(runner: Runner, ops: Sequence[type[Op]], tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", range(2))
 def test_networks(runner: Runner, part: int, tmp_path: Path) -> None:
     check(runner, chosen(None, runner, 2 * runner.cases)[part::2], tmp_path)
+
+
+def test_every_installed_target_runs() -> None:
+    found = {param.values[0].target for param in RUNNERS}
+    assert sorted(set(names()) - found) == []
