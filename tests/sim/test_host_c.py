@@ -128,7 +128,7 @@ def test_vectors_of_another_shape_are_refused(tmp_path):
     write_tiny(tmp_path / "tiny")
     x = np.zeros((3, 7), np.int8)
     with pytest.raises(
-        SimulationError, match=r"^host: the test program stopped: not a whole frame in golden/"
+        SimulationError, match=r"^host: the test program stopped: incomplete frame in golden/"
     ):
         HostC().simulate(
             tmp_path / "tiny", Golden((x,), (np.zeros((3, 4), np.int8),)), timeout_s=LIMIT_S

@@ -1,6 +1,6 @@
-/* What the test needs of the machine that it runs on: files, text, a counter, the stack.
+/* The test's interface to the machine that it runs on: files, text, a counter, the stack.
  *
- * host.c answers with the C library, semihosting.c with the debugger's or emulator's files.
+ * host.c implements it with the C library, semihosting.c with the debugger's or emulator's files.
  */
 #ifndef RLX_PLATFORM_H
 #define RLX_PLATFORM_H
@@ -11,13 +11,13 @@
 /* Open a file, for writing if `writing`; return its handle, or a negative number. */
 int32_t platform_open(const char *name, int32_t writing);
 
-/* Read at most `count` bytes; return how many came. */
+/* Read at most `count` bytes; return how many were read. */
 size_t platform_read(int32_t handle, void *bytes, size_t count);
 
-/* Write `count` bytes; return how many went. */
+/* Write `count` bytes; return how many were written. */
 size_t platform_write(int32_t handle, const void *bytes, size_t count);
 
-/* Print text for a person. */
+/* Print text. */
 void platform_print(const char *text);
 
 /* Start the counter from 0. */
@@ -26,7 +26,7 @@ void platform_start_counter(void);
 /* Read the counter; it counts up to 2^32 - 1. */
 uint32_t platform_counter(void);
 
-/* Instructions between two readings of the counter; 0 where the machine cannot tell. */
+/* Instructions between two readings of the counter; 0 if the machine does not count them. */
 uint32_t platform_instructions(uint32_t from, uint32_t to);
 
 /* End the program. */
@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) volatile uint32_t *platform_stack_p
   return pointer;
 }
 
-/* Fill the unused stack with a pattern. Inlined, so that it has no frame of its own in there. */
+/* Fill the unused stack with a pattern. Inlined, so that it has no frame of its own. */
 static inline __attribute__((always_inline)) void platform_paint_stack(void)
 {
   volatile uint32_t *end = platform_stack_pointer();
@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) void platform_paint_stack(void)
   }
 }
 
-/* Bytes of stack used by what was called from this frame since the stack was painted. */
+/* Bytes of stack used by calls from this frame since the stack was painted. */
 static inline __attribute__((always_inline)) uint32_t platform_stack_used(void)
 {
   volatile uint32_t *end = platform_stack_pointer();

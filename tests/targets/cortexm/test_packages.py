@@ -206,7 +206,7 @@ def test_zephyr_module_and_kconfig(tmp_path):
     (place,) = option.nodes
     assert (option.name, option.type) == ("RLX_NET", kconfiglib.BOOL)
     assert place.prompt[0] == "Network net, compiled by rlx"
-    assert place.help.startswith("Adds net_run() of net.h. A run needs ")
+    assert place.help.startswith("Adds net_run() of net.h. The caller provides ")
 
 
 def test_hostile_names_stay_in_their_place():

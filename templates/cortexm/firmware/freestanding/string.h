@@ -1,4 +1,4 @@
-/* The part of <string.h> that emitted C uses, for compilers that bring no C library. */
+/* The part of <string.h> that emitted C uses, for compilers without a C library. */
 #ifndef RLX_STRING_H
 #define RLX_STRING_H
 

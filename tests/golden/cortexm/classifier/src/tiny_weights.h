@@ -7,14 +7,14 @@
 
 #define TINY_WEIGHTS_ID UINT32_C(0x883055b7)
 
-/* Bytes are read as words where that is faster. */
+/* Aligned, because bytes are read as words where that is faster. */
 #if defined(__GNUC__)
 #define TINY_WEIGHTS_ALIGNED __attribute__((aligned(4)))
 #else
 #define TINY_WEIGHTS_ALIGNED
 #endif
 
-/* How the sums of an output channel begin, and how they are scaled. */
+/* Initial accumulator and requantization of an output channel. */
 typedef struct {
   int32_t bias;
   int32_t multiplier;
