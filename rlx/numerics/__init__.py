@@ -1,1 +1,1 @@
-"""Exact arithmetic that ops share: fixed-point scaling and integer products."""
+"""Exact arithmetic shared by ops: fixed-point scaling and integer products."""

@@ -1,6 +1,6 @@
-"""Activation functions of int8 codes in fixed point, as TensorFlow Lite Micro computes them.
+"""Activation functions of int8 values in fixed point, as TensorFlow Lite Micro computes them.
 
-Each function is applied to the 256 codes when a model is imported; what runs is a table.
+Each function is applied to the 256 int8 values when a model is imported, and becomes a table.
 
 Source: gemmlowp ``fixedpoint.h`` (``logistic``, ``tanh``); tflite-micro
 ``reference_integer_ops::Logistic`` and ``Tanh``, ``reference_ops::HardSwish`` and
@@ -63,20 +63,20 @@ def one_minus_x_over_one_plus_x(a: Int64) -> Int64:
 
 
 def input_radius(left_shift: int, integer_bits: int) -> int:
-    """Return the least magnitude of a code difference that leaves the fixed-point range.
+    """Return the minimum magnitude of a difference of int8 values outside the fixed-point range.
 
-    Source: tflite-micro ``CalculateInputRadius`` with 31 bits in all.
+    Source: tflite-micro ``CalculateInputRadius`` with 31 bits in total.
     """
     return math.floor((2.0**integer_bits - 1) * 2.0 ** (31 - integer_bits - left_shift))
 
 
 def logistic_table(scale: float, zero_point: int) -> Table:
-    """Return the logistic function of every code; the result has scale 1/256, zero point -128."""
+    """Return the logistic function of every int8 value, with scale 1/256, zero point -128."""
     return _sigmoid_table(scale, zero_point, logistic_q4, bits=8, result_zero_point=-128)
 
 
 def tanh_table(scale: float, zero_point: int) -> Table:
-    """Return tanh of every code; the result has scale 1/128, zero point 0."""
+    """Return tanh of every int8 value, with scale 1/128, zero point 0."""
     return _sigmoid_table(scale, zero_point, tanh_q4, bits=7, result_zero_point=0)
 
 
@@ -88,10 +88,10 @@ def _sigmoid_table(
     bits: int,
     result_zero_point: int,
 ) -> Table:
-    """Tabulate a function of Q4.27 whose result in Q0.31 is cut to ``bits`` fraction bits."""
+    """Tabulate a function of Q4.27 whose result in Q0.31 is rounded to ``bits`` fraction bits."""
     real = scale * 2.0 ** (31 - _INTEGER_BITS)
     multiplier, shift = quantize_multiplier(real)
-    x = _codes() - zero_point
+    x = _int8_values() - zero_point
     # From a scale of 8 on the radius is 0 and the (then saturated) multiplier has no effect.
     radius = input_radius(math.frexp(real)[1], _INTEGER_BITS)
     # Outside the radius the scaled number does not fit; its function value is saturated anyway.
@@ -105,10 +105,10 @@ def _sigmoid_table(
 def leaky_relu_table(
     scale: float, zero_point: int, alpha: float, to_scale: float, to_zero_point: int
 ) -> Table:
-    """Return ``x if x >= 0 else alpha * x`` of every code; ``alpha`` is not negative."""
+    """Return ``x if x >= 0 else alpha * x`` of every int8 value; ``alpha`` is not negative."""
     identity = quantize_multiplier(scale / to_scale)
     leak = quantize_multiplier(scale * alpha / to_scale)
-    x = _codes() - zero_point
+    x = _int8_values() - zero_point
     scaled = [
         multiply_by_quantized_multiplier(x, np.int64(multiplier), np.int64(shift))
         for multiplier, shift in (identity, leak)
@@ -130,15 +130,15 @@ def hard_swish_multipliers(
 def hard_swish_table(
     output: tuple[int, int], relu: tuple[int, int], zero_point: int, to_zero_point: int
 ) -> Table:
-    """Return ``x * relu6(x + 3) / 6`` of every code, in 16-bit steps.
+    """Return ``x * relu6(x + 3) / 6`` of every int8 value, in 16-bit arithmetic.
 
     Args:
         output: Multiplier and shift towards the result's scale; the shift in [-15, 0].
         relu: Multiplier and shift that make 3.0 the number 32768; the shift in [-15, 31].
-        zero_point: Code that stands for zero.
-        to_zero_point: Code of the result that stands for zero.
+        zero_point: Zero point of the operand.
+        to_zero_point: Zero point of the result.
     """
-    fine = (_codes() - zero_point) << 7
+    fine = (_int8_values() - zero_point) << 7
     on_output_scale = _multiply_int16(fine, output[0])
     gate = fine if relu[1] <= 0 else _saturate_int16(fine << (relu[1] - 1))
     gate = _multiply_int16(gate, relu[0])
@@ -152,7 +152,7 @@ def hard_swish_table(
     return _table(rounding_divide_by_power_of_two(swished, -output[1]) + to_zero_point)
 
 
-def _codes() -> Int64:
+def _int8_values() -> Int64:
     return np.arange(-128, 128, dtype=np.int64)
 
 

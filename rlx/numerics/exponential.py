@@ -97,16 +97,16 @@ def reciprocal(x: Int64, integer_bits: int) -> tuple[Int64, Int64]:
 
 
 def softmax_scaling(scale: float, beta: float = 1.0) -> tuple[int, int, int]:
-    """Return ``(multiplier, left_shift, diff_min)`` of a softmax over codes of ``scale``.
+    """Return ``(multiplier, left_shift, diff_min)`` of a softmax over int8 values of ``scale``.
 
-    The factor brings differences of codes to Q5.26; those below ``diff_min`` would leave it.
+    The factor converts differences of int8 values to Q5.26, whose minimum is that of ``diff_min``.
 
     Args:
-        scale: Scale of the codes; times ``beta`` at least 2^-26.
+        scale: Scale of the values; times ``beta`` at least 2^-26.
         beta: Factor on the exponents.
 
     Raises:
-        ValueError: The product is too small, or is no number.
+        ValueError: The product is too small, or not a number.
 
     Source: tflite-micro ``PreprocessSoftmaxScaling`` and ``CalculateInputRadius``.
     """
@@ -133,14 +133,14 @@ def softmax_by_table(x: Array, table: Int64) -> npt.NDArray[np.int8]:
     scale, bits = reciprocal(total, _ACCUMULATION_INTEGER_BITS)
     product = saturating_rounding_doubling_high_multiply(scale, exponentials)
     unsaturated = rounding_divide_by_power_of_two(product, bits + 31 - 8)
-    codes: npt.NDArray[np.int8] = np.clip(unsaturated - 128, -128, 127).astype(np.int8)
-    return codes
+    result: npt.NDArray[np.int8] = np.clip(unsaturated - 128, -128, 127).astype(np.int8)
+    return result
 
 
 def softmax_table(multiplier: int, left_shift: int, diff_min: int) -> Int64:
     """Return exp of each scaled difference -255 .. 0 in Q0.31; 0 below ``diff_min``."""
     difference = np.arange(-255, 1, dtype=np.int64)
-    # What lies below diff_min would overflow the shift; it is never counted.
+    # Differences below diff_min would overflow the shift; their results are not used.
     clipped = np.maximum(difference, diff_min)
     scaled = saturating_rounding_doubling_high_multiply(clipped << left_shift, np.int64(multiplier))
     return np.where(difference >= diff_min, exp_on_negative_values(scaled), 0)

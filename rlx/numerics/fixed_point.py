@@ -28,7 +28,7 @@ INT32_MAX = 2**31 - 1
 
 
 class Rounding(enum.Enum):
-    """How the product of accumulator and multiplier is brought back to an integer.
+    """How the product of accumulator and multiplier is rounded to an integer.
 
     ``DOUBLE`` rounds twice: half up in the doubling high multiply, then half away from zero in
     the shift. It is what TFLite Micro and CMSIS-NN do by default. ``SINGLE`` rounds once, half up.
@@ -73,7 +73,7 @@ def multiply_by_quantized_multiplier(
         x: Accumulators in int32's range.
         multiplier: Q0.31 numbers in [2^30, 2^31 - 1], or 0.
         shift: Power of two, positive to the left, in [-31, 30].
-        rounding: Which of the two definitions.
+        rounding: One of the two definitions.
     """
     if rounding is Rounding.SINGLE:
         total = np.int64(31) - shift
@@ -115,7 +115,7 @@ class Rescale:
     Attributes:
         multiplier: Q0.31 multipliers, one or as many as channels.
         shift: As many shifts, positive to the left.
-        rounding: Which of the two definitions of rounding.
+        rounding: One of the two definitions.
     """
 
     multiplier: tuple[int, ...]

@@ -22,11 +22,11 @@ _EXACT_FLOAT32 = 1 << 24
 
 
 _BLOCK = 1 << 18
-"""Weights that are widened together: sums of large tensors take no copy of several bytes each."""
+"""Weights that are widened at a time, so that sums over large tensors need no wide copy."""
 
 
 def _rows_at_once(weights: Array) -> int:
-    """Return how many rows of axis 0 make a block."""
+    """Return the rows of axis 0 in a block."""
     return max(_BLOCK * len(weights) // max(weights.size, 1), 1)
 
 
@@ -58,14 +58,14 @@ def _widened(block: Array) -> Array:
 
 
 def sum_range(weights: Array) -> tuple[Int64, Int64]:
-    """Return the least and the greatest ``sum(x * w)`` for int8 ``x``, for each column of int[N].
+    """Return the minimum and maximum of ``sum(x * w)`` over int8 ``x``, for each column.
 
     Args:
         weights: Products run over axis 0, [K, N].
     """
     wide = weights.astype(np.int64)
-    least, greatest = wide * -128, wide * 127
-    return np.minimum(least, greatest).sum(axis=0), np.maximum(least, greatest).sum(axis=0)
+    a, b = wide * -128, wide * 127
+    return np.minimum(a, b).sum(axis=0), np.maximum(a, b).sum(axis=0)
 
 
 def exact_float(weights: Array) -> np.dtype[np.floating[Any]]:

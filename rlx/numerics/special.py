@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 
-# Numbers whose temporaries stay in the cache together.
+# Numbers that are computed at a time, so that temporaries stay in the cache.
 _BLOCK = 1 << 13
 
 # From here on erf rounds to 1, and the complement underflows the precision of the type.
@@ -45,7 +45,7 @@ def _erf_block(x: Floats) -> Floats:
     square = magnitude * magnitude
     near = _horner(near_series, np.minimum(square, 1) * 2 - 1)
     near *= magnitude
-    far = _horner(far_series, _place(np.clip(magnitude, 1, _ERF_END)))
+    far = _horner(far_series, _position(np.clip(magnitude, 1, _ERF_END)))
     far *= np.exp(-square)
     return np.copysign(np.where(magnitude < 1, near, 1 - far), x)
 
@@ -63,7 +63,7 @@ def _horner(coefficients: Floats, t: Floats) -> Floats:
 _FIRST, _LAST = 1.0 / 3.0, 1.0 / (_ERF_END + 2.0)
 
 
-def _place(x: Floats) -> Floats:
+def _position(x: Floats) -> Floats:
     """Map [1, _ERF_END] to [1, -1]."""
     return (2.0 / (x + 2.0) - (_FIRST + _LAST)) / (_FIRST - _LAST)
 
@@ -76,8 +76,8 @@ def _series(dtype: np.dtype[Any]) -> tuple[Floats, Floats]:
         x = math.sqrt((t + 1.0) / 2.0)
         return math.erf(x) / x
 
-    def scaled_complement(place: float) -> float:
-        x = 2.0 / (place * (_FIRST - _LAST) + _FIRST + _LAST) - 2.0
+    def scaled_complement(t: float) -> float:
+        x = 2.0 / (t * (_FIRST - _LAST) + _FIRST + _LAST) - 2.0
         return math.exp(x * x) * math.erfc(x)
 
     near, far = _DEGREES[dtype]
@@ -86,11 +86,11 @@ def _series(dtype: np.dtype[Any]) -> tuple[Floats, Floats]:
 
 
 def _interpolate(function: Callable[[float], float], degree: int) -> Floats:
-    """Return the polynomial that meets ``function`` in the Chebyshev points of [-1, 1]."""
+    """Return the polynomial that equals ``function`` at the Chebyshev points of [-1, 1]."""
     count = degree + 1
     # Multiples of a quarter turn over count; whole turns are taken off while they are integers.
-    places = np.outer(np.arange(count), 2 * np.arange(count) + 1) % (4 * count)
-    cosines = np.cos(np.pi / 2 * places / count)
+    turns = np.outer(np.arange(count), 2 * np.arange(count) + 1) % (4 * count)
+    cosines = np.cos(np.pi / 2 * turns / count)
     values = np.array([function(float(c)) for c in cosines[1]])
     series = cosines @ values * 2.0 / count
     series[0] /= 2.0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array
     from rlx.ir.op import Evaluator
-    from rlx.numerics.requantizer import Codes
+    from rlx.numerics.requantizer import Int8
 
 # Sums of fewer codes than this, and half a count added, stay within int16.
 _INT16_TAPS = 255
@@ -84,14 +84,14 @@ class QAveragePool2d(_Pool):
 
         return evaluate
 
-    def _averages(self, x: Array, sums: npt.NDArray[np.integer]) -> Codes:
+    def _averages(self, x: Array, sums: npt.NDArray[np.integer]) -> Int8:
         """Return the codes of the averages of windows of ``x`` with these sums."""
         rows, columns = self.window.taps_inside((x.shape[1], x.shape[2]))
         counts = np.outer(rows, columns)[:, :, np.newaxis]
         # Half away from zero by a division that truncates: move away from zero by n // 2 first.
         magnitude = (np.abs(sums) + counts // 2) // counts
         rounded = np.where(sums >= 0, magnitude, -magnitude)
-        codes: Codes = np.clip(rounded, self.low, self.high).astype(np.int8)
+        codes: Int8 = np.clip(rounded, self.low, self.high).astype(np.int8)
         return codes
 
 
