@@ -1,4 +1,4 @@
-"""LIR: order of execution and a place in memory for every value."""
+"""LIR: order of execution and a memory offset for every tensor."""
 
 from rlx.plan.lifetimes import InPlace, Lifetime, Scratch, elementwise_in_place, lifetimes
 from rlx.plan.memory import moves_nothing, plan_memory, to_lir

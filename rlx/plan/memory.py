@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 ORDERS: Final = 200
-"""Orders of execution that are packed when the best ones leave gaps in the arena."""
+"""Maximum orders of execution that are packed if the best ones leave gaps in the arena."""
 
 ORDER_SEARCH: Final = 400
-"""Partial packings looked at for each of those."""
+"""Maximum partial packings searched for each of those."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Packed:
-    """An order of execution with a place for every buffer."""
+    """An order of execution with an offset for every buffer."""
 
     order: tuple[Node, ...]
     buffers: list[Lifetime]
@@ -53,21 +53,20 @@ def plan_memory(
     search: bool = True,
     limit_bytes: int | None = None,
 ) -> MemoryPlan:
-    """Choose an order of execution and a place for every value.
+    """Choose an order of execution and a memory offset for every value.
 
-    Several orders are packed, and the smallest arena is kept; equal ones keep the graph's own
-    order. For a small graph the arena is the smallest that any order and any offsets give, as far
-    as a fixed amount of search can tell. It is never larger than that of the graph's own order
-    with buffers placed by size.
+    Several orders are packed, and the smallest arena is used; the graph's own order wins a tie. For
+    a small graph the arena is the minimum over all orders and offsets, unless the search reaches
+    its limit. It is never larger than that of the graph's own order with buffers placed by size.
 
     Args:
         graph: The graph, with static shapes.
         alignment: Every arena offset becomes a multiple of this, in bytes.
         in_place: Which operands a node may overwrite.
-        scratch: Bytes that a node needs while it runs; the plan leaves a gap of that size for it.
-        ports_inside: Inputs and outputs lie in the arena, not in buffers of the caller.
-        search: Look for other orders than the graph's own; False where that is known to be good.
-        limit_bytes: Greatest arena allowed, or None.
+        scratch: Bytes that a node needs while it runs; the plan reserves a gap of that size for it.
+        ports_inside: Inputs and outputs are in the arena, not in buffers of the caller.
+        search: Search for other orders than the graph's own; False if that is known to be good.
+        limit_bytes: Maximum size of the arena, or None.
 
     Raises:
         DoesNotFitError: The arena exceeds ``limit_bytes``.
@@ -122,19 +121,19 @@ def to_lir(
 
 
 def moves_nothing(plan: MemoryPlan, node: Node) -> bool:
-    """Whether a node's result lies where its operands are, so that nothing has to be copied."""
+    """Return whether a node's result shares the bytes of its operands, so nothing is copied."""
     offset = view_offset(node)
     if offset is not None:
-        return _lies_at(plan, node.result, node.operands[0], offset)
+        return _is_at(plan, node.result, node.operands[0], offset)
     offsets = join_offsets(node)
     return offsets is not None and all(
-        operand.constant is None and _lies_at(plan, operand, node.result, begin)
+        operand.constant is None and _is_at(plan, operand, node.result, begin)
         for operand, begin in zip(node.operands, offsets, strict=True)
     )
 
 
-def _lies_at(plan: MemoryPlan, part: Value, whole: Value, begin: int) -> bool:
-    """Whether ``part`` lies in the buffer of ``whole``, ``begin`` bytes behind its start."""
+def _is_at(plan: MemoryPlan, part: Value, whole: Value, begin: int) -> bool:
+    """Return whether ``part`` is in the buffer of ``whole``, ``begin`` bytes after its start."""
     if whole.constant is not None:
         return False
     a, b = plan.of(part), plan.of(whole)
@@ -168,7 +167,7 @@ def _best(
     best = min(map(packed, candidates(graph, lowest)), key=lambda p: p.size)
     if lowest is None or best.size <= lowest[0]:
         return best
-    # Gaps: another order, even one with a higher peak, may leave smaller ones.
+    # Another order, even one with a higher peak, may leave smaller gaps.
     for order in islice(orders.below(best.size), ORDERS):
         best = min(best, packed(order, ORDER_SEARCH), key=lambda p: p.size)
         if best.size == lowest[0]:

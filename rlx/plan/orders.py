@@ -1,4 +1,4 @@
-"""Search for orders of execution by the most bytes that they keep alive at one step."""
+"""Search for orders of execution by the maximum bytes alive at one step."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from rlx.plan.lifetimes import InPlace, Scratch
 
 STATE_LIMIT: Final = 20_000
-"""Sets of nodes that a search looks at: a count, so that results are the same anywhere."""
+"""Sets of nodes that a search visits: a count, so that results do not depend on the machine."""
 
 
 class Orders:
-    """All orders of a graph's nodes, as paths through sets of nodes that ran.
+    """All orders of a graph's nodes, as paths through sets of nodes that have run.
 
-    Which bytes are alive depends on the set alone: on values that ran and still have a user. A node
-    that may work in place adds nothing when its operand has no other user left. A buffer that an
-    output may take over counts nothing, as if it were taken over whatever the order is; so the
-    peaks here are lower bounds, and exact unless such a buffer has several users.
+    The bytes alive depend on the set alone: on computed values that still have a user. A node that
+    may work in place adds nothing if its operand has no other user left. A buffer that an output
+    may reuse never counts, as if it were reused in any order; so the peaks here are lower bounds,
+    and exact unless such a buffer has several users.
 
     Args:
         graph: The graph, with static shapes.
         in_place: Which operands a node may overwrite.
         scratch: Bytes that a node needs while it runs.
         alignment: Sizes are rounded up to a multiple of this, in bytes.
-        ports_inside: Inputs and outputs lie in the arena.
+        ports_inside: Inputs and outputs are in the arena.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Orders:
                 self._users[buffer] = self._users.get(buffer, 0) | 1 << i
         self._given = list(graph.inputs) if ports_inside else []
         if ports_inside:
-            # Outputs are kept for a reader who never runs.
+            # Outputs stay alive: their reader never runs.
             for buffer in chain.from_iterable(self._buffers_of[v] for v in graph.outputs):
                 self._users[buffer] = self._users.get(buffer, 0) | 1 << len(self._nodes)
         self._outside = set() if ports_inside else self._outside_the_arena(graph, in_place)
@@ -66,7 +66,7 @@ class Orders:
         ]
 
     def lowest_peak(self, limit: int = STATE_LIMIT) -> tuple[int, tuple[Node, ...]] | None:
-        """Return the least peak of all orders in bytes, and an order with it.
+        """Return the minimum peak of all orders in bytes, and an order with it.
 
         None if ``limit`` sets of nodes are not enough to be sure.
         """
@@ -84,7 +84,7 @@ class Orders:
                 after, higher = done | 1 << i, max(peak, self._bytes_at(i, done))
                 if higher < peaks.get(after, higher + 1):
                     peaks[after], came_from[after] = higher, (done, i)
-                    # Of equal peaks first what is nearly complete, and what the graph has first.
+                    # Of equal peaks, nearly complete sets first, then the graph's own order.
                     heapq.heappush(waiting, (higher, -after.bit_count(), after))
         return None
 
@@ -112,7 +112,7 @@ class Orders:
         return -(-nbytes // self._alignment) * self._alignment
 
     def _outside_the_arena(self, graph: Graph, in_place: InPlace) -> set[Value]:
-        """Return the buffers of the caller, and those that an output may take over."""
+        """Return the buffers of the caller, and those that an output may reuse."""
         ports = (*graph.inputs, *graph.outputs)
         outside = set(chain.from_iterable(self._buffers_of[v] for v in ports))
         for node in reversed(self._nodes):
@@ -121,7 +121,7 @@ class Orders:
         return outside
 
     def _takers(self, node: Node, in_place: InPlace) -> list[tuple[Value, ...]]:
-        """Return what the node may take over: the buffers of each such operand."""
+        """Return the buffers of each operand that the node may overwrite."""
         found = [self._buffers_of[node.operands[k]] for k in in_place(node)]
         return [
             buffers
@@ -170,7 +170,7 @@ def _mask(index: dict[Node, int], nodes: Iterator[Node]) -> int:
 def _shared_buffers(
     graph: Graph, alignment: int, *, ports_inside: bool
 ) -> dict[Value, tuple[Value, ...]]:
-    """Return for each value those whose bytes it shares whatever the order is, or itself."""
+    """Return for each value those whose bytes it shares in any order, or itself."""
     shared: dict[Value, tuple[Value, ...]] = {}
     left = views(graph, ports_inside=ports_inside)
     wholes = {whole for whole, _ in joined(graph, alignment).values()}

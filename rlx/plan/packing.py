@@ -1,6 +1,6 @@
-"""Offsets of buffers whose times are known: greedy tries, then an exact search for what is left.
+"""Offsets of buffers with known lifetimes: greedy packings, then an exact search.
 
-This is dynamic storage allocation: boxes whose sides in time are fixed slide in memory only.
+This is dynamic storage allocation: the lifetimes are fixed, only offsets can be chosen.
 """
 
 from __future__ import annotations
@@ -15,42 +15,42 @@ if TYPE_CHECKING:
     from rlx.plan.lifetimes import Lifetime
 
 SEARCH_LIMIT: Final = 4000
-"""Partial packings that the search looks at: a count, so that results are the same anywhere."""
+"""Partial packings that the search visits: a count, so that no result depends on the machine."""
 
 
 def pack(
     buffers: Sequence[Lifetime], alignment: int, *, limit: int = SEARCH_LIMIT
 ) -> tuple[list[int], int]:
-    """Return an offset for each buffer and the bytes of them all, as small as found.
+    """Return an offset for each buffer and the total bytes of the smallest packing found.
 
-    The result is never larger than that of placing by size, and it is the optimum whenever the
-    search ends before ``limit``, or when some try reaches the most bytes alive at one step.
+    The result is never larger than that of placing by size. It is the optimum if the search ends
+    before ``limit``, or if a packing reaches the maximum bytes alive at one step.
 
     Args:
-        buffers: What has to be placed.
+        buffers: The buffers to place.
         alignment: Every offset becomes a multiple of this, in bytes.
-        limit: Partial packings that the exact search may look at.
+        limit: Partial packings that the exact search may visit.
     """
     sizes = [-(-b.nbytes // alignment) * alignment for b in buffers]
-    meets = _meetings(buffers)
+    overlaps = _overlapping(buffers)
     alive = _alive_together(buffers)
     bound = max((sum(sizes[i] for i in group) for group in alive), default=0)
-    best = _greedy(buffers, sizes, meets, bound)
+    best = _greedy(buffers, sizes, overlaps, bound)
     if best[1] > bound:
-        best = _Search(sizes, meets, alive, best, limit).run()
+        best = _PackingSearch(sizes, overlaps, alive, best, limit).run()
     return best
 
 
-def _meetings(buffers: Sequence[Lifetime]) -> list[list[int]]:
-    """Return for each buffer which others are alive at the same time, in order."""
+def _overlapping(buffers: Sequence[Lifetime]) -> list[list[int]]:
+    """Return for each buffer the others that are alive at the same time, in order."""
     first = np.array([b.first for b in buffers], np.int64)
     last = np.array([b.last for b in buffers], np.int64)
-    meets = []
+    overlaps = []
     for i in range(len(buffers)):
         together = (first <= last[i]) & (first[i] <= last)
         together[i] = False
-        meets.append(np.flatnonzero(together).tolist())
-    return meets
+        overlaps.append(np.flatnonzero(together).tolist())
+    return overlaps
 
 
 def _alive_together(buffers: Sequence[Lifetime]) -> list[list[int]]:
@@ -69,55 +69,55 @@ def _inside(group: list[int], following: Sequence[list[int]]) -> bool:
 def _greedy(
     buffers: Sequence[Lifetime],
     sizes: Sequence[int],
-    meets: Sequence[Sequence[int]],
+    overlaps: Sequence[Sequence[int]],
     bound: int,
 ) -> tuple[list[int], int]:
-    """Return the best of several orders of placing: the first that takes ``bound`` bytes only."""
+    """Return the smallest packing of several orders; stop at one of ``bound`` bytes."""
     indices = range(len(buffers))
     starts = (
         sorted(indices, key=lambda i: -sizes[i]),
         sorted(indices, key=lambda i: -sizes[i] * (buffers[i].last - buffers[i].first + 1)),
         sorted(indices, key=lambda i: (buffers[i].first, -sizes[i])),
-        sorted(indices, key=lambda i: (-sum(sizes[j] for j in meets[i]), -sizes[i])),
+        sorted(indices, key=lambda i: (-sum(sizes[j] for j in overlaps[i]), -sizes[i])),
     )
-    best = _place(starts[0], sizes, meets)
+    best = _place(starts[0], sizes, overlaps)
     for order in starts[1:]:
         if best[1] == bound:
             return best
-        best = min(best, _place(order, sizes, meets), key=lambda placed: placed[1])
-    return _move_to_front(best, list(starts[0]), sizes, meets, bound)
+        best = min(best, _place(order, sizes, overlaps), key=lambda placed: placed[1])
+    return _move_to_front(best, list(starts[0]), sizes, overlaps, bound)
 
 
 def _move_to_front(
     best: tuple[list[int], int],
     order: list[int],
     sizes: Sequence[int],
-    meets: Sequence[Sequence[int]],
+    overlaps: Sequence[Sequence[int]],
     bound: int,
 ) -> tuple[list[int], int]:
-    """Try to place first, again and again, the buffer that ends highest."""
+    """Repeatedly place the buffer with the highest end first."""
     for _ in range(2 * len(order)):
         if best[1] == bound:
             break
-        offsets, _size = _place(order, sizes, meets)
+        offsets, _size = _place(order, sizes, overlaps)
         top = max(order, key=lambda i: offsets[i] + sizes[i], default=None)
         if top is None or order[0] == top:
             break
         order.remove(top)
         order.insert(0, top)
-        candidate = _place(order, sizes, meets)
+        candidate = _place(order, sizes, overlaps)
         if candidate[1] < best[1]:
             best = candidate
     return best
 
 
 def _place(
-    order: Sequence[int], sizes: Sequence[int], meets: Sequence[Sequence[int]]
+    order: Sequence[int], sizes: Sequence[int], overlaps: Sequence[Sequence[int]]
 ) -> tuple[list[int], int]:
-    """Place buffers in ``order``, each at the lowest offset free of those that it meets."""
+    """Place buffers in ``order``, each at the lowest offset free of those it overlaps."""
     offsets = [-1] * len(sizes)
     for i in order:
-        taken = sorted((offsets[j], offsets[j] + sizes[j]) for j in meets[i] if offsets[j] >= 0)
+        taken = sorted((offsets[j], offsets[j] + sizes[j]) for j in overlaps[i] if offsets[j] >= 0)
         offset = 0
         for start, end in taken:
             if offset + sizes[i] <= start:
@@ -127,24 +127,24 @@ def _place(
     return offsets, max((o + s for o, s in zip(offsets, sizes, strict=True)), default=0)
 
 
-class _Search:
-    """Depth first through packings, lowest offset first, cutting off what cannot be better.
+class _PackingSearch:
+    """Depth-first search for packings, lowest offset first, pruning what cannot be better.
 
-    In any packing every buffer can be pushed down until it stands on the floor or on one that it
-    meets. Taken by rising offset, each then lies exactly on top of those before it that it meets:
-    the search needs to choose an order only.
+    In any packing every buffer can be moved down until it starts at 0 or at the end of one whose
+    lifetime overlaps. By rising offset, each then starts exactly at the end of an earlier one: the
+    search only has to choose an order.
     """
 
     def __init__(
         self,
         sizes: Sequence[int],
-        meets: Sequence[Sequence[int]],
+        overlaps: Sequence[Sequence[int]],
         alive: Sequence[Sequence[int]],
         best: tuple[list[int], int],
         limit: int,
     ) -> None:
         self._sizes = sizes
-        self._meets = meets
+        self._overlaps = overlaps
         self._alive = alive
         self._best = best
         self._left = limit
@@ -156,46 +156,46 @@ class _Search:
         self._descend([-1] * count, [0] * count, (0, -1))
         return self._best
 
-    def _descend(self, offsets: list[int], floors: list[int], last: tuple[int, int]) -> None:
-        """Place one more buffer in every way that may lead to something better.
+    def _descend(self, offsets: list[int], lowest: list[int], last: tuple[int, int]) -> None:
+        """Place one more buffer in every way that may lead to a smaller packing.
 
         Args:
-            offsets: Of the buffers that stand; -1 for others.
-            floors: Lowest offset of each that is free of those that stand.
-            last: Offset and index of the one that was placed last.
+            offsets: Offsets of placed buffers; -1 for others.
+            lowest: For each buffer, the lowest offset that is free of overlapping placed buffers.
+            last: Offset and index of the last placed buffer.
         """
         waiting = [i for i, offset in enumerate(offsets) if offset < 0]
         if not waiting:
             size = max(o + s for o, s in zip(offsets, self._sizes, strict=True))
             self._best = (list(offsets), size)
             return
-        for i in sorted(waiting, key=lambda i: (floors[i], -self._sizes[i], i)):
-            if (floors[i], i) < last:
+        for i in sorted(waiting, key=lambda i: (lowest[i], -self._sizes[i], i)):
+            if (lowest[i], i) < last:
                 continue
             self._left -= 1
             if self._left < 0 or self._best[1] == self._bound:
                 return
-            top = floors[i] + self._sizes[i]
+            top = lowest[i] + self._sizes[i]
             if top >= self._best[1]:
                 continue
-            raised = list(floors)
-            for j in self._meets[i]:
+            raised = list(lowest)
+            for j in self._overlaps[i]:
                 raised[j] = max(raised[j], top)
             placed = list(offsets)
-            placed[i] = floors[i]
-            if self._promising(placed, raised, floors[i]):
-                self._descend(placed, raised, (floors[i], i))
+            placed[i] = lowest[i]
+            if self._promising(placed, raised, lowest[i]):
+                self._descend(placed, raised, (lowest[i], i))
 
-    def _promising(self, offsets: list[int], floors: list[int], last: int) -> bool:
-        """Whether what is not placed may still end below the best packing."""
+    def _promising(self, offsets: list[int], lowest: list[int], last: int) -> bool:
+        """Return whether the remaining buffers may still end below the best packing."""
         for group in self._alive:
             rest = [i for i in group if offsets[i] < 0]
             if rest:
-                floor = max(last, min(floors[i] for i in rest))
-                if floor + sum(self._sizes[i] for i in rest) >= self._best[1]:
+                start = max(last, min(lowest[i] for i in rest))
+                if start + sum(self._sizes[i] for i in rest) >= self._best[1]:
                     return False
         return all(
-            max(last, floors[i]) + size < self._best[1]
+            max(last, lowest[i]) + size < self._best[1]
             for i, size in enumerate(self._sizes)
             if offsets[i] < 0
         )

@@ -1,4 +1,4 @@
-"""The memory plan for people: as rows, as text, as a picture."""
+"""The memory plan as table rows, as text and as a picture."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def memory_table(plan: MemoryPlan) -> list[dict[str, Any]]:
 
 
 def alive_bytes(plan: MemoryPlan, scratch: Sequence[ScratchPlace] = ()) -> list[int]:
-    """Return the bytes of the arena that hold something at each step of the schedule."""
+    """Return the bytes of the arena that are in use at each step of the schedule."""
     boxes = _boxes(plan, scratch)
     return [
         sum(box.nbytes for box in boxes if box.first <= step <= box.last)
@@ -102,17 +102,17 @@ def memory_picture(plan: MemoryPlan, scratch: Sequence[ScratchPlace] = ()) -> st
     size = _size(plan, boxes)
     title = _headline(size, alive_bytes(plan, scratch))
     width = max(_LEFT + len(plan.schedule) * _STEP, len(title) * _LETTER) + 20
-    floor = _TOP + _HEIGHT
+    bottom = _TOP + _HEIGHT
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{floor + _BOTTOM}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{bottom + _BOTTOM}"'
         ' font-family="sans-serif" font-size="10">',
         f'<text x="4" y="16">{title}</text>',
         f'<text x="{_LEFT - 4}" y="{_TOP + 4}" text-anchor="end">{size:,}</text>',
-        f'<text x="{_LEFT - 4}" y="{floor}" text-anchor="end">0</text>',
-        f'<path d="M{_LEFT} {_TOP}V{floor}H{width - 20}" fill="none" stroke="black"/>',
+        f'<text x="{_LEFT - 4}" y="{bottom}" text-anchor="end">0</text>',
+        f'<path d="M{_LEFT} {_TOP}V{bottom}H{width - 20}" fill="none" stroke="black"/>',
     ]
     parts += [
-        f'<text x="{_LEFT + (step + 0.5) * _STEP}" y="{floor + 14}" text-anchor="middle">{step}'
+        f'<text x="{_LEFT + (step + 0.5) * _STEP}" y="{bottom + 14}" text-anchor="middle">{step}'
         f"<title>{_label(node)}</title></text>"
         for step, node in enumerate(plan.schedule)
     ]
@@ -121,12 +121,12 @@ def memory_picture(plan: MemoryPlan, scratch: Sequence[ScratchPlace] = ()) -> st
 
 
 def _label(node: Node) -> str:
-    """Return op and name of a node; nothing in it means anything to a reader of XML."""
+    """Return op and name of a node, without characters special to XML."""
     return f"{node.op.name} {comment_text(node.name)[:_LABEL]}".rstrip()
 
 
 def _boxes(plan: MemoryPlan, scratch: Sequence[ScratchPlace]) -> list[_Box]:
-    """Return what lies in the arena, values that share bytes as one box."""
+    """Return the buffers in the arena, values that share bytes as one box."""
     last = {p.value: p.last for p in plan.placements}
     first = {p.value: p.first for p in plan.placements}
     shared: dict[Any, list[str]] = {}
@@ -160,8 +160,8 @@ def _headline(size: int, alive: Sequence[int]) -> str:
     text = f"arena {size:,} bytes, {len(alive)} steps"
     if not alive:
         return text
-    most = max(alive)
-    return f"{text}, at most {most:,} bytes alive (step {alive.index(most)})"
+    peak = max(alive)
+    return f"{text}, at most {peak:,} bytes alive (step {alive.index(peak)})"
 
 
 def _map(plan: MemoryPlan, boxes: Sequence[_Box]) -> list[str]:

@@ -29,9 +29,9 @@ def schedule(
 ) -> tuple[Node, ...]:
     """Return the nodes that compute, in the order of the lowest peak found.
 
-    Three orders are compared: the graph's own, one that always runs next what leaves the fewest
-    bytes alive, and the best one if the graph is small enough to search them all. Of equal peaks
-    the first in this list is kept.
+    Three orders are compared: the graph's own, a greedy one that leaves the fewest bytes alive
+    after each step, and the best one if the graph is small enough to search them all. Of equal
+    peaks the first in this list wins.
     """
     search = Orders(graph, in_place, scratch, ports_inside=ports_inside)
     orders = candidates(graph, search.lowest_peak())
@@ -42,7 +42,7 @@ def schedule(
 
 
 def candidates(graph: Graph, lowest: tuple[int, tuple[Node, ...]] | None) -> list[tuple[Node, ...]]:
-    """Return the orders that :func:`schedule` compares, ``lowest`` of ``Orders`` among them."""
+    """Return the orders that :func:`schedule` compares, with that of ``Orders.lowest_peak``."""
     found = [tuple(graph.op_nodes), _fewest_bytes_first(graph)]
     return list(dict.fromkeys([*found, lowest[1]] if lowest else found))
 
@@ -55,7 +55,7 @@ def peak_bytes(
     *,
     ports_inside: bool = False,
 ) -> int:
-    """Return the largest sum of arena bytes alive at one step: a lower bound of any arena."""
+    """Return the largest sum of arena bytes alive at one step: a lower bound on any arena."""
     alive = [0] * (len(order) + 1)
     buffers = lifetimes(graph, order, in_place, ports_inside=ports_inside)
     for buffer in (*buffers, *scratch_lifetimes(order, scratch)):
