@@ -1,4 +1,4 @@
-"""What a backend is, and which ones are installed."""
+"""The interface of backends, and the installed ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Program(Protocol):
     """A graph of static shapes, ready to run."""
 
     def set_param(self, name: str, value: Array) -> None:
-        """Set a parameter; ``value`` has its type and is not changed any more."""
+        """Set a parameter; ``value`` has its type and is not modified afterwards."""
         ...
 
     def run(self, inputs: Mapping[str, Array]) -> list[Array]:
@@ -38,7 +38,7 @@ class Backend(Protocol):
     Attributes:
         name: Name in options and reports.
         devices: Devices it can run on, given their drivers.
-        rank: The backend of highest rank is taken for a device that several can use.
+        rank: Of several backends for a device, the one of highest rank is used.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Backend(Protocol):
         ...
 
     def compile(self, graph: Graph, options: CompileOptions) -> Program:
-        """Return a program for ``graph``, whose nodes are not refused and shapes all numbers."""
+        """Return a program for ``graph``, which has static shapes and no refused nodes."""
         ...
 
 
@@ -67,14 +67,14 @@ def fit_to_backend(graph: Graph, backend: Backend, policies: Policies | None = N
 
 
 def backends() -> tuple[Backend, ...]:
-    """Return the installed backends whose libraries are there, best first."""
+    """Return the installed backends whose libraries are available, best first."""
     found, _ = _load()
     return found
 
 
 @cache
 def _load() -> tuple[tuple[Backend, ...], tuple[str, ...]]:
-    """Return the backends, best first, and what the others lack."""
+    """Return the backends, best first, and the missing packages of the others."""
     found: list[Backend] = []
     lacking: list[str] = []
     for entry in entry_points(group=GROUP):

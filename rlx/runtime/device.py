@@ -1,4 +1,4 @@
-"""Where programs run."""
+"""Devices of the host."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class Device(enum.Enum):
-    """A kind of processor. Which of them can be used depends on the backends installed."""
+    """A kind of processor. The installed backends determine which can be used."""
 
     CPU = "cpu"
     CUDA = "cuda"

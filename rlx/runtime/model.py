@@ -1,4 +1,4 @@
-"""Functions that are traced and compiled when they are first used."""
+"""Functions that are traced and compiled at their first use."""
 
 from __future__ import annotations
 

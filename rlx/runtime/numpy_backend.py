@@ -1,7 +1,7 @@
-"""The backend that is always there: NumPy, planned.
+"""The backend that is always available: NumPy.
 
-It runs every op that has a meaning, because it calls that meaning: ``evaluate``, or the faster
-form that ``prepare`` makes of it. It is the reference that other backends are compared with.
+It runs every op that has a definition by calling it: ``evaluate``, or the faster form that
+``prepare`` returns. It is the reference with which other backends are compared.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Graph, Node
     from rlx.runtime.options import CompileOptions
-    from rlx.runtime.plan import Plan, Step
+    from rlx.runtime.plan import ExecutionPlan, ExecutionStep
 
 
 class NumpyProgram:
-    """A graph interpreted step by step, made ready when its last parameter is set.
+    """A graph interpreted step by step.
 
     Attributes:
-        plan: The steps, or None until the first run after a change of parameters.
+        plan: The steps; None before the first run and after a change of parameters.
     """
 
     def __init__(self, graph: Graph, options: CompileOptions) -> None:
         self._graph = graph
         self._options = options
         self._params: dict[str, Array] = {}
-        self.plan: Plan | None = None
+        self.plan: ExecutionPlan | None = None
 
     def set_param(self, name: str, value: Array) -> None:
-        """Set a parameter; the next run makes ready anew what depends on it."""
+        """Set a parameter; the next run prepares again what depends on it."""
         self._params[name] = value
         self.plan = None
 
@@ -46,32 +46,32 @@ class NumpyProgram:
         plan = self.plan
         if plan is None:
             plan = self.plan = make_plan(self._graph, self._params)
-        values: list[Array | None] = [None] * plan.places
-        for place, array in plan.known.items():
-            values[place] = array
-        for name, place in plan.inputs.items():
-            values[place] = inputs[name]
-        # NaN and infinity are results like others; prepared forms rely on silence here.
+        values: list[Array | None] = [None] * plan.slots
+        for slot, array in plan.known.items():
+            values[slot] = array
+        for name, slot in plan.inputs.items():
+            values[slot] = inputs[name]
+        # NaN and infinity are valid results; prepared forms may produce them on the way.
         with np.errstate(all="ignore"):
             for step in plan.steps:
-                self._take(step, values)
+                self._execute(step, values)
         return [values[i] for i in plan.outputs]  # type: ignore[misc]
 
-    def _take(self, step: Step, values: list[Array | None]) -> None:
-        """Compute the results of one step, and free what nobody reads any more."""
-        # Every operand is there: steps stand in the order of the graph.
+    def _execute(self, step: ExecutionStep, values: list[Array | None]) -> None:
+        """Compute the results of one step, and free values that are not read again."""
+        # Every operand is computed: steps are in the order of the graph.
         operands: Sequence[Array] = [values[i] for i in step.reads]  # type: ignore[misc]
         results = step.compute(*operands)
-        for place, array in zip(step.writes, results, strict=True):
-            values[place] = array
-        for place in step.frees:
-            values[place] = None
+        for slot, array in zip(step.writes, results, strict=True):
+            values[slot] = array
+        for slot in step.frees:
+            values[slot] = None
         if self._options.check_finite:
             _check_finite(step, operands, results)
 
 
-def _check_finite(step: Step, operands: Sequence[Array], results: Sequence[Array]) -> None:
-    """Raise FloatingPointError if a step made NaN or infinity out of finite numbers."""
+def _check_finite(step: ExecutionStep, operands: Sequence[Array], results: Sequence[Array]) -> None:
+    """Raise FloatingPointError if a step made NaN or infinity from finite numbers."""
     if not all(_is_finite(o) for o in operands):
         return
     for array in results:
@@ -98,12 +98,12 @@ class NumpyBackend:
     rank = 0
 
     def unavailable(self, device: Device) -> str | None:
-        """Return None: NumPy is always there."""
+        """Return None: NumPy is always available."""
         del device
         return None
 
     def refusal(self, node: Node) -> Refusal | None:
-        """Return why a node is not run as it stands: model-level ops are decomposed."""
+        """Return why a node is not run directly: model-level ops are decomposed."""
         return Refusal("it is run as its decomposition") if isinstance(node.op, NnOp) else None
 
     def compile(self, graph: Graph, options: CompileOptions) -> NumpyProgram:

@@ -1,4 +1,4 @@
-"""How a graph is compiled."""
+"""Options of compilation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class CompileOptions:
         backend: Name of the backend, or None for the best one installed for the device.
         simplify: Whether constants are folded, and unused and repeated nodes removed, first.
         check_finite: Whether a run stops with a FloatingPointError at the first NaN or infinity
-            that a node makes out of finite numbers; slow.
+            that a node makes from finite numbers; slow.
         policies: Which ops are decomposed although the backend has them, or never.
     """
 

@@ -1,4 +1,4 @@
-"""Plans of interpretation: every node a function call, every value a place, freed when dead."""
+"""Execution plans: nodes are function calls, values have slots that are freed after use."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One node made ready.
+class ExecutionStep:
+    """One node, ready to run.
 
     Attributes:
         node: The node.
         compute: Its function, from operands to results.
-        reads: Places of the operands.
-        writes: Places of the results.
-        frees: Places that nobody reads after this step.
+        reads: Slots of the operands.
+        writes: Slots of the results.
+        frees: Slots that are not read after this step.
     """
 
     node: Node
@@ -34,29 +34,29 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """Steps in order, and where values are.
+class ExecutionPlan:
+    """Steps in order, and the slots of values.
 
     Attributes:
-        steps: What is computed at each run.
-        places: Number of places.
-        known: Values that are there before the first step, by place.
-        inputs: Place of each graph input by name.
-        outputs: Place of each output.
+        steps: Steps of each run.
+        slots: Number of slots.
+        known: Values known before the first step, by slot.
+        inputs: Slot of each graph input by name.
+        outputs: Slot of each output.
     """
 
-    steps: tuple[Step, ...]
-    places: int
+    steps: tuple[ExecutionStep, ...]
+    slots: int
     known: Mapping[int, Array]
     inputs: Mapping[str, int]
     outputs: tuple[int, ...]
 
 
-def make_plan(graph: Graph, params: Mapping[str, Array]) -> Plan:
+def make_plan(graph: Graph, params: Mapping[str, Array]) -> ExecutionPlan:
     """Return a plan for ``graph``.
 
-    What depends on constants and parameters only is computed now, once; what reads them can make
-    them ready for its purpose (``Op.prepare``).
+    Values that depend only on constants and parameters are computed once, now; ops that read them
+    can preprocess them (``Op.prepare``).
 
     Args:
         graph: The graph.
@@ -79,28 +79,30 @@ def make_plan(graph: Graph, params: Mapping[str, Array]) -> Plan:
             known.update(zip(node.results, results, strict=True))
         else:
             running.append((node, node.op.prepare(constants)))
-    return _assign_places(graph, known, running)
+    return _assign_slots(graph, known, running)
 
 
-def _assign_places(
+def _assign_slots(
     graph: Graph, known: Mapping[Value, Array], running: list[tuple[Node, Evaluator]]
-) -> Plan:
-    """Return the plan of ``running`` nodes, with a place for every value."""
-    place = {v: i for i, v in enumerate(v for n in graph.nodes for v in n.results)}
+) -> ExecutionPlan:
+    """Return the plan of ``running`` nodes, with a slot for every value."""
+    slot = {v: i for i, v in enumerate(v for n in graph.nodes for v in n.results)}
     last_read = {o: node for node, _ in running for o in node.operands}
     kept = {*graph.outputs, *known}
     steps = []
     for node, compute in running:
         made = [v for v in node.results if v not in last_read]
         done = [v for v in dict.fromkeys(node.operands) if last_read[v] is node]
-        frees = tuple(place[v] for v in (*done, *made) if v not in kept)
-        reads = tuple(place[o] for o in node.operands)
-        steps.append(Step(node, compute, reads, tuple(place[v] for v in node.results), frees))
-    read = {i for s in steps for i in s.reads} | {place[o] for o in graph.outputs}
-    return Plan(
+        frees = tuple(slot[v] for v in (*done, *made) if v not in kept)
+        reads = tuple(slot[o] for o in node.operands)
+        steps.append(
+            ExecutionStep(node, compute, reads, tuple(slot[v] for v in node.results), frees)
+        )
+    read = {i for s in steps for i in s.reads} | {slot[o] for o in graph.outputs}
+    return ExecutionPlan(
         tuple(steps),
-        len(place),
-        {place[v]: array for v, array in known.items() if place[v] in read},
-        {v.name: place[v] for v in graph.inputs},
-        tuple(place[o] for o in graph.outputs),
+        len(slot),
+        {slot[v]: array for v, array in known.items() if slot[v] in read},
+        {v.name: slot[v] for v in graph.inputs},
+        tuple(slot[o] for o in graph.outputs),
     )

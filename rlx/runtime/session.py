@@ -1,4 +1,4 @@
-"""Sessions: the way from a graph to numbers."""
+"""Sessions compile graphs for a device."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Session:
 
     Attributes:
         device: The device.
-        options: How graphs are compiled, unless told otherwise.
+        options: Default options of compilation.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Session:
         return CompiledGraph(inner, self.device, backend, chosen, report, params)
 
     def check(self, graph: Compilable, options: CompileOptions | None = None) -> DispatchReport:
-        """Return what the backend would do with each op of ``graph``; nothing is compiled."""
+        """Return how the backend would handle each op of ``graph``; nothing is compiled."""
         inner, _ = _parts(graph)
         chosen = options or self.options
         return fit_to_backend(inner, self._backend(chosen), chosen.policies).report
@@ -74,7 +74,7 @@ class Session:
 
 
 def _parts(graph: Compilable) -> tuple[Graph, dict[str, Array]]:
-    """Return the graph proper, and the values of parameters that came with it."""
+    """Return the graph itself, and the values of its parameters."""
     if isinstance(graph, Builder):
         return graph.graph, dict(graph.parameters)
     return (graph.graph if isinstance(graph, GraphModule) else graph), {}
