@@ -1,4 +1,4 @@
-"""Command line of rlx: one module for each subcommand, imported only when it is used."""
+"""Command line of rlx: one module for each subcommand, imported at its use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMMANDS = ("build", "check", "doctor", "emit", "estimate", "inspect", "run", "t
 
 EXIT_INTERNAL = 70
 GARBAGE = (100_000, 50, 100)
-"""When the garbage collector looks for circles: graphs and designs live until a command ends."""
+"""Rare collections of reference cycles: graphs and designs live until a command ends."""
 
 
 class LazyGroup(click.Group):
@@ -48,7 +48,7 @@ class LazyGroup(click.Group):
 SUMMARIES = {
     "build": "Synthesize, place and route what was emitted; report clock and cells.",
     "check": "Show what a target or backend does with each op of a model.",
-    "doctor": "Show which tools are there, and the command that adds each missing one.",
+    "doctor": "Show which tools are installed, and how to install the others.",
     "emit": "Compile a model for a target into an output folder.",
     "estimate": "Show bytes, MACs and cycles or instructions without emitting.",
     "inspect": "Show a model's graph, layer by layer, or compare two.",
@@ -62,7 +62,7 @@ SUMMARIES = {
 @click.version_option(__version__, prog_name="rlx")
 @click.option("--debug", is_flag=True, help="Show a traceback for every error.")
 def root(debug: bool) -> None:
-    """Compile trained networks to C, SystemVerilog and a host program with equal results."""
+    """Compile int8 networks to C and SystemVerilog, or run them on the host, with equal results."""
     del debug
 
 
@@ -71,7 +71,7 @@ def main(argv: list[str] | None = None) -> int:
 
     0 ok, 1 verification or simulation failed, 2 usage or output, 3 does not fit, 4 malformed model,
     5 unsupported model, 6 tool missing, 7 time limit, 70 internal error; 129, 130 and 143 ended by
-    the signals HUP, INT and TERM, 141 nobody reads the output.
+    the signals HUP, INT and TERM, 141 the reader of the output is gone.
     """
     arguments = sys.argv[1:] if argv is None else argv
     gc.set_threshold(*GARBAGE)
@@ -81,7 +81,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str], *, at_end_of_program: bool) -> int:
-    """Run a command; every error is a message and a status."""
+    """Run a command; turn every error into a message and a status."""
     try:
         with raised(at_end_of_program=at_end_of_program), checked():
             status = root.main(args=arguments, prog_name="rlx", standalone_mode=False)
@@ -108,7 +108,7 @@ def _run(arguments: list[str], *, at_end_of_program: bool) -> int:
 
 
 def _error_text(error: RlxError) -> str:
-    """Return the lines that tell a user what is wrong, where, and what to do."""
+    """Return the message of an error: what is wrong, where, and what to do."""
     place = f"{error.where}: " if error.where else ""
     lines = [f"error[{error.code}]: {place}{error.message}"]
     if error.hint:

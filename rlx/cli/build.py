@@ -29,7 +29,7 @@ DEFAULT_TIMEOUT_S = 3600.0
     type=click.IntRange(0, 100),
     default=3,
     show_default=True,
-    help="Runs of place and route; the clock is their median. 0: synthesis alone.",
+    help="Runs of place and route; the clock is their median. 0: synthesis only.",
 )
 @click.option(
     "--clock",
@@ -110,7 +110,7 @@ def _print(report: Mapping[str, Any]) -> None:
 
 
 def _print_rows(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print what is one value in each row as a table, if there are rows."""
+    """Print the scalar columns of rows as a table, if there are rows."""
     if rows:
         columns = [name for name, value in rows[0].items() if not isinstance(value, dict)]
         print_table(title, columns, [[row[name] for name in columns] for row in rows])

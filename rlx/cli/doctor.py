@@ -1,4 +1,4 @@
-"""``rlx doctor``: which tools are there, and the exact command that adds each missing one."""
+"""``rlx doctor``: which tools are installed, and how to install the others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command(name="doctor")
 @json_option
 def command(as_json: bool) -> None:
-    """Show which tools are there, and the exact command that adds each missing one."""
+    """Show which tools are installed, and the exact command that installs each missing one."""
     with progress(enabled=not as_json) as show:
         show("looking for tools")
         tools = list(_tools())
@@ -26,13 +26,13 @@ def command(as_json: bool) -> None:
         print_json({"tools": tools})
         return
     rows = [[t["name"], t["version"] or "missing", t["purpose"], t["install"]] for t in tools]
-    print_table("tools", ["tool", "version", "used for", "how to add it"], rows)
+    print_table("tools", ["tool", "version", "used for", "how to install it"], rows)
     missing = sum(not t["version"] for t in tools)
-    print(f"{len(tools) - missing} of {len(tools)} tools are there")
+    print(f"{len(tools) - missing} of {len(tools)} tools are installed")
 
 
 def _tools() -> Iterator[dict[str, Any]]:
-    """Yield what every surveyor under the entry-point group ``rlx.tools`` finds, and targets."""
+    """Yield the tools that every probe under the group ``rlx.tools`` reports, and targets."""
     for entry in sorted(entry_points(group="rlx.tools"), key=lambda e: e.name):
         for status in entry.load()():
             yield {

@@ -1,4 +1,4 @@
-"""Signals that end the command line: TERM and HUP in good order, as INT."""
+"""Signals that end the command line: TERM and HUP clean up as INT does."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 ENDING: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
-"""Signals that end a command; the exit status is 128 and the number, as in a shell."""
+"""Signals that end a command; the exit status is 128 plus the number, as in a shell."""
 
 _REPEATED_S: Final = 2.0
 
 
 class Ended(BaseException):
-    """A signal asked the command to end. No error: nothing but the command line may catch it.
+    """A signal asked the command to end. Not an error: only the command line may catch it.
 
     Attributes:
         number: The signal.
@@ -33,7 +33,7 @@ class Ended(BaseException):
 
     @property
     def exit_status(self) -> int:
-        """128 and the number of the signal."""
+        """128 plus the number of the signal."""
         return 128 + self.number
 
     def __str__(self) -> str:
@@ -44,14 +44,14 @@ class Ended(BaseException):
 
 @contextlib.contextmanager
 def raised(*, at_end_of_program: bool = False) -> Iterator[None]:
-    """Raise :class:`Ended` for each of :data:`ENDING`, so that folders and programs are cleared up.
+    """Raise :class:`Ended` for each of :data:`ENDING`, so that folders and programs are cleaned up.
 
-    Signals that are ignored stay so (``nohup``, a shell's background). Handlers belong to the main
-    thread: in any other nothing is changed.
+    Ignored signals stay ignored (``nohup``, a shell's background). Handlers belong to the main
+    thread: in other threads nothing changes.
 
     Args:
-        at_end_of_program: The program ends after this: once a signal has come, further ones are
-            ignored, or they would give the program another exit status.
+        at_end_of_program: The program ends after this: further signals after the first are ignored,
+            because they would change the program's exit status.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -60,7 +60,7 @@ def raised(*, at_end_of_program: bool = False) -> Iterator[None]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         del frame
-        # ``timeout`` and terminals send a signal twice; the second must not stop the clearing up.
+        # ``timeout`` and terminals send a signal twice; the second must not stop the cleanup.
         now = time.monotonic()
         if not first or now - first[0] > _REPEATED_S:
             first[:] = [now]

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class ReaderGoneError(StreamError):
-    """Whoever read what a command prints went away, as in ``rlx inspect ... | head``."""
+    """The reader of a command's output is gone, as in ``rlx inspect ... | head``."""
 
-    exit_status = 141  # what a shell shows for a program that SIGPIPE ended
+    exit_status = 141  # that of a program that SIGPIPE ended, in a shell
 
 
 class _Checked:
-    """A text stream whose errors of the system are errors of rlx."""
+    """A text stream whose system errors are errors of rlx."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -40,10 +40,9 @@ class _Checked:
 
 @contextlib.contextmanager
 def checked() -> Iterator[None]:
-    """Make what is printed raise :class:`StreamError` where it cannot be written.
+    """Raise :class:`StreamError` if printed text cannot be written.
 
-    A stream that is closed (``>&-``) takes all and shows nothing. At the end, what is left in
-    buffers is written.
+    A closed stream (``>&-``) discards all text. Buffers are flushed at the end.
     """
     before = sys.stdout, sys.stderr
     with contextlib.ExitStack() as stack:
@@ -65,7 +64,7 @@ def complain(text: str) -> None:
 
 
 def abandon() -> None:
-    """Drop what could not be printed, or Python tries again at its end and fails anew."""
+    """Drop what could not be printed, because Python would try and fail again at exit."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             try:

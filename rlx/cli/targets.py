@@ -1,4 +1,4 @@
-"""``rlx targets``: what is installed and what it supports."""
+"""``rlx targets``: the installed targets and what they support."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def command(name: str | None, as_json: bool) -> None:
         )
         return
     rows = [[op, reason is None, reason or ""] for op, reason in support.items()]
-    print_table(f"{chosen.name}: {chosen.summary}", ["op", "supported", "why not"], rows)
+    print_table(f"{chosen.name}: {chosen.summary}", ["op", "supported", "reason"], rows)
     for option, meanings in values.items():
         print_table(option, ["value", "meaning"], list(meanings.items()))
 
@@ -44,7 +44,7 @@ def _support(target: Target) -> dict[str, str | None]:
 
 
 def _values(target: Target) -> dict[str, dict[str, str]]:
-    """Return, for each option that says so, what values it takes and what each means."""
+    """Return the values and their meanings, for each option that declares them."""
     return {
         f"--{field.name.replace('_', '-')}": dict(field.metadata["values"])
         for field in dataclasses.fields(target.options)
@@ -62,4 +62,4 @@ def _list_all(*, as_json: bool) -> None:
     if as_json:
         print_json({"targets": found})
     else:
-        print_table("targets", ["name", "what it makes"], list(found.items()))
+        print_table("targets", ["name", "emits"], list(found.items()))
