@@ -1,8 +1,8 @@
 """Output folders and files that appear whole or not at all, with a manifest of what they hold.
 
-What is written lies beside its final place first and is then renamed: a full disk, an interrupt or
-a kill leaves the old state or the new one under the final name, never half of either. What a
-killed writer leaves beside it is removed by the next writer to that place.
+Output is written beside its final place and then renamed: a full disk, an interrupt or a kill
+leaves the old state or the new one under the final name, never half of either. The next writer to
+that place removes what a killed one left beside it.
 """
 
 from rlx.outputs.file import new_file, write_file

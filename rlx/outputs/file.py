@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def write_file(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file that appears at ``path`` by one rename, and replaces what is there.
 
-    A device or a pipe is written to, as it cannot be replaced.
+    A device or a pipe is written to directly, because it cannot be replaced.
 
     Raises:
         OutputError: It cannot be written; what was there is as it was.
@@ -30,7 +30,7 @@ def write_file(path: str | os.PathLike[str], content: bytes) -> None:
 
 @contextlib.contextmanager
 def new_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield the path of an empty file that takes the place ``path`` if the block ends well.
+    """Yield the path of an empty file that replaces ``path`` if the block succeeds.
 
     A device or a pipe cannot be replaced: its own path is yielded.
 
@@ -78,7 +78,7 @@ def sync_folder(path: Path) -> None:
 
 @contextlib.contextmanager
 def reported(shown: str, what: str) -> Iterator[None]:
-    """Turn an error of the system into one that names the output and says ``what`` it is."""
+    """Turn a system error into one that names the output and ``what`` it is."""
     try:
         yield
     except OSError as error:

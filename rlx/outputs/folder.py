@@ -1,4 +1,4 @@
-"""Output folders: written beside their place, moved into it in one step."""
+"""Output folders: written beside their final place, moved there in one step."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def write_folder(
 ) -> Manifest:
     """Write ``files`` and a manifest into a new folder that appears at ``path`` in one step.
 
-    Without ``force`` nothing that is at ``path`` when the folder is complete is replaced, but for
-    an empty folder: of several writers one succeeds.
+    Without ``force`` nothing at ``path`` is replaced except an empty folder: of several writers
+    one succeeds.
 
-    With ``force`` a folder of ours is replaced. Its files that are as its manifest says are
-    removed; a file of ours that was edited is a reason to refuse; what the manifest does not list
-    (a build, a user's own files) is carried over into the new folder.
+    With ``force`` a folder of ours is replaced. Files that match its manifest are removed; an
+    edited one makes the call fail; files that the manifest does not list (a build, a user's own
+    files) are carried over into the new folder.
 
     Args:
         path: The folder; the old one stays in place until the new one is complete.
@@ -78,7 +78,7 @@ def write_folder(
             _write_tree(temporary, {**contents, MANIFEST: manifest_text(manifest).encode()})
             with _refused(shown):
                 _move(temporary, final, shown, contents, force=force)
-        # The new folder is there; that its name is not yet on the disk is no reason to fail.
+        # The new folder is in place; do not fail because its name is not yet on the disk.
         with contextlib.suppress(OSError):
             sync_folder(final.parent)
     return manifest
@@ -109,7 +109,7 @@ def read_manifest(path: str | os.PathLike[str], *, check_files: bool = True) -> 
 
 @contextlib.contextmanager
 def _temporary_folder(final: Path) -> Iterator[Path]:
-    """Make a folder beside ``final``; what bears its name in the end is discarded."""
+    """Make a folder beside ``final``; whatever has its name at the end is discarded."""
     held = create_folder(final.parent, prefix(final, "tmp"), DIGITS)
     try:
         yield held.path
@@ -161,7 +161,7 @@ def _move(
 
 
 def _replace(new: Path, final: Path) -> Path:
-    """Put a folder into the place of another, in one step, or in two where the system cannot.
+    """Replace a folder by another, in one step, or in two if the system cannot.
 
     Returns:
         Where the other one is now.
@@ -181,7 +181,7 @@ def _replace(new: Path, final: Path) -> Path:
 
 @contextlib.contextmanager
 def _refused(shown: str) -> Iterator[None]:
-    """Say what is wrong with a place to which the folder cannot be moved."""
+    """Raise the error for a place to which the folder cannot be moved."""
     try:
         yield
     except OSError as error:

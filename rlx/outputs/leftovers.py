@@ -1,4 +1,4 @@
-"""What lies beside an output while it is written, and what a killed writer left there.
+"""Temporary files beside an output, and those that a killed writer left.
 
 For an output ``NAME`` there may be, in the same folder:
 
@@ -8,8 +8,8 @@ For an output ``NAME`` there may be, in the same folder:
 - ``.NAME.old-<hexadecimal digits>``: where the system cannot exchange two folders, the old one
   while the new one is moved into its place.
 
-The writer holds a lock on each (:mod:`rlx.locks`). What nobody holds is left of a killed writer:
-:func:`sweep` puts an old folder back if there is nothing in its place, and removes the rest.
+The writer holds a lock on each (:mod:`rlx.locks`). One without a lock was left by a killed writer:
+:func:`sweep` puts an old folder back if its place is free, and removes the rest.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DIGITS: Final = 12
-"""Hexadecimal digits behind the name of what is temporary."""
+"""Hexadecimal digits at the end of temporary names."""
 
 _STEM_BYTES: Final = 200
 _HASH_DIGITS: Final = 16

@@ -1,4 +1,4 @@
-"""What may be in the place of a new folder, and what of it is kept."""
+"""Checks of an existing folder before it is replaced, and the files kept from it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NEW: Final = "name a new folder"
 def check_place(
     final: Path, shown: str, contents: Mapping[str, bytes], *, force: bool
 ) -> Manifest | None:
-    """Refuse a place that is not free and not ours to replace.
+    """Refuse a place that is taken and not ours to replace.
 
     Args:
         final: The place, without links.
@@ -69,7 +69,7 @@ def mounted(shown: str) -> OutputError:
 
 
 def exists(shown: str) -> OutputError:
-    """Return the error for a folder that is there already."""
+    """Return the error for an existing folder."""
     return OutputError(
         "the folder exists", where=shown, hint="use --force to replace it, or name a new folder"
     )

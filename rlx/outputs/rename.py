@@ -1,4 +1,4 @@
-"""Renaming: two folders exchanged in one step, where the system can."""
+"""Exchange of two folders in one step, if the system supports it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def exchange(one: Path, other: Path) -> bool:
     """Exchange two paths in one step (Linux, ``renameat2``).
 
     Returns:
-        False if the system, or the file system, cannot; nothing was done then.
+        False if the system or the file system does not support it; nothing was changed then.
 
     Raises:
         OSError: It failed for another reason.
