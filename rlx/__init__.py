@@ -1,4 +1,4 @@
-"""rlx: compile trained networks to C for Cortex-M, SystemVerilog for FPGAs and a host program."""
+"""rlx: compile int8 networks to C for Cortex-M and SystemVerilog for FPGAs, or run them here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door by which builders come in: what runs synthesis or a compiler on an emitted folder."""
+"""The interface of builders, which run synthesis or a compiler on an emitted folder."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 
 class Build(Protocol):
-    """What a builder made and measured."""
+    """Results of a builder."""
 
     @property
     def problems(self) -> Sequence[str]:
-        """What exceeds the device or a limit that was given; empty if all is well."""
+        """Resources or figures beyond the device or a given limit; empty if none."""
         ...
 
     def as_json(self) -> Mapping[str, Any]:
         """Return everything as one JSON object.
 
-        At least ``target``, ``device``, ``resources`` (a list of rows with the same keys: what was
-        estimated, what was measured, what there is), ``problems``, ``notes`` (lists of texts) and
-        ``tools`` (versions by name).
+        At least ``target``, ``device``, ``resources`` (a list of rows with the same keys: numbers
+        predicted, measured and available), ``problems``, ``notes`` (lists of texts) and ``tools``
+        (versions by name).
         """
         ...
 
@@ -43,16 +43,16 @@ class Builder(Protocol):
         keep: Path | None,
         progress: Callable[[str], None] | None,
     ) -> Build:
-        """Build what lies in ``folder`` and measure it.
+        """Build the content of ``folder`` and measure it.
 
         Args:
             folder: An output folder of ``rlx emit``.
             device: Device to build for; None for the one that the folder was emitted for.
-            seeds: Runs of steps that begin at random; figures are medians over them.
-            clock_mhz: Clock to aim at and to hold; None to aim at the builder's choice.
+            seeds: Runs of randomized steps; figures are medians over them.
+            clock_mhz: Target clock, which must be reached; None for the builder's choice.
             timeout_s: Wall-clock limit of each step, in seconds.
             keep: Folder for netlists, reports and logs; None to keep nothing.
-            progress: Told what is being done.
+            progress: Called with a description of each step.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Names from outside, made safe for emitted C, C++ and SystemVerilog.
+"""Untrusted names, made safe for emitted C, C++ and SystemVerilog.
 
 A model file may call a layer ``"; system("x")`` or ``module``; none of that may reach a compiler.
 Whatever an emitter writes as an identifier comes from :func:`mangle`, what it writes into a comment
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
 IDENTIFIER_LENGTH: Final = 63
-"""Characters of an identifier that every C99 compiler tells apart (C99 5.2.4.1)."""
+"""Significant characters of an identifier in every C99 compiler (C99 5.2.4.1)."""
 
 COMMENT_LENGTH: Final = 64
 """Characters of a model's name that a comment shows."""

@@ -1,4 +1,4 @@
-"""The door by which packages come in: entry points, looked up by group and name."""
+"""Plugins: Python entry points, looked up by group and name."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def load(group: str, name: str, *, missing: str, purpose: str, hint: str, extra:
         group: Group of entry points, for example ``rlx.targets``.
         name: Name in the group.
         missing: Message when nothing is installed under that name.
-        purpose: What it is wanted for, as the message about a missing package begins.
+        purpose: Start of the message about a missing package: what needs it.
         hint: What to do when nothing is installed under that name; may be empty.
-        extra: Extra of rlx that brings the packages which the object needs.
+        extra: Extra of rlx that installs the packages which the object needs.
 
     Raises:
         TargetNotFoundError: Nothing is installed under that name, or a package that it needs is

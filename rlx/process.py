@@ -1,10 +1,10 @@
-"""The one way in which rlx starts another program: bounded, closed in, and never through a shell.
+"""Starts other programs, with limits, isolated, and never through a shell.
 
-A compiler or simulator that hangs, floods its output or leaves children behind must not take rlx
-with it. Each program therefore runs in a session of its own, with limits on time and output, and
-whatever is still alive in its process group at the end is killed. (A program that makes itself a
-session of its own leaves the group; none of the tools that rlx starts does.) Should rlx itself be
-killed, :mod:`rlx.watcher` ends them.
+A compiler or simulator that hangs, floods its output or leaves children behind must not affect rlx.
+Each program therefore runs in a session of its own, with limits on time and output, and whatever is
+still alive in its process group at the end is killed. (A program that makes itself a session of its
+own leaves the group; none of the tools that rlx starts does.) Should rlx itself be killed,
+:mod:`rlx.watcher` ends them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 OUTPUT_LIMIT: Final = 16 << 20
-"""Bytes that a program may write to each of its two output streams, unless told otherwise."""
+"""Default limit of the bytes that a program may write to each of its two output streams."""
 
 ENVIRONMENT_KEPT: Final = (
     "HOME",

@@ -1,4 +1,4 @@
-"""Numbers with units, as a user types them."""
+"""Parsing of numbers with units."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Final
 
 _CLOCK: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)((?:[Hh][Zz])?)")
 _FACTORS: Final = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
-_LEAST_BARE: Final = 1e6
+_MIN_WITHOUT_UNIT: Final = 1e6
 
 
 def parse_clock(text: str) -> float:
-    """Return the hertz in ``text``: a number with Hz, kHz, MHz or GHz behind it.
+    """Return the hertz in ``text``: a number followed by Hz, kHz, MHz or GHz.
 
     A number without a unit is hertz; below 1 MHz it is refused, as 50 may well mean 50 MHz.
 
@@ -24,7 +24,7 @@ def parse_clock(text: str) -> float:
         raise ValueError(msg)
     number, prefix, unit = match.groups()
     hertz = float(number) * _FACTORS[prefix]
-    if not prefix and not unit and hertz < _LEAST_BARE:
+    if not prefix and not unit and hertz < _MIN_WITHOUT_UNIT:
         msg = f"{text!r} would be {number} Hz: did you mean {number}MHz?"
         raise ValueError(msg)
     return hertz

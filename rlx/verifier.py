@@ -1,4 +1,4 @@
-"""The door by which verifiers come in: what runs an emitted folder and compares its outputs."""
+"""The interface of verifiers, which run an emitted folder and compare its outputs."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class Verification(Protocol):
-    """What a verifier found."""
+    """Results of a verifier."""
 
     @property
     def passed(self) -> bool:
-        """Whether every frame that was run is right, and at least one was."""
+        """Whether at least one frame ran and all of them are correct."""
         ...
 
     def as_json(self) -> Mapping[str, Any]:
         """Return everything as one JSON object.
 
-        At least ``target``, ``inputs`` (frames run), ``equal`` (frames whose outputs are right),
+        At least ``target``, ``inputs`` (frames run), ``equal`` (frames with correct outputs),
         ``mismatches`` (a list) and ``tools`` (versions by name).
         """
         ...
@@ -41,15 +41,15 @@ class Verifier(Protocol):
         waves: Path | None,
         progress: Callable[[str], None] | None,
     ) -> Verification:
-        """Run what lies in ``folder`` over its golden vectors and compare every output.
+        """Run the content of ``folder`` over its golden vectors and compare every output.
 
         Args:
             folder: An output folder of ``rlx emit``.
             inputs_limit: Frames to run; None for all.
             tools: Simulators to use, by name; None for the verifier's choice.
             timeout_s: Wall-clock limit of each step, in seconds.
-            waves: File for a waveform, where the simulators know such a thing; None for none.
-            progress: Told what is being done.
+            waves: File for a waveform, if the simulators support it; None for none.
+            progress: Called with a description of each step.
         """
         ...
 
