@@ -50,17 +50,16 @@ def check(texts: Mapping[str, str], rules: Mapping[str, Any]) -> Iterator[str]:
         texts: Content of each file, by its path.
         rules: What ``words.toml`` holds: ``words``, ``allowed`` and ``exceptions``.
     """
-    unused = {(word, glob) for word, globs in rules["exceptions"].items() for glob in globs}
+    unused = {(place, word) for place, words in rules["exceptions"].items() for word in words}
+    allowed = set(unused)
     for name, text in texts.items():
         for line, word in find(f"{name}\n{text}", rules["words"], rules["allowed"]):
-            excused = {
-                (word, glob) for glob in rules["exceptions"].get(word, ()) if fnmatch(name, glob)
-            }
+            excused = {pair for pair in allowed if pair[1] == word and name.startswith(pair[0])}
             unused -= excused
             if not excused:
                 yield f'{name}:{line}: "{word}" -> {rules["words"][word]}'
-    for word, glob in sorted(unused):
-        yield f'{LIST.name}: "{word}" does not occur in {glob}: remove the exception'
+    for place, word in sorted(unused):
+        yield f'{LIST.name}: "{word}" does not occur in {place}: remove the exception'
 
 
 def find(text: str, words: Iterable[str], allowed: Iterable[str]) -> Iterator[tuple[int, str]]:
