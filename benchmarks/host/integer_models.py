@@ -1,7 +1,7 @@
 """Integer networks on the NumPy backend: prepared ops against their definitions.
 
 ``ratio`` is how many times faster the backend is than ``rlx.ir.evaluate``, one after the other
-in the same process, best of some rounds each. Milliseconds are of processor time for one input.
+in the same process, best of several rounds. Milliseconds are of processor time for one input.
 The networks are those of MLPerf Tiny if ``RLX_SHARED`` (or ``../shared``) holds them; without it
 there is nothing to measure.
 """
@@ -61,7 +61,7 @@ def measure() -> Iterator[dict[str, Any]]:
 
 
 def _milliseconds(call: Callable[[], object], rounds: int) -> float:
-    """Return the least processor time of some calls after a first one."""
+    """Return the minimum processor time of some calls after a first one."""
     call()
     times = []
     for _ in range(rounds):

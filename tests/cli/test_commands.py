@@ -57,7 +57,7 @@ def test_targets_lists_what_is_installed(capsys):
 
 
 @pytest.mark.parametrize("target", ["cortexm", "fpga"])
-def test_targets_tells_why_an_op_is_refused(capsys, target):
+def test_targets_shows_why_an_op_is_refused(capsys, target):
     ops = run_json(capsys, "targets", target)["ops"]
     assert ops["q.conv2d"] is None
     assert all(reason is None or len(reason) > 5 for reason in ops.values())
@@ -72,7 +72,7 @@ def test_targets_lists_what_options_take(capsys):
 
 
 @pytest.mark.parametrize("target", ["cortexm", "fpga"])
-def test_estimate_tells_macs_for_each_layer(capsys, target, digits_model):
+def test_estimate_shows_macs_for_each_layer(capsys, target, digits_model):
     estimate = run_json(capsys, "estimate", digits_model, "--target", target)
     assert estimate["dispatch"]["ready"] is True
     assert sum(layer.get("macs", 0) or 0 for layer in estimate["layers"]) == 25600
@@ -174,6 +174,6 @@ def test_golden_vectors_that_cannot_be_read(capsys, tmp_path, digits_model, faul
         "no frames": (path, "holds no frames"),
         "hash": (folder / "manifest.json", "is malformed"),
     }[fault]
-    error, remedy = capsys.readouterr().err.splitlines()
+    error, hint = capsys.readouterr().err.splitlines()
     assert error == f"error[RLX-E070]: {place}: {what}"
-    assert remedy.startswith("  try: ")
+    assert hint.startswith("  try: ")

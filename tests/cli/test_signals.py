@@ -23,8 +23,8 @@ if not child:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     {session}
     time.sleep(100)
-open({told!r} + ".new", "w").write(f"{{os.getpid()}} {{child}}")
-os.rename({told!r} + ".new", {told!r})
+open({pids!r} + ".new", "w").write(f"{{os.getpid()}} {{child}}")
+os.rename({pids!r} + ".new", {pids!r})
 time.sleep(100)
 """
 
@@ -53,10 +53,10 @@ def ended(pids):
 
 def start(tmp_path, folder, *, session=""):
     """Start ``rlx verify`` with a compiler that hangs; return it and the compiler's processes."""
-    told = tmp_path / "told"
+    written = tmp_path / "pids"
     tools = tmp_path / "tools"
     tools.mkdir()
-    text = COMPILER.format(python=sys.executable, told=str(told), session=session)
+    text = COMPILER.format(python=sys.executable, pids=str(written), session=session)
     (tools / "gcc").write_text(text)
     (tools / "gcc").chmod(0o755)
     (tmp_path / "tmp").mkdir()
@@ -71,10 +71,10 @@ def start(tmp_path, folder, *, session=""):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     for _ in range(1000):
-        if told.exists():
+        if written.exists():
             break
         time.sleep(0.02)
-    return process, [int(pid) for pid in told.read_text().split()]
+    return process, [int(pid) for pid in written.read_text().split()]
 
 
 @pytest.mark.parametrize(
