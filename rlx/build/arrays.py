@@ -1,4 +1,4 @@
-"""What users may write for element types, shapes and constants."""
+"""Accepted forms of element types, shapes and constants."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ShapeLike: TypeAlias = "int | Sequence[int | str | Dim]"
 
 
 def as_dtype(dtype: DTypeLike) -> DType:
-    """Return an element type given as itself, by its name (``"f32"``) or as NumPy's.
+    """Return an element type given as such, by name (``"f32"``) or as NumPy's.
 
     Raises:
         ValueError: There is no such element type.
@@ -59,7 +59,7 @@ def as_shape(shape: ShapeLike) -> Shape:
 
 
 def converted_to(array: Array, dtype: DType) -> Array | None:
-    """Return ``array`` in another element type, or None if that would lose more than digits.
+    """Return ``array`` in another element type, or None if that would lose more than precision.
 
     Floating-point types take any numbers; integer types take integers in range.
     """

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Graph:
-    """A graph under construction: declare inputs and parameters, compute with them, say outputs.
+    """A graph under construction: declare inputs and parameters, compute, declare outputs.
 
     ::
 
@@ -125,7 +125,7 @@ class Graph:
         name: str = "",
         quant: QuantParams | None = None,
     ) -> Tensor:
-        """Declare a tensor that is known now."""
+        """Declare a constant tensor."""
         self._check_open()
         array = np.asarray(value, None if dtype is None else as_dtype(dtype).numpy)
         constant = self.graph.constant(array, name=name, quant=quant, origin=self._origin())
@@ -143,7 +143,7 @@ class Graph:
 
     @contextmanager
     def scope(self, name: str) -> Iterator[None]:
-        """Put ``name.`` in front of the names of all that is declared inside."""
+        """Prefix the names of everything declared inside with ``name.``."""
         self._scopes.append(name)
         try:
             yield
@@ -202,13 +202,13 @@ class Graph:
         return x.silu()
 
     def softmax(self, x: Tensor, axis: int = -1) -> Tensor:
-        """Return shares of ``e^x`` along ``axis``."""
+        """Return the softmax along ``axis``."""
         return x.softmax(axis)
 
     def layer_norm(
         self, x: Tensor, gamma: Operand, beta: Operand | None = None, epsilon: float = 1e-5
     ) -> Tensor:
-        """Return x standardized over the axes that ``gamma`` has, scaled and shifted."""
+        """Return x normalized over the axes that ``gamma`` has, scaled and shifted."""
         return x.layer_norm(gamma, beta, epsilon)
 
     def gather(self, table: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
@@ -233,18 +233,18 @@ class Graph:
         return self.concat([t.expand_dims(axis) for t in tensors], axis)
 
     def quantize(self, x: Tensor, quant: QuantParams, dtype: DTypeLike = DType.I8) -> Tensor:
-        """Return the codes of real numbers."""
+        """Return real numbers as quantized values."""
         return x.apply(real.RealQuantize(quant=quant, dtype=as_dtype(dtype)))
 
-    def dequantize(self, codes: Tensor, quant: QuantParams | None = None) -> Tensor:
-        """Return the real numbers of codes, by their own parameters unless others are given."""
-        params = quant or codes.type.quant
+    def dequantize(self, x: Tensor, quant: QuantParams | None = None) -> Tensor:
+        """Return quantized values as real numbers, by their own parameters or by given ones."""
+        params = quant or x.type.quant
         if params is None:
-            raise ValueError(f"{codes!r} carries no quantization parameters; give them")
-        return codes.apply(real.RealDequantize(quant=params))
+            raise ValueError(f"{x!r} carries no quantization parameters; give them")
+        return x.apply(real.RealDequantize(quant=params))
 
     def _new_name(self, name: str) -> str:
-        """Return ``name`` in its scope, or raise ValueError if an input or parameter has it."""
+        """Return ``name`` in its scope; raise ValueError if an input or parameter has it."""
         self._check_open()
         full = ".".join([*self._scopes, name])
         taken = (v.name for v in (*self.graph.inputs, *self.graph.params))

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class Layers(Expression):
-    """An expression with the layers of neural networks as methods."""
+    """An expression with neural network layers as methods."""
 
     __slots__ = ()
 
     def _with(self, *operands: Operand | None) -> tuple[Self, ...]:
-        """Return the operands that are given as expressions."""
+        """Return the operands that are expressions."""
         return tuple(self.lift(o) for o in operands if o is not None)
 
     def relu(self) -> Self:
@@ -69,7 +69,7 @@ class Layers(Expression):
         return self.apply(nn.NnSoftsign())
 
     def hard_sigmoid(self, alpha: float = 1.0 / 6.0, beta: float = 0.5) -> Self:
-        """Return ``alpha * x + beta`` within 0 and 1."""
+        """Return ``alpha * x + beta`` clamped to [0, 1]."""
         return self.apply(nn.NnHardSigmoid(alpha=alpha, beta=beta))
 
     def hard_swish(self) -> Self:
@@ -77,15 +77,15 @@ class Layers(Expression):
         return self.apply(nn.NnHardSwish())
 
     def clamp(self, low: float | None = None, high: float | None = None) -> Self:
-        """Return x within bounds."""
+        """Return x clamped to bounds."""
         return self.apply(nn.NnClamp(low=low, high=high))
 
     def softmax(self, axis: int = -1) -> Self:
-        """Return shares of ``e^x`` along ``axis``."""
+        """Return the softmax along ``axis``."""
         return self.apply(nn.NnSoftmax(axis=axis))
 
     def log_softmax(self, axis: int = -1) -> Self:
-        """Return logarithms of the shares of ``e^x`` along ``axis``."""
+        """Return the logarithm of the softmax along ``axis``."""
         return self.apply(nn.NnLogSoftmax(axis=axis))
 
     def log_sum_exp(self, axis: int = -1) -> Self:
@@ -93,16 +93,16 @@ class Layers(Expression):
         return self.apply(nn.NnLogSumExp(axis=axis))
 
     def variance(self, *axes: int, keep_dims: bool = False) -> Self:
-        """Return the mean squared distance from the mean over ``axes``; over all without any."""
+        """Return the variance over ``axes``, or over all axes."""
         op = nn.NnVariance(axes=axes or tuple(range(self.ndim)), keep_dims=keep_dims)
         return self.apply(op)
 
     def argmax(self, axis: int = -1) -> Self:
-        """Return the index of the greatest number along ``axis``."""
+        """Return the index of the maximum along ``axis``."""
         return self.apply(RealArgmax(axis=axis))
 
     def argmin(self, axis: int = -1) -> Self:
-        """Return the index of the least number along ``axis``."""
+        """Return the index of the minimum along ``axis``."""
         return self.apply(RealArgmin(axis=axis))
 
     def cumsum(self, axis: int, *, exclusive: bool = False) -> Self:
@@ -110,7 +110,7 @@ class Layers(Expression):
         return self.apply(RealCumsum(axis=axis, exclusive=exclusive))
 
     def top_k(self, count: int) -> tuple[Self, Self]:
-        """Return the greatest numbers along the last axis, and their indices."""
+        """Return the largest numbers along the last axis, and their indices."""
         values, indices = self.apply_all(RealTopK(count=count))
         return values, indices
 
@@ -121,17 +121,17 @@ class Layers(Expression):
     def layer_norm(
         self, gamma: Operand, beta: Operand | None = None, epsilon: float = 1e-5
     ) -> Self:
-        """Return x standardized over the axes that ``gamma`` has, scaled and shifted."""
+        """Return x normalized over the axes that ``gamma`` has, scaled and shifted."""
         return self.apply(nn.NnLayerNorm(epsilon=epsilon), *self._with(gamma, beta))
 
     def rms_norm(self, gamma: Operand, epsilon: float = 1e-6) -> Self:
-        """Return x over its root mean square, scaled."""
+        """Return x divided by its root mean square, scaled."""
         return self.apply(nn.NnRmsNorm(epsilon=epsilon), *self._with(gamma))
 
     def group_norm(
         self, groups: int, gamma: Operand, beta: Operand, *, axis: int = -1, epsilon: float = 1e-5
     ) -> Self:
-        """Return x standardized over groups of channels, scaled and shifted."""
+        """Return x normalized over groups of channels, scaled and shifted."""
         op = nn.NnGroupNorm(groups=groups, axis=axis, epsilon=epsilon)
         return self.apply(op, *self._with(gamma, beta))
 
@@ -145,12 +145,12 @@ class Layers(Expression):
         axis: int = -1,
         epsilon: float = 1e-5,
     ) -> Self:
-        """Return x standardized by known statistics of each channel, scaled and shifted."""
+        """Return x normalized by known statistics of each channel, scaled and shifted."""
         op = nn.NnBatchNorm(axis=axis, epsilon=epsilon)
         return self.apply(op, *self._with(gamma, beta, mean, variance))
 
     def embedding(self, indices: Expression) -> Self:
-        """Return rows of this table by their number."""
+        """Return rows of this table by index."""
         return self.apply(nn.NnEmbedding(), indices)
 
     def attention(
@@ -162,7 +162,7 @@ class Layers(Expression):
         causal: bool = False,
         scale: float | None = None,
     ) -> Self:
-        """Return what these queries [..., S, D] attend to: see ``nn.attention``."""
+        """Return the attention of these queries [..., S, D]: see ``nn.attention``."""
         op = nn.NnAttention(causal=causal, scale=scale)
         return self.apply(op, *(o for o in (keys, values, mask) if o is not None))
 
@@ -195,7 +195,7 @@ class Layers(Expression):
         dilation: Steps = 1,
         layout: Layout = Layout.CHANNELS_LAST,
     ) -> Self:
-        """Return the greatest number of each window; windows stand side by side by default."""
+        """Return the maximum of each window; windows do not overlap by default."""
         image = layout.type_to_last(self.type)
         step = kernel if stride is None else stride
         window = window_of(image, kernel, stride=step, padding=padding, dilation=dilation)
@@ -210,7 +210,7 @@ class Layers(Expression):
         layout: Layout = Layout.CHANNELS_LAST,
         count_padding: bool = False,
     ) -> Self:
-        """Return the mean of each window; windows stand side by side by default."""
+        """Return the mean of each window; windows do not overlap by default."""
         image = layout.type_to_last(self.type)
         step = kernel if stride is None else stride
         window = window_of(image, kernel, stride=step, padding=padding, dilation=1)

@@ -155,7 +155,7 @@ class Tensor(Layers):
         return self.reshape(*self.shape[:place], *self.shape[place + 1 :])
 
     def narrow(self, axis: int, start: int | Dim, length: int | Dim) -> Self:
-        """Return ``length`` slices from ``start`` on along ``axis``."""
+        """Return ``length`` slices along ``axis``, from ``start`` on."""
         whole = (slice(None),) * (axis % self.ndim)
         return self[(*whole, slice(start, start + length))]
 
@@ -184,15 +184,15 @@ class Tensor(Layers):
         return self.apply(real.RealAtan())
 
     def floor(self) -> Self:
-        """Return the greatest whole numbers not above."""
+        """Return the largest integers not above."""
         return self.apply(real.RealFloor())
 
     def ceil(self) -> Self:
-        """Return the least whole numbers not below."""
+        """Return the smallest integers not below."""
         return self.apply(real.RealCeil())
 
     def round(self) -> Self:
-        """Return the nearest whole numbers, ties to even."""
+        """Return the nearest integers, ties to even."""
         return self.apply(real.RealRound())
 
     def sign(self) -> Self:

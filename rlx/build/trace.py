@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def trace(name: str, function: Callable[..., Any], *specs: TensorType) -> Graph:
-    """Run ``function`` once on tensors that record what is done to them.
+    """Run ``function`` once on tensors that record the operations on them.
 
     With ``specs`` the function gets one tensor for each, named like its parameters::
 
@@ -63,7 +63,7 @@ def _input_names(function: Callable[..., Any], count: int) -> list[str]:
 
 
 def _declare(graph: Graph, result: object) -> None:
-    """Declare what the function returned as the outputs."""
+    """Declare the function's results as outputs."""
     if isinstance(result, Tensor):
         graph.output(result)
     elif isinstance(result, Mapping) and all(isinstance(t, Tensor) for t in result.values()):

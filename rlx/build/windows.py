@@ -1,4 +1,4 @@
-"""What users may write for kernels, strides and padding."""
+"""Accepted forms of kernels, strides and padding."""
 
 from __future__ import annotations
 
