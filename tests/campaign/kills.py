@@ -320,9 +320,14 @@ def _rlx(arguments: Iterable[str], base: Path) -> subprocess.Popen[str]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell without job control starts what runs in the background deaf to interrupts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=_hear_signals,
     )
+
+
+def _hear_signals() -> None:
+    """Undo what shells do: without job control they ignore interrupts, and nohup hangups."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def _signal(base: Path, words: list[str]) -> str | None:
