@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rlx.ir import Graph
     from rlx.ir.module import GraphModule
 
-_frontends = functools.cache(registry._frontends)
+_frontends = functools.cache(registry.frontends)
 
 SMALL = 1 << 14
 """Elements up to which the tensors of a graph are computed."""
@@ -63,7 +63,7 @@ def read(data: bytes, name: str) -> None:
         path = Path(folder, name)
         path.write_bytes(data)
         # Looking for plugins takes longer than reading a small file.
-        with mock.patch.object(registry, "_frontends", _frontends):
+        with mock.patch.object(registry, "frontends", _frontends):
             module = frontends.load(path)
     use(module)
 
