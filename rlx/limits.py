@@ -26,7 +26,8 @@ class Limits:
         tensors: Tensors of a graph, and buffers of a file.
         document_bytes: Size of the text that describes the graph of a ``.rlx`` file.
         rank: Dimensions of a tensor.
-        dimension: Size of one dimension; also of a kernel, stride, dilation or padding.
+        dimension: Size of one dimension, and a number in an expression of symbols; also a kernel,
+            stride, dilation or padding.
         elements: Elements of one input or computed tensor, and of an image with its padding.
         total_elements: Elements of all computed tensors of one frame together.
         operations: Multiply-accumulates of one frame, and steps of what multiplies nothing (an

@@ -7,7 +7,7 @@ import numpy as np
 from rlx.ir import Dim, DType, Graph, Origin, QuantParams, TensorType, f32, i8
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QConv2d, QDense, QReshape, QSoftmax, Window
-from rlx.ops.real import RealAdd, RealCast, RealTopK
+from rlx.ops.real import RealAdd, RealCast, RealConcat, RealReshape, RealSlice, RealTopK
 
 HOSTILE = 'a"; system("rm")\n\x1b[2J\u2028%0 = # \U0001f600\ud800'
 """A name with quotes, a newline, an escape sequence, a lone surrogate."""
@@ -96,6 +96,19 @@ def cast_graph() -> Graph:
     return graph
 
 
+def grown_cache() -> Graph:
+    """Return dimensions that are expressions, in types and in attributes."""
+    graph = Graph("cache")
+    batch, past = Dim("batch"), Dim("not a word")
+    old = graph.input("old", f32(batch, past, 2))
+    new = graph.input("new", f32(batch, 1, 2))
+    grown = graph.apply(RealConcat(axis=1), old, new)
+    last = RealSlice(start=(0, past - 1, 0), stop=(None, past + 1, None), step=(1, 1, 1))
+    flat = RealReshape(shape=(batch * past + batch, 2))
+    graph.output(graph.apply(last, grown), graph.apply(flat, grown), names=["last", "flat"])
+    return graph
+
+
 SAMPLES = {
     "clamp": clamp_graph,
     "network": network,
@@ -103,4 +116,5 @@ SAMPLES = {
     "types": every_element_type,
     "floats": special_floats,
     "cast": cast_graph,
+    "cache": grown_cache,
 }

@@ -11,9 +11,10 @@ from dataclasses import MISSING, fields, is_dataclass
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from ir_dims import dims
 
 from rlx.errors import RlxError
-from rlx.ir import Op, QuantParams, rebuild
+from rlx.ir import Dim, Op, QuantParams, rebuild
 from rlx.ir.file import load, save
 from rlx.ir.graph import Source
 from rlx.ir.hash import structural_hash
@@ -87,6 +88,7 @@ KNOWN = {
     str: WORDS,
     float: st.floats(allow_nan=False),
     type(None): st.none(),
+    Dim: WORDS.map(Dim) | dims,
     QuantParams: st.builds(
         QuantParams.per_tensor, st.floats(1e-9, 1e9), st.integers(-128, 127)
     ),
