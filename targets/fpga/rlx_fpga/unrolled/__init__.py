@@ -1,11 +1,11 @@
-"""Style ``unrolled``: a whole frame in every cycle, products by constants as shifts and additions.
+"""Style ``unrolled``: fully parallel, a frame in every cycle, products as shifts and additions.
 
-- ``program.py``: products with a constant matrix as additions, and their price; ``sharing.py``: the
-  search for parts that results have in common; ``sums.py``: the cheapest program of a matrix;
+- ``program.py``: products with a constant matrix as additions, and their cost; ``sharing.py``:
+  common subexpressions; ``sums.py``: the cheapest program of a matrix;
 - ``affine.py``: requantizers as one short multiplication by a constant;
-- ``netlist.py``: integer steps with exact ranges, the form that layers are built in;
-- ``lower.py`` and ``reduce.py``: a rule for each op; ``rules.py``: what they have in common;
-- ``design.py``: the netlists as pipelines without stalls, and the stream ports around them;
+- ``netlist.py``: integer steps with exact ranges, the representation of layers;
+- ``lower.py`` and ``reduce.py``: a rule for each op; ``rules.py``: what they share;
+- ``pipeline.py`` and ``design.py``: the netlists as pipelines without stalls, and stream ports;
 - ``cost.py``: cells of layers.
 """
 

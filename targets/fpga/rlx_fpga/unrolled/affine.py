@@ -1,11 +1,10 @@
 """Requantizers as one short multiplication: ``clamp((a * factor + addend) >> shift)``.
 
-A requantizer never falls as its accumulator grows, so it is known by its steps: for each code the
-least accumulator that gives it. A line goes through the same steps if it reaches every code at its
-step, and not one before; two functions that never fall and agree on both sides of every step agree
-everywhere. Of the lines that do, the one with the fewest signed digits in its factor is taken:
-far fewer than the 31 bits of the definition, and the same codes. Where numbers of both signs are
-rounded away from zero it takes two lines, that differ in the addend.
+A requantizer is monotonic, so it is determined by its steps: for each result, the minimum
+accumulator that gives it. A line is equal if it reaches every result exactly at its step: two
+monotonic functions that agree on both sides of every step agree everywhere. Of these lines, the one
+with the fewest signed digits in its factor is used: far fewer than the 31 bits of the definition,
+with the same results. If numbers of both signs are rounded away from zero, two addends are needed.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ if TYPE_CHECKING:
     from rlx.numerics.fixed_point import Rescale
     from rlx_fpga.cells.rom import Integers
 
-    Codes: TypeAlias = Callable[[Integers], Integers]
+    Quantizer: TypeAlias = Callable[[Integers], Integers]
 
-MOST_SHIFT: Final = 52
-"""Greatest shift of a line that is tried."""
+MAX_SHIFT: Final = 52
+"""Maximum shift that is tried."""
 
-MOST_PRODUCT: Final = 1 << 62
-"""Products of accumulator and factor stay below."""
+MAX_PRODUCT: Final = 1 << 62
+"""Exclusive limit of products of accumulator and factor."""
 
 SPREAD: Final = 40
 """Factors to each side of the ideal one that are tried for each shift."""
@@ -47,8 +46,8 @@ class Line:
         addend: Intercept.
         below: Intercept for negative accumulators.
         shift: Bits that are dropped.
-        low: Least code.
-        high: Greatest code.
+        low: Minimum result.
+        high: Maximum result.
     """
 
     factor: int
@@ -65,7 +64,7 @@ def requantizer_line(op: Any, channel: int, ends: tuple[int, int]) -> Line | Non
     Args:
         op: An op with ``rescale``, ``zero_point``, ``low`` and ``high``.
         channel: Which of its channels.
-        ends: Least and greatest accumulator.
+        ends: Minimum and maximum accumulator.
 
     Returns:
         None if no line was found, or the definition may wrap around.
@@ -75,26 +74,26 @@ def requantizer_line(op: Any, channel: int, ends: tuple[int, int]) -> Line | Non
     if max(abs(end) for end in ends) << max(shift, 0) >= 1 << 31:
         return None
 
-    def codes(accumulators: Integers) -> Integers:
+    def quantizer(accumulators: Integers) -> Integers:
         clipped: Integers = np.clip(rescale.apply(accumulators) + op.zero_point, op.low, op.high)
         return clipped
 
-    return line_through(codes, factor * 2.0 ** (shift - 31), ends)
+    return line_through(quantizer, factor * 2.0 ** (shift - 31), ends)
 
 
-def line_through(codes: Codes, slope: float, ends: tuple[int, int]) -> Line | None:
-    """Return the line that equals ``codes`` within ``ends``, or None if none was found.
+def line_through(quantizer: Quantizer, slope: float, ends: tuple[int, int]) -> Line | None:
+    """Return the line that equals ``quantizer`` within ``ends``, or None if none was found.
 
     Args:
-        codes: A function that never falls: close to a line of ``slope``, rounded and clamped.
-        slope: Of the ideal line.
-        ends: Least and greatest argument.
+        quantizer: A monotonic function: close to a line of ``slope``, rounded and clamped.
+        slope: Slope of the ideal line.
+        ends: Minimum and maximum argument.
     """
-    first, zero, last = (int(code) for code in codes(np.array([ends[0], 0, ends[1]], np.int64)))
+    first, zero, last = quantizer(np.array([ends[0], 0, ends[1]], np.int64)).tolist()
     reached = np.arange(first + 1, last + 1, dtype=np.int64)
     if not len(reached):
         return Line(0, first, first, 0, first, last)
-    steps = _least(codes, reached, ends)
+    steps = _min_arguments(quantizer, reached, ends)
     whole = [_Limits(steps, reached, steps - 1, reached)]
     found = _best(whole, slope)
     if found is None and ends[0] < 0 <= ends[1]:
@@ -104,13 +103,13 @@ def line_through(codes: Codes, slope: float, ends: tuple[int, int]) -> Line | No
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """What a line must do: reach a code at an accumulator, or stay below one.
+    """Constraints of a line: results that it must reach, and results that it must stay below.
 
     Attributes:
-        at: Accumulators where codes must be reached.
-        reach: These codes.
-        before: Accumulators where the line must stay below.
-        miss: Of these codes.
+        at: Accumulators at which results must be reached.
+        reach: These results.
+        before: Accumulators at which the line must stay below results.
+        miss: These results.
     """
 
     at: Integers
@@ -119,34 +118,34 @@ class _Limits:
     miss: Integers
 
     def addends(self, factors: Integers, shift: int) -> tuple[Integers, Integers]:
-        """Return the least and the greatest addend for each factor."""
+        """Return the minimum and the maximum addend for each factor."""
         column = factors[:, np.newaxis]
-        low = ((self.reach << shift) - self.at * column).max(axis=1, initial=_LEAST)
-        high = ((self.miss << shift) - self.before * column).min(axis=1, initial=-_LEAST) - 1
+        low = ((self.reach << shift) - self.at * column).max(axis=1, initial=_MIN_INT)
+        high = ((self.miss << shift) - self.before * column).min(axis=1, initial=-_MIN_INT) - 1
         return low, high
 
 
-_LEAST: Final = -(1 << 62)
+_MIN_INT: Final = -(1 << 62)
 
 
-def _by_sign(steps: Integers, codes: Integers, zero: int) -> list[_Limits]:
+def _by_sign(steps: Integers, results: Integers, zero: int) -> list[_Limits]:
     """Return the limits of a line for accumulators from 0 on, and of one for negative ones."""
     above, below, reached = steps > 0, steps <= 0, steps < 0
     return [
-        _Limits(np.append(steps[above], 0), np.append(codes[above], zero),
-                steps[above] - 1, codes[above]),
-        _Limits(steps[reached], codes[reached],
-                np.append(steps[below] - 1, -1), np.append(codes[below], zero + 1)),
+        _Limits(np.append(steps[above], 0), np.append(results[above], zero),
+                steps[above] - 1, results[above]),
+        _Limits(steps[reached], results[reached],
+                np.append(steps[below] - 1, -1), np.append(results[below], zero + 1)),
     ]  # fmt: skip
 
 
-def _least(codes: Codes, wanted: Integers, ends: tuple[int, int]) -> Integers:
-    """Return for each code the least accumulator that gives it or more, by halving."""
+def _min_arguments(quantizer: Quantizer, wanted: Integers, ends: tuple[int, int]) -> Integers:
+    """Return for each result the minimum accumulator that gives at least it (binary search)."""
     low = np.full(len(wanted), ends[0], np.int64)
     high = np.full(len(wanted), ends[1], np.int64)
     while (low < high).any():
         middle = (low + high) >> 1
-        enough = codes(middle) >= wanted
+        enough = quantizer(middle) >= wanted
         high = np.where(enough, middle, high)
         low = np.where(enough, low, middle + 1)
     return low
@@ -155,11 +154,11 @@ def _least(codes: Codes, wanted: Integers, ends: tuple[int, int]) -> Integers:
 def _best(parts: list[_Limits], slope: float) -> tuple[int, int, int, int] | None:
     """Return factor, both addends and shift with the fewest digits, or None."""
     found: list[tuple[int, int, int, int, int]] = []
-    first_shift = MOST_SHIFT
-    greatest = max(int(np.abs(part.at).max(initial=1)) for part in parts)
-    for shift in range(MOST_SHIFT + 1):
+    first_shift = MAX_SHIFT
+    max_accumulator = max(int(np.abs(part.at).max(initial=1)) for part in parts)
+    for shift in range(MAX_SHIFT + 1):
         ideal = round(slope * 2**shift)
-        if shift > first_shift + EXTRA or (ideal + SPREAD) * greatest >= MOST_PRODUCT:
+        if shift > first_shift + EXTRA or (ideal + SPREAD) * max_accumulator >= MAX_PRODUCT:
             break
         factors = np.arange(max(ideal - SPREAD, 1), ideal + SPREAD + 1, dtype=np.int64)
         limits = [part.addends(factors, shift) for part in parts]
@@ -177,7 +176,7 @@ def _best(parts: list[_Limits], slope: float) -> tuple[int, int, int, int] | Non
 
 
 def _roundest(low: int, high: int) -> int:
-    """Return the number of ``low`` .. ``high`` with the most zeros at its end."""
+    """Return the number in ``low`` .. ``high`` with the most trailing zero bits."""
     for zeros in range(60, -1, -1):
         number = -(-low >> zeros) << zeros
         if number <= high:

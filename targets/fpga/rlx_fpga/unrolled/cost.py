@@ -1,7 +1,7 @@
 """Cells of unrolled layers: their additions are known bit by bit, so nothing is fitted.
 
-The factors of ``rlx_fpga.costs`` are of designs whose registers and adders synthesis trims by a
-third. Here ranges are exact, and nothing is left to trim.
+The factors of ``rlx_fpga.costs`` are fitted to designs whose registers and adders synthesis trims
+by a third. Here ranges are exact, and nothing is left to trim.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from amaranth.lib.wiring import Component
 
     from rlx_fpga.structure import Structure
-    from rlx_fpga.unrolled.netlist import Netlist, Step
+    from rlx_fpga.unrolled.netlist import Netlist, NetlistStep
 
 _KNOWN: Final = ("register", "add", "count", "compare", "reach", "choose")
-"""Kinds of logic that are counted in the netlist here."""
+"""Kinds of logic that are counted here instead."""
 
 
 def resources_by_netlist(
     component: Component, netlists: Mapping[str, Netlist], family: str
 ) -> dict[str, Resources]:
-    """Return the cells of each layer, and under ``PORTS`` what belongs to none.
+    """Return the cells of each layer, and under ``PORTS`` the others.
 
     Args:
         component: A design whose submodules have the names of layers.
-        netlists: Of layers, by name.
-        family: Of the device.
+        netlists: Netlists of layers, by name.
+        family: Family of the device.
     """
     found = dict.fromkeys([*netlists, PORTS], Resources())
     for name, structure in structure_of(component).items():
@@ -51,11 +51,11 @@ def _resources(structure: Structure, netlist: Netlist, family: str) -> Resources
 
 
 def _luts(netlist: Netlist, family: str) -> int:
-    """Return the places of lookup tables of all steps but tables.
+    """Return the LUTs of all steps except tables.
 
-    The highest bit of an addition shares the table of the bit below, as both operands are extended
-    by their signs. Blocks of ECP5 hold two bits, and negate nothing: what is subtracted is inverted
-    by tables in front, once for all sums that subtract it.
+    The top bit of an addition shares the LUT of the bit below, since both operands are
+    sign-extended. Carry cells of ECP5 hold two bits and cannot invert: a subtrahend is inverted by
+    LUTs in front, once for all sums that subtract it.
     """
     count = 0
     inverted: set[int] = set()
@@ -66,11 +66,11 @@ def _luts(netlist: Netlist, family: str) -> int:
             if family == "ecp5":
                 count += (bits - 1) % 2
                 inverted.update(step.operands[1:] if _subtracts(step) else ())
-        elif step.kind in ("clamp", "greatest", "pick"):
-            # An order of all bits; one of two of each bit of the result has its share in it.
+        elif step.kind in ("clamp", "max", "pick"):
+            # A comparison of all bits; the multiplexer of the result shares its LUTs.
             count += max(netlist.steps[o].width for o in step.operands[:2])
     return count + sum(netlist.steps[operand].width for operand in inverted)
 
 
-def _subtracts(step: Step) -> bool:
+def _subtracts(step: NetlistStep) -> bool:
     return step.kind == "sum" and bool(step.numbers[2])

@@ -35,17 +35,17 @@ class WholeFrames:
 
 
 class Unrolled(Component):
-    """A frame in every cycle: all inputs are taken at once, all outputs are given at once.
+    """A frame in every cycle: all inputs are accepted at once, all outputs are sent at once.
 
-    The pipeline never stands still. A frame is let in when the queues behind it have room for
-    everything that is under way, so that none is ever lost.
+    The pipeline never stalls. A frame is accepted when the queues behind it have space for
+    everything in flight, so that no frame is ever lost.
 
     Members:
         i (or i0, i1, ...): In: the graph's inputs, int8, a whole tensor a beat.
-        o (or o0, o1, ...): Out: its outputs, likewise; int32 for places of greatest codes.
+        o (or o0, o1, ...): Out: its outputs, likewise; int32 for an argmax.
 
     Attributes:
-        program: What was built.
+        program: Its streams.
         layers: Its ops.
         pipelines: For each layer, its hardware.
         arrivals: Cycles from the inputs to each value.
@@ -94,7 +94,7 @@ class Unrolled(Component):
         return sum(v.type.dtype.bits * v.type.size * self.depth for v in outputs)
 
     def elaborate(self, platform: object) -> Module:
-        """Connect layers, delays, queues and the count of what is under way."""
+        """Connect layers, delays and queues."""
         m = Module()
         queues = [ResultQueue(v.type.size, v.type.dtype.bits, self.depth)
                   for v in self.program.graph.outputs]  # fmt: skip
@@ -117,7 +117,7 @@ class Unrolled(Component):
         return m
 
     def _values(self, m: Module) -> _Delays:
-        """Build all layers; return their results, to be read at any later cycle."""
+        """Build all layers; return their results, which can be read at any later cycle."""
         values = _Delays(m)
         for index, (name, value) in enumerate(zip(self.input_names, self.program.graph.inputs,
                                                   strict=True)):  # fmt: skip
@@ -132,7 +132,7 @@ class Unrolled(Component):
 
 
 class _Delays:
-    """Values of the graph, and registers that hold them for later."""
+    """Values of the graph, and registers that delay them."""
 
     def __init__(self, m: Module) -> None:
         self.m = m
@@ -140,11 +140,11 @@ class _Delays:
         self.late: dict[tuple[Value, int], Wire] = {}
 
     def put(self, value: Value, wire: Wire, cycle: int, name: str) -> None:
-        """Tell the wire of a value, and in which cycle of a frame it is right."""
+        """Set the wire of a value, and the cycle of a frame in which it is valid."""
         self.found[value] = wire, cycle, name
 
     def at(self, value: Value, cycle: int) -> Wire:
-        """Return the value as it is right in ``cycle``."""
+        """Return the value delayed to ``cycle``."""
         wire, first, name = self.found[value]
         for place in range(first + 1, cycle + 1):
             if (value, place) not in self.late:

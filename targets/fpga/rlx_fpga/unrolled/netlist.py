@@ -1,4 +1,4 @@
-"""Integer steps with exact ranges: what an unrolled layer consists of."""
+"""Integer steps with exact ranges: the representation of an unrolled layer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.rom import Integers
 
 Kind = Literal[
-    "input", "constant", "sum", "offset", "choice", "right", "clamp", "greatest", "pick", "table"
+    "input", "constant", "sum", "offset", "choice", "right", "clamp", "max", "pick", "table"
 ]
 
 FREE = frozenset({"input", "constant", "right"})
@@ -23,7 +23,7 @@ FREE = frozenset({"input", "constant", "right"})
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NetlistStep:
     """One number of a netlist.
 
     What ``numbers`` mean depends on the kind; ``a``, ``b`` are the operands:
@@ -34,17 +34,17 @@ class Step:
     - ``offset``: shift, 1 to negate, constant: ``c + (a << p)`` or ``c - (a << p)``;
     - ``choice``: two constants: ``a + c``, with the second one if b is negative;
     - ``right``: ``a >> n``, rounding down;
-    - ``clamp``: least and greatest result;
-    - ``greatest``: the greater of a and b;
+    - ``clamp``: minimum and maximum result;
+    - ``max``: the maximum of a and b;
     - ``pick``: of two more operands the second one if b is greater than a, else the first;
-    - ``table``: 256 entries, that of code -128 first.
+    - ``table``: 256 entries, that of -128 first.
 
     Attributes:
         kind: What is done.
-        operands: Places of the operands in the netlist, all before this one.
+        operands: Indices of the operands in the netlist, all before this one.
         numbers: Constants.
-        low: Least value that it can have.
-        high: Greatest value.
+        low: Minimum value that it can have.
+        high: Maximum value.
     """
 
     kind: Kind
@@ -60,10 +60,10 @@ class Step:
 
 
 class Netlist:
-    """Steps in an order in which operands come first; equal steps are one."""
+    """Steps in topological order; equal steps are merged."""
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[NetlistStep] = []
         self._known: dict[tuple[Kind, tuple[int, ...], tuple[int, ...]], int] = {}
 
     @property
@@ -73,7 +73,7 @@ class Netlist:
 
     @property
     def adder_bits(self) -> int:
-        """Bits of all additions that need a carry: about as many lookup tables."""
+        """Bits of all additions that need a carry: about as many LUTs."""
         return sum(self.carry_bits(step) for step in self.steps)
 
     def input(self, place: int) -> int:
@@ -88,8 +88,8 @@ class Netlist:
         """Append ``(a << p) + (b << q)``, or the difference."""
         p, q = shifts
         x, y = self.steps[a], self.steps[b]
-        least, most = (-y.high, -y.low) if negative else (y.low, y.high)
-        low, high = (x.low << p) + (least << q), (x.high << p) + (most << q)
+        y_low, y_high = (-y.high, -y.low) if negative else (y.low, y.high)
+        low, high = (x.low << p) + (y_low << q), (x.high << p) + (y_high << q)
         return self._append("sum", (a, b), (p, q, int(negative)), low, high)
 
     def offset(self, a: int, shift: int, constant: int, *, negative: bool) -> int:
@@ -112,17 +112,17 @@ class Netlist:
         return self._append("right", (a,), (shift,), x.low >> shift, x.high >> shift)
 
     def clamp(self, a: int, low: int, high: int) -> int:
-        """Append the number of ``low`` .. ``high`` nearest to a; a itself if it lies within."""
+        """Append a clamped to ``low`` .. ``high``; a itself if it is always within."""
         x = self.steps[a]
         if low <= x.low and x.high <= high:
             return a
-        least, most = (min(max(end, low), high) for end in (x.low, x.high))
-        return self._append("clamp", (a,), (low, high), least, most)
+        ends = [min(max(end, low), high) for end in (x.low, x.high)]
+        return self._append("clamp", (a,), (low, high), *ends)
 
-    def greatest(self, a: int, b: int) -> int:
-        """Append the greater of two numbers."""
+    def maximum(self, a: int, b: int) -> int:
+        """Append the maximum of two numbers."""
         x, y = self.steps[a], self.steps[b]
-        return self._append("greatest", (a, b), (), max(x.low, y.low), max(x.high, y.high))
+        return self._append("max", (a, b), (), max(x.low, y.low), max(x.high, y.high))
 
     def pick(self, a: int, b: int, first: int, second: int) -> int:
         """Append ``second`` if b is greater than a, else ``first``."""
@@ -137,7 +137,7 @@ class Netlist:
         return self._append("table", (a,), tuple(entries), min(used), max(used))
 
     def evaluate(self, inputs: Integers) -> list[Integers]:
-        """Return the values of all steps for ``inputs`` [operands, ...]: what hardware must do."""
+        """Return the values of all steps for ``inputs`` [operands, ...]: the exact reference."""
         values: list[Integers] = []
         for step in self.steps:
             values.append(_value(step, [values[o] for o in step.operands], inputs))
@@ -149,10 +149,10 @@ class Netlist:
         key = (kind, operands, numbers)
         if key not in self._known:
             self._known[key] = len(self.steps)
-            self.steps.append(Step(kind, operands, numbers, low, high))
+            self.steps.append(NetlistStep(kind, operands, numbers, low, high))
         return self._known[key]
 
-    def carry_bits(self, step: Step) -> int:
+    def carry_bits(self, step: NetlistStep) -> int:
         """Return the bits of an addition without those of an operand that pass through."""
         if step.kind == "offset":
             shift, negative, constant = step.numbers
@@ -166,7 +166,7 @@ class Netlist:
         return step.width - (max(p, q) if not negative else q)
 
 
-def _value(step: Step, operands: list[Integers], inputs: Integers) -> Integers:
+def _value(step: NetlistStep, operands: list[Integers], inputs: Integers) -> Integers:
     """Return the value of one step."""
     numbers = step.numbers
     if step.kind == "input":
@@ -181,7 +181,7 @@ def _value(step: Step, operands: list[Integers], inputs: Integers) -> Integers:
     return _selected(step, operands)
 
 
-def _selected(step: Step, operands: list[Integers]) -> Integers:
+def _selected(step: NetlistStep, operands: list[Integers]) -> Integers:
     """Return the value of a step that chooses or drops."""
     if step.kind == "choice":
         return operands[0] + np.where(operands[1] < 0, step.numbers[1], step.numbers[0])
@@ -189,7 +189,7 @@ def _selected(step: Step, operands: list[Integers]) -> Integers:
         return operands[0] >> step.numbers[0]
     if step.kind == "clamp":
         return np.clip(operands[0], step.numbers[0], step.numbers[1])
-    if step.kind == "greatest":
+    if step.kind == "max":
         largest: Integers = np.maximum(operands[0], operands[1])
         return largest
     if step.kind == "pick":

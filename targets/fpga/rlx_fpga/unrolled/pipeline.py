@@ -1,4 +1,4 @@
-"""A netlist as a pipeline that never stands still."""
+"""A netlist as a pipeline that never stalls."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rlx_fpga.unrolled.netlist import FREE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx_fpga.unrolled.netlist import Netlist, Step
+    from rlx_fpga.unrolled.netlist import Netlist, NetlistStep
 
 LEVELS: Final = 2
 """Additions, comparisons or tables between two registers."""
 
 
 def schedule(netlist: Netlist) -> list[tuple[int, int]]:
-    """Return for each step the registers in front of it, and its level behind the last of them."""
+    """Return for each step its pipeline stage, and its logic level in that stage."""
     places: list[tuple[int, int]] = []
     for step in netlist.steps:
         stage, level = max((places[o] for o in step.operands), default=(0, 0))
@@ -38,7 +38,7 @@ class NetlistPipeline(Component):
         i: In, the operands, int8.
         o: Out, the results, ``latency`` cycles later.
 
-    Initiation interval 1. There is no enable: what goes in comes out.
+    Initiation interval 1, without an enable.
 
     Args:
         netlist: The steps.
@@ -70,7 +70,7 @@ class NetlistPipeline(Component):
         m.d.comb += self.o.eq(Cat(*(_extended(value, self.width) for value in results)))
         return m
 
-    def _built(self, m: Module, index: int, step: Step, operands: list[Value]) -> Value:
+    def _built(self, m: Module, index: int, step: NetlistStep, operands: list[Value]) -> Value:
         """Return the signal of a step."""
         if step.kind == "input":
             value: Value = self.i[step.numbers[0]]
@@ -86,7 +86,7 @@ class NetlistPipeline(Component):
 
 
 class _Registers:
-    """Numbers as they were some cycles ago."""
+    """Delayed numbers."""
 
     def __init__(self, m: Module, places: list[tuple[int, int]]) -> None:
         self.m, self.places = m, places
@@ -94,13 +94,13 @@ class _Registers:
         self.late: dict[tuple[int, int], Value] = {}
 
     def at(self, index: int, stage: int) -> Value:
-        """Return the value of a step behind ``stage`` registers in all."""
+        """Return the value of a step, delayed to pipeline stage ``stage``."""
         value = self.values[index]
         if isinstance(value, Const):
             return value
         for place in range(self.places[index][0] + 1, stage + 1):
             if (index, place) not in self.late:
-                # Data need no reset: flags go beside them.
+                # Data need no reset: there are separate flags.
                 name = f"s{index}_r{place}"
                 late = Signal(signed(len(value)), name=name, reset_less=True)
                 self.m.d.sync += late.eq(value)
@@ -110,14 +110,14 @@ class _Registers:
 
 
 def _extended(value: Value, width: int) -> Value:
-    """Return a number as ``width`` bits."""
+    """Return a number extended or truncated to ``width`` bits."""
     if isinstance(value, Const):
         return Const(value.value, signed(width))
     missing = width - len(value)
     return Cat(value, value[-1].replicate(missing)) if missing > 0 else value[:width]
 
 
-def _computed(m: Module, index: int, step: Step, operands: list[Value]) -> Value:
+def _computed(m: Module, index: int, step: NetlistStep, operands: list[Value]) -> Value:
     """Return what a step computes."""
     numbers = step.numbers
     if step.kind == "sum":
@@ -131,7 +131,7 @@ def _computed(m: Module, index: int, step: Step, operands: list[Value]) -> Value
     if step.kind == "clamp":
         value, (low, high) = operands[0], numbers
         return Mux(value < low, low, Mux(value > high, high, value))
-    if step.kind in ("greatest", "pick"):
+    if step.kind in ("max", "pick"):
         a, b, *results = operands
         first, second = results or operands
         return Mux(b > a, second, first)
@@ -139,8 +139,8 @@ def _computed(m: Module, index: int, step: Step, operands: list[Value]) -> Value
     return _looked_up(m, index, step, operands[0])
 
 
-def _looked_up(m: Module, index: int, step: Step, code: Value) -> Value:
-    """Return the entry of a table, read without a clock."""
+def _looked_up(m: Module, index: int, step: NetlistStep, code: Value) -> Value:
+    """Return the entry of a table, read asynchronously."""
     entries = [*step.numbers[128:], *step.numbers[:128]]
     low, high = -(1 << (step.width - 1)), (1 << (step.width - 1)) - 1
     # Entries that cannot be read need no bits.

@@ -20,15 +20,15 @@ Addition: TypeAlias = tuple[int, int, int, int, int]
 """``(a, p, b, q, sign)``: ``(a << p) + sign * (b << q)``, one of the shifts 0."""
 
 PARTNERS: Final = 8
-"""Terms that are tried as the partner of the one that is added next."""
+"""Terms that are tried as the second operand of the next addition."""
 
 LEVEL: Final = 4
-"""Bits that a level of depth counts as where the order of a sum is chosen. Without it trees take
-1.5 % fewer bits of adders and are two levels deeper, which costs a quarter more flip-flops."""
+"""Weight of a level of depth, in bits, when the order of a sum is chosen. Without it trees take
+1.5 % fewer adder bits but are two levels deeper, which costs a quarter more flip-flops."""
 
 
 def signed_digits(number: int) -> list[tuple[int, int]]:
-    """Return ``(shift, sign)`` of the non-adjacent form, least shift first."""
+    """Return ``(shift, sign)`` of the non-adjacent form, lowest shift first."""
     found = []
     shift = 0
     while number:
@@ -46,8 +46,8 @@ class ShiftAdd:
     """A product with a matrix as a program of additions.
 
     Attributes:
-        ends: Least and greatest value of each number, the operands first.
-        steps: Additions: that at place k makes number ``operands + k``.
+        ends: Minimum and maximum of each number, the operands first.
+        steps: Additions: the one at index k computes number ``operands + k``.
         outputs: Each result as a term, or None if it is 0.
         bits: Bits of all additions that need a carry.
     """
@@ -64,15 +64,15 @@ class ShiftAdd:
 
     @property
     def depth(self) -> int:
-        """Additions that lie behind one another, at most."""
+        """Maximum number of additions in sequence."""
         return max(self._depths, default=0)
 
     def spelled(self, first: Term, second: Term) -> tuple[Addition, int, int]:
         """Return the addition that gives the sum of two terms, its shift and its sign.
 
-        Bits below the greater shift pass through without a carry, unless they are subtracted: of
-        two differences the one that subtracts the operand with the greater shift is cheaper, and
-        the sign is left to whoever reads the result.
+        Bits below the larger shift pass through without a carry, unless they are subtracted: of
+        two differences the one that subtracts the operand with the larger shift is cheaper, and the
+        sign is applied where the result is read.
         """
         (a, p, sign), (b, q, other) = first, second
         base = min(p, q)
@@ -82,7 +82,7 @@ class ShiftAdd:
         return (a, p - base, b, q - base, sign * other), base, sign
 
     def ends_of(self, step: Addition) -> tuple[int, int]:
-        """Return the least and the greatest result of an addition."""
+        """Return the minimum and the maximum result of an addition."""
         a, p, b, q, sign = step
         low, high = self.ends[b]
         if sign < 0:
@@ -108,8 +108,8 @@ class ShiftAdd:
     def total(self, terms: Sequence[Term]) -> Term | None:
         """Append the sum of many terms as a tree; return it, None if there are none.
 
-        An addition costs about as many bits as its result has above the greater shift. So terms
-        whose highest bits are low are added first, as in Huffman's code, and shallow ones.
+        An addition costs about as many bits as its result has above the larger shift. So narrow
+        and shallow terms are added first, as in Huffman coding.
         """
         heap = [(self._rank(term), term) for term in terms]
         heapq.heapify(heap)
@@ -129,7 +129,7 @@ class ShiftAdd:
         return signed_bits(*self.ends[number]) + shift + LEVEL * self._depths[number]
 
     def _value(self, first: Term, second: Term) -> tuple[int, int]:
-        """Return the rank of a sum less a level, and its price: the least is the best."""
+        """Return the rank of a sum minus a level, and its price: the minimum is the best."""
         step, base, _ = self.spelled(first, second)
         top = signed_bits(*self.ends_of(step)) + base
         depth = max(self._depths[step[0]], self._depths[step[2]])

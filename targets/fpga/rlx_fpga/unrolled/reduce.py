@@ -1,4 +1,4 @@
-"""Rules of pools, means and the place of the greatest code: trees over many wires."""
+"""Rules of pools, means and argmax: trees over many wires."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 @RULES.rule(QMaxPool2d)
 def unroll_max_pool2d(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
-    """Take the greatest of each window as a tree."""
+    """Compute the maximum of each window as a tree."""
     op = cast("QMaxPool2d", node.op)
     return _windows(
-        node, operands[0], lambda wires: netlist.clamp(_greatest(netlist, wires), op.low, op.high)
+        node, operands[0], lambda wires: netlist.clamp(_maximum(netlist, wires), op.low, op.high)
     )
 
 
 @RULES.rule(QAveragePool2d)
 def unroll_avg_pool2d(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
-    """Add each window up as a tree, and multiply by the constant that rounds as the division."""
+    """Add up each window as a tree, and multiply by a constant that rounds like the division."""
     op = cast("QAveragePool2d", node.op)
     lines: dict[int, Line] = {}
 
@@ -48,14 +48,14 @@ def unroll_avg_pool2d(netlist: Netlist, node: Node, operands: list[Wires]) -> Wi
 
 
 def _average_line(count: int, low: int, high: int) -> Line | None:
-    """Return the line of a mean of ``count`` codes, rounded half away from zero."""
+    """Return the line of a mean of ``count`` values, rounded half away from zero."""
 
-    def codes(sums: Integers) -> Integers:
+    def quantizer(sums: Integers) -> Integers:
         magnitude = (np.abs(sums) + count // 2) // count
         clipped: Integers = np.clip(np.where(sums >= 0, magnitude, -magnitude), low, high)
         return clipped
 
-    return line_through(codes, 1 / count, (-128 * count, 127 * count))
+    return line_through(quantizer, 1 / count, (-128 * count, 127 * count))
 
 
 @RULES.rule(QMean)
@@ -75,23 +75,23 @@ def unroll_mean(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
 
 @RULES.rule(QArgmax)
 def unroll_argmax(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
-    """Let the codes meet in pairs; the first one wins where both are equal."""
+    """Compare values in a tree; the first one wins on a tie."""
     (x,) = operands
     rows = np.moveaxis(x, cast("QArgmax", node.op).axis, -1)
     places = [netlist.constant(place) for place in range(rows.shape[-1])]
-    found = [_first_greatest(netlist, list(zip(row, places, strict=True)))
+    found = [_argmax(netlist, list(zip(row, places, strict=True)))
              for row in rows.reshape(-1, rows.shape[-1]).tolist()]  # fmt: skip
     return np.array(found, np.int64).reshape(node.types[0].static_shape)
 
 
-def _first_greatest(netlist: Netlist, codes: list[tuple[int, int]]) -> int:
-    """Append the place of the greatest of codes with their places."""
-    while len(codes) > 1:
-        pairs = zip(codes[::2], codes[1::2], strict=False)
-        odd = codes[-1:] if len(codes) % 2 else []
-        codes = [*((netlist.greatest(a, b), netlist.pick(a, b, at, its))
+def _argmax(netlist: Netlist, found: list[tuple[int, int]]) -> int:
+    """Append the index of the maximum of values with their indices."""
+    while len(found) > 1:
+        pairs = zip(found[::2], found[1::2], strict=False)
+        odd = found[-1:] if len(found) % 2 else []
+        found = [*((netlist.maximum(a, b), netlist.pick(a, b, at, its))
                    for (a, at), (b, its) in pairs), *odd]  # fmt: skip
-    return codes[0][1]
+    return found[0][1]
 
 
 def _windows(node: Node, x: Wires, result: Callable[[list[int]], int]) -> Wires:
@@ -105,16 +105,16 @@ def _windows(node: Node, x: Wires, result: Callable[[list[int]], int]) -> Wires:
     return found
 
 
-def _greatest(netlist: Netlist, wires: list[int]) -> int:
+def _maximum(netlist: Netlist, wires: list[int]) -> int:
     while len(wires) > 1:
         pairs = zip(wires[::2], wires[1::2], strict=False)
         odd = wires[-1:] if len(wires) % 2 else []
-        wires = [*(netlist.greatest(a, b) for a, b in pairs), *odd]
+        wires = [*(netlist.maximum(a, b) for a, b in pairs), *odd]
     return wires[0]
 
 
 def _total(netlist: Netlist, wires: list[int]) -> int:
-    """Append the sum of codes."""
+    """Append a sum."""
     ends = tuple((netlist.steps[wire].low, netlist.steps[wire].high) for wire in wires)
     (term,) = _tree(ends).build(netlist, wires)
     assert term is not None

@@ -1,4 +1,4 @@
-"""What is known of an unrolled design without running it."""
+"""The report of an unrolled design: figures that are known without running it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 COLUMNS: Final = ("name", "op", "latency", "adders", "lut", "ff")
-"""Entries of a layer that tables show."""
+"""Entries of a layer that are shown in tables."""
 
 
 def report_of(design: Unrolled, options: FpgaOptions) -> dict[str, Any]:
     """Return ``layers``, ``columns``, ``sources`` and totals, ready for JSON.
 
     A layer has ``name`` (of its module), ``op``, ``macs`` of a frame, ``cycles`` (1), ``latency``,
-    ``adders``, ``adder_bits`` (about as many lookup tables), ``multipliers`` and ``memory_bits``
-    (0); and ``lut`` and ``ff`` of the device, estimates. ``latency`` is that of the pipeline,
-    without the output queue. The rest is that of ``rlx_fpga.report.device_report``.
+    ``adders``, ``adder_bits`` (about as many LUTs), ``multipliers`` and ``memory_bits`` (0); and
+    predicted ``lut`` and ``ff``. ``latency`` is that of the pipeline, without the output queue. The
+    other entries are those of ``rlx_fpga.report.device_report``.
     """
     netlists = {layer.name: layer.netlist for layer in design.layers}
     found = resources_by_netlist(design, netlists, options.chosen_device.family)

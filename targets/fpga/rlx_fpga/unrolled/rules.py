@@ -1,4 +1,4 @@
-"""What the rules of all ops have in common."""
+"""What the rules of all ops share."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Rule: TypeAlias = "Callable[[Netlist, Node, list[Wires]], Wires]"
 RULES: RuleTable[Rule] = RuleTable("fpga, unrolled")
 
 PADDING: Final = -1
-"""Stands for the wire of a place outside of an image."""
+"""Wire of a position outside of an image."""
 
 
 def requantizer(node: Node, channel: int, ends: tuple[int, int]) -> Line:
@@ -45,7 +45,7 @@ def checked(node: Node, line: Line | None) -> Line:
         UnsupportedOpError: There is none.
     """
     if line is None:
-        raise unsupported(node, "its scaling cannot be spelled as one multiplication")
+        raise unsupported(node, "its scaling cannot be expressed as one multiplication")
     return line
 
 

@@ -1,10 +1,10 @@
-"""The search for two-term sums that several results have in common.
+"""Common subexpression elimination: the search for two-term sums that several results share.
 
 Every result is a set of terms: operands, shifted and signed. A pattern is a pair of operands with
-a distance of shifts and a relation of signs. While some pattern occurs more than once, the one that
-is worth most becomes a number of its own, in every place. A pattern's occurrences only become fewer
-after both of its operands are there, so they are counted once, and again only when the pattern is
-about to be taken.
+a difference of shifts and a relation of signs. While some pattern occurs more than once, the one
+with the highest score is replaced everywhere by a number of its own. The number of occurrences of a
+pattern can only decrease once both of its operands exist, so it is counted once, and again only
+when the pattern is about to be replaced.
 
 The idea of sharing two-term patterns of signed digits: R. I. Hartley, "Subexpression sharing in
 filters using canonic signed digit multipliers", 1996.
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from rlx_fpga.unrolled.program import Term
 
 Pattern: TypeAlias = tuple[int, int, int, int]
-"""Operands a and b (a not after b), shift of b less that of a, product of signs."""
+"""Operands a and b (a not after b), shift of b minus that of a, product of signs."""
 
 Worth: TypeAlias = "Callable[[int, int], int]"
-"""From the bits that both operands of a sum have in common, and the sum's price, to its worth."""
+"""Score of a pattern, from the number of overlapping bits of its operands and its sum's price."""
 
 WORTHS: Final[tuple[Worth, ...]] = (
     lambda common, price: common,
@@ -38,11 +38,11 @@ WORTHS: Final[tuple[Worth, ...]] = (
     lambda common, price: 2 * common + price,
     lambda common, price: common + 8,
 )
-"""Ways to choose among patterns. None is best for all matrices: try each."""
+"""Scores that are tried in turn: none is best for all matrices."""
 
 
 class _Queue:
-    """Numbers by worth: those worth most come first, the least of them before others.
+    """Priority queue of numbers: highest worth first, then lowest number.
 
     A heap for each worth that occurs, and one of the worths: far smaller than one of all numbers.
     """
@@ -60,7 +60,7 @@ class _Queue:
             heapq.heappush(numbers, number)
 
     def __iter__(self) -> Iterator[int]:
-        """Take numbers out until there are none; others can be put in meanwhile."""
+        """Pop numbers until the queue is empty; others can be put in meanwhile."""
         while self._worths:
             numbers = self._numbers[-self._worths[0]]
             if numbers:
@@ -71,7 +71,7 @@ class _Queue:
 
 @dataclass
 class _Digits:
-    """Where a number stands in the sums, one bit a place: lanes of :attr:`Sharing.lane` bits."""
+    """Positions of a number in the sums: bit sets with :attr:`Sharing.lane` bits for each sum."""
 
     plus: int = 0
     minus: int = 0
@@ -93,8 +93,8 @@ class Sharing:
 
     Args:
         program: Gets the shared sums; its operands are those of the terms.
-        rows: Terms of each sum, no shift negative.
-        patterns: What :func:`repeated_patterns` finds in them: the same for every worth.
+        rows: Terms of each sum, without negative shifts.
+        patterns: Result of :func:`repeated_patterns` for them: the same for every worth.
         worth: One of :data:`WORTHS`.
     """
 
@@ -110,7 +110,7 @@ class Sharing:
 
     def run(self) -> list[list[Term]]:
         """Return what is left of each sum when no pattern occurs twice."""
-        # A lane is twice as wide as needed: no distance reaches from one sum into the next.
+        # A lane is twice as wide as needed: no difference reaches from one sum into the next.
         self.lane = 2 * (1 + max((shift for row in self.rows for _, shift, _ in row), default=0))
         self._digits = [_Digits() for _ in self.program.ends]
         self._sums = [{} for _ in self.rows]
@@ -128,7 +128,7 @@ class Sharing:
         return [[(*key, sign) for key, sign in terms.items()] for terms in self._sums]
 
     def _push(self, repeated: Mapping[Pattern, int]) -> None:
-        """Put patterns into the queue, with how often they occur."""
+        """Put patterns into the queue, by their number of occurrences."""
         for pattern, count in repeated.items():
             self._patterns.append((pattern, count, self._worth(pattern)))
             self._again(len(self._patterns) - 1, count)
@@ -139,13 +139,13 @@ class Sharing:
         self._queue.put(place, (count - 1) * worth)
 
     def _worth(self, pattern: Pattern) -> int:
-        """Return what one occurrence counts. Ties go to the pattern that was seen first."""
+        """Return the worth of one occurrence. On a tie, the pattern seen first is taken."""
         a, b, distance, sign = pattern
         ends = self.program.ends
         return self.worth(*_measures(ends[a], ends[b], distance, sign, itself=a == b))
 
     def _occurrences(self, pattern: Pattern) -> int:
-        """Return the places of the first operand where the pattern stands, without overlaps."""
+        """Return the positions of the first operand where the pattern occurs, without overlaps."""
         a, b, distance, sign = pattern
         first, second = self._digits[a], self._digits[b]
         plus, minus = second.plus, second.minus
@@ -161,7 +161,7 @@ class Sharing:
         return found
 
     def _replace(self, pattern: Pattern, places: int) -> None:
-        """Make a number of the pattern, in every sum that has it."""
+        """Replace the pattern by a number in every sum that has it."""
         a, b, distance, sign = pattern
         number, base, own = self.program.add((a, 0, 1), (b, distance, sign))
         self._digits.extend(_Digits() for _ in range(number + 1 - len(self._digits)))
@@ -179,7 +179,7 @@ class Sharing:
         self._push(_repeated(counts))
 
     def _decoded(self, places: int) -> Iterator[tuple[int, int]]:
-        """Yield sum and shift of each place."""
+        """Yield sum and shift of each position."""
         while places:
             lowest = places & -places
             places ^= lowest
@@ -192,10 +192,10 @@ class Sharing:
 
 
 def repeated_patterns(rows: Sequence[Sequence[Term]]) -> dict[Pattern, int]:
-    """Return the patterns that occur more than once, and how often, as they are seen first.
+    """Return the patterns that occur more than once, and how often, in order of appearance.
 
     Args:
-        rows: Terms of each sum, no operand after one with a greater number.
+        rows: Terms of each sum, in ascending order of operands.
     """
     counts: Counter[Pattern] = Counter()
     for terms in rows:
@@ -208,9 +208,9 @@ def repeated_patterns(rows: Sequence[Sequence[Term]]) -> dict[Pattern, int]:
 
 
 def _count(terms: Mapping[tuple[int, int], int], term: Term, counts: Counter[Pattern]) -> None:
-    """Count the patterns that a term makes with those of a sum; it has the last number."""
+    """Count the patterns of a term with those of a sum, none of which has a higher number."""
     number, shift, sign = term
-    # A list, for Python counts what is in one without a step of its own for each.
+    # A list: Counter counts it in C.
     counts.update(
         [
             (other, number, abs(shift - place) if other == number else shift - place, its * sign)
@@ -227,12 +227,12 @@ def _repeated(counts: Counter[Pattern]) -> dict[Pattern, int]:
 def _measures(
     first: tuple[int, int], second: tuple[int, int], distance: int, sign: int, *, itself: bool
 ) -> tuple[int, int]:
-    """Return the bits that two operands of a sum have in common, and the sum's price.
+    """Return the number of bits where two operands of a sum overlap, and the sum's price.
 
     Args:
-        first: Least and greatest value of one.
-        second: Those of the other.
-        distance: Shift of the other less that of the one.
+        first: Minimum and maximum of the first operand.
+        second: Those of the second.
+        distance: Shift of the second minus that of the first.
         sign: Product of their signs.
         itself: Whether they are the same number.
     """

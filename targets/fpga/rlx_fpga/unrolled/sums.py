@@ -1,9 +1,9 @@
-"""Products with a constant matrix by shifts and additions, common parts computed once.
+"""Products with a constant matrix by shifts and additions, with shared subexpressions.
 
-Every weight is written in signed digits (non-adjacent form: about a third of the bits), so that a
-result is a sum of operands, each shifted and signed. ``sharing.py`` finds what several results have
-in common; what is left of each sum is added as a tree (``program.py``). Which choice among patterns
-is the best one depends on the matrix, so a few are tried and the cheapest program is taken.
+Every weight is written in signed digits (non-adjacent form: a third of the bits are set), so that a
+result is a sum of shifted and signed operands. ``sharing.py`` finds common subexpressions; the rest
+of each sum is added as a tree (``program.py``). The best order of patterns depends on the matrix,
+so a few are tried and the cheapest program is used.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.rom import Integers
     from rlx_fpga.unrolled.program import Term
 
-MOST_TERMS: Final = 400
-"""Terms of a sum that are searched together; longer sums are cut: pairs grow as their square."""
+MAX_TERMS: Final = 400
+"""Maximum terms of a sum that are searched together: the number of pairs is quadratic."""
 
-CODES: Final = -128, 127
-"""Least and greatest operand, unless told."""
+INT8_RANGE: Final = -128, 127
+"""Default minimum and maximum of operands."""
 
 
 def shift_add(matrix: Integers, ends: Sequence[tuple[int, int]] | None = None) -> ShiftAdd:
@@ -31,9 +31,9 @@ def shift_add(matrix: Integers, ends: Sequence[tuple[int, int]] | None = None) -
 
     Args:
         matrix: Integers [outputs, inputs].
-        ends: Least and greatest value of each input; :data:`CODES` unless told.
+        ends: Minimum and maximum of each input; by default :data:`INT8_RANGE`.
     """
-    operands = [CODES] * matrix.shape[1] if ends is None else list(ends)
+    operands = [INT8_RANGE] * matrix.shape[1] if ends is None else list(ends)
     rows = [
         [(place, *digit) for place, weight in enumerate(row) for digit in signed_digits(weight)]
         for row in matrix.tolist()
@@ -57,14 +57,14 @@ def shift_add(matrix: Integers, ends: Sequence[tuple[int, int]] | None = None) -
 
 
 def _summed(program: ShiftAdd, rows: list[list[Term]]) -> ShiftAdd:
-    """Return ``program`` with its results: what is left of each sum after sharing, added."""
+    """Return ``program`` with its outputs: the remaining terms of each sum, added."""
     program.outputs = [program.total(terms) for terms in rows]
     return program
 
 
 def _blocks(columns: int, terms: int) -> Iterator[range]:
-    """Yield ranges of columns such that sums have about :data:`MOST_TERMS` terms in each."""
-    count = max(1, -(-terms // MOST_TERMS))
+    """Yield ranges of columns such that sums have about :data:`MAX_TERMS` terms in each."""
+    count = max(1, -(-terms // MAX_TERMS))
     size = max(1, -(-columns // count))
     for start in range(0, columns, size):
         yield range(start, min(start + size, columns))

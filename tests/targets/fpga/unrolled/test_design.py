@@ -45,7 +45,7 @@ def network():
 
 
 def choice():
-    """Return averages of an image, their mean, and the place of its greatest weighted square."""
+    """Return averages of an image, their mean, and the argmax of its weighted squares."""
     graph = Graph("choice")
     x = graph.input("x", i8(1, 4, 4, 3))
     y = graph.apply(QAveragePool2d(window=Window.same((4, 4), (3, 3), (2, 2))), x)
@@ -77,7 +77,7 @@ def test_frames_keep_their_order_and_none_is_lost(stalls, make):
         assert run.given["o0"][-1] - run.given["o0"][0] == 59
 
 
-def test_report_tells_the_style_and_what_it_takes():
+def test_report_has_the_style_and_its_cost():
     graph = network()
     report = report_of(Unrolled(graph, unroll(graph)), FpgaOptions())
     assert (report["style"], report["interval"], report["multipliers"]) == ("unrolled", 1, 0)
@@ -97,6 +97,6 @@ def test_emitted_folder_is_verified(tmp_path):
     assert found["interval"] == found["predicted_interval"] == 1
 
 
-def test_unknown_style_is_told():
+def test_unknown_style_is_refused():
     with pytest.raises(UsageError, match="no style is called 'rolled'"):
         FpgaOptions(style="rolled")

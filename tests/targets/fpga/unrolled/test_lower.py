@@ -121,7 +121,7 @@ def test_padding_of_averages_is_not_counted():
         assert np.array_equal(found, expected)
 
 
-def test_of_equal_codes_the_first_one_is_greatest():
+def test_argmax_takes_the_first_on_a_tie():
     for count in (1, 2, 5, 11):
         graph = Graph("net")
         graph.output(graph.apply(QArgmax(), graph.input("x", i8(1, count))))

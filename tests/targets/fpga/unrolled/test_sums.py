@@ -115,9 +115,9 @@ def test_random_matrices_take_few_bits_of_adders(shape, bits):
 
 
 def test_long_sums_are_cut(monkeypatch):
-    whole = [found.stop - found.start for found in sums._blocks(60, 2 * sums.MOST_TERMS)]
+    whole = [found.stop - found.start for found in sums._blocks(60, 2 * sums.MAX_TERMS)]
     assert whole == [30, 30]
-    monkeypatch.setattr(sums, "MOST_TERMS", 20)
+    monkeypatch.setattr(sums, "MAX_TERMS", 20)
     check(np.random.default_rng(1).integers(-128, 128, (3, 24)))
 
 

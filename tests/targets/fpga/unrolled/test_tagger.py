@@ -19,7 +19,7 @@ DEVICE = "artix7-100t"
 
 
 def tagger():
-    """Return a network with random weights of 6 bits, its logits, and the greatest of them."""
+    """Return a network with random weights of 6 bits, its logits, and their argmax."""
     rng = np.random.default_rng(0)
     graph = Graph("tagger")
     x = graph.input("x", i8(1, SIZES[0]))
