@@ -22,7 +22,7 @@ import rlx_fpga
 from benchmarks.fpga.points import RESULTS
 from benchmarks.fpga.samples import samples
 from rlx.process import run
-from rlx_fpga.cells.multiply import Netlist
+from rlx_fpga.cells.multiply import NetlistPlatform
 from rlx_fpga.costs import terms_of
 from rlx_fpga.devices import devices
 from rlx_fpga.emit import plain_module_names
@@ -114,11 +114,17 @@ def synthesized(wanted: Sequence[tuple[str, Cell]], device: Device) -> list[Row]
     names = []
     with tempfile.TemporaryDirectory(prefix="rlx-fit-") as work:
         folder = Path(work)
-        text = [render("multiply.v.j2", name=Netlist("s").module(logic=False), device=device)]
+        text = [
+            render("multiply.v.j2", name=NetlistPlatform("s").module(logic=False), device=device)
+        ]
         for number, (name, cell) in enumerate(wanted):
             top = f"s{number}"
             plain = verilog.convert(
-                cell, name=top, platform=Netlist("s"), emit_src=False, strip_internal_attrs=True
+                cell,
+                name=top,
+                platform=NetlistPlatform("s"),
+                emit_src=False,
+                strip_internal_attrs=True,
             )
             text.append(plain_module_names(plain.split("\n", 1)[1], top))
             names.append((name, top))

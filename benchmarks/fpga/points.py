@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlx import emit, frontends, target
 from rlx_fpga import FpgaOptions
-from rlx_fpga.cells.multiply import PAIRINGS, Pairing
+from rlx_fpga.cells.multiply import PACKINGS, Packing
 from rlx_fpga.devices import device
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def bound(row: Mapping[str, Any]) -> float:
 
     Layers with fewer DSP slices than products use LUT multipliers and do not count.
     """
-    products = 1 if PAIRINGS[device(row["device"]).family] is Pairing.NONE else 2
+    products = 1 if PACKINGS[device(row["device"]).family] is Packing.NONE else 2
     macs = sum(
         layer["macs"]
         for layer in row["layers"]

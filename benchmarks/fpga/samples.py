@@ -22,7 +22,7 @@ from rlx.ops.q import (
 )
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.width import WidthConverter
-from rlx_fpga.pipeline import program_of
+from rlx_fpga.pipeline import staged_graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ ARRAY_PRODUCTS = range(40, 129)
 
 def samples() -> Iterator[tuple[str, Cell]]:
     """Yield cells and their names."""
-    for stage in program_of(_network()).stages:
+    for stage in staged_graph(_network()).stages:
         yield from _layers(stage)
         yield from _arrays(stage)
     for lanes, depth in ((1, 8), (4, 20), (2, 500)):
@@ -62,7 +62,7 @@ def _layers(stage: Stage) -> Iterator[tuple[str, Cell]]:
             if name != "combine":
                 yield f"{stage.name}_{fold.pe}x{fold.simd}_{name}", cell
     for fold in [f for f in stage.plan.folds() if 2 < f.products <= 8][:1]:
-        cells = stage.plan.build(fold.in_logic()).cell.cells
+        cells = stage.plan.build(fold.with_lut_multipliers()).cell.cells
         yield f"{stage.name}_logic", cells["matrix" if "matrix" in cells else "depthwise"]
 
 
@@ -74,8 +74,8 @@ def _arrays(stage: Stage) -> Iterator[tuple[str, Cell]]:
     folds = sorted((f for f in stage.plan.folds() if f.products), key=lambda f: f.products)
     middling = [f for f in folds if f.products in ARRAY_PRODUCTS][:1]
     found = [("blocks", f) for f in middling]
-    found += [("array", f.in_logic()) for f in middling]
-    found += [("scaled", f.in_logic()) for f in folds[-1:]]
+    found += [("array", f.with_lut_multipliers()) for f in middling]
+    found += [("scaled", f.with_lut_multipliers()) for f in folds[-1:]]
     for name, fold in found:
         cells = stage.plan.build(fold).cell.cells
         if "matrix" in cells and fold.pe * fold.simd <= ARRAY_PRODUCTS[-1]:

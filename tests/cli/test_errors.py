@@ -66,10 +66,10 @@ def test_unknown_option_of_a_target(capsys, tmp_path):
         ),
         (
             ("--fps", "fast"),
-            "--fps: 'fast' is no number of frames a second: write for example 1000",
+            "--fps: 'fast' is not a number of frames per second: write for example 1000",
         ),
         (("--clock", "0"), "--clock: '0' is no clock: write for example 100MHz"),
-        (("--bram", "-1"), "the budget must be at least 0 block memories, not -1"),
+        (("--bram", "-1"), "--bram must be at least 0 block RAMs, not -1"),
     ],
 )
 def test_what_hardware_is_asked_of_is_checked_first(capsys, options, message):

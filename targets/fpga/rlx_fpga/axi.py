@@ -1,4 +1,4 @@
-"""The outside of an emitted core: AXI4-Stream ports, the wrapper and the test harness for them."""
+"""The interface of an emitted core: AXI4-Stream ports, their wrapper and their test harness."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AXI_LITE: Final[tuple[tuple[str, int, Direction], ...]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Signal:
+class PortSignal:
     """One port of the wrapper, beside clock and reset.
 
     Attributes:
@@ -52,7 +52,7 @@ class StreamPort:
         shape: Shape of the tensor.
         bits: Bits of one element, two's complement: 8, 16 or 32.
         lanes: Elements of one beat; element 0 lies in the lowest bits.
-        quant: Scale and zero point of the codes, if known.
+        quant: Scale and zero point of the quantized values, if known.
     """
 
     name: str
@@ -94,24 +94,24 @@ class StreamPort:
         return self.beat_bytes * self.beats
 
     @property
-    def signals(self) -> tuple[Signal, ...]:
+    def signals(self) -> tuple[PortSignal, ...]:
         """The port's signals: data, valid and last one way, ready the other."""
         back: Direction = "out" if self.direction == "in" else "in"
         return (
-            Signal(f"{self.name}_tdata", self.width, self.direction),
-            Signal(f"{self.name}_tvalid", 1, self.direction),
-            Signal(f"{self.name}_tready", 1, back),
-            Signal(f"{self.name}_tlast", 1, self.direction),
+            PortSignal(f"{self.name}_tdata", self.width, self.direction),
+            PortSignal(f"{self.name}_tvalid", 1, self.direction),
+            PortSignal(f"{self.name}_tready", 1, back),
+            PortSignal(f"{self.name}_tlast", 1, self.direction),
         )
 
     @property
     def meaning(self) -> str:
-        """The real number that a code stands for, as a formula."""
+        """The real number that a quantized value stands for, as a formula."""
         if self.quant is None:
-            return "not known"
+            return "unknown"
         scale, zero_point = self.quant
         sign = "+" if zero_point < 0 else "-"
-        return f"{scale!r} * (code {sign} {abs(zero_point)})"
+        return f"{scale!r} * (q {sign} {abs(zero_point)})"
 
     def to_json(self) -> dict[str, object]:
         """Return the port as it stands in ``report.json``."""
@@ -133,12 +133,12 @@ class StreamPort:
 
 @dataclass(frozen=True, slots=True)
 class WeightPort:
-    """An AXI4-Stream port by which weights come in.
+    """An AXI4-Stream port through which weights are loaded.
 
     Attributes:
-        port: The port; its frame is all of the file, a byte for each lane in a beat.
-        path: File in the folder that holds what is to be sent, the lowest byte of each beat first.
-        each_frame: It is wanted again for every frame; else once after each reset.
+        port: The port; its frame is the whole file, a byte for each lane of a beat.
+        path: File to send, relative to the folder; the lowest byte of each beat comes first.
+        each_frame: Whether the file is sent for every frame; else once after each reset.
     """
 
     port: StreamPort
@@ -147,7 +147,7 @@ class WeightPort:
 
     @property
     def occasion(self) -> str:
-        """When all of the file is wanted."""
+        """When the whole file has to be sent."""
         return "for every frame" if self.each_frame else "once after each reset"
 
     def to_json(self) -> dict[str, object]:
@@ -163,9 +163,9 @@ class Interface:
         prefix: Name of the design: modules are ``<prefix>_core`` and ``<prefix>_top``.
         inputs: Streams in, in the order of the graph's inputs.
         outputs: Streams out, in the order of the graph's outputs.
-        control: Registers behind an AXI4-Lite port; None for a core without.
+        control: Registers behind an AXI4-Lite port, or None.
         memories: Paths of files with constant words.
-        weights: Port by which weights come in; None if they are in the core.
+        weights: Port through which weights are loaded; None if they are in the core.
     """
 
     prefix: str
@@ -187,41 +187,41 @@ class Interface:
 
     @property
     def ports(self) -> tuple[StreamPort, ...]:
-        """Inputs, the port of weights if there is one, then outputs."""
+        """Inputs, the weight port if there is one, then outputs."""
         weights = () if self.weights is None else (self.weights.port,)
         return self.inputs + weights + self.outputs
 
     @property
-    def signals(self) -> tuple[Signal, ...]:
-        """Every port of the wrapper but clock and reset."""
+    def signals(self) -> tuple[PortSignal, ...]:
+        """Every port of the wrapper except clock and reset."""
         streams = tuple(signal for port in self.ports for signal in port.signals)
         return self.control_signals + streams
 
     @property
-    def control_signals(self) -> tuple[Signal, ...]:
+    def control_signals(self) -> tuple[PortSignal, ...]:
         """The AXI4-Lite port and the interrupt, if there are any."""
         if self.control is None:
             return ()
-        port = tuple(Signal(f"s_axil_{name}", bits, way) for name, bits, way in _AXI_LITE)
-        return (*port, Signal("irq_o", 1, "out"))
+        port = tuple(PortSignal(f"s_axil_{name}", bits, way) for name, bits, way in _AXI_LITE)
+        return (*port, PortSignal("irq_o", 1, "out"))
 
     @property
     def golden(self) -> tuple[str, ...]:
-        """Paths of what the benches send and expect."""
+        """Paths of the files that benches send and expect."""
         vectors = (("input", self.inputs), ("output", self.outputs))
         paths = [f"golden/{name}_{k}.npy" for name, ports in vectors for k in range(len(ports))]
         return (*paths, *(() if self.weights is None else (self.weights.path,)))
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Paths of the Verilog files, each after those that it needs."""
+        """Paths of the Verilog files, dependencies first."""
         memory = (f"rtl/{self.prefix}_rom.sv",) if self.memories else ()
         control = () if self.control is None else (f"rtl/{self.prefix}_control.sv",)
         return (*memory, f"rtl/{self.core}.v", *control, f"rtl/{self.top}.sv")
 
     @property
     def memory_define(self) -> str:
-        """Macro that says where the folder of the memory files is, in tools that run elsewhere."""
+        """Macro with the folder of the memory files, for tools that run elsewhere."""
         return f"{self.prefix.upper()}_FOLDER"
 
     def to_json(self) -> dict[str, object]:
@@ -256,7 +256,7 @@ def top_verilog(interface: Interface) -> str:
 
 
 def control_files(interface: Interface) -> dict[str, str]:
-    """Return the registers in SystemVerilog and their driver in C, if there are registers."""
+    """Return the registers in SystemVerilog and their C driver, if there are registers."""
     if interface.control is None:
         return {}
     return {
@@ -273,7 +273,7 @@ def harness_cpp(interface: Interface) -> str:
 
 
 def pins_verilog(interface: Interface) -> str:
-    """Return a wrapper that reaches all ports of the core through four pins."""
+    """Return a wrapper that drives all ports of the core through shift registers on few pins."""
     found = {}
     for name, direction in (("inputs", "in"), ("outputs", "out")):
         chosen = [signal for signal in interface.signals if signal.direction == direction]

@@ -1,21 +1,21 @@
-"""Depths of the queues where streams that were split meet again.
+"""Depths of the queues where streams that were forked meet again.
 
-All figures are parts of a frame. From a fork on, every branch must be able to take as much as the
-slowest one takes before it gives something, or the fork stands still for ever. With, for each
-branch from the fork to the layer where they meet,
+All figures are parts of a frame. After a fork, every branch must accept as much as the slowest one
+takes before it produces something, or the fork deadlocks. With, for each branch from the fork to
+the layer where they meet,
 
-- lag: the most that the branch can have taken beyond the share that it has given (line buffers,
-  sums over a frame, registers, queues on the way),
-- lead: the most that it can have given beyond the share that it has taken (a layer that skips rows
-  gives a row as soon as it has its first pixels),
+- lag: the maximum that the branch can have taken beyond the share that it has produced (line
+  buffers, sums over a frame, registers, queues),
+- lead: the maximum that it can have produced beyond the share that it has taken (a layer that skips
+  rows produces a row as soon as it has its first pixels),
 
-and for each operand of that layer ahead and behind (a concatenation takes turns), the queue in
-front of operand e needs
+and for each operand of that layer ahead and behind (a concatenation reads operands in turn), the
+queue in front of operand e needs
 
     max over operands f != e of (lag(f) + ahead(f))  +  lead(e) + behind(e)
 
-of a frame. It is then never full before another operand has given something, so there is no
-deadlock, and no branch ever waits for the queue of another.
+of a frame. It is then never full before every other operand has data, so there is no deadlock, and
+no branch ever waits for the queue of another.
 """
 
 from __future__ import annotations
@@ -31,42 +31,42 @@ NOTHING = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class OperandFlow:
     """A stream into a stage.
 
     Attributes:
-        source: Stage it comes from; negative for inputs of the pipeline.
-        slack: What the registers on the way hold, as part of a frame.
-        ahead: By how much the stage can take more than the share that it has given.
-        behind: By how much the stage can take less than the share that it has given.
+        source: Stage that drives it; negative for inputs of the pipeline.
+        capacity: What the registers in front of the stage hold, as part of a frame.
+        ahead: By how much the stage can take more than the share that it has produced.
+        behind: By how much the stage can take less than the share that it has produced.
     """
 
     source: int
-    slack: Fraction = NOTHING
+    capacity: Fraction = NOTHING
     ahead: Fraction = NOTHING
     behind: Fraction = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
-    """A stage as the balance sees it.
+class StageFlow:
+    """How far input and output of a stage can drift apart.
 
     Attributes:
-        operands: Its streams.
-        hold: Most that it can have taken beyond the share that it has given.
-        lead: Most that it can have given beyond the share that it has taken.
+        operands: Its input streams.
+        hold: Maximum that it can have taken beyond the share that it has produced.
+        lead: Maximum that it can have produced beyond the share that it has taken.
     """
 
-    operands: tuple[Operand, ...]
+    operands: tuple[OperandFlow, ...]
     hold: Fraction = NOTHING
     lead: Fraction = NOTHING
 
 
-def queue_depths(stages: Sequence[Timing]) -> list[list[Fraction]]:
+def queue_depths(stages: Sequence[StageFlow]) -> list[list[Fraction]]:
     """Return for each operand of each stage how much of a frame its queue must hold.
 
     Args:
-        stages: In an order in which sources come first; sources refer to it.
+        stages: In topological order; sources are indices into it.
     """
     forks = _forks(stages)
     lags: dict[int, dict[int, Fraction]] = {fork: {fork: NOTHING} for fork in forks}
@@ -90,7 +90,7 @@ def queue_depths(stages: Sequence[Timing]) -> list[list[Fraction]]:
             ]
             if reached:
                 lags[fork][index] = stage.hold + min(
-                    lags[fork][operand.source] + operand.slack + operand.ahead + depth
+                    lags[fork][operand.source] + operand.capacity + operand.ahead + depth
                     for operand, depth in reached
                 )
                 leads[fork][index] = stage.lead + max(
@@ -99,27 +99,27 @@ def queue_depths(stages: Sequence[Timing]) -> list[list[Fraction]]:
     return depths
 
 
-def _forks(stages: Sequence[Timing]) -> list[int]:
+def _forks(stages: Sequence[StageFlow]) -> list[int]:
     """Return the sources that are read more than once."""
     sources = [operand.source for stage in stages for operand in stage.operands]
     return sorted({source for source in sources if sources.count(source) > 1})
 
 
 def _depth(
-    stage: Timing,
+    stage: StageFlow,
     place: int,
     forks: Sequence[int],
     lags: dict[int, dict[int, Fraction]],
     leads: dict[int, dict[int, Fraction]],
 ) -> Fraction:
-    """Return the formula of the module's text, for the worst of ``forks``."""
+    """Return the formula of the module's docstring, for the worst of ``forks``."""
     mine = stage.operands[place]
     depth = NOTHING
     for fork in forks:
         if mine.source not in lags[fork]:
             continue
         others = [
-            lags[fork][other.source] + other.slack + other.ahead
+            lags[fork][other.source] + other.capacity + other.ahead
             for index, other in enumerate(stage.operands)
             if index != place and other.source in lags[fork]
         ]
@@ -129,11 +129,11 @@ def _depth(
 
 
 def _passed_through(
-    stages: Sequence[Timing], stage: Timing, fork: int, others: Sequence[int]
+    stages: Sequence[StageFlow], stage: StageFlow, fork: int, others: Sequence[int]
 ) -> bool:
-    """Return whether all ways from ``fork`` to ``stage`` lead through one of the other forks.
+    """Return whether all paths from ``fork`` to ``stage`` lead through one of the other forks.
 
-    Then the other one decides: up to it there is only one stream.
+    Then the other one determines the depth: up to it there is only one stream.
     """
     for other in others:
         if other == fork:

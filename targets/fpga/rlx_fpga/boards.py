@@ -1,6 +1,6 @@
-"""Boards: where clock, reset and the like come in, from the data of the package amaranth-boards.
+"""Boards: pins of clock, reset and the like, from the package amaranth-boards.
 
-Which boards there are, and which device each one has, is in ``devices.toml``.
+The boards, and the device of each, are listed in ``devices.toml``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from rlx.errors import ToolMissingError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-TOLD: Final = ("led", "rgb_led", "button", "switch", "uart")
-"""Resources of a board that constraints name for a wrapper's ports."""
+NAMED_RESOURCES: Final = ("led", "rgb_led", "button", "switch", "uart")
+"""Resources of a board whose pins constraints list as comments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Pin:
     """A pin of a board.
 
     Attributes:
-        name: Port of the core, or what the board calls it.
-        site: Place in the package.
-        attributes: What its buffer must be, as the maker's tools call it.
+        name: Port of the core, or the board's name of the pin.
+        site: Pin of the package.
+        attributes: Attributes of its I/O buffer, as the vendor's tools name them.
     """
 
     name: str
@@ -39,10 +39,9 @@ class BoardPins:
     """Pins of a board.
 
     Attributes:
-        clock_mhz: Of the clock that the board gives.
-        located: Ports of the core that have their pin: ``clk_i``, and ``rst_ni`` where a button is
-            low while it is pressed.
-        others: Lights, buttons and serial ports, for ports of a wrapper.
+        clock_mhz: Frequency of the board's clock.
+        located: Pins of ports of the core: ``clk_i``, and ``rst_ni`` if a button is active low.
+        others: LEDs, buttons and serial ports, for ports of a wrapper.
     """
 
     clock_mhz: float
@@ -56,7 +55,7 @@ def board_pins(platform: str, reset: str) -> BoardPins:
 
     Args:
         platform: Module and class in ``amaranth_boards``, with a dot between.
-        reset: Name of the button for the reset, the first of its kind; empty for none.
+        reset: Resource name of the reset button, number 0; empty for none.
 
     Raises:
         ToolMissingError: The package amaranth-boards is not installed.
@@ -66,7 +65,7 @@ def board_pins(platform: str, reset: str) -> BoardPins:
         found = getattr(import_module(f"amaranth_boards.{module}"), name)
     except ImportError:
         raise ToolMissingError(
-            "amaranth-boards, which tells the pins of boards, is not installed",
+            "amaranth-boards, which has the pins of boards, is not installed",
             hint="pip install 'rlx[boards]', or name the device in place of the board",
         ) from None
     resources = {(one.name, one.number): one for one in found.resources}
@@ -82,9 +81,9 @@ def board_pins(platform: str, reset: str) -> BoardPins:
 
 
 def _others(resources: Mapping[tuple[str, int], Any]) -> Iterator[Pin]:
-    """Yield the pins of what is :data:`TOLD`; none that are reached through a connector."""
+    """Yield the pins of :data:`NAMED_RESOURCES` that are not behind a connector."""
     for (name, number), resource in resources.items():
-        if name in TOLD:
+        if name in NAMED_RESOURCES:
             for io in resource.ios:
                 pins, part = (io.ios[0], f"_{io.name}") if hasattr(io, "ios") else (io, "")
                 for site in pins.names:
@@ -93,5 +92,5 @@ def _others(resources: Mapping[tuple[str, int], Any]) -> Iterator[Pin]:
 
 
 def _attributes(given: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
-    """Return attributes that are text; the others are told to no tool by constraints."""
+    """Return the attributes that are strings; constraints have no others."""
     return tuple((key, value) for key, value in given.items() if isinstance(value, str))

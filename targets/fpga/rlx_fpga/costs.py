@@ -1,9 +1,9 @@
 """Cells that a design takes on a device, estimated from its structure.
 
-Block memories follow from Yosys's own arithmetic (``memories``), multipliers from what the cells
-say. Lookup tables and flip-flops are sums over the kinds of logic that ``structure`` counts, each
-times a factor of the family. The factors in ``costs.json`` are fitted to what Yosys makes of
-networks and cells (``benchmarks/fpga/fit.py``); the file tells the version.
+Block RAMs follow from Yosys's own arithmetic (``memories``), DSP slices from what the cells state.
+LUTs and flip-flops are sums over the kinds of logic that ``structure`` counts, each times a factor
+of the family. The factors in ``costs.json`` are fitted to Yosys's results for networks and cells
+(``benchmarks/fpga/fit.py``); the file has Yosys's version.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx_fpga.memories import LIBRARIES, place_of
+from rlx_fpga.memories import LIBRARIES, mapping_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 PACKED: Final = 0.37
-"""Part of the lookup tables that nextpnr packs into a logic cell with a flip-flop.
+"""Share of LUTs that nextpnr packs into a logic cell with a flip-flop.
 
-Of five designs for iCE40 whose cells it counted; those of carry chains alone are not packed.
+Measured on five designs for iCE40. LUTs that only serve a carry chain are not packed.
 """
 
 PORTS: Final = "ports"
-"""Under which name the cells are that belong to no layer."""
+"""Name under which cells are counted that belong to no layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class Resources:
     """Cells of a device.
 
     Attributes:
-        lut: Lookup tables, those that serve as memory, shift registers or carry chains included.
+        lut: LUTs, those of memories, shift registers and carry chains included.
         ff: Flip-flops.
-        dsp: Multiplier blocks.
-        bram: Block memories; halves where a device has half blocks.
+        dsp: DSP slices.
+        bram: Block RAMs; multiples of 0.5 where a device has half blocks.
     """
 
     lut: int = 0
@@ -52,7 +52,7 @@ class Resources:
 
     @property
     def logic_cells(self) -> int:
-        """Cells that the logic takes where each is a lookup table and a flip-flop."""
+        """Logic cells, on devices where each has one LUT and one flip-flop."""
         return self.lut + self.ff - int(PACKED * min(self.lut, self.ff))
 
     def __add__(self, other: Resources) -> Resources:
@@ -64,13 +64,13 @@ class Resources:
 def resources_by_layer(
     structures: Mapping[str, Structure], multipliers: Mapping[str, int], family: str
 ) -> dict[str, Resources]:
-    """Return the cells of each layer, and under :data:`PORTS` what belongs to none.
+    """Return the cells of each layer, and under :data:`PORTS` the others.
 
     Args:
-        structures: Of the parts of a design, by names that are those of layers, or begin with one
-            and an underscore (registers, forks and queues behind or in front of a layer).
-        multipliers: Multiplier blocks of each layer, by name.
-        family: Of the device.
+        structures: Structures of the parts of a design. A part belongs to the layer whose name it
+            has, or with whose name and an underscore it begins (registers, forks, queues).
+        multipliers: DSP slices of each layer, by name.
+        family: Family of the device.
     """
     found = dict.fromkeys([*multipliers, PORTS], Resources())
     for part, structure in structures.items():
@@ -80,10 +80,10 @@ def resources_by_layer(
 
 
 def resources_of(structure: Structure, family: str, dsp: int) -> Resources:
-    """Return what ``structure``, which has ``dsp`` multiplier blocks, takes on ``family``."""
+    """Return the cells of ``structure``, which has ``dsp`` DSP slices, on ``family``."""
     terms = terms_of(structure, family)
     factors = _factors(family)
-    parts = sum(place_of(ram, family).parts for ram in structure.rams)
+    parts = sum(mapping_of(ram, family).parts for ram in structure.rams)
     return Resources(
         lut=_weighted(factors["lut"], terms),
         ff=_weighted(factors["ff"], terms),
@@ -95,26 +95,26 @@ def resources_of(structure: Structure, family: str, dsp: int) -> Resources:
 def terms_of(structure: Structure, family: str) -> Counter[str]:
     """Return the kinds of logic, and what memories add to them on ``family``.
 
-    ``memory_luts``: lookup tables that serve as memory. ``memory_logic``: bits of memories that
-    become logic, ``memory_tables``: lookup tables that hold them. ``memory_written``: those bits
-    that are written, each a flip-flop; its factors are given, not fitted: few samples have any.
-    ``memory_choice``: bits chosen behind several blocks. ``memory_register``: bits of synchronous
-    memories without a register of their own. ``memory_shared``: bits of block memories from which a
-    word may be read while it is written, ``memory_shares``: their number.
+    ``memory_luts``: LUTs that serve as memory. ``memory_logic``: bits of memories that become
+    logic, ``memory_tables``: LUTs that hold them. ``memory_written``: those bits that are written,
+    each a flip-flop; its factors are given, not fitted: few samples have any. ``memory_choice``:
+    bits of multiplexers behind several blocks. ``memory_register``: bits of synchronous memories
+    without a register of their own. ``memory_shared``: bits of block RAMs in which a word may be
+    read while it is written, ``memory_shares``: their number.
     """
     terms = Counter(structure.bits)
     for ram in structure.rams:
-        place = place_of(ram, family)
+        place = mapping_of(ram, family)
         terms["memory_luts"] += place.luts
         terms["memory_choice"] += place.muxed
         if place.kind == "block":
-            shared = not (ram.read_only or ram.apart)
+            shared = not (ram.read_only or ram.collision_free)
             terms["memory_shared"] += ram.width if shared else 0
             terms["memory_shares"] += shared
         else:
             terms["memory_register"] += ram.bits if ram.synchronous else 0
         if place.kind == "logic":
-            # Few words take as many tables as many do, up to what a table holds.
+            # Up to the capacity of a LUT, the number of words makes no difference.
             terms["memory_logic"] += ram.bits * ram.depth
             terms["memory_written"] += 0 if ram.read_only else ram.width * ram.depth
             terms["memory_tables"] += ram.bits * -(-ram.depth // LIBRARIES[family].table_bits)

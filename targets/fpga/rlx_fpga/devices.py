@@ -1,7 +1,7 @@
-"""Devices as data: what each one has, and how open tools are told about it.
+"""Devices as data: their resources, and their names in open tools.
 
-The data are in ``devices.toml``: a new device needs a table there and nothing else. A board is a
-device whose pins are known.
+The data are in ``devices.toml``: a new device needs only a table there. A board is a device whose
+pins are known.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rlx_fpga.boards import BoardPins
 
 DEFAULT_DEVICE: Final = "ecp5-85k"
-"""Device that designs are planned for unless told otherwise."""
+"""Default of ``--device``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,31 +32,31 @@ class Device:
     """A device and its tools.
 
     Attributes:
-        name: As ``--device`` takes it.
+        name: Value of ``--device``.
         family: ``ecp5``, ``ice40``, ``xc7`` or ``xcup``: devices of one have the same cells.
-        maker: Of the device.
-        part: The maker's name, package and speed grade included.
-        package: The same that ``pnr`` names, or the maker's tools.
-        board: A board that has it; pins and constraints default to this one.
-        lut: Lookup tables.
-        lut_inputs: Inputs of each.
+        maker: Vendor.
+        part: Vendor's part number, package and speed grade included.
+        package: Package as in ``pnr`` or in the vendor's tools.
+        board: A common board with it; its clock pin is suggested in constraints.
+        lut: LUTs.
+        lut_inputs: Inputs of a LUT.
         ff: Flip-flops.
-        joint_cells: Whether a lookup table and a flip-flop share a logic cell, of which there are
-            as many as of either.
-        dsp: Multiplier blocks.
-        dsp_cell: Their name in the cell library of Yosys.
-        bram: Block memories.
-        bram_cell: Their name.
+        joint_cells: Whether a logic cell is one LUT and one flip-flop, so that ``lut``, ``ff`` and
+            the logic cells are the same number.
+        dsp: DSP slices.
+        dsp_cell: Their cell in Yosys's library.
+        bram: Block RAMs.
+        bram_cell: Their cell.
         bram_bits: Bits of each, parity included.
-        spram: Large memories with one port, which no bitstream fills.
-        spram_cell: Their name.
+        spram: Single-port RAMs (SPRAM), which a bitstream cannot initialize.
+        spram_cell: Their cell.
         spram_bits: Bits of each, in words of 16.
-        synth: Command of Yosys that maps a design to it, without ``-top`` and outputs.
-        pnr: Program and arguments of nextpnr, without inputs and outputs; empty if there is none.
-        clock_mhz: Clock that estimates assume unless told otherwise.
-        clock_pin: Pin at which the board has a clock; empty if it has none for the logic alone.
-        platform: Where amaranth-boards has the pins of ``board``; empty for a device alone.
-        reset: The button of ``board`` that is the reset; empty if none is low while pressed.
+        synth: Yosys command that maps a design to it, without ``-top`` and outputs.
+        pnr: Program and arguments of nextpnr, without inputs and outputs; empty if unsupported.
+        clock_mhz: Default clock of predictions.
+        clock_pin: Pin of the board's clock; empty if the logic has none of its own.
+        platform: Class of ``board`` in amaranth-boards; empty for a device alone.
+        reset: Reset button of ``board``; empty if no button is active low.
     """
 
     name: str
@@ -89,13 +89,13 @@ class Device:
         """Pins of the board; None for a device alone.
 
         Raises:
-            ToolMissingError: The package that tells them is not installed.
+            ToolMissingError: The package amaranth-boards is not installed.
         """
         return board_pins(self.platform, self.reset) if self.platform else None
 
     @property
     def summary(self) -> str:
-        """One line: what it has."""
+        """Its resources in one line."""
         return (
             f"{self.part} ({self.board}): {self.lut} LUT{self.lut_inputs}, {self.ff} FF,"
             f" {self.dsp} {self.dsp_cell}, {self.bram} {self.bram_cell}"
@@ -117,17 +117,17 @@ def devices() -> Mapping[str, Device]:
 def boards() -> Mapping[str, Device]:
     """Return all boards by name, in the order of the file, each as the device that it has.
 
-    Their clocks are still those of the devices; see :func:`device`.
+    Their clocks are the defaults of the devices; :func:`device` returns the board's.
     """
     return MappingProxyType({name: _board(name, row) for name, row in _data()["board"].items()})
 
 
 def device(name: str) -> Device:
-    """Return the device or board called ``name``; a board with the clock that it gives.
+    """Return the device or board called ``name``; a board with its own clock.
 
     Raises:
         UsageError: There is none.
-        ToolMissingError: The package with the pins of boards is not installed.
+        ToolMissingError: ``name`` is a board and amaranth-boards is not installed.
     """
     found = devices().get(name) or boards().get(name)
     if found is None:
@@ -140,7 +140,7 @@ def device(name: str) -> Device:
 
 
 def _meant(name: str) -> str | None:
-    """Return the devices that a name like theirs, or one of a part, may stand for, in words."""
+    """Return a suggestion of devices or boards with a similar name or part number."""
     plain = _plain(name)
     known = {_plain(one): one for one in (*devices(), *boards())}
     parts = {_plain(one.part): one.name for one in devices().values()}
@@ -164,7 +164,7 @@ def _device(name: str, row: Mapping[str, Any], families: Mapping[str, Any]) -> D
 
 
 def _board(name: str, row: Mapping[str, Any]) -> Device:
-    """Return the device of a board, with what the board says otherwise."""
-    told = {key: value for key, value in row.items() if key != "device"}
+    """Return the device of a board, with the entries that the board overrides."""
+    own = {key: value for key, value in row.items() if key != "device"}
     pnr = {"pnr": tuple(row["pnr"].split())} if "pnr" in row else {}
-    return replace(devices()[row["device"]], **{**told, **pnr, "name": name, "clock_pin": ""})
+    return replace(devices()[row["device"]], **{**own, **pnr, "name": name, "clock_pin": ""})

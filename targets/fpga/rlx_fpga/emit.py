@@ -15,8 +15,8 @@ from amaranth.lib.wiring import In
 
 from rlx_fpga.axi import control_files, harness_cpp, top_verilog
 from rlx_fpga.cells.constants import Constants
-from rlx_fpga.cells.multiply import Netlist, Pairing
-from rlx_fpga.garbage import collecting_nothing
+from rlx_fpga.cells.multiply import NetlistPlatform, Packing
+from rlx_fpga.garbage import gc_paused
 from rlx_fpga.integration import integration_files
 from rlx_fpga.render import render
 from rlx_fpga.simulators import start_combinational
@@ -99,8 +99,8 @@ def netlist(
         memory_files: Whether constant words go into files; else they are in the Verilog.
     """
     constants = Constants(interface.prefix, in_files=memory_files)
-    platform = Netlist(interface.core, constants)
-    with collecting_nothing():
+    platform = NetlistPlatform(interface.core, constants)
+    with gc_paused():
         design = Fragment.get(component, platform)
         constants.name(design)
         text, _ = verilog.convert_fragment(
@@ -114,7 +114,7 @@ def netlist(
         f"// Instantiate {interface.top}, which gives it AXI4-Stream ports.\n"
     )
     products = render("multiply.v.j2", name=platform.module(logic=False))
-    parts = {platform.pair(one): f"multiply_{one.value}" for one in Pairing}
+    parts = {platform.packed(one): f"multiply_{one.value}" for one in Packing}
     parts[platform.ram] = "ram"
     needed = {name: kind for name, kind in parts.items() if f" {name} " in body}
     others = [render(f"{kind}.v.j2", name=name) for name, kind in needed.items()]

@@ -74,7 +74,7 @@ def unroll_extreme(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires
     x, y = np.broadcast_arrays(*operands)
     larger = isinstance(node.op, QMaximum)
     pairs = zip(x.reshape(-1).tolist(), y.reshape(-1).tolist(), strict=True)
-    found = [netlist.greatest(a, b) if larger else netlist.pick(a, b, b, a) for a, b in pairs]
+    found = [netlist.maximum(a, b) if larger else netlist.pick(a, b, b, a) for a, b in pairs]
     return np.array(found, np.int64).reshape(x.shape)
 
 
@@ -89,5 +89,5 @@ def fold_extreme(build: folded.Builder, node: Node) -> None:
     if any(o.type.shape != node.types[0].shape for o in node.operands):
         raise folded.refused(node, "style folded compares two tensors of the same shape")
     distance = build.places[node.operands[1]] - build.places[node.operands[0]]
-    reads = folded.Reads(Mode.GREATEST, folded.each_element(node, 2, distance), 1, 1)
+    reads = folded.Reads(Mode.MAX, folded.each_element(node, 2, distance), 1, 1)
     build.append(node, reads, [folded.IDENTITY])

@@ -1,4 +1,4 @@
-"""Whether a design that was not searched for within a budget keeps it, and what would."""
+"""Whether a finished design fits its budget, and which options to try if it does not."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
     Estimate = Callable[[FpgaOptions], Mapping[str, Any]]
 
-LARGE_MEMORIES = "large memories with one port"
+LARGE_MEMORIES = "single-port RAMs (SPRAM)"
 
 
 def shortage(report: Mapping[str, Any], options: FpgaOptions) -> str:
-    """Return what a report's design needs beyond its budget, in words; empty if it fits."""
+    """Return by what a design exceeds its budget, in words; empty if it fits."""
     return "; ".join(
-        f"{needed:,g} {what} needed, {there:,} there"
+        f"needs {needed:,g} {what}, {there:,} available"
         for _, what, needed, there in _needs(report, options)
         if needed > there
     )
 
 
 def refusal(report: Mapping[str, Any], options: FpgaOptions, estimate: Estimate) -> DoesNotFitError:
-    """Return (not raise) the error for a report's design that is too large.
+    """Return (not raise) the error for a design that is too large.
 
     Args:
-        report: Of the design.
-        options: What it was made with.
-        estimate: Makes the report for other options; may raise an ``RlxError``.
+        report: Report of the design.
+        options: Options that it was built with.
+        estimate: Returns the report for other options; may raise an ``RlxError``.
     """
-    found = list(_remedies(report, options, estimate))
+    found = list(_suggestions(report, options, estimate))
     return DoesNotFitError(
         f"the design does not fit: {shortage(report, options)}",
         where=options.device,
@@ -45,11 +45,11 @@ def refusal(report: Mapping[str, Any], options: FpgaOptions, estimate: Estimate)
 
 
 def folded_instead(options: FpgaOptions, estimate: Estimate) -> str | None:
-    """Return the options by which style ``folded`` fits the device and the rate, or None."""
+    """Return the options with which style ``folded`` fits the device and the rate, or None."""
     for weights, text in (("mem", ""), ("stream", " --weights stream")):
         other = replace(options, style="folded", weights=weights, fold=())
         report = _fitting(other, estimate)
-        if report is not None and report["interval"] <= (options.most_cycles or report["interval"]):
+        if report is not None and report["interval"] <= (options.max_cycles or report["interval"]):
             return f"--style folded{text}"
     return None
 
@@ -57,7 +57,7 @@ def folded_instead(options: FpgaOptions, estimate: Estimate) -> str | None:
 def _needs(
     report: Mapping[str, Any], options: FpgaOptions
 ) -> Iterator[tuple[str, str, float, int]]:
-    """Yield option, words, number needed and number there of each resource."""
+    """Yield option, name, number needed and number available of each resource."""
     device = options.chosen_device
     for name, what in BUDGETS.items():
         given = getattr(options, name)
@@ -67,7 +67,9 @@ def _needs(
     yield "", LARGE_MEMORIES, report.get("spram", 0), device.spram
 
 
-def _remedies(report: Mapping[str, Any], options: FpgaOptions, estimate: Estimate) -> Iterator[str]:
+def _suggestions(
+    report: Mapping[str, Any], options: FpgaOptions, estimate: Estimate
+) -> Iterator[str]:
     given = [
         f"--{name} {needed:g}"
         for name, _, needed, there in _needs(report, options)

@@ -1,12 +1,14 @@
 """Choose how far each layer is folded: exactly, under a budget, for a goal.
 
-A choice is the answer of ``solver.choose`` for the foldings that are fast enough. To be had:
+A choice is the result of ``solver.choose`` for the foldings that are fast enough:
 
-- ``fastest``: the slowest layer takes as few cycles as the budget allows (a search by halves over
-  all cycles that occur: what fits for some, fits for more), and then the cost is least;
-- ``cheapest``: least cost with no layer slower than asked;
-- ``quickest``: as fastest, but then the sum of delays is least, not the cost;
-- ``thriftiest``: least product of cost and cycles, that is of cells and the time they are clocked.
+- ``fastest``: minimum cycles of the slowest layer within the budget (a binary search over all
+  cycles that occur), then minimum cost;
+- ``cheapest``: minimum cost with no layer slower than a limit;
+- ``smallest``: minimum LUTs with no layer slower than a limit, then minimum cost;
+- ``lowest_latency``: as ``fastest``, but then the minimum sum of delays instead of cost;
+- ``lowest_energy``: minimum product of cost and cycles, that is of cells and the time they are
+  clocked.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from rlx.errors import UsageError
-from rlx_fpga.solver import Amount, Option, choose, least_amount
+from rlx_fpga.solver import Amount, Option, choose, min_amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,20 +33,20 @@ _MULTIPLIERS_FIRST: Final = Amount(1 << 20, 1, 1)
 
 
 def multipliers_only(name: str, fold: Fold) -> Amount:
-    """Return what a folding takes if only multipliers count."""
+    """Return what a folding takes if only DSP slices count."""
     del name
     return Amount(dsp=fold.multipliers)
 
 
 @dataclass
 class Folding:
-    """The foldings of all layers, and what each takes.
+    """The foldings of all layers, and the resources of each.
 
     Args:
         choices: Foldings to choose from, by name of the layer.
-        given: ``(pe, simd)`` of layers that are not to be chosen.
-        price: What a folding of a layer takes.
-        weights: Cost of a multiplier, of a part of a block memory and of a lookup table.
+        given: ``(pe, simd)`` of layers whose folding is fixed.
+        price: Resources of a folding of a layer.
+        weights: Cost of a DSP slice, of a part of a block RAM and of a LUT.
 
     Raises:
         UsageError: A layer in ``given`` does not exist or cannot be folded like that.
@@ -69,40 +71,40 @@ class Folding:
         return sorted({fold.cycles for folds in self.allowed.values() for fold in folds})
 
     def fastest(self, limit: Amount) -> dict[str, Fold] | None:
-        """Return the foldings with the least cycles of the slowest layer, then the least cost."""
-        cycles = self.least_cycles(limit)
+        """Return the foldings with minimum cycles of the slowest layer, then minimum cost."""
+        cycles = self.min_cycles(limit)
         return None if cycles is None else self.cheapest(limit, cycles)
 
     def cheapest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
-        """Return the foldings of least cost with no layer slower than ``cycles``, if given."""
+        """Return the foldings of minimum cost with no layer slower than ``cycles``, if given."""
         return self._chosen(limit, cycles, self._cost)
 
     def smallest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
-        """Return the foldings with the fewest lookup tables, then the least cost."""
+        """Return the foldings with the fewest LUTs, then minimum cost."""
         return self._chosen(limit, cycles, self._size)
 
-    def quickest(
+    def lowest_latency(
         self, limit: Amount, delay: Delay, cycles: int | None = None
     ) -> dict[str, Fold] | None:
-        """Return the fastest foldings, and of those the ones with the least sum of ``delay``.
+        """Return the fastest foldings, and of those the ones with the minimum sum of ``delay``.
 
-        Where lookup tables are short too, the sum is the least that was seen.
+        If LUTs are short too, the sum is the best one found, not always the minimum.
 
         Args:
-            limit: For all together.
-            delay: Of a folding.
-            cycles: Of the slowest layer, if not the least ones.
+            limit: Resources of all layers together.
+            delay: Delay of a folding, in cycles.
+            cycles: Limit for the slowest layer; by default the minimum.
         """
-        cycles = self.least_cycles(limit) if cycles is None else cycles
+        cycles = self.min_cycles(limit) if cycles is None else cycles
         if cycles is None:
             return None
         found = self._chosen(limit, cycles, lambda name, fold, _: delay(name, fold))
         return found or self.cheapest(limit, cycles)
 
-    def thriftiest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
-        """Return the foldings with the least product of cost and cycles of the slowest layer."""
-        least = self.least_cycles(limit)
-        steps = [n for n in self.steps if least and least <= n <= (cycles or n)]
+    def lowest_energy(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
+        """Return the foldings with the minimum product of cost and cycles of the slowest layer."""
+        minimum = self.min_cycles(limit)
+        steps = [n for n in self.steps if minimum and minimum <= n <= (cycles or n)]
         best, found = None, None
         for step in steps:
             chosen = self.cheapest(limit, step)
@@ -112,8 +114,8 @@ class Folding:
                 best, found = product, chosen
         return found
 
-    def least_cycles(self, limit: Amount) -> int | None:
-        """Return the least cycles of the slowest layer within ``limit``; None if nothing fits."""
+    def min_cycles(self, limit: Amount) -> int | None:
+        """Return the minimum cycles of the slowest layer within ``limit``; None if nothing fits."""
         steps = self.steps
         if not steps:
             return 0
@@ -126,17 +128,17 @@ class Folding:
                 best, high = steps[middle], middle - 1
         return best
 
-    def least_amount(self) -> Amount:
-        """Return the least of each resource, each on its own, however slow."""
+    def min_amount(self) -> Amount:
+        """Return the minimum of each resource, each on its own, at any speed."""
         layers = [self._options(name, None, self._cost)[1] for name in self.allowed]
-        return least_amount(layers)
+        return min_amount(layers)
 
     def amount(self, folds: Mapping[str, Fold]) -> Amount:
-        """Return what a choice takes."""
+        """Return the resources of a choice."""
         return sum((self.price(name, fold) for name, fold in folds.items()), Amount())
 
     def cost(self, name: str, fold: Fold) -> int:
-        """Return the cost of a folding; of equal ones the one with fewer lanes costs less."""
+        """Return the cost of a folding; on a tie, fewer lanes cost less."""
         return self._cost(name, fold, self.price(name, fold))
 
     def _cost(self, name: str, fold: Fold, amount: Amount) -> int:
@@ -164,7 +166,7 @@ class Folding:
     def _options(
         self, name: str, cycles: int | None, value: Value
     ) -> tuple[list[Fold], list[Option]]:
-        """Return the foldings that are fast enough, as they are and as options."""
+        """Return the foldings that are fast enough, and the solver's options for them."""
         folds = self._priced(name)
         options = self._valued.get((name, value, self.weights))
         if options is None:
@@ -176,7 +178,7 @@ class Folding:
         return [folds[n][0] for n in fast], [options[n] for n in fast]
 
     def _priced(self, name: str) -> list[tuple[Fold, Amount]]:
-        """Return all foldings of a layer with what they take, from small to large."""
+        """Return all foldings of a layer with their resources, from small to large."""
         found = self._prices.get(name)
         if found is None:
             folds = sorted(

@@ -1,4 +1,4 @@
-"""Python's garbage collector, which a netlist of millions of objects keeps busy for nothing."""
+"""Python's garbage collector, which is useless work while a netlist is built."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def collecting_nothing() -> Iterator[None]:
-    """Keep the garbage collector from looking through a netlist again and again while it is made.
+def gc_paused() -> Iterator[None]:
+    """Pause the garbage collector.
 
-    That takes a third of the time, for all of what is made is in use. What was collected before is
-    collected again afterwards, whatever happens within.
+    It would traverse the millions of objects of a netlist again and again, all of them in use, and
+    take a third of the time. It is enabled again at the end if it was before, exceptions included.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""Files by which other tools take an emitted core: Vivado, LiteX, FuseSoC, nextpnr."""
+"""Files for using an emitted core in other tools: Vivado, LiteX, FuseSoC, nextpnr."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlx_fpga.axi import Interface, StreamPort
     from rlx_fpga.devices import Device
 
-# Channels of AXI4-Lite as LiteX names them: direction seen from the core, and what they carry.
+# Channels of AXI4-Lite as LiteX names them: direction seen from the core, and signals.
 _CHANNELS: Final = (
     ("aw", "i", ("addr", "prot")),
     ("w", "i", ("data", "strb")),
@@ -27,20 +27,20 @@ _CHANNELS: Final = (
 
 
 PINS: Final = ("clk_i", "rst_ni", "serial_i", "load_i", "serial_o")
-"""Ports of the wrapper with few pins."""
+"""Ports of the pin-reduced wrapper."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """How nextpnr's tools for a family are told about pins, and make a bitstream.
+    """Options and file types of nextpnr and the bitstream packer of a family.
 
     Attributes:
-        constraints: Ending of the file with clock and pins; also nextpnr's option for it.
-        unconstrained: nextpnr's option for ports that have no pin.
-        place: Its option for what it leaves for the packer.
-        placed: Ending of that file.
-        pack: Program that packs it, with its options.
-        packed: Ending of the bitstream.
+        constraints: Extension of the constraints file; also nextpnr's option for it.
+        unconstrained: nextpnr's option that allows ports without a pin.
+        place: nextpnr's option for its output.
+        placed: Extension of that output.
+        pack: Packer with its options.
+        packed: Extension of the bitstream.
     """
 
     constraints: str
@@ -61,12 +61,12 @@ FLOWS: Final = {
 
 
 def integration_files(interface: Interface, device: Device, clock_mhz: float) -> dict[str, str]:
-    """Return what synthesis, place and route, and other projects need beside the Verilog.
+    """Return the files for synthesis, place and route, and other projects.
 
     Args:
         interface: Ports of the core.
-        device: What scripts and constraints are for.
-        clock_mhz: Clock that constraints ask for.
+        device: Device of the scripts and constraints.
+        clock_mhz: Clock in the constraints.
     """
     prefix = interface.prefix
     scripts = _nextpnr if device.pnr else _vivado
@@ -100,7 +100,7 @@ def fusesoc_core(interface: Interface, device: Device) -> str:
         device=device,
         version=__version__,
         filesets={
-            # A map for techmap is no source of the design.
+            # A techmap file is not a source of the design.
             name: [
                 (path, "user" if path in near else types.get(PurePosixPath(path).suffix, "user"))
                 for path in paths
@@ -138,7 +138,7 @@ def _endpoints(word: str, ports: tuple[StreamPort, ...]) -> list[tuple[StreamPor
 
 
 def _nextpnr(interface: Interface, device: Device, clock_mhz: float) -> dict[str, str]:
-    """Return constraints, and the makefile that runs Yosys, nextpnr and the packer by hand."""
+    """Return constraints, and the makefile that runs Yosys, nextpnr and the packer."""
     flow, board = FLOWS[device.family], device.pins
     values = {"interface": interface, "device": device, "mhz": clock_mhz}
     located = () if board is None else [pin.name for pin in board.located]

@@ -1,11 +1,11 @@
-"""What cells consist of, told by laws instead of a count of their netlists.
+"""Cost model of cells: their logic from linear formulas instead of a count of their netlists.
 
-A netlist of Amaranth takes a second and more for a large design; ``rlx estimate`` compares dozens
-of them. Most logic of a design is of few kinds, which grow evenly with few numbers: bits of a beat,
-words of a queue, loops of an address. ``_ANATOMY`` says what these numbers are for each kind of
-cell, which parts it has, and which memories. ``laws.json`` says how many bits of each kind of logic
-(``structure.KINDS``) a unit of a number makes; ``benchmarks/fpga/laws.py`` finds that by counting
-netlists of a few hundred cells. Cells without a law are counted in their netlist.
+A netlist of Amaranth takes a second and more for a large design, and ``rlx estimate`` compares
+dozens of them. Most logic of a design is of a few kinds, linear in a few features: bits of a beat,
+words of a queue, loops of an address. ``_ANATOMY`` computes for each class of cell its features,
+its parts and its memories. ``laws.json`` has the bits of each kind of logic (``structure.KINDS``)
+per unit of a feature; ``benchmarks/fpga/laws.py`` fits them to the netlists of a few hundred cells.
+Cells without a formula are counted in their netlist.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from rlx_fpga.cells.channelwise import Depthwise, GlobalPool, Pool
 from rlx_fpga.cells.credit import ResultQueue
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
-from rlx_fpga.cells.multiply import Pairing
-from rlx_fpga.cells.mvu import MatrixVector, pairs_of
+from rlx_fpga.cells.multiply import Packing
+from rlx_fpga.cells.mvu import MatrixVector, packed_pairs
 from rlx_fpga.cells.pad import Pad
 from rlx_fpga.cells.requantize import Requantize
 from rlx_fpga.cells.rom import CyclicRom, distinct_bits, varying_bits
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Anatomy:
-    """What a cell is made of.
+    """Breakdown of a cell.
 
     Attributes:
-        numbers: What its own logic grows with.
-        parts: Cells inside of it, by name.
+        numbers: Features that its own logic is linear in.
+        parts: Cells inside it, by name.
         rams: Its own memories.
-        bits: Of kinds of logic that need no law, or that no netlist shows.
+        bits: Bits of kinds of logic that need no formula, or that no netlist shows.
     """
 
     numbers: Mapping[str, float] = field(default_factory=dict)
@@ -60,18 +60,18 @@ class Anatomy:
 
 
 def structure_by_law(cell: Part) -> Structure:
-    """Return the counts of ``cell`` with everything inside of it."""
+    """Return the predicted counts of ``cell`` with everything inside it."""
     found = Structure()
     _add(found, cell)
-    # Inner components are no components of their own once a design is made flat.
+    # After flattening, inner components no longer count as components.
     found.bits["one"] = 1
     return found
 
 
 def anatomy_of(cell: Part) -> Anatomy | None:
-    """Return what ``cell`` is made of, or None if there is no law for it."""
-    teller = _ANATOMY.get(type(cell))
-    return None if teller is None else teller(cell)
+    """Return the breakdown of ``cell``, or None if there is no formula for it."""
+    breakdown = _ANATOMY.get(type(cell))
+    return None if breakdown is None else breakdown(cell)
 
 
 def _add(found: Structure, cell: Part) -> None:
@@ -125,7 +125,7 @@ def _fifo(cell: Fifo) -> Anatomy:
         numbers[f"{sort}_round"] = _bits(depth)
     if cell.deep:
         numbers["out"] = cell.bits
-    ram = Ram(cell.bits, depth, read_only=False, synchronous=cell.deep, apart=cell.deep)
+    ram = Ram(cell.bits, depth, read_only=False, synchronous=cell.deep, collision_free=cell.deep)
     return Anatomy(numbers, rams=[ram])
 
 
@@ -217,10 +217,10 @@ def _accumulator(cell: Accumulator) -> Anatomy:
 def _products(
     cell: MatrixVector | Depthwise, products: int, codes: int, roms: Sequence[CyclicRom]
 ) -> dict[str, int]:
-    """Return the bits of products in lookup tables and in multipliers, and of their operands.
+    """Return the bits of LUT multipliers, of products in DSP slices, and of their operands.
 
-    Where few words follow one another, many bits of weights are the same in all of them: products
-    with them are those with a constant. Others go alike: their registers are merged.
+    In a short memory, many bits of weights are the same in all words: products with them are
+    products with a constant. Registers of equal bits are merged.
     """
     bits = 8 * cell.weight_bits
     width = sum(rom.width for rom in roms)
@@ -255,11 +255,11 @@ def _matrix_vector(cell: MatrixVector) -> Anatomy:
         **_factors(cell.roms),
     }
     products = _products(cell, cell.pe * cell.simd, cell.simd, cell.roms)
-    shared = cell.pairing is Pairing.SHARED
+    shared = cell.packing is Packing.SHARED_OPERAND
     bits = {
         **products,
         "tree": cell.pe * cell.tree_bits[1],
-        "paired": pairs_of(cell.pairing, cell.pe, cell.simd) if shared else 0,
+        "paired": packed_pairs(cell.packing, cell.pe, cell.simd) if shared else 0,
     }
     return Anatomy(numbers, {"accumulator": cell.accumulator, **roms}, bits=bits)
 
@@ -324,7 +324,7 @@ def _whole_window(cell: WholeWindow) -> Anatomy:
     above = 8 * cell.channels * (geometry.kernel[0] - 1)
     if not above:
         return Anatomy(numbers)
-    ram = Ram(above, geometry.width, read_only=False, synchronous=True, apart=True)
+    ram = Ram(above, geometry.width, read_only=False, synchronous=True, collision_free=True)
     return Anatomy({**numbers, "addresses": _bits(geometry.width)}, rams=[ram])
 
 
@@ -349,7 +349,7 @@ def _scaled_sum(cell: ScaledSum) -> Anatomy:
 
 
 def _table(entries: Sequence[int], width: int) -> Ram:
-    """Return the memory of a function of one code."""
+    """Return the memory of a function of one int8 value."""
     varying = varying_bits([entry & (1 << width) - 1 for entry in entries], width)
     return Ram(varying, len(entries), read_only=True, synchronous=True, distinct=varying)
 
@@ -385,7 +385,7 @@ def _window_generator(cell: WindowGenerator) -> Anatomy:
         "free_bits": _bits(cell.depth + cell.geometry.words + 1),
         "surplus_bits": max(cell.depth, cell.geometry.words).bit_length() + 1,
     }
-    ram = Ram(8 * cell.lanes, cell.depth, read_only=False, synchronous=True, apart=True)
+    ram = Ram(8 * cell.lanes, cell.depth, read_only=False, synchronous=True, collision_free=True)
     return Anatomy(numbers, {"addresses": cell.addresses, "queue": cell.queue}, [ram])
 
 
@@ -451,4 +451,4 @@ _ANATOMY: Final[Mapping[type[Part], Callable[[Any], Anatomy | None]]] = {
     WindowGenerator: _window_generator,
     AddressGenerator: _address_generator,
 }
-"""What is known of each kind of cell."""
+"""Breakdown by class of cell."""

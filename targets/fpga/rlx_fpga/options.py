@@ -15,51 +15,51 @@ from rlx_fpga.memories import LIBRARIES
 from rlx_fpga.solver import Amount
 
 STYLES: Final = {
-    "stream": "a unit for each layer, folded, all at work at once",
-    "unrolled": "a whole frame in every cycle, no multipliers; for tiny networks",
-    "folded": "one shared array, layers one after the other; for small devices",
+    "stream": "dataflow: a folded unit for each layer, all working at the same time",
+    "unrolled": "fully parallel: a frame in every cycle, no multipliers; for tiny networks",
+    "folded": "time-multiplexed: one array runs all layers in turn; for small devices",
 }
-"""Styles of hardware, with what they are."""
+"""Architectures by name, each with a description."""
 
 CONTROLS: Final = ("none", "axi-lite")
 """Buses by which software can reach registers of the core."""
 
 WEIGHTS: Final = ("mem", "inline", "load", "stream")
-"""Where weights can lie, or how they come in.
+"""Where weights are stored, or how they are loaded.
 
 - ``mem``: in files that ``$readmemh`` reads;
 - ``inline``: in the netlist;
-- ``load``: they come by a stream, once after each reset (style ``folded``);
-- ``stream``: they come by a stream in every frame, layer by layer (style ``folded``).
+- ``load``: sent over a stream once after each reset (style ``folded``);
+- ``stream``: sent over a stream for every frame, layer by layer (style ``folded``).
 """
 
 STREAMED: Final = ("load", "stream")
 """Those of :data:`WEIGHTS` that are not part of the bitstream."""
 
 _PREFIX_LENGTH: Final = 32
-BUDGETS: Final = {"dsp": "multipliers", "bram": "block memories", "lut": "lookup tables"}
-"""Options that limit what a design takes, and what they count."""
+BUDGETS: Final = {"dsp": "DSP slices", "bram": "block RAMs", "lut": "LUTs"}
+"""Options that limit the resources of a design, and what they count."""
 
 AIMS: Final = ("throughput", "latency", "size", "energy")
 """What ``--optimize`` takes.
 
-- ``throughput``: least cycles between frames within the budget, then least cost;
-- ``latency``: the same cycles between frames, then least time that the layers hold a frame back;
-- ``size``: least cost that keeps ``--fps``; without it, however slow;
-- ``energy``: least product of cost and cycles between frames (that keeps ``--fps``): every cell is
-  clocked in every cycle, so this is what a frame costs in clocked cells. It is no power estimate.
+- ``throughput``: minimum initiation interval within the budget, then minimum cost;
+- ``latency``: the same interval, then the minimum sum of the times for which layers delay a frame;
+- ``size``: minimum cost that reaches ``--fps``; without it, at any speed;
+- ``energy``: minimum product of cost and initiation interval (that reaches ``--fps``). Every cell
+  is clocked in every cycle, so this measures a frame in clocked cells. It is no power estimate.
 
-Cost counts each multiplier, block memory and lookup table as its share of the device.
+Cost is the sum of the shares of the device's DSP slices, block RAMs and LUTs.
 """
 
 FASTEST: Final = ("throughput", "latency")
-"""Goals that spend what there is."""
+"""Goals that use up the budget."""
 
-SPARE_PART: Final = Fraction(2, 3)
-"""The part of a device's lookup tables up to which products are made of them unasked.
+DEFAULT_LUT_SHARE: Final = Fraction(2, 3)
+"""The share of a device's LUTs that a design with LUT multipliers may take by default.
 
-Lookup tables are estimated within about a fifth, so that some 80 % are taken at most, which leaves
-room for placing and routing.
+LUTs are predicted to within about a fifth, so at most some 80 % are taken, which leaves space for
+place and route.
 """
 
 _FOLD: Final = re.compile(r"(\w+)=(\d+)x(\d+)")
@@ -92,7 +92,7 @@ def parse_rate(text: str) -> float:
     except ValueError:
         rate = 0.0
     if not 0 < rate < float("inf"):
-        msg = f"{text!r} is no number of frames a second: write for example 1000"
+        msg = f"{text!r} is not a number of frames per second: write for example 1000"
         raise ValueError(msg)
     return rate
 
@@ -116,26 +116,26 @@ class FpgaOptions:
     )  # fmt: skip
     style: str = field(
         default="stream",
-        metadata={"help": f"Style of hardware: {', '.join(STYLES)} [stream].", "metavar": "NAME",
+        metadata={"help": f"Architecture: {', '.join(STYLES)} [stream].", "metavar": "NAME",
                   "values": STYLES},
     )  # fmt: skip
     dsp: int | None = field(
         default=None,
         metadata={
-            "help": "Budget of multipliers; without --lut, no other products [those of the"
-            " device].",
+            "help": "Budget of DSP slices; without --lut also rules out LUT multipliers"
+            " [those of the device].",
             "metavar": "N",
         },
     )
     bram: int | None = field(
         default=None,
-        metadata={"help": "Budget of block memories [those of the device].", "metavar": "N"},
+        metadata={"help": "Budget of block RAMs [those of the device].", "metavar": "N"},
     )
     lut: int | None = field(
         default=None,
         metadata={
-            "help": "Budget of lookup tables; products are made of them too [two thirds of the"
-            " device's, for speed; all, without such products].",
+            "help": "Budget of LUTs; allows LUT multipliers [two thirds of the device's with LUT"
+            " multipliers, all without].",
             "metavar": "N",
         },
     )
@@ -146,29 +146,29 @@ class FpgaOptions:
     )  # fmt: skip
     fps: float | None = field(
         default=None,
-        metadata={"help": "Frames a second to keep, at the least cost; else refuse.",
+        metadata={"help": "Frames per second to reach, at minimum cost; refused if impossible.",
                   "metavar": "RATE", "parse": parse_rate},
     )  # fmt: skip
     optimize: str | None = field(
         default=None,
-        metadata={"help": "What is worth most: throughput, or size where --fps is given, unless"
-                  " told otherwise.",
+        metadata={"help": "Goal [throughput; with --fps, size].",
                   "choices": AIMS},
     )  # fmt: skip
     fold: tuple[tuple[str, int, int], ...] = field(
         default=(),
-        metadata={"help": "Foldings that are not to be chosen: LAYER=PExSIMD,...",
+        metadata={"help": "Fixed foldings: LAYER=PExSIMD,...",
                   "metavar": "TEXT", "parse": parse_folds},
     )  # fmt: skip
     weights: str = field(
         default="mem",
-        metadata={"help": "Where weights lie: in files that $readmemh reads, or in the netlist; for"
-                  " style folded they can also come by a stream, once or in every frame [mem].",
+        metadata={"help": "Where weights are stored: in files that $readmemh reads, or in the"
+                  " netlist; with style folded they can be sent over a stream, once or for every"
+                  " frame [mem].",
                   "choices": WEIGHTS},
     )  # fmt: skip
     control: str = field(
         default="none",
-        metadata={"help": "Registers to control and watch the core, and their bus [none].",
+        metadata={"help": "Bus of the registers that control and monitor the core [none].",
                   "choices": CONTROLS},
     )  # fmt: skip
     synth: bool = field(
@@ -189,17 +189,17 @@ class FpgaOptions:
                 raise UsageError(f"{name} must be one of {', '.join(known)}, not {value!r}")
         if self.weights in STREAMED and self.style != "folded":
             raise UsageError(
-                f"style {self.style} has its weights in the core: --weights {self.weights} does not"
-                " go with it",
+                f"--weights {self.weights} needs --style folded: in style {self.style} the weights"
+                " are in the core",
                 hint="use --weights mem, or --style folded",
             )
-        self._check_wishes()
+        self._check_budgets()
 
-    def _check_wishes(self) -> None:
+    def _check_budgets(self) -> None:
         for name, words in BUDGETS.items():
             count = getattr(self, name)
             if count is not None and count < 0:
-                raise UsageError(f"the budget must be at least 0 {words}, not {count}")
+                raise UsageError(f"--{name} must be at least 0 {words}, not {count}")
         if self.optimize not in (None, *AIMS):
             raise UsageError(f"optimize must be one of {', '.join(AIMS)}, not {self.optimize!r}")
         for name in ("clock", "fps"):
@@ -214,7 +214,7 @@ class FpgaOptions:
 
     @property
     def budget(self) -> Amount:
-        """What the design may use: what is given, and of the device what is not."""
+        """Resources that the design may use: those given, else all of the device."""
         device = self.chosen_device
         dsp, bram, lut = (
             getattr(device if getattr(self, name) is None else self, name) for name in BUDGETS
@@ -222,18 +222,18 @@ class FpgaOptions:
         return Amount(dsp, bram * LIBRARIES[device.family].parts, lut)
 
     @property
-    def spare_lut(self) -> int | None:
-        """Most lookup tables of a design that makes products of them to be faster, unasked.
+    def default_lut(self) -> int | None:
+        """LUT budget with which LUT multipliers are used by default, for speed.
 
-        None if it must not: with a budget of multipliers or of lookup tables, or for other goals.
+        None if they are not: with ``--dsp`` or ``--lut``, or for other goals.
         """
         if self.aim not in FASTEST or self.dsp is not None or self.lut is not None:
             return None
-        return int(self.chosen_device.lut * SPARE_PART)
+        return int(self.chosen_device.lut * DEFAULT_LUT_SHARE)
 
     @property
     def aim(self) -> str:
-        """What is worth most; one of :data:`AIMS`."""
+        """The goal; one of :data:`AIMS`."""
         return self.optimize or ("throughput" if self.fps is None else "size")
 
     @property
@@ -242,8 +242,8 @@ class FpgaOptions:
         return self.clock or self.chosen_device.clock_mhz * 1e6
 
     @property
-    def most_cycles(self) -> int | None:
-        """Most cycles between frames that keep the rate, if one is given."""
+    def max_cycles(self) -> int | None:
+        """Maximum initiation interval that reaches ``--fps``, if given."""
         return None if self.fps is None else int(self.clock_hz / self.fps)
 
     def prefix_for(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""From a graph of integer ops to one component: a stage for each op, all at work at once."""
+"""From a graph of integer ops to a dataflow pipeline: one stage for each op."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from amaranth.lib.wiring import Component, In, Out, connect, flipped
 
 from rlx.errors import EmitError
 from rlx.ir import DType
-from rlx_fpga.balance import Operand, Timing, queue_depths
+from rlx_fpga.balance import OperandFlow, StageFlow, queue_depths
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
-from rlx_fpga.cells.multiply import Pairing
+from rlx_fpga.cells.multiply import Packing
 from rlx_fpga.cells.rom import Store
 from rlx_fpga.cells.streams import lanes_of, stream_of
 from rlx_fpga.cells.width import WidthConverter
-from rlx_fpga.latency import Passage, courses, fill
+from rlx_fpga.latency import StageTiming, arrival_curves, fill
 from rlx_fpga.lower import Alias, plan_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.streams import Cell
     from rlx_fpga.lower import Fold, Layer, Plan
 
-# A queue of so few beats is only the register that every stream has anyway.
+# The register behind every stream holds as much: no queue of so few beats is needed.
 REGISTER_BEATS = 2
 # A stage with this part of the slowest stage's cycles cannot catch up much.
 BUSY = Fraction(3, 4)
@@ -38,13 +38,13 @@ BUSY = Fraction(3, 4)
 
 @dataclass(frozen=True)
 class Stage:
-    """An op on its way to hardware.
+    """An op of the pipeline, before its folding is chosen.
 
     Attributes:
         name: Identifier, unique in the pipeline.
         node: The op.
-        plan: What can be built for it.
-        sources: For each operand, the value whose stream it is (renamings left out).
+        plan: Its possible implementations.
+        sources: For each operand, the value whose stream it is (aliases resolved).
     """
 
     name: str
@@ -59,12 +59,12 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class StagedGraph:
     """The stages of a graph, before any folding is chosen.
 
     Attributes:
         graph: The graph.
-        stages: In order of the graph.
+        stages: In the order of the graph.
         outputs: For each output of the graph, the value whose stream it is.
     """
 
@@ -77,22 +77,26 @@ class Program:
         *,
         logic: bool = False,
         few: int = 0,
-        pairing: Pairing = Pairing.NONE,
+        packing: Packing = Packing.NONE,
         store: Store = Store.FREE,
     ) -> dict[str, list[Fold]]:
         """Return the foldings to choose from, by name of the stage.
 
         Args:
-            logic: Offer them with products made of lookup tables too, and with weights in them.
-            few: Offer layers of so few products with them made of lookup tables.
-            pairing: How two products share a multiplier of the device.
-            store: Where weights lie in the device.
+            logic: Include foldings with LUT multipliers, and with weights in LUTs.
+            few: Include LUT multipliers for layers of at most so many products.
+            packing: How two products share a DSP slice of the device.
+            store: Where weights are stored on the device.
         """
         found = {}
         for stage in self.stages:
             plain = [fold.stored_in(store) for fold in stage.folds]
-            folds = [fold.in_pairs(pairing) for fold in plain]
-            folds += [f.in_logic() for f in plain if f.products and (logic or f.products <= few)]
+            folds = [fold.packed(packing) for fold in plain]
+            folds += [
+                f.with_lut_multipliers()
+                for f in plain
+                if f.products and (logic or f.products <= few)
+            ]
             if logic:
                 folds += [fold.stored_in(Store.TABLES) for fold in folds if fold.weight_bits]
             found[stage.name] = folds
@@ -100,10 +104,10 @@ class Program:
 
 
 LANES_MAX: Final = 8_192
-"""Codes in a beat at an input: 65,536 wires of data."""
+"""Maximum int8 values in a beat of an input: 65,536 data wires."""
 
 
-def program_of(graph: Graph) -> Program:
+def staged_graph(graph: Graph) -> StagedGraph:
     """Return the stages of ``graph``.
 
     Raises:
@@ -123,14 +127,14 @@ def program_of(graph: Graph) -> Program:
         if isinstance(plan, Alias):
             stream_of_value[node.result] = sources[0]
             continue
-        # Names of the model never reach hardware; the report tells which node a stage is.
+        # Names of the model never reach hardware; the report maps stages to nodes.
         name = f"n{len(stages)}_{node.op.name.rpartition('.')[2]}"
         stages.append(Stage(name, node, plan, sources))
         stream_of_value[node.result] = node.result
     for value in graph.outputs:
         if value not in stream_of_value:
             raise EmitError(f"output {value.node.label} is a constant; only streams can go out")
-    return Program(graph, tuple(stages), tuple(stream_of_value[v] for v in graph.outputs))
+    return StagedGraph(graph, tuple(stages), tuple(stream_of_value[v] for v in graph.outputs))
 
 
 def _check_input(value: Value) -> None:
@@ -141,21 +145,21 @@ def _check_input(value: Value) -> None:
     # All channels of a pixel come in one beat.
     if type_.rank > 2 and type_.static_shape[-1] > LANES_MAX:
         raise EmitError(
-            f"a beat of it has {type_.static_shape[-1]} codes; the limit is {LANES_MAX}",
+            f"a beat would have {type_.static_shape[-1]} int8 values; the limit is {LANES_MAX}",
             where=f"input {value.name!r}",
-            hint="give it fewer channels and more pixels, or try --style folded",
+            hint="give it fewer channels and more pixels, or use --style folded",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """What stands between a stream and one of its readers.
+    """The FIFO and width converter between a stream and one of its consumers.
 
     Attributes:
-        name: Identifier of the place.
-        depth: Beats of the FIFO, which are as wide as the wider side; 0 if there is none.
+        name: Prefix of the cells' names.
+        depth: Beats of the FIFO, which are as wide as the wider side; 0 for no FIFO.
         lanes: Lanes of the stream.
-        wanted: Lanes of the reader.
+        wanted: Lanes of the consumer.
         elements: Elements of a frame.
         width: Bits of an element.
     """
@@ -169,12 +173,12 @@ class Queue:
 
     @property
     def registers(self) -> Fraction:
-        """What the registers on the way can hold, as part of a frame."""
+        """Capacity of the registers between them, as part of a frame."""
         beats = REGISTER_BEATS * self.lanes + 2 * math.lcm(self.lanes, self.wanted)
         return Fraction(beats, self.elements)
 
     def cells(self) -> dict[str, Cell]:
-        """Return FIFO and width converter, where they are needed."""
+        """Return the cells that are needed, in order."""
         queue: dict[str, Cell] = {}
         if self.depth:
             queue[f"{self.name}_queue"] = Fifo(self.widest, self.depth, self.width)
@@ -186,7 +190,7 @@ class Queue:
 
     @property
     def widest(self) -> int:
-        """Lanes of the FIFO: it stands on the wider side, to take and give as fast as it can."""
+        """Lanes of the FIFO, which is on the wider side for full throughput."""
         return max(self.lanes, self.wanted)
 
     @property
@@ -196,15 +200,15 @@ class Queue:
 
 
 @dataclass(frozen=True)
-class _Trunk:
-    """A stream, and everything that stands between its source and its readers.
+class _Net:
+    """A stream with everything between its source and its consumers.
 
     Attributes:
-        component: What it comes from.
-        port: Under which name.
-        register: Name and cell of the register behind the source; None if nobody reads.
-        fork: The same, if there are several readers.
-        branches: For each reader, its component, its port, and the cells in front of it.
+        component: Source.
+        port: Name of the source's port.
+        register: Name and cell of the register behind the source; None without consumers.
+        fork: Name and cell of the fork, if there are several consumers.
+        branches: For each consumer, its component, its port, and the cells in front of it.
     """
 
     component: Component
@@ -222,16 +226,16 @@ class Pipeline(Component):
         o (or o0, o1, ...): Out: its outputs, int8, or int32 for an index.
 
     Attributes:
-        program: What was built.
+        program: The stages.
         layers: For each stage, its hardware.
-        queues: For each operand of each stage, what stands in front of it.
+        queues: For each operand of each stage, the queue in front of it.
     """
 
     _MustUse__silence = True
 
     def __init__(
         self,
-        program: Program,
+        program: StagedGraph,
         folds: Mapping[str, Fold],
         build: Callable[[Stage, Fold], Layer] | None = None,
     ) -> None:
@@ -254,9 +258,9 @@ class Pipeline(Component):
 
     @property
     def interval(self) -> int:
-        """Cycles between frames: those of the slowest stage, or of the slowest port.
+        """Predicted initiation interval: cycles of the slowest stage or port.
 
-        No design is faster. The queues are sized so that designs reach it; a few random graphs that
+        It is a lower bound. Queues are sized so that designs reach it; a few random graphs that
         pool and concatenate one stream with itself were measured slower.
         """
         ports = [
@@ -267,49 +271,49 @@ class Pipeline(Component):
 
     @property
     def latency(self) -> int:
-        """Cycles from the first element of a frame to its last result, with nothing else there."""
+        """Predicted cycles from the first element of a frame to its last result, on its own."""
         ports = {
             -1 - index: value.type.size // lanes
             for index, (value, lanes) in enumerate(
                 zip(self.program.graph.inputs, self.input_lanes, strict=True)
             )
         }
-        found = courses(self._passages(), ports)
+        found = arrival_curves(self._timings(), ports)
         place = self._places()
         return max(round(found[place[value]][-1][1]) for value in self.program.outputs)
 
     @property
     def fill(self) -> float:
-        """Frames that must come before the last layer can begin."""
+        """Frames that line buffers and the like hold back before the last layer can begin."""
         place = self._places()
-        return fill(self._passages(), [place[value] for value in self.program.outputs])
+        return fill(self._timings(), [place[value] for value in self.program.outputs])
 
     def lanes(self, value: Value) -> int:
         """Return the lanes of the stream of ``value``."""
         return self._lanes[value]
 
     def parts(self) -> dict[str, Cell]:
-        """Return everything that the pipeline consists of, by name, ports made or not."""
+        """Return all cells of the pipeline by name, without creating their ports."""
         found: dict[str, Cell] = {
             stage.name: layer.cell
             for stage, layer in zip(self.program.stages, self.layers, strict=True)
         }
-        for trunk in self._trunks():
-            found.update(named for named in (trunk.register, trunk.fork) if named is not None)
-            for _, _, cells in trunk.branches:
+        for net in self._nets():
+            found.update(named for named in (net.register, net.fork) if named is not None)
+            for _, _, cells in net.branches:
                 found |= cells
         return found
 
     def elaborate(self, platform: object) -> Module:
-        """Connect every stream with all of its readers."""
+        """Connect every stream with its consumers."""
         m = Module()
         for stage, layer in zip(self.program.stages, self.layers, strict=True):
             m.submodules[stage.name] = layer.cell
-        for trunk in self._trunks():
-            _connect(m, self, trunk)
+        for net in self._nets():
+            _connect(m, self, net)
         return m
 
-    def _trunks(self) -> Iterator[_Trunk]:
+    def _nets(self) -> Iterator[_Net]:
         """Yield the streams of inputs, then those of stages."""
         readers: dict[Value, list[tuple[Component, str, Queue]]] = {}
         for stage, layer, queues in zip(self.program.stages, self.layers, self.queues, strict=True):
@@ -320,13 +324,13 @@ class Pipeline(Component):
             queue = Queue(name, 0, lanes, lanes, value.type.size, bits)
             readers.setdefault(value, []).append((self, name, queue))
         for name, value in zip(self.input_names, self.program.graph.inputs, strict=True):
-            yield _trunk(name, self, name, self.lanes(value), readers.get(value, []))
+            yield _net(name, self, name, self.lanes(value), readers.get(value, []))
         for stage, layer in zip(self.program.stages, self.layers, strict=True):
             value = stage.node.result
-            yield _trunk(stage.name, layer.cell, "o", self.lanes(value), readers.get(value, []))
+            yield _net(stage.name, layer.cell, "o", self.lanes(value), readers.get(value, []))
 
     def _lanes_read(self, value: Value) -> int:
-        """Return the lanes of an input: those of the stage that reads the most at once."""
+        """Return the lanes of an input: those of its widest consumer."""
         found = [1]
         for stage, layer in zip(self.program.stages, self.layers, strict=True):
             for source, port in zip(stage.sources, layer.cell.ports, strict=True):
@@ -339,15 +343,15 @@ class Pipeline(Component):
         place = {stage.node.result: index for index, stage in enumerate(self.program.stages)}
         return place | {v: -1 - index for index, v in enumerate(self.program.graph.inputs)}
 
-    def _passages(self) -> list[Passage]:
-        """Return the stages as those who ask for times see them."""
+    def _timings(self) -> list[StageTiming]:
+        """Return the timing of each stage."""
         place = self._places()
         return [
-            Passage(
+            StageTiming(
                 tuple(place[source] for source in stage.sources),
                 layer.demand,
                 layer.burst or layer.cycles,
-                # A register stands behind each layer; a fork has none.
+                # There is a register behind each layer; a fork has none.
                 layer.cell.latency
                 + 1
                 + max(sum(cell.latency for cell in queue.cells().values()) for queue in queues),
@@ -358,7 +362,7 @@ class Pipeline(Component):
         ]
 
     def _queues(self) -> list[list[Queue]]:
-        """Return what stands in front of each operand."""
+        """Return the queue in front of each operand."""
         stages = self.program.stages
         place = self._places()
         smooth = [
@@ -373,12 +377,12 @@ class Pipeline(Component):
             ]
             skew = layer.skew or ((Fraction(0), Fraction(0)),) * len(row)
             operands = [
-                Operand(place[source], queue.registers + part, *ahead_and_behind)
+                OperandFlow(place[source], queue.registers + part, *ahead_and_behind)
                 for source, queue, part, ahead_and_behind in zip(
                     stage.sources, row, parts, skew, strict=True
                 )
             ]
-            timings.append(Timing(tuple(operands), layer.hold, layer.lead))
+            timings.append(StageFlow(tuple(operands), layer.hold, layer.lead))
             queues.append(row)
         depths = queue_depths(timings)
         return [
@@ -397,10 +401,11 @@ class Pipeline(Component):
         )
 
     def _smoothing(self, source: int, layer: Layer) -> Fraction:
-        """Return the part of a frame that must be queued so that uneven flow costs no cycles.
+        """Return the part of a frame to queue so that jitter costs no cycles.
 
-        Next to the slowest stage only: elsewhere there is time to catch up. Inputs of the pipeline
-        count as always there. Results that never come faster than they are taken wait for nothing.
+        Only next to the slowest stage: others have time to catch up. Inputs of the pipeline are
+        assumed to be available at any time. Results that never come faster than they are taken
+        need no queue.
         """
         if source < 0:
             return Fraction(0)
@@ -409,48 +414,48 @@ class Pipeline(Component):
         if max(before.cycles, layer.cycles) < BUSY * slowest:
             return Fraction(0)
         bursts = (before.burst or before.cycles) <= layer.cycles
-        arriving = before.uneven[1] if bursts else Fraction(0)
-        return arriving + layer.uneven[0]
+        arriving = before.jitter[1] if bursts else Fraction(0)
+        return arriving + layer.jitter[0]
 
 
 def _deepened(queue: Queue, part: Fraction) -> Queue:
-    """Return the queue with room for ``part`` of a frame."""
+    """Return the queue with a FIFO for ``part`` of a frame."""
     beats = math.ceil(part * queue.elements / queue.widest)
     depth = beats if beats > REGISTER_BEATS else 0
     return replace(queue, depth=depth)
 
 
-def _trunk(
+def _net(
     name: str,
     component: Component,
     port: str,
     lanes: int,
     readers: Sequence[tuple[Component, str, Queue]],
-) -> _Trunk:
-    """Return what stands behind a stream: a register, and a fork if there are several readers."""
+) -> _Net:
+    """Return a stream with its register, and a fork if there are several consumers."""
     width = readers[0][2].width if readers else 0
     register = (f"{name}_register", SkidBuffer(lanes, width)) if readers else None
     fork = (f"{name}_fork", Fork(lanes, len(readers), width)) if len(readers) > 1 else None
     branches = [(reader, port_, queue.cells()) for reader, port_, queue in readers]
-    return _Trunk(component, port, register, fork, branches)
+    return _Net(component, port, register, fork, branches)
 
 
-def _connect(m: Module, pipeline: Component, trunk: _Trunk) -> None:
-    """Connect a stream to its readers."""
-    source = _port_of(pipeline, trunk.component, trunk.port)
-    if trunk.register is None:
+def _connect(m: Module, pipeline: Component, net: _Net) -> None:
+    """Connect a stream to its consumers."""
+    source = _port_of(pipeline, net.component, net.port)
+    if net.register is None:
         m.d.comb += source.ready.eq(1)
         return
-    name, register = trunk.register
+    name, register = net.register
     m.submodules[name] = register
     connect(m, source, register.i)
     streams = [register.o]
-    if trunk.fork:
-        name, fork = trunk.fork
+    if net.fork:
+        name, fork = net.fork
         m.submodules[name] = fork
         connect(m, register.o, fork.i)
         streams = [getattr(fork, f"o{index}") for index in range(fork.count)]
-    for stream, (reader, port, cells) in zip(streams, trunk.branches, strict=True):
+    for stream, (reader, port, cells) in zip(streams, net.branches, strict=True):
         for name, cell in cells.items():
             m.submodules[name] = cell
             connect(m, stream, cell.i)
@@ -459,7 +464,7 @@ def _connect(m: Module, pipeline: Component, trunk: _Trunk) -> None:
 
 
 def _port_of(pipeline: Component, component: Component, port: str) -> Any:  # noqa: ANN401
-    """Return a port as the inside of the pipeline sees it."""
+    """Return a port as seen from inside the pipeline."""
     found = getattr(component, port)
     return flipped(found) if component is pipeline else found
 

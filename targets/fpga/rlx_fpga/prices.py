@@ -1,8 +1,8 @@
-"""What a folding of a layer takes, told without building the layer.
+"""Cost model of a folding, without building the layer.
 
-Multipliers are exact. Block memories are those of weights and line buffers, by the arithmetic of
-``memories``. Lookup tables follow the array of products alone; what a whole design takes is counted
-afterwards (``costs``), and ``design`` makes up for the difference.
+DSP slices are exact. Block RAMs are those of weights and line buffers, by the arithmetic of
+``memories``. LUTs follow from the array of products only; the LUTs of a whole design are counted
+afterwards (``costs``), and ``design`` compensates for the difference.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from rlx_fpga.cells.mvu import together
 from rlx_fpga.cells.rom import Store, banks
 from rlx_fpga.lower.weighted import DepthwiseConvolution, Matrix
-from rlx_fpga.memories import LIBRARIES, Ram, place_of
+from rlx_fpga.memories import LIBRARIES, Ram, mapping_of
 from rlx_fpga.solver import Amount
 
 if TYPE_CHECKING:
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from rlx_fpga.lower.windows import Image
 
 LUT_OF_PRODUCT: Final = 24
-"""Lookup tables of an adder that takes in one more product."""
+"""LUTs of the adder for one product."""
 
 LUT_OF_LOGIC: Final = 100
-"""Lookup tables of a product of two bytes that is made of them."""
+"""LUTs of a LUT multiplier of two bytes."""
 
 LUT_OF_LANE: Final = {1: 120, 2: 220, 4: 220, 8: 300, 16: 220, 31: 160}
-"""Lookup tables of a requantizer's lane, by cycles of a beat; without multipliers from 8 on."""
+"""LUTs of a requantizer's lane, by cycles of a beat; from 8 on without DSP slices."""
 
 LUT_OF_RESULT: Final = 90
-"""Lookup tables of an accumulator, and of what hands its results on."""
+"""LUTs of an accumulator and its output logic."""
 
 
 def amount_of(plan: Plan, fold: Fold, family: str) -> Amount:
-    """Return what ``fold`` of the layer ``plan`` takes on ``family``; memories in parts."""
+    """Return the resources of ``fold`` of the layer ``plan`` on ``family``; memories in parts."""
     parts, tables = _memories(plan, fold, family)
     logic = LUT_OF_LOGIC * fold.logic * fold.weight_bits // 8
     lut = (
@@ -52,17 +52,17 @@ def amount_of(plan: Plan, fold: Fold, family: str) -> Amount:
 
 
 _MEMORIES: WeakKeyDictionary[Plan, dict[Hashable, tuple[int, int]]] = WeakKeyDictionary()
-"""What was found for layers that are still there."""
+"""Results for plans that still exist."""
 
 
 def _memories(plan: Plan, fold: Fold, family: str) -> tuple[int, int]:
-    """Return parts of block memories, and bits in lookup tables: the same for many foldings."""
+    """Return parts of block RAMs, and bits in LUTs: the same for many foldings."""
     known = _MEMORIES.setdefault(plan, {})
-    key = fold.pe, fold.simd, fold.pairing, fold.store, family
+    key = fold.pe, fold.simd, fold.packing, fold.store, family
     if key not in known:
         parts = tables = 0
         for ram, count in _rams(plan, fold):
-            parts += count * place_of(ram, family).parts
+            parts += count * mapping_of(ram, family).parts
             tables += count * ram.width * ram.depth if ram.style == "logic" else 0
         known[key] = parts, tables
     return known[key]
@@ -74,7 +74,7 @@ def _rams(plan: Plan, fold: Fold) -> Iterator[tuple[Ram, int]]:
         case Matrix():
             outputs, terms = plan.weights.shape
             depth = -(-outputs // fold.pe) * terms // fold.simd
-            bits = plan.stored_bits[fold.pairing]
+            bits = plan.stored_bits[fold.packing]
             step = together(bits, fold.simd)
             for rows, count in ((step, fold.pe // step), (fold.pe % step, 1)):
                 width = bits * rows * fold.simd
@@ -93,7 +93,7 @@ def _rams(plan: Plan, fold: Fold) -> Iterator[tuple[Ram, int]]:
 
 @lru_cache(maxsize=4096)
 def _weights(width: int, depth: int, store: Store) -> tuple[Ram, ...]:
-    """Return the memories of one that is read in order."""
+    """Return the banks of a weight memory."""
     return tuple(
         Ram(width, words, read_only=True, synchronous=True, style=store.style)
         for words in banks(width, depth, store)
@@ -103,4 +103,4 @@ def _weights(width: int, depth: int, store: Store) -> tuple[Ram, ...]:
 @lru_cache(maxsize=1024)
 def _line_buffer(image: Image, window: Window, lanes: int) -> Ram:
     depth = image.geometry(window, lanes).depth
-    return Ram(8 * lanes, depth, read_only=False, synchronous=True, apart=True)
+    return Ram(8 * lanes, depth, read_only=False, synchronous=True, collision_free=True)

@@ -1,4 +1,4 @@
-"""The register map of ``--control axi-lite``: one table for hardware, driver, bench and README."""
+"""The register map of ``--control axi-lite``, shared by hardware, driver, bench and README."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ADDRESS_BITS: Final = 7
 """Width of the byte addresses."""
 
 MAGIC: Final = 0x524C5801
-"""What register ``ID`` reads: "RLX" and the version of this map."""
+"""Value of register ``ID``: "RLX" and the version of this map."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Field:
 
     Attributes:
         name: In capitals.
-        bit: Its number.
+        bit: Bit number.
         text: What it means.
     """
 
@@ -34,9 +34,9 @@ class Register:
     Attributes:
         name: In capitals.
         offset: Byte offset.
-        access: ``RO`` read only, ``RW`` read and write, ``W1C`` written ones clear.
+        access: ``RO`` read-only, ``RW`` read and write, ``W1C`` write 1 to clear.
         text: What it holds.
-        fields: Its bits; none if it is one number.
+        fields: Its bits; none if it holds one number.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Register:
     fields: tuple[Field, ...] = ()
 
     def to_json(self) -> dict[str, object]:
-        """Return the register as it stands in ``report.json``."""
+        """Return the entry of ``report.json``."""
         return {
             "name": self.name,
             "offset": self.offset,
@@ -57,40 +57,44 @@ class Register:
 
 
 REGISTERS: Final = (
-    Register("ID", 0x00, "RO", f"0x{MAGIC:08X}: what this is, and the version of this map"),
+    Register("ID", 0x00, "RO", f"0x{MAGIC:08X}: identifies the core and the version of this map"),
     Register("VERSION", 0x04, "RO", "version of rlx: major << 16, minor << 8, patch"),
     Register("MODEL_LO", 0x08, "RO", "hash of the network, lowest 32 bits"),
     Register("MODEL_HI", 0x0C, "RO", "hash of the network, next 32 bits"),
     Register(
-        "CONTROL", 0x10, "RW", "what the core does",
+        "CONTROL", 0x10, "RW", "controls the core",
         (
-            Field("ENABLE", 0, "inputs are taken; while 0 they pause, and what is inside goes on"),
-            Field("RESET", 1, "write 1: drop all frames and zero all counters; 0 when done"),
+            Field("ENABLE", 0, "accept input; 0 pauses the inputs, frames inside continue"),
+            Field("RESET", 1, "write 1 to drop all frames and clear counters; reads 0 when done"),
         ),
     ),
     Register(
-        "STATUS", 0x14, "RO", "what the core is doing",
-        (Field("BUSY", 0, "a frame has begun and is not out"),),
+        "STATUS", 0x14, "RO", "state of the core",
+        (Field("BUSY", 0, "a frame has begun and is not complete at the outputs"),),
     ),
     Register(
-        "IRQ_ENABLE", 0x18, "RW", "what raises irq_o", (Field("FRAME_DONE", 0, "see IRQ_STATUS"),)
+        "IRQ_ENABLE", 0x18, "RW", "interrupts that raise irq_o",
+        (Field("FRAME_DONE", 0, "see IRQ_STATUS"),),
     ),
     Register(
-        "IRQ_STATUS", 0x1C, "W1C", "what happened",
-        (Field("FRAME_DONE", 0, "the last beat of a frame went out"),),
+        "IRQ_STATUS", 0x1C, "W1C", "pending interrupts",
+        (Field("FRAME_DONE", 0, "the last beat of a frame was sent"),),
     ),
-    Register("FRAMES_IN", 0x20, "RO", "frames taken whole, modulo 2^32"),
-    Register("FRAMES_OUT", 0x24, "RO", "frames given whole, modulo 2^32"),
-    Register("CYCLES_LO", 0x28, "RO", "clock cycles; reading it keeps CYCLES_HI for the next read"),
+    Register("FRAMES_IN", 0x20, "RO", "complete frames received, modulo 2^32"),
+    Register("FRAMES_OUT", 0x24, "RO", "complete frames sent, modulo 2^32"),
+    Register("CYCLES_LO", 0x28, "RO", "clock cycles, lower 32 bits; reading latches CYCLES_HI"),
     Register("CYCLES_HI", 0x2C, "RO", "clock cycles, upper 32 bits at the last read of CYCLES_LO"),
     Register(
         "LATENCY", 0x30, "RO",
-        "cycles from the first beat in to the last beat out of the last frame that was timed"
-        " (a frame that begins while none is timed)",
+        "cycles from the first input beat to the last output beat of the last timed frame (one that"
+        " begins while no other is being timed)",
     ),
-    Register("INTERVAL", 0x34, "RO", "cycles between the ends of the last two frames"),
-    Register("STALL_IN", 0x38, "RO", "cycles in which an input's beat had to wait"),
-    Register("STALL_OUT", 0x3C, "RO", "cycles in which an output's beat had to wait"),
+    Register(
+        "INTERVAL", 0x34, "RO",
+        "initiation interval: cycles between the ends of the last two frames",
+    ),
+    Register("STALL_IN", 0x38, "RO", "cycles in which a beat waited at an input"),
+    Register("STALL_OUT", 0x3C, "RO", "cycles in which a beat waited at an output"),
 )  # fmt: skip
 
 
@@ -100,7 +104,7 @@ class Control:
 
     Attributes:
         model: Hash of the network, 64 bits.
-        version: What register ``VERSION`` reads.
+        version: Value of register ``VERSION``.
     """
 
     model: int
@@ -113,7 +117,7 @@ class Control:
 
     @property
     def constants(self) -> dict[str, int]:
-        """What the registers that never change read."""
+        """Values of the constant registers."""
         return {
             "ID": MAGIC,
             "VERSION": self.version,

@@ -1,4 +1,4 @@
-"""What is known of a design without running it."""
+"""The report of a design: figures that are known without running it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rlx_fpga.costs import PORTS
 
 if TYPE_CHECKING:
     from rlx_fpga.costs import Resources
-    from rlx_fpga.design import Design
+    from rlx_fpga.design import StreamDesign
     from rlx_fpga.devices import Device
     from rlx_fpga.lower import Layer
     from rlx_fpga.options import FpgaOptions
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 COLUMNS: Final = ("name", "op", "pe", "simd", "cycles", "lut", "ff", "dsp", "bram")
-"""Entries of a layer that tables show."""
+"""Entries of a layer that are shown in tables."""
 
 
-def report_of(design: Design) -> dict[str, Any]:
-    """Return ``layers``, ``columns``, ``sources``, totals and parts of the device, for JSON.
+def report_of(design: StreamDesign) -> dict[str, Any]:
+    """Return ``layers``, ``columns``, ``sources``, totals and shares of the device, for JSON.
 
     A layer has ``name`` (of its module), ``op``, ``macs`` of a frame, ``pe`` and ``simd``,
-    ``cycles`` for a frame, ``lut``, ``ff``, ``dsp`` and ``bram`` of the device (estimates; see
-    ``rlx_fpga.costs``), ``multipliers`` (blocks that the cells ask for), ``memory_bits`` (weights,
-    tables, line buffers) and ``queue_bits`` (in front of its operands). ``sources`` gives each
-    layer's name in the model. ``interval`` and ``latency`` are cycles; ``fill`` is how many frames
-    line buffers, and layers that need all of a frame, hold back. The rest is that of
-    ``device_report``.
+    ``cycles`` for a frame, ``lut``, ``ff``, ``dsp`` and ``bram`` of the device (predicted; see
+    ``rlx_fpga.costs``), ``multipliers`` (DSP slices that the cells ask for), ``memory_bits``
+    (weights, tables, line buffers) and ``queue_bits`` (in front of its operands). ``sources`` maps
+    each layer to its name in the model. ``interval`` (the initiation interval) and ``latency`` are
+    in cycles; ``fill`` is the number of frames that line buffers, and layers that need a whole
+    frame, hold back. The other entries are those of ``device_report``.
     """
     pipeline, options = design.pipeline, design.options
     stages = pipeline.program.stages
@@ -53,10 +53,10 @@ def report_of(design: Design) -> dict[str, Any]:
 
 
 def device_report(total: Resources, interval: int, options: FpgaOptions) -> dict[str, Any]:
-    """Return what a design of any style is on its device: rate, cells, parts of the device.
+    """Return the figures of a design of any style on its device: rate, cells, shares.
 
     ``device``, ``clock_mhz``, ``fps``; ``lut``, ``ff``, ``dsp``, ``bram``; ``lut_percent`` and so
-    on; ``logic_cells`` where lookup tables and flip-flops share cells.
+    on; ``logic_cells`` where LUTs and flip-flops share cells.
     """
     device = options.chosen_device
     cells = total.logic_cells if device.joint_cells else 0
@@ -88,7 +88,7 @@ def _row(stage: Stage, layer: Layer, queues: list[Queue], resources: Resources) 
 
 
 def cells_of(resources: Resources) -> dict[str, float]:
-    """Return the cells by name; block memories as a whole number where they are one."""
+    """Return the cells by name; block RAMs as an integer unless there is a half."""
     bram = resources.bram
     return {
         "lut": resources.lut,
@@ -99,7 +99,7 @@ def cells_of(resources: Resources) -> dict[str, float]:
 
 
 def _percent(resources: Resources, device: Device) -> dict[str, float]:
-    """Return what part of the device is taken; of nothing, nothing is."""
+    """Return the share of the device in percent; 0 of a resource that it lacks."""
     return {
         f"{name}_percent": _part(count, getattr(device, name))
         for name, count in cells_of(resources).items()

@@ -1,9 +1,9 @@
 """Exact choice of one option for each layer under limits on multipliers, memories and logic.
 
-The least sum of values within the limits comes from one table: for each number of multipliers and
-of memories in use, the least that the layers so far can have. Layers are added to it one after the
-other. Before that, the best option of every layer is tried, which is enough where limits are wide,
-and options that another one beats everywhere are left out.
+Dynamic programming finds the minimum sum of values within the limits: a table holds, for each
+number of DSP slices and block RAMs in use, the minimum for the layers so far, and layers are added
+one after the other. Before that, the best option of every layer is tried, which is enough if limits
+are wide, and dominated options are removed.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 NEVER: Final = int(np.iinfo(np.int64).max) // 4
-"""Value of what cannot be had."""
+"""Value of an infeasible choice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """What an option takes, or what all may take together; whole numbers that are not negative.
+    """Resources of an option, or a limit for all together; integers, not negative.
 
     Attributes:
-        dsp: Multiplier blocks.
-        bram: Block memories, in the smallest parts that can be used on their own.
-        lut: Lookup tables.
+        dsp: DSP slices.
+        bram: Block RAMs, in the smallest parts that can be used on their own.
+        lut: LUTs.
     """
 
     dsp: int = 0
@@ -50,25 +50,25 @@ class Amount:
 
 @dataclass(frozen=True)
 class Option:
-    """One way to build a layer: what it takes, and what is to be small in the end."""
+    """One way to build a layer: its resources, and the value to minimize."""
 
     amount: Amount
     value: int
 
     @cached_property
     def key(self) -> tuple[int, int, int, int]:
-        """Everything that is better if it is less, the value first."""
+        """Everything that is better if it is smaller, the value first."""
         return self.value, self.amount.dsp, self.amount.bram, self.amount.lut
 
 
 def choose(layers: Sequence[Sequence[Option]], limit: Amount) -> list[int] | None:
-    """Return for each layer the place of the option with which the sum of values is least.
+    """Return for each layer the index of its option in the choice with the minimum sum of values.
 
     Args:
-        layers: Options of each layer. The answer is exact if of two sums with as many multipliers
-            and memories the lesser one takes no more lookup tables (values are costs), or if
-            lookup tables are not short; else it is the best that was seen.
-        limit: For all together.
+        layers: Options of each layer. The result is exact if, of two choices with equal DSP slices
+            and block RAMs, the one with the smaller sum takes no more LUTs (values are costs), or
+            if LUTs are not short; else it is the best one found.
+        limit: Limit for all layers together.
 
     Returns:
         None if nothing fits.
@@ -80,7 +80,7 @@ def choose(layers: Sequence[Sequence[Option]], limit: Amount) -> list[int] | Non
     if _total(layers, best).fits(limit):
         return best
     kept = [_undominated(key) for key in keys]
-    least = [
+    minimum = [
         Amount(
             min(layer[n].amount.dsp for n in places),
             min(layer[n].amount.bram for n in places),
@@ -88,19 +88,19 @@ def choose(layers: Sequence[Sequence[Option]], limit: Amount) -> list[int] | Non
         )
         for layer, places in zip(layers, kept, strict=True)
     ]
-    room = limit - sum(least, Amount())
-    if min(room.dsp, room.bram, room.lut) < 0:
+    space = limit - sum(minimum, Amount())
+    if min(space.dsp, space.bram, space.lut) < 0:
         return None
-    # From here on amounts count what an option takes beyond the least of its layer.
+    # From here on amounts are relative to the minimum of each layer.
     beyond = [
         {n: Option(layer[n].amount - low, layer[n].value) for n in places}
-        for layer, places, low in zip(layers, kept, least, strict=True)
+        for layer, places, low in zip(layers, kept, minimum, strict=True)
     ]
-    return _without_memories(beyond, room) or _by_table(beyond, room)
+    return _without_memories(beyond, space) or _by_table(beyond, space)
 
 
-def least_amount(layers: Sequence[Sequence[Option]]) -> Amount:
-    """Return the least of each resource that all layers together take, each one on its own."""
+def min_amount(layers: Sequence[Sequence[Option]]) -> Amount:
+    """Return the minimum of each resource for all layers, each on its own."""
     return Amount(
         sum(min(option.amount.dsp for option in layer) for layer in layers),
         sum(min(option.amount.bram for option in layer) for layer in layers),
@@ -114,16 +114,16 @@ def _total(layers: Sequence[Sequence[Option]], places: Sequence[int]) -> Amount:
 
 
 def _undominated(keys: Sequence[tuple[int, int, int, int]]) -> list[int]:
-    """Return the options that no other one equals or beats in value and in everything it takes.
+    """Return the options that no other one dominates in value and resources.
 
     Args:
-        keys: Of the options of a layer.
+        keys: Keys of the options of a layer.
     """
     kept: list[int] = []
     taken: list[tuple[int, int, int]] = []
-    # In the order of values: what was kept before is no worse in that.
+    # In the order of values: earlier options have no larger value.
     for (_, dsp, bram, lut), place in sorted((key, n) for n, key in enumerate(keys)):
-        # A loop of its own: this is where large choices spend most of their time.
+        # A plain loop: this is where large choices spend most of their time.
         for d, b, t in taken:
             if d <= dsp and b <= bram and t <= lut:
                 break
@@ -135,18 +135,18 @@ def _undominated(keys: Sequence[tuple[int, int, int, int]]) -> list[int]:
 
 @dataclass(frozen=True)
 class _Table:
-    """For each number of multipliers (rows) and memories (columns): the least sums, or NEVER.
+    """For each number of DSP slices (rows) and block RAMs (columns): minimum sums, or NEVER.
 
     Attributes:
         values: Sum of values.
-        luts: Lookup tables of the same choice.
+        luts: LUTs of the same choice.
     """
 
     values: npt.NDArray[np.int64]
     luts: npt.NDArray[np.int64]
 
     def plus(self, options: dict[int, Option]) -> tuple[_Table, npt.NDArray[np.int16]]:
-        """Return the table with one more layer, and which option is taken where."""
+        """Return the table with one more layer, and the index of the option chosen in each cell."""
         values = np.full_like(self.values, NEVER)
         luts = np.full_like(self.luts, NEVER)
         picked = np.full(values.shape, -1, np.int16)
@@ -166,27 +166,27 @@ class _Table:
         return _Table(values, luts), picked
 
 
-def _without_memories(layers: Sequence[dict[int, Option]], room: Amount) -> list[int] | None:
-    """Return the best choice as if memories were free, if it fits nevertheless.
+def _without_memories(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] | None:
+    """Return the best choice with memories for free, if it fits nevertheless.
 
-    Then no other is better, and the table is a hundred times smaller.
+    Then it is optimal, and the table is a hundred times smaller.
     """
     free = [
         {n: Option(replace(o.amount, bram=0, lut=0), o.value) for n, o in layer.items()}
         for layer in layers
     ]
-    places = _by_table(free, replace(room, bram=0))
+    places = _by_table(free, replace(space, bram=0))
     if places is None:
         return None
     amounts = (layer[n].amount for layer, n in zip(layers, places, strict=True))
-    return places if sum(amounts, Amount()).fits(room) else None
+    return places if sum(amounts, Amount()).fits(space) else None
 
 
-def _by_table(layers: Sequence[dict[int, Option]], room: Amount) -> list[int] | None:
-    """Return the choice with the least sum of values among those that fit into ``room``."""
+def _by_table(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] | None:
+    """Return the choice with the minimum sum of values among those that fit into ``space``."""
     shape = (
-        min(room.dsp, sum(max(o.amount.dsp for o in layer.values()) for layer in layers)) + 1,
-        min(room.bram, sum(max(o.amount.bram for o in layer.values()) for layer in layers)) + 1,
+        min(space.dsp, sum(max(o.amount.dsp for o in layer.values()) for layer in layers)) + 1,
+        min(space.bram, sum(max(o.amount.bram for o in layer.values()) for layer in layers)) + 1,
     )
     table = _Table(np.full(shape, NEVER, np.int64), np.full(shape, NEVER, np.int64))
     table.values[0, 0] = table.luts[0, 0] = 0
@@ -194,7 +194,7 @@ def _by_table(layers: Sequence[dict[int, Option]], room: Amount) -> list[int] | 
     for layer in layers:
         table, picked = table.plus(layer)
         picks.append(picked)
-    values = np.where(table.luts <= room.lut, table.values, NEVER)
+    values = np.where(table.luts <= space.lut, table.values, NEVER)
     dsp, bram = (int(n) for n in np.unravel_index(int(values.argmin()), shape))
     if values[dsp, bram] >= NEVER:
         return None

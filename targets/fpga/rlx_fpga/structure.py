@@ -1,7 +1,7 @@
-"""What a design consists of, counted bit by bit before any synthesis: adders, muxes, memories.
+"""The structure of a design, counted bit by bit before synthesis: adders, muxes, memories.
 
-The counts are taken from the netlist that Amaranth makes of a component, so that they follow every
-change of a cell. ``rlx_fpga.costs`` turns them into cells of a device.
+The counts are taken from the netlist that Amaranth makes of a component, so they follow every
+change of a cell. ``rlx_fpga.costs`` predicts cells of a device from them.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from amaranth.hdl import Fragment, Value
 
-# Amaranth's netlist has no public door in 0.5; pyproject.toml keeps us on that version.
+# Amaranth's netlist has no public interface in 0.5; pyproject.toml pins that version.
 from amaranth.hdl import _ir as ir
 from amaranth.hdl import _nir as nir
 
-from rlx_fpga.cells.multiply import Netlist, Pairing
-from rlx_fpga.cells.ram import APART
+from rlx_fpga.cells.multiply import NetlistPlatform, Packing
+from rlx_fpga.cells.ram import COLLISION_FREE
 from rlx_fpga.cells.rom import distinct_bits, varying_bits
-from rlx_fpga.garbage import collecting_nothing
+from rlx_fpga.garbage import gc_paused
 from rlx_fpga.liveness import holds, is_constant, known_nets, live_nets
 from rlx_fpga.memories import Ram
 
@@ -42,11 +42,11 @@ KINDS: Final = {
     "shift": "bits shifted by a variable number, times bits of that number",
     "logic": "and, or, exclusive or",
     "multiply": "bits of one factor times bits of the other, in multiplier blocks",
-    "product": "the same, of products made of lookup tables",
+    "product": "the same, in LUT multipliers",
     "scaled": "the same, where the other factor is a constant",
-    "operands": "of products in blocks, which laws tell: some blocks take in no registers",
-    "paired": "two products that share a block and an operand, as pairs, which laws tell",
-    "tree": "sums of adder trees, which laws tell apart from others",
+    "operands": "operands of products in DSP slices (cost model only): not all absorb registers",
+    "paired": "pairs of products that share a DSP slice and an operand (cost model only)",
+    "tree": "sums of adder trees (cost model only)",
     "control": "conditions of registers that hold",
 }
 """Kinds of logic that are counted, and what each counts in bits."""
@@ -54,12 +54,15 @@ KINDS: Final = {
 _LONG: Final = 3
 _PREFIX: Final = "rlx"
 _PRODUCTS: Final = {
-    Netlist(_PREFIX).module(logic=False): ("multiply", (("x", "y"),)),
-    Netlist(_PREFIX).module(logic=True): ("product", (("x", "y"),)),
-    Netlist(_PREFIX).pair(Pairing.SHARED): ("multiply", (("x", "y"),)),
-    Netlist(_PREFIX).pair(Pairing.APART): ("multiply", (("x0", "y0"), ("x1", "y1"))),
+    NetlistPlatform(_PREFIX).module(logic=False): ("multiply", (("x", "y"),)),
+    NetlistPlatform(_PREFIX).module(logic=True): ("product", (("x", "y"),)),
+    NetlistPlatform(_PREFIX).packed(Packing.SHARED_OPERAND): ("multiply", (("x", "y"),)),
+    NetlistPlatform(_PREFIX).packed(Packing.INDEPENDENT): (
+        "multiply",
+        (("x0", "y0"), ("x1", "y1")),
+    ),
 }
-_RAM: Final = Netlist(_PREFIX).ram
+_RAM: Final = NetlistPlatform(_PREFIX).ram
 _SUMS: Final = ("+", "-")
 _BITWISE: Final = ("&", "|", "^")
 _REDUCTIONS: Final = ("==", "!=", "b", "r|", "r&", "r^")
@@ -69,7 +72,7 @@ _ORDERS: Final = ("u<", "s<", "u>", "s>", "u<=", "s<=", "u>=", "s>=")
 
 @dataclass
 class Structure:
-    """Counts of a component with everything inside of it.
+    """Counts of a component with everything inside it.
 
     Attributes:
         bits: Of each kind of logic; see ``KINDS``.
@@ -83,8 +86,8 @@ class Structure:
 def structure_of(component: Component) -> dict[str, Structure]:
     """Return the counts of each submodule of ``component``, by name; of its own under ``""``."""
     ports = [Value.cast(member) for _, _, member in component.signature.flatten(component)]
-    with collecting_nothing():
-        design = Fragment.get(component, Netlist(_PREFIX)).prepare(ports=ports)
+    with gc_paused():
+        design = Fragment.get(component, NetlistPlatform(_PREFIX)).prepare(ports=ports)
         netlist = nir.Netlist()
         # As ``build_netlist`` does it, without its checks, which take most of the time.
         ir._emit_netlist(netlist, design)
@@ -238,7 +241,7 @@ class _Count:
         for index, cell in enumerate(self.cells):
             found = self.found[self.groups[cell.module_idx]].rams
             if isinstance(cell, nir.Instance) and cell.type == _RAM:
-                found += _written_apart(cell)
+                found += _ram_of(cell)
             if not isinstance(cell, nir.Memory):
                 continue
             words = () if index in written else cell.init
@@ -250,14 +253,14 @@ class _Count:
                 read_only=index not in written,
                 synchronous=index not in asynchronous,
                 style=style,
-                apart=APART in cell.attributes,
+                collision_free=COLLISION_FREE in cell.attributes,
                 distinct=distinct_bits(words, cell.width) if words else 0,
                 registered=index in registered,
             )
             found.append(ram)
 
     def _registered(self) -> set[int]:
-        """Return the memories that are read without a clock, into registers of the same module."""
+        """Return the memories with asynchronous reads into registers of the same module."""
         kept = {
             (self._into_register(net, reset=True), cell.module_idx)
             for cell in self.cells
@@ -293,12 +296,12 @@ class _Count:
         return assignment.value[place] if held and 0 <= place < len(assignment.value) else net
 
 
-def _written_apart(cell: nir.Instance) -> list[Ram]:
-    """Return the memory in an instance; none if it is in large blocks, which are counted apart."""
+def _ram_of(cell: nir.Instance) -> list[Ram]:
+    """Return the memory of an instance; none for SPRAM, which is counted separately."""
     of = cell.parameters
     if of["Large"]:
         return []
-    return [Ram(of["Width"], of["Depth"], read_only=False, synchronous=True, apart=True)]
+    return [Ram(of["Width"], of["Depth"], read_only=False, synchronous=True, collision_free=True)]
 
 
 def _outermost(netlist: nir.Netlist, index: int) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx.ir import Graph, GraphModule, Node, Value
-    from rlx_fpga.design import Design as StreamDesign
+    from rlx_fpga.design import StreamDesign
     from rlx_fpga.options import FpgaOptions
 
 

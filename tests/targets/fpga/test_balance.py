@@ -1,10 +1,10 @@
 from fractions import Fraction
 
-from rlx_fpga.balance import Operand, Timing, queue_depths
+from rlx_fpga.balance import OperandFlow, StageFlow, queue_depths
 
 
 def stage(*sources, hold=Fraction(0), lead=Fraction(0)):
-    return Timing(tuple(Operand(source) for source in sources), hold, lead)
+    return StageFlow(tuple(OperandFlow(source) for source in sources), hold, lead)
 
 
 def test_a_chain_needs_no_queue():
@@ -34,12 +34,17 @@ def test_a_branch_that_runs_ahead_needs_room_for_it():
 
 
 def test_operands_that_take_turns():
-    turns = Timing((Operand(-1, ahead=Fraction(1, 2)), Operand(-1, behind=Fraction(1, 2))))
+    turns = StageFlow(
+        (OperandFlow(-1, ahead=Fraction(1, 2)), OperandFlow(-1, behind=Fraction(1, 2)))
+    )
     assert queue_depths([turns]) == [[0, 1]]
 
 
 def test_registers_on_the_way_count():
-    stages = [Timing((Operand(-1, slack=Fraction(1, 16)),), hold=Fraction(1, 4)), stage(-1, 0)]
+    stages = [
+        StageFlow((OperandFlow(-1, capacity=Fraction(1, 16)),), hold=Fraction(1, 4)),
+        stage(-1, 0),
+    ]
     assert queue_depths(stages)[1] == [Fraction(5, 16), 0]
 
 

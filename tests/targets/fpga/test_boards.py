@@ -1,4 +1,4 @@
-"""Boards: devices with the clock and the pins that amaranth-boards tells."""
+"""Boards: devices with the clock and the pins of amaranth-boards."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_boards_need_the_package_that_knows_them(monkeypatch):
     with pytest.raises(ToolMissingError) as caught:
         device("icebreaker")
     assert str(caught.value) == (
-        "amaranth-boards, which tells the pins of boards, is not installed\n"
+        "amaranth-boards, which has the pins of boards, is not installed\n"
         "  hint: pip install 'rlx[boards]', or name the device in place of the board"
     )
     assert "with the pins of the board" in boards()["icebreaker"].summary

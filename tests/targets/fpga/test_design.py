@@ -16,7 +16,7 @@ def estimate(**options):
     return TARGET.estimate(NETWORK, FpgaOptions(**options))
 
 
-def test_estimate_tells_every_layer_and_the_part_of_the_device():
+def test_estimate_reports_every_layer_and_the_share_of_the_device():
     report = estimate(device="ecp5-25k")
     for name in ("lut", "ff", "dsp", "bram"):
         # The rest lies between the ports and the layers.
@@ -60,10 +60,10 @@ def test_design_keeps_every_budget():
         assert report["interval"] >= wide["interval"]
 
 
-def test_refusal_names_what_is_short_and_what_would_do():
+def test_refusal_names_what_is_short_and_what_to_try():
     with pytest.raises(
         DoesNotFitError,
-        match=r"^ecp5-85k: the layers need \d+ multipliers at least, 0 given \(--dsp\)\n"
+        match=r"^ecp5-85k: the layers need at least \d+ DSP slices, the budget is 0 \(--dsp\)\n"
         r"  hint: --dsp \d+$",
     ):
         estimate(dsp=0)
@@ -120,21 +120,21 @@ def test_more_lookup_tables_never_make_a_slower_design_of_a_real_network(name, s
     assert all(report["lut"] <= lut for report, lut in zip(found, budgets, strict=True))
 
 
-def test_logic_that_is_short_is_told():
+def test_luts_that_are_short_are_reported():
     with pytest.raises(
         DoesNotFitError,
-        match=r"^ecp5-25k: the layers need \d+ lookup tables at least, 500 given \(--lut\)\n"
+        match=r"^ecp5-25k: the layers need at least \d+ LUTs, the budget is 500 \(--lut\)\n"
         r"  hint: --lut \d+$",
     ):
         estimate(device="ecp5-25k", lut=500)
 
 
-def test_refused_rate_tells_which_one_is_reached():
+def test_refused_rate_reports_the_maximum():
     with pytest.raises(DoesNotFitError) as caught:
         estimate(device="ecp5-25k", fps=1e6, clock=50e6)
     found = re.fullmatch(
-        r"ecp5-25k: 1e\+06 frames a second wanted at 50 MHz, \S+ reached within the budget"
-        r" \((\d+) cycles a frame\)\n"
+        r"ecp5-25k: 1e\+06 frames per second cannot be reached at 50 MHz: the maximum within the"
+        r" budget is \S+ \(initiation interval (\d+) cycles\)\n"
         r"  hint: --fps (\d+), or --clock (\d+)MHz",
         str(caught.value),
     )

@@ -40,8 +40,8 @@ def test_every_goal_is_reached_as_by_trying_all_combinations(layers, limit):
     found = folding.fastest(limit)
     if not fitting:
         assert found is None
-        assert folding.least_cycles(limit) is None
-        assert folding.thriftiest(limit) is None
+        assert folding.min_cycles(limit) is None
+        assert folding.lowest_energy(limit) is None
         return
 
     def cost(chosen):
@@ -50,13 +50,13 @@ def test_every_goal_is_reached_as_by_trying_all_combinations(layers, limit):
     least = min(map(slowest, fitting))
     assert all(fold in choices[name] for name, fold in found.items())
     assert folding.amount(found).fits(limit)
-    assert slowest(found.values()) == least == folding.least_cycles(limit)
+    assert slowest(found.values()) == least == folding.min_cycles(limit)
     assert cost(found.values()) == min(cost(c) for c in fitting if slowest(c) == least)
     for cycles in {slowest(c) for c in fitting}:
         cheap = folding.cheapest(limit, cycles)
         assert cost(cheap.values()) == min(cost(c) for c in fitting if slowest(c) <= cycles)
     if min(map(slowest, fitting)):
-        thrifty = folding.thriftiest(limit)
+        thrifty = folding.lowest_energy(limit)
         products = [cost(c) * slowest(c) for c in fitting]
         assert cost(thrifty.values()) * slowest(thrifty.values()) == min(products)
 
@@ -68,9 +68,9 @@ def test_the_fastest_makes_nobody_faster_than_needed():
 
 def test_the_quickest_spends_what_is_left_on_delay():
     folding = Folding(CHOICES)
-    found = folding.quickest(Amount(dsp=6), lambda name, fold: fold.cycles)
+    found = folding.lowest_latency(Amount(dsp=6), lambda name, fold: fold.cycles)
     assert (found["a"].cycles, found["b"].cycles) == (40, 10)
-    assert folding.quickest(Amount(dsp=1), lambda name, fold: fold.cycles) is None
+    assert folding.lowest_latency(Amount(dsp=1), lambda name, fold: fold.cycles) is None
 
 
 def test_no_layer_is_slower_than_asked():
@@ -89,8 +89,8 @@ def test_folding_of_nothing():
     assert Folding({}).fastest(Amount(dsp=1)) == {}
 
 
-def test_the_least_of_each_resource_is_told():
-    assert Folding(CHOICES).least_amount() == Amount(dsp=2)
+def test_the_minimum_of_each_resource_is_reported():
+    assert Folding(CHOICES).min_amount() == Amount(dsp=2)
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,17 @@ import gc
 
 import pytest
 
-from rlx_fpga.garbage import collecting_nothing
+from rlx_fpga.garbage import gc_paused
 
 
 def test_nothing_is_collected_within():
-    with collecting_nothing():
+    with gc_paused():
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
 def test_errors_let_it_collect_again():
-    with pytest.raises(KeyError), collecting_nothing():
+    with pytest.raises(KeyError), gc_paused():
         raise KeyError
     assert gc.isenabled()
 
@@ -24,7 +24,7 @@ def test_errors_let_it_collect_again():
 def test_who_collects_nothing_at_all_is_left_alone():
     gc.disable()
     try:
-        with collecting_nothing():
+        with gc_paused():
             assert not gc.isenabled()
         assert not gc.isenabled()
     finally:

@@ -14,7 +14,7 @@ from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.cells.multiply import blocks_of
 from rlx_fpga.costs import Resources
 from rlx_fpga.devices import device
-from rlx_fpga.memories import Ram, place_of
+from rlx_fpga.memories import Ram, mapping_of
 from rlx_fpga.synthesis import synthesize
 
 TINYCONV = ROOT / "examples" / "mnist" / "tinyconv.rlx"
@@ -31,9 +31,9 @@ def test_wide_products_are_cut_as_yosys_cuts_them(x, y, blocks):
 
 def test_a_memory_that_is_read_into_a_register_may_become_a_block():
     ram = {"width": 64, "depth": 8, "read_only": False, "synchronous": False}
-    assert place_of(Ram(**ram), "ice40").kind == "logic"
-    assert place_of(Ram(**ram, registered=True), "ice40").parts == 4
-    assert place_of(Ram(**ram, registered=True), "ecp5").kind == "lut"
+    assert mapping_of(Ram(**ram), "ice40").kind == "logic"
+    assert mapping_of(Ram(**ram, registered=True), "ice40").parts == 4
+    assert mapping_of(Ram(**ram, registered=True), "ecp5").kind == "lut"
 
 
 @pytest.mark.parametrize(

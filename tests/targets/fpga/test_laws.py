@@ -1,4 +1,4 @@
-"""What laws tell of cells, against counts of their netlists."""
+"""The cost model of cells, against counts of their netlists."""
 
 from collections import Counter
 
@@ -71,8 +71,8 @@ def counted(cell):
     return whole
 
 
-def told(cell):
-    """Return what laws say, without what no netlist shows: merged registers, kinds of sums."""
+def predicted(cell):
+    """Return the prediction, without what no netlist shows: merged registers, kinds of sums."""
     found = structure_by_law(cell)
     found.bits["add"] += found.bits.pop("tree", 0)
     return found
@@ -84,8 +84,8 @@ def near(one, other):
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_laws_tell_what_netlists_say(name):
-    law, netlist = told(CELLS[name]), counted(CELLS[name])
+def test_predictions_equal_counts_of_netlists(name):
+    law, netlist = predicted(CELLS[name]), counted(CELLS[name])
     assert Counter(law.rams) == Counter(netlist.rams)
     for family in ("ecp5", "xc7"):
         mine, its = resources_of(law, family, 0), resources_of(netlist, family, 0)
@@ -94,14 +94,14 @@ def test_laws_tell_what_netlists_say(name):
         assert near(mine.ff, its.ff), (mine, its)
 
 
-def test_products_are_told_exactly():
+def test_products_are_predicted_exactly():
     cell = MatrixVector(WEIGHTS, None, pe=5, simd=4, logic=20)
     law, netlist = structure_by_law(cell).bits, counted(cell).bits
     assert law["product"] == netlist["product"] == 20 * 64
     assert law["multiply"] == netlist["multiply"] == 0
 
 
-def test_products_with_constants_are_told_apart():
+def test_products_with_constants_are_counted_separately():
     cell = MatrixVector(WEIGHTS[:, :4], None, pe=10, simd=4, logic=40)
     assert structure_by_law(cell).bits["scaled"] == counted(cell).bits["scaled"] == 40 * 64
 
@@ -124,7 +124,7 @@ def test_cells_without_a_law_are_counted():
         assert structure_by_law(part).bits["register"] == counted(part).bits["register"]
 
 
-def test_whole_designs_have_the_memories_that_are_told():
+def test_whole_designs_have_the_predicted_memories():
     pipeline = design_of(network().graph, FpgaOptions(dsp=20)).pipeline
     rams = [ram for part in pipeline.parts().values() for ram in structure_by_law(part).rams]
     netlist = counted(pipeline)

@@ -3,7 +3,7 @@
 import pytest
 
 from rlx_fpga.costs import terms_of
-from rlx_fpga.memories import BANKS_FOR, LIBRARIES, Ram, banks_of, place_of
+from rlx_fpga.memories import BANKS_FOR, LIBRARIES, Ram, banks_of, mapping_of
 from rlx_fpga.structure import Structure
 
 
@@ -40,24 +40,25 @@ def buffer(width, depth, *, synchronous=True):
     ],
 )
 def test_memory_goes_where_it_costs_least(family, ram, kind, parts):
-    place = place_of(ram, family)
+    place = mapping_of(ram, family)
     assert (place.kind, place.parts) == (kind, parts)
 
 
 def test_lookup_tables_serve_as_memory_in_whole_words():
-    assert place_of(buffer(15, 64, synchronous=False), "ecp5").luts == 4 * 4 * 6
-    assert place_of(buffer(8, 16), "ecp5").luts == 2 * 6
+    assert mapping_of(buffer(15, 64, synchronous=False), "ecp5").luts == 4 * 4 * 6
+    assert mapping_of(buffer(8, 16), "ecp5").luts == 2 * 6
 
 
 def test_a_style_in_the_netlist_decides():
-    assert place_of(Ram(8, 16, True, True, "block"), "ecp5").parts == 1
-    assert place_of(Ram(36, 4096, True, True, "logic"), "ecp5").kind == "logic"
+    assert mapping_of(Ram(8, 16, True, True, "block"), "ecp5").parts == 1
+    assert mapping_of(Ram(36, 4096, True, True, "logic"), "ecp5").kind == "logic"
 
 
 @pytest.mark.parametrize("family", sorted(LIBRARIES))
 def test_memory_never_shrinks_as_it_grows(family):
     parts = [
-        place_of(Ram(36, depth, True, True, "block"), family).parts for depth in range(8, 9000, 500)
+        mapping_of(Ram(36, depth, True, True, "block"), family).parts
+        for depth in range(8, 9000, 500)
     ]
     assert parts == sorted(parts)
     assert parts[-1] >= 36 * 8500 / 18432 / 2
@@ -77,10 +78,10 @@ def test_each_bit_of_a_word_begins_a_lookup_table(family, depth, tables):
 @pytest.mark.parametrize("width", [1, 3, 8, 9, 24, 40, 56, 88, 208, 1000])
 def test_banks_need_no_multiplexer_and_hardly_more_blocks(width):
     for depth in (2, 511, 513, 1023, 1025, 1440, 2048, 2120, 3328, 4608, 7552, 16385, 40000):
-        whole = place_of(rom(width, depth), BANKS_FOR)
+        whole = mapping_of(rom(width, depth), BANKS_FOR)
         banks = banks_of(width, depth)
         assert sum(banks[:-1]) < depth <= sum(banks)
-        places = [place_of(rom(width, words), BANKS_FOR) for words in banks]
+        places = [mapping_of(rom(width, words), BANKS_FOR) for words in banks]
         assert not any(place.muxed for place in places)
         assert sum(place.parts for place in places) <= 1.25 * whole.parts + 2
         for bank, words in enumerate(banks):

@@ -11,7 +11,7 @@ from rlx_fpga.devices import device, devices
 from rlx_fpga.render import render
 from rlx_fpga.synthesis import find_yosys, near_constants
 
-# As the family's manual says; all words are 0 at first, as where nothing else is told.
+# As the family's manual says; all words are 0 at first, unless specified otherwise.
 MEMORY = """
 module TRELLIS_DPR16X4 #(parameter WCKMUX = "WCK", WREMUX = "WRE", parameter [63:0] INITVAL = 0) (
   input [3:0] DI, WAD, RAD, input WRE, WCK, output [3:0] DO

@@ -9,20 +9,20 @@ from rlx_fpga.solver import Amount
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"dsp": -1}, r"^the budget must be at least 0 multipliers, not -1$"),
-        ({"bram": -1}, r"^the budget must be at least 0 block memories, not -1$"),
-        ({"lut": -1}, r"^the budget must be at least 0 lookup tables, not -1$"),
+        ({"dsp": -1}, r"^--dsp must be at least 0 DSP slices, not -1$"),
+        ({"bram": -1}, r"^--bram must be at least 0 block RAMs, not -1$"),
+        ({"lut": -1}, r"^--lut must be at least 0 LUTs, not -1$"),
         ({"optimize": "beauty"}, r"^optimize must be one of throughput, .*, not 'beauty'$"),
         ({"fps": 0.0}, r"^fps must be a number above 0, not 0.0$"),
         ({"clock": float("nan")}, r"^clock must be a number above 0, not nan$"),
         ({"prefix": "module"}, r"^prefix 'module' is a reserved word"),
         (
             {"weights": "load"},
-            r"^style stream has its weights in the core: --weights load does not",
+            r"^--weights load needs --style folded: in style stream the weights are",
         ),
         (
             {"weights": "stream", "style": "unrolled"},
-            r"^style unrolled has its weights in the core",
+            r"^--weights stream needs --style folded: in style unrolled the weights",
         ),
         (
             {"device": "asic"},
@@ -39,30 +39,30 @@ def test_budget_is_the_device_s_unless_given():
     assert FpgaOptions().budget == Amount(156, 208, 83640)
     assert FpgaOptions(device="ecp5-25k").budget == Amount(28, 56, 24288)
     assert FpgaOptions(device="ecp5-25k", dsp=0, bram=7, lut=9).budget == Amount(0, 7, 9)
-    # Half block memories can be used on their own.
+    # Half block RAMs can be used on their own.
     assert FpgaOptions(device="artix7-35t").budget.bram == 100
 
 
-def test_rate_asks_for_the_least_that_keeps_it():
+def test_rate_asks_for_the_smallest_design_that_reaches_it():
     assert FpgaOptions().aim == "throughput"
-    assert FpgaOptions().most_cycles is None
+    assert FpgaOptions().max_cycles is None
     wanted = FpgaOptions(fps=1000.0, clock=75e6)
-    assert (wanted.aim, wanted.most_cycles) == ("size", 75000)
+    assert (wanted.aim, wanted.max_cycles) == ("size", 75000)
     assert FpgaOptions(fps=1.0, optimize="energy").aim == "energy"
     assert FpgaOptions(device="ice40-up5k").clock_hz == 24e6
 
 
-def test_lookup_tables_are_spared_unasked_for_speed_only():
-    assert FpgaOptions().spare_lut == 83640 * 2 // 3
-    assert FpgaOptions(optimize="latency", device="ecp5-25k").spare_lut == 24288 * 2 // 3
+def test_lut_multipliers_are_used_by_default_for_speed_only():
+    assert FpgaOptions().default_lut == 83640 * 2 // 3
+    assert FpgaOptions(optimize="latency", device="ecp5-25k").default_lut == 24288 * 2 // 3
     for decided in ({"lut": 9}, {"dsp": 9}, {"optimize": "size"}, {"fps": 9.0}):
-        assert FpgaOptions(**decided).spare_lut is None
+        assert FpgaOptions(**decided).default_lut is None
 
 
 def test_rate_is_read_from_text():
     assert parse_rate("12.5") == 12.5
     for text in ("x", "0", "-1", "inf", "nan"):
-        with pytest.raises(ValueError, match=r"is no number of frames a second: write for exa"):
+        with pytest.raises(ValueError, match=r"is not a number of frames per second: write for"):
             parse_rate(text)
 
 

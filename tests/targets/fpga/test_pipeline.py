@@ -23,7 +23,7 @@ from rlx.ops.q import (
     Window,
 )
 from rlx_fpga.folding import Folding
-from rlx_fpga.pipeline import Pipeline, program_of
+from rlx_fpga.pipeline import Pipeline, staged_graph
 from rlx_fpga.solver import Amount
 from strategies import STRATEGIES, random_graphs
 
@@ -82,7 +82,7 @@ def joined(axis, *parts):
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 def test_constants_in_front_wait_for_the_frame(axis, parts, stall):
     graph, inputs = joined(axis, *parts)
-    program = program_of(graph)
+    program = staged_graph(graph)
     folds = {name: choices[-1] for name, choices in program.choices().items()}
     run = simulate(Pipeline(program, folds), inputs, stall_in=stall, stall_out=stall, idle=40)
     if not stall:
@@ -96,7 +96,7 @@ def test_constants_in_front_of_a_nested_concatenation_wait_too():
     constants = [graph.constant(np.full((1, 2, 3, 2), n, np.int8)) for n in (1, 2)]
     inner = graph.apply(QConcat(axis=1), constants[0], x)
     graph.output(graph.apply(QConcat(axis=1), constants[1], inner, x))
-    program = program_of(graph)
+    program = staged_graph(graph)
     folds = {name: choices[-1] for name, choices in program.choices().items()}
     codes = np.arange(12, dtype=np.int8).reshape(1, 2, 3, 2)
     simulate(Pipeline(program, folds), {"x": codes}, stall_out=0.4, idle=40)
@@ -108,7 +108,7 @@ def test_constants_in_front_of_a_nested_concatenation_wait_too():
 def test_pipeline_of_one_op_equals_its_definition(op, data):
     case = data.draw(STRATEGIES[op](size=3, batch=2))
     try:
-        program = program_of(case.graph)
+        program = staged_graph(case.graph)
     except UnsupportedOpError:
         return
     choices = program.choices(logic=True)
@@ -127,7 +127,7 @@ def test_pipeline_of_one_op_equals_its_definition(op, data):
 def test_pipeline_of_a_network_equals_its_definition(data):
     case = data.draw(random_graphs(size=3))
     try:
-        program = program_of(case.graph)
+        program = staged_graph(case.graph)
     except UnsupportedOpError:
         return
     folds = {name: data.draw(st.sampled_from(all_)) for name, all_ in program.choices().items()}
@@ -219,7 +219,7 @@ def x_of(graph):
 @pytest.mark.parametrize("name", GRAPHS)
 def test_branches_meet_again_without_deadlock(name, stall):
     graph = GRAPHS[name]()
-    program = program_of(graph)
+    program = staged_graph(graph)
     for place in (0, 1):
         folds = {
             stage: sorted(all_, key=lambda fold: fold.cycles)[place * len(all_) // 2]
@@ -238,7 +238,7 @@ def fastest(program, multipliers):
 @pytest.mark.parametrize("budget", [30, 60])
 def test_pipeline_takes_the_cycles_it_claims(name, budget):
     graph = GRAPHS[name]()
-    program = program_of(graph)
+    program = staged_graph(graph)
     pipeline = Pipeline(program, fastest(program, budget))
     run = simulate(pipeline, x_of(graph), 4)
     (output,) = program.outputs
@@ -253,7 +253,7 @@ def test_pauses_between_rows_cost_nothing_where_the_next_layer_is_nearly_as_slow
     x = graph.input("x", i8(1, 12, 96, 3))
     x = conv(graph, x, 8, 3, 2, ((0, 1), (0, 1)), name="rows")
     graph.output(conv(graph, x, 8, 3, padding=SAME, name="depthwise", groups=8))
-    program = program_of(graph)
+    program = staged_graph(graph)
     wanted = {"n0_conv2d": (1, 27), "n1_conv2d": (8, 1)}
     folds = {
         name: next(fold for fold in all_ if (fold.pe, fold.simd) == wanted[name])
@@ -275,7 +275,7 @@ def test_no_network_is_faster_than_its_slowest_layer(data):
     case = data.draw(random_graphs(size=3))
     budget = data.draw(st.sampled_from([20, 40, 80, 200]))
     try:
-        program = program_of(case.graph)
+        program = staged_graph(case.graph)
     except UnsupportedOpError:
         return
     folds = fastest(program, budget)
@@ -290,13 +290,13 @@ def test_no_network_is_faster_than_its_slowest_layer(data):
 @pytest.mark.sim
 def test_pipeline_recovers_from_a_reset_in_mid_frame():
     graph = residual(2)
-    program = program_of(graph)
+    program = staged_graph(graph)
     pipeline = Pipeline(program, fastest(program, 60))
     simulate(pipeline, x_of(graph), 2, stall_in=0.2, stall_out=0.2, reset_after=333)
 
 
 def test_program_names_its_stages_by_place_and_op():
-    names = [stage.name for stage in program_of(residual(2)).stages]
+    names = [stage.name for stage in staged_graph(residual(2)).stages]
     assert names == ["n0_conv2d", "n1_conv2d", "n2_conv2d", "n3_conv2d", "n4_add"]
 
 
@@ -305,7 +305,7 @@ def test_program_leaves_renamings_out():
     x = graph.input("x", i8(1, 2, 2, 1))
     y = graph.apply(QReshape(shape=(1, 4)), x)
     graph.output(graph.apply(QTranspose(axes=(1, 0)), y))
-    pipeline = Pipeline(program_of(graph), {})
+    pipeline = Pipeline(staged_graph(graph), {})
     assert pipeline.program.stages == ()
     simulate(pipeline, x_of(graph))
 
@@ -314,14 +314,14 @@ def test_program_refuses_parameters():
     graph = Graph("bad")
     graph.param("w", i8(1))
     with pytest.raises(EmitError, match=r"^parameters must be bound before hardware is made: 'w'$"):
-        program_of(graph)
+        staged_graph(graph)
 
 
 def test_program_refuses_beats_that_are_too_wide():
     graph = Graph("wide")
     graph.output(graph.apply(QClamp(low=0), graph.input("x", i8(1, 1, 1, 10_000))))
     with pytest.raises(EmitError, match=r"^input 'x': a beat of it has 10000 codes") as caught:
-        program_of(graph)
+        staged_graph(graph)
     assert caught.value.hint
 
 
@@ -331,7 +331,7 @@ def test_program_refuses_inputs_that_are_no_codes():
     with pytest.raises(
         EmitError, match=r"^input 'x' must be an int8 tensor of fixed shape, not f32\[1, 2\]$"
     ):
-        program_of(graph)
+        staged_graph(graph)
 
 
 def test_program_refuses_constant_outputs():
@@ -340,4 +340,4 @@ def test_program_refuses_constant_outputs():
     with pytest.raises(
         EmitError, match=r"^output %0 'zeros' is a constant; only streams can go out$"
     ):
-        program_of(graph)
+        staged_graph(graph)

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx_fpga.solver import Amount, Option, choose, least_amount
+from rlx_fpga.solver import Amount, Option, choose, min_amount
 
 amounts = st.builds(Amount, st.integers(0, 4), st.integers(0, 3), st.integers(0, 9))
 
@@ -62,7 +62,7 @@ def test_choose_is_exact_for_any_value_where_lookup_tables_are_not_short(layers,
 
 @given(layers_of)
 def test_nothing_fits_below_the_least_amount(layers):
-    least = least_amount(layers)
+    least = min_amount(layers)
     if least.dsp:
         assert choose(layers, Amount(least.dsp - 1, 99, 99)) is None
     assert choose(layers, Amount(99, 99, 99)) is not None

@@ -22,7 +22,7 @@ def test_script_names_the_pins_only_where_they_are_placed(name):
 
 
 @pytest.mark.synth
-def test_synthesize_tells_what_yosys_said():
+def test_synthesize_reports_what_yosys_printed():
     files = {"rtl/a.v": "module a(; endmodule"}
     with pytest.raises(SimulationError, match=r"(?s)failed with status 1.*rtl/a.v:1: ERROR"):
         synthesize(files, ["rtl/a.v"], "a", device("artix7-35t"))

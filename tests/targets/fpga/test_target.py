@@ -146,7 +146,7 @@ def test_emit_refuses_options_that_do_not_fit(options, error, message):
 
 
 def test_port_without_quantization_says_so():
-    assert "not known" in TARGET.emit(network(), FpgaOptions()).files["README.md"]
+    assert "unknown" in TARGET.emit(network(), FpgaOptions()).files["README.md"]
 
 
 def test_refusals_tell_the_reason():
@@ -207,10 +207,10 @@ def many_weights(outputs):
 @pytest.mark.parametrize(
     ("options", "problem", "hint"),
     [
-        ({}, r"ice40-up5k: the design does not fit: \d+ block memories needed, 30 there",
+        ({}, r"ice40-up5k: the design does not fit: needs \d+ block RAMs, 30 available",
          "--weights stream, or --device ecp5-25k"),
         ({"bram": 1, "device": "ecp5-25k"},
-         r"ecp5-25k: the design does not fit: \d+ block memories needed, 1 there", r"--bram \d+"),
+         r"ecp5-25k: the design does not fit: needs \d+ block RAMs, 1 available", r"--bram \d+"),
     ],
 )  # fmt: skip
 def test_folded_designs_that_are_too_large_are_refused(options, problem, hint):
@@ -227,7 +227,7 @@ def test_folded_designs_that_are_too_large_are_refused(options, problem, hint):
 
 
 def test_unrolled_designs_that_are_too_large_are_refused():
-    with pytest.raises(DoesNotFitError, match=r"lookup tables needed, 100 there") as caught:
+    with pytest.raises(DoesNotFitError, match=r"needs [\d,]+ LUTs, 100 available") as caught:
         TARGET.emit(many_weights(1), FpgaOptions(style="unrolled", lut=100))
     assert caught.value.hint.startswith("--lut ")
 

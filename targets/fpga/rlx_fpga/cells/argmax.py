@@ -1,4 +1,4 @@
-"""Place of the greatest code."""
+"""Index of the maximum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rlx_fpga.cells.streams import Cell, raw, stream_of
 
 
 class Argmax(Cell):
-    """Index of the greatest of every ``count`` codes that follow one another; the first if equal.
+    """Index of the maximum of every ``count`` consecutive values; the first on a tie.
 
     Members:
         i: In, one int8 a beat.
@@ -21,13 +21,13 @@ class Argmax(Cell):
 
     def __init__(self, count: int) -> None:
         if count < 1:
-            msg = f"an index needs at least one code to choose from, not {count}"
+            msg = f"argmax needs at least one value, not {count}"
             raise ValueError(msg)
         self.count = count
         super().__init__({"i": In(stream_of(1)), "o": Out(stream_of(1, 32))})
 
     def elaborate(self, platform: object) -> Module:
-        """Keep the best so far; ask for room in the output only with the last code."""
+        """Keep the best so far; wait for a free output register only with the last value."""
         m = Module()
         place = index_signal(self.count)
         best_place = index_signal(self.count)

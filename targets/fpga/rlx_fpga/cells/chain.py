@@ -1,4 +1,4 @@
-"""Cells one behind the other, as one cell."""
+"""A sequence of cells, as one cell."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Chain(Cell):
     """A sequence of cells, each fed by the one before.
 
-    The first cell may have several inputs; cells may stand in front of each of them. A sequence
-    in front of an input that starts with a cell without inputs (a constant) closes that input.
+    The first cell may have several inputs, each with a sequence of cells in front of it. If that
+    begins with a cell without inputs (a constant), the input is not a port of the chain.
 
     Members:
         i, or i0, i1, ...: In: the open inputs of the first cell, under their names.
@@ -27,8 +27,8 @@ class Chain(Cell):
         ports: Names of the open inputs, in order.
 
     Args:
-        cells: The sequence by name; names become instance names and must differ.
-        before: For inputs of the first cell, what stands in front of them.
+        cells: The sequence by name; names become instance names and must be unique.
+        before: For inputs of the first cell, the cells in front of them.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Chain(Cell):
         self.before = {port: dict(front) for port, front in (before or {}).items() if front}
         self.parts = dict(self.cells)
         for front in self.before.values():
-            assert not self.parts.keys() & front.keys(), "names of cells must differ"
+            assert not self.parts.keys() & front.keys(), "names of cells must be unique"
             self.parts |= front
         first, *_, last = (*self.cells.values(), *self.cells.values())
         self.multipliers = sum(part.multipliers for part in self.parts.values())

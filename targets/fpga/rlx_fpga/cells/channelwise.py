@@ -1,4 +1,4 @@
-"""Units that keep the channels apart: depthwise convolution and pooling."""
+"""Channelwise units: depthwise convolution and pooling."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.accumulate import Accumulator, Ranges, ranges_of
-from rlx_fpga.cells.multiply import LATENCY, Pairing, multiply_each
+from rlx_fpga.cells.multiply import LATENCY, Packing, multiply_each
 from rlx_fpga.cells.mvu import OPERAND_STAGES, enter, field, needs_multiplier, weight_bits
 from rlx_fpga.cells.pipe import follow, register
 from rlx_fpga.cells.rom import CyclicRom, Store, pack, signed_bits
@@ -29,9 +29,9 @@ class Depthwise(Cell):
         i: In, ``pe`` times int8: one tap of ``pe`` channels.
         o: Out, ``lanes`` times int ``acc_bits``: ``bias + sum(weight * x)``.
 
-    Takes a beat in every cycle. Cost: ``pe * multiplier`` products, ``weight_bits`` of memory for
-    each weight, and the biases. Products are multipliers, but for weights of two bits, and
-    ``logic`` of the others; half as many where two that have nothing in common share a block.
+    Initiation interval 1. Cost: ``pe * multiplier`` products, ``weight_bits`` of memory for each
+    weight, and the biases. Products use DSP slices, except with 2-bit weights and for ``logic`` of
+    them, which are LUT multipliers; half as many slices if two independent products share one.
 
     Args:
         weights: int8 [channels * multiplier, taps].
@@ -39,9 +39,9 @@ class Depthwise(Cell):
         channels: Input channels.
         pe: Input channels of a beat; divides ``channels``.
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
-        logic: Products made of lookup tables.
-        store: Where the weights lie.
-        pairing: What two products that share a block must have in common; here, nothing will do.
+        logic: Number of LUT multipliers.
+        store: Where the weights are stored.
+        packing: How two products share a DSP slice; only ``INDEPENDENT`` applies here.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Depthwise(Cell):
         beat_cycles: int = 1,
         logic: int = 0,
         store: Store = Store.FREE,
-        pairing: Pairing = Pairing.NONE,
+        packing: Packing = Packing.NONE,
     ) -> None:
         outputs, self.taps = weights.shape
         require_divisor(pe, channels)
@@ -77,9 +77,9 @@ class Depthwise(Cell):
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
         self.logic = logic if needs_multiplier(self.weight_bits) else self.products
-        apart = pairing is Pairing.APART and not self.logic
-        self.pairing = pairing if apart else Pairing.NONE
-        self.multipliers = self.products - self.logic - apart * (self.products // 2)
+        packed = packing is Packing.INDEPENDENT and not self.logic
+        self.packing = packing if packed else Packing.NONE
+        self.multipliers = self.products - self.logic - packed * (self.products // 2)
         folded = weights.reshape(channels // pe, self.products, self.taps).transpose(0, 2, 1)
         words = pack(folded.reshape(-1, self.products), self.weight_bits)
         self.rom = CyclicRom(words, self.weight_bits * self.products, store)
@@ -99,7 +99,7 @@ class Depthwise(Cell):
             )
             for index in range(self.products)
         }
-        products = multiply_each(m, platform, operands, logic=self.logic, pairing=self.pairing)
+        products = multiply_each(m, platform, operands, logic=self.logic, packing=self.packing)
         for index, product in enumerate(products):
             m.d.comb += accumulator.terms[index].eq(product)
         m.d.comb += accumulator.valid.eq(follow(m, valid, "valid", LATENCY, reset=True))
@@ -117,7 +117,7 @@ class Pool(Cell):
         i: In, ``pe`` times int8: one tap of ``pe`` channels.
         o: Out, ``lanes`` times int ``out_bits``: 8 for a maximum, what the sum needs for a sum.
 
-    Takes a beat in every cycle. No multipliers, no memory.
+    Initiation interval 1. No multipliers, no memory.
     """
 
     def __init__(self, kind: Literal["sum", "max"], *, taps: int, pe: int) -> None:
@@ -133,7 +133,7 @@ class Pool(Cell):
         super().__init__({"i": In(stream_of(pe)), "o": Out(stream_of(self.lanes, bits))})
 
     def elaborate(self, platform: object) -> Module:
-        """Feed the codes to the accumulators as they are."""
+        """Feed the input values to the accumulators directly."""
         m = Module()
         m.submodules.accumulator = accumulator = self.accumulator
         m.d.comb += [
@@ -155,7 +155,7 @@ class GlobalPool(Cell):
         i: In, ``lanes`` times int8: a frame of ``pixels`` pixels.
         o: Out, ``lanes`` times int ``out_bits``: one pixel.
 
-    Latency 2, takes a beat in every cycle. No multipliers; one running value for each channel.
+    Latency 2, initiation interval 1. No multipliers; one running value for each channel.
 
     Args:
         kind: ``sum`` or ``max``.
@@ -179,7 +179,7 @@ class GlobalPool(Cell):
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes, self.out_bits))})
 
     def elaborate(self, platform: object) -> Module:
-        """Read the running values of a block, a cycle later update them or give them."""
+        """Read the running values of a block; a cycle later update or output them."""
         m = Module()
         read_valid, enable, taken = Signal(), Signal(), Signal()
         ends = Signal()
@@ -211,11 +211,11 @@ class GlobalPool(Cell):
     def _running(
         self, m: Module, block: Value, enable: Value, write: Value, updated: Value
     ) -> Value:
-        """Return the running values of the block that came a cycle ago; write what they become."""
+        """Return the running values of the previous cycle's block; write the updated ones."""
         shape = Lanes(self.lanes, self.out_bits)
         old = Signal(shape, name="old")
         if self.blocks == 1:
-            # What is written now is read in the next cycle: too soon for a memory and a register.
+            # A value is read in the cycle after its write: too soon for a memory and a register.
             with m.If(write):
                 m.d.sync += old.eq(updated)
             return old
@@ -230,7 +230,7 @@ class GlobalPool(Cell):
 
 
 def _count(m: Module, step: Value, rounds: int, name: str) -> tuple[Value, Value]:
-    """Return a counter that goes round with ``step``, and whether it is in its last round."""
+    """Return a counter that advances with ``step`` and wraps, and whether it is at its end."""
     if rounds == 1:
         return Const(0), Const(1)
     counter = Signal(range(rounds), name=name)

@@ -1,4 +1,4 @@
-"""Several streams one after the other."""
+"""Concatenation of streams."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 class Concat(Cell):
     """Join tensors along one axis: ``runs[n]`` beats of input ``n``, then of the next, and again.
 
-    A run is what one input brings while the axes outside of the joined one stand still. Along
+    A run is the part of one input between two steps of the axes outside of the joined one. Along
     channels it is ``channels / lanes`` beats; along the rows of an NHWC tensor the whole frame.
 
-    Constants are always there. Those that come first wait for the input behind them: no output of
-    a frame may come before any input of it.
+    Constants are always valid. Leading ones wait for the input behind them: no output of a frame
+    may come before any input of it.
 
     Members:
         i0, i1, ...: In, ``lanes`` times int8.
         o: Out, the same.
 
-    Latency 1; one beat a cycle, so the interval is the number of beats that go out.
+    Latency 1; one beat a cycle, so the initiation interval is the number of output beats.
     """
 
     def __init__(self, lanes: int, runs: Sequence[int], *, leading: int = 0) -> None:
@@ -36,14 +36,14 @@ class Concat(Cell):
             msg = f"every input needs a run of at least one beat, not {tuple(runs)}"
             raise ValueError(msg)
         if not 0 <= leading < len(runs):
-            msg = f"{leading} leading constants leave none of {len(runs)} inputs to wait for"
+            msg = f"{leading} of {len(runs)} inputs are leading constants: one must be a stream"
             raise ValueError(msg)
         self.runs, self.leading = tuple(runs), leading
         inputs = {f"i{index}": In(stream_of(lanes)) for index in range(len(runs))}
         super().__init__({**inputs, "o": Out(stream_of(lanes))})
 
     def elaborate(self, platform: object) -> Module:
-        """Serve the input whose turn it is."""
+        """Serve the inputs in turn."""
         m = Module()
         turn = index_signal(len(self.runs))
         count = index_signal(max(self.runs))

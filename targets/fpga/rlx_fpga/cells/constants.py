@@ -1,9 +1,9 @@
-"""Constant words beside the netlist: in files, or as modules that are written here.
+"""Constant words outside of the netlist: in files, or as Verilog modules generated here.
 
-Amaranth writes each word of a memory as lines of the netlist, a bit at a time: megabytes and
-minutes for a network of some hundred thousand weights. :class:`Constants` takes the words of all
-read-only memories instead, and puts an instance in the place of each. Once the design is
-elaborated, every instance is named after the layer and the part that it belongs to.
+Amaranth writes each word of a memory into the netlist bit by bit: megabytes and minutes for a
+network of some hundred thousand weights. :class:`Constants` replaces each read-only memory by an
+instance and keeps its words. Once the design is elaborated, every instance is named after the layer
+and the part that it belongs to.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from amaranth.lib.memory import Memory
 
 _MEMORY: Final = "memory"
-"""What a memory is called in a cell that is there for it alone: the cell's name tells more."""
+"""Name of the memory in a cell that has only that; the cell's name is used instead."""
 
 _MODULES: Final = ("rom", "core", "control", "top", "top_pins", "tb")
-"""Other modules of a design are the prefix and one of these, or begin with that of the netlist."""
+"""Suffixes of the other modules of a design; submodules of the netlist begin with the core's."""
 
 
 @dataclass(frozen=True)
 class _Words:
-    """What one memory holds; equal ones of a layer become one.
+    """Content of a memory; equal memories of a layer share one.
 
     Attributes:
         width: Bits of a word.
-        words: Not negative.
-        attributes: For synthesis.
+        words: Words, as unsigned numbers.
+        attributes: Synthesis attributes.
     """
 
     width: int
@@ -53,12 +53,12 @@ class _Words:
 
 
 class Constants:
-    """Takes read-only memories out of a design while Amaranth elaborates it.
+    """Replaces the read-only memories of a design while Amaranth elaborates it.
 
     Args:
-        prefix: First part of the names of files and modules.
-        in_files: Words go into files that the module ``<prefix>_rom`` reads; else each memory
-            becomes a module of its own. Memories with attributes for synthesis never go into files.
+        prefix: Prefix of file and module names.
+        in_files: Write words to files that the module ``<prefix>_rom`` reads; else each memory
+            becomes a module of its own. Memories with synthesis attributes always become modules.
 
     Attributes:
         files: Content of each file by its path in the folder, in the order of the hierarchy.
@@ -73,9 +73,9 @@ class Constants:
         self._taken: dict[Instance, _Words] = {}
 
     def take(self, memory: Memory) -> Instance | None:
-        """Return what stands for ``memory``, or None if it must stay.
+        """Return the instance that replaces ``memory``, or None if it must stay.
 
-        Only what is never written and has one port that reads with the clock is taken.
+        Only read-only memories with one synchronous read port are replaced.
         """
         shape = memory.shape
         plain = isinstance(shape, int | Shape) and memory.depth > 1
@@ -102,9 +102,9 @@ class Constants:
         return instance
 
     def name(self, design: Fragment) -> None:
-        """Name all instances after their places in ``design``, and write their words.
+        """Name all instances after their position in ``design``, and write their words.
 
-        To be called once, between elaboration and conversion.
+        Call it once, between elaboration and conversion.
         """
         known: dict[tuple[str, _Words], str] = {}
         names = {f"{self.prefix}_{word}" for word in _MODULES}
@@ -123,7 +123,7 @@ class Constants:
         return self.in_files and not words.attributes
 
     def _refer(self, instance: Any, name: str, words: _Words) -> None:  # noqa: ANN401 - no stubs
-        """Make ``instance`` one of the memory called ``name``."""
+        """Make ``instance`` refer to the memory called ``name``."""
         if self._is_file(words):
             instance.type = f"{self.prefix}_rom"
             instance.parameters |= {
@@ -144,7 +144,7 @@ def _path(name: str) -> str:
 
 
 def _plain(path: tuple[str, ...]) -> str:
-    """Return the layer, and which of its memories this is."""
+    """Return a name from the layer and the part of it that has the memory."""
     parts = path[:-1] if path[-1] == _MEMORY and len(path) > 1 else path
     own = parts[-2:] if parts[-1].startswith(BANK) else parts[-1:]
     return "_".join(dict.fromkeys((parts[0], *own)))
@@ -153,7 +153,7 @@ def _plain(path: tuple[str, ...]) -> str:
 def _instances(
     design: Fragment, path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Instance]]:
-    """Yield every instance with the names of the modules that it lies in and its own."""
+    """Yield every instance with its hierarchical path."""
     for part, name, _ in design.subfragments:
         here = (*path, str(name))
         if isinstance(part, Instance):

@@ -1,8 +1,8 @@
-"""Pipelines that never stand still: their results are promised room before they begin.
+"""Credit-based flow control for pipelines that never stall.
 
-A pipeline that can be stopped needs a wire that reaches all of its registers within a cycle, and
-such wires from layer to layer add up. Here nothing is stopped: a beat enters only if the queue at
-the end has room for what it will give. The only thing that looks at the consumer is that queue.
+A pipeline that can stall needs a wire that reaches all of its registers within a cycle, and such
+wires add up from layer to layer. Here nothing stalls: a beat enters only if the queue at the end of
+the pipeline has space for its results. Only that queue sees the consumer.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ LATENCY = 2
 
 
 class ResultQueue(Part):
-    """Queue behind a pipeline that never stands still.
+    """Queue behind a pipeline that never stalls.
 
     Members:
-        reserve: In: beats that are promised room in this cycle, at most ``burst``; 0 for none.
-        open: Out, 1 bit: there is room for another ``burst`` beats. Comes from a register.
-        push: In, 1 bit: a promised beat arrives.
+        reserve: In: beats for which space is reserved in this cycle, 0 to ``burst``.
+        open: Out, 1 bit: there is space for another ``burst`` beats. Registered.
+        push: In, 1 bit: a reserved beat arrives.
         payload: In, ``lanes`` times int ``width``.
         o: Out, the beats in order.
 
-    Latency 2, initiation interval 1. Memory with an asynchronous read (lookup tables) and an
-    output register.
+    Latency 2, initiation interval 1. Memory with an asynchronous read (LUT RAM) and an output
+    register.
 
     Args:
         lanes: Elements of a beat.
         width: Bits of an element.
-        depth: Beats that can be promised or waiting, at least ``burst``.
-        burst: Most beats that are reserved at once.
+        depth: Beats that can be reserved or waiting, at least ``burst``.
+        burst: Maximum beats that are reserved at once.
     """
 
     def __init__(self, lanes: int, width: int, depth: int, burst: int = 1) -> None:
         if not 1 <= burst <= depth:
-            msg = f"a queue of {depth} beats cannot promise {burst} at once"
+            msg = f"a queue of {depth} beats cannot reserve {burst} at once"
             raise ValueError(msg)
         self.depth, self.burst = depth, burst
         self.bits = lanes * width
@@ -57,7 +57,7 @@ class ResultQueue(Part):
         )
 
     def elaborate(self, platform: object) -> Module:
-        """Count what is promised, and what is there."""
+        """Count free and waiting beats."""
         m = Module()
         depth = self.depth
         m.submodules.beats = beats = Memory(shape=len(raw(self.o)), depth=depth_of(depth), init=[])
@@ -92,17 +92,17 @@ class ResultQueue(Part):
 
 
 def queue_depth(latency: int, *, burst: int = 1, group: int = 1, beat_cycles: int = 1) -> int:
-    """Return the beats of a ``ResultQueue`` that costs the pipeline in front of it no cycles.
+    """Return the depth of a ``ResultQueue`` that costs the pipeline in front of it no cycles.
 
     Args:
-        latency: Cycles from a reservation to the first ``push`` that follows from it.
-        burst: Beats of a reservation; they are pushed in one cycle after the other.
+        latency: Cycles from a reservation to its first ``push``.
+        burst: Beats of a reservation, pushed in consecutive cycles.
         group: Cycles between reservations, at least ``burst * beat_cycles``.
         beat_cycles: Cycles that the consumer takes for a beat.
     """
     depth, age = burst, group
     while True:
-        # Beats of a reservation of ``age`` cycles ago that have been given and counted.
+        # Beats of a reservation ``age`` cycles ago that have left the queue and are counted.
         counted = (age - 1 - latency - LATENCY - (beat_cycles - 1)) // beat_cycles + 1
         left = burst - min(max(counted, 0), burst)
         if not left:
@@ -112,9 +112,9 @@ def queue_depth(latency: int, *, burst: int = 1, group: int = 1, beat_cycles: in
 
 
 def counter(m: Module, step: Value, rounds: int, name: str) -> tuple[Value, Value]:
-    """Return whether a counter that goes round with ``step`` is in its first, in its last round.
+    """Return whether a counter that advances with ``step`` is at its start, and at its end.
 
-    Both come from registers.
+    Both are registered.
     """
     if rounds == 1:
         return Const(1), Const(1)

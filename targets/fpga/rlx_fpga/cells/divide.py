@@ -24,10 +24,10 @@ MULTIPLIER_BITS = 18
 
 @dataclass(frozen=True, slots=True)
 class Reciprocal:
-    """A multiplication and a shift that stand for a division.
+    """A multiplication and a shift that replace a division.
 
     Attributes:
-        factor: Whole number near ``2^shift / divisor``.
+        factor: Integer near ``2^shift / divisor``.
         shift: Bits to drop from the product.
     """
 
@@ -38,7 +38,7 @@ class Reciprocal:
 def reciprocals(divisors: Sequence[int], bounds: Sequence[int]) -> list[Reciprocal]:
     """Return pairs with ``(n * factor) >> shift == n // divisor`` for all 0 <= n <= bound.
 
-    All pairs get the same shift, the smallest that is right for all.
+    All pairs get the same shift, the smallest that works for all.
 
     With ``factor = ceil(2^shift / divisor)`` and ``excess = factor * divisor - 2^shift`` it is
     ``n * factor / 2^shift = n / divisor + n * excess / (divisor * 2^shift)``. The fraction of
@@ -61,8 +61,8 @@ def reciprocals(divisors: Sequence[int], bounds: Sequence[int]) -> list[Reciproc
 class Divide(Cell):
     """``y = clamp(round(x / count) + zero_point)``, halves away from zero.
 
-    The count may depend on the place, as it does for pools whose windows reach over the edge:
-    place (h, w) has ``rows[h] * columns[w]``.
+    The count may depend on the pixel, as it does for pools whose windows reach over the edge:
+    pixel (h, w) has ``rows[h] * columns[w]``.
 
     Members:
         i: In, ``lanes`` times int ``width``; frames of rows x columns x ``pixel_beats`` beats.
@@ -89,13 +89,13 @@ class Divide(Cell):
         low: int = -128,
         high: int = 127,
     ) -> None:
-        """Take the geometry; ``bound`` is the greatest magnitude of a sum (if None, any)."""
+        """Take the geometry; ``bound`` is the maximum magnitude of a sum (default: any)."""
         self.lanes, self.width = lanes, width
         self.rows, self.columns, self.pixel_beats = tuple(rows), tuple(columns), pixel_beats
         self.zero_point, self.low, self.high = zero_point, low, high
         self.counts = sorted({row * column for row in rows for column in columns})
-        greatest = 1 << (width - 1) if bound is None else bound
-        self.bounds = [greatest + count // 2 for count in self.counts]
+        maximum = 1 << (width - 1) if bound is None else bound
+        self.bounds = [maximum + count // 2 for count in self.counts]
         self.factors = reciprocals(self.counts, self.bounds)
         self.multipliers = lanes * _multiplier_count(
             max(self.bounds).bit_length(), [one.factor for one in self.factors]
@@ -106,7 +106,7 @@ class Divide(Cell):
         super().__init__({"i": In(stream_of(lanes, width)), "o": Out(stream_of(lanes))})
 
     def elaborate(self, platform: object) -> Module:
-        """Six registers: magnitude, half a count more, product, quotient, clamped, moved."""
+        """Six registers: magnitude, numerator, product, quotient, clamped, with zero point."""
         m = Module()
         move = Signal()
         m.d.comb += [move.eq(~self.o.valid | self.o.ready), self.i.ready.eq(move)]
@@ -125,7 +125,7 @@ class Divide(Cell):
         return m
 
     def _select(self, m: Module, step: Value, half: Signal, factor: Signal) -> None:
-        """Choose half the count and the reciprocal for the place of the next beat."""
+        """Choose half the count and the reciprocal for the pixel of the next beat."""
         raster = Raster(m, (len(self.rows), len(self.columns), self.pixel_beats), step)
         row = _value_at(m, raster.index[0], self.rows, "row_count")
         column = _value_at(m, raster.index[1], self.columns, "column_count")
@@ -161,7 +161,7 @@ def clamp(value: Value, low: int, high: int) -> Value:
 
 
 def _value_at(m: Module, index: Value, values: Sequence[int], name: str) -> Signal:
-    """Return ``values[index]``; the value found most often needs no decoding."""
+    """Return ``values[index]``; the most frequent value needs no decoding."""
     usual = max(sorted(set(values)), key=values.count)
     chosen = Signal(range(max(values) + 1), name=name)
     m.d.comb += chosen.eq(usual)

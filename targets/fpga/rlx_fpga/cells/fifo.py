@@ -1,4 +1,4 @@
-"""Queues between cells: a register that cuts the ready chain, and first-in first-out buffers."""
+"""Queues between cells: skid buffers that break the ready path, and FIFOs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rlx_fpga.cells.streams import Cell, raw, stream_of
 if TYPE_CHECKING:
     from amaranth.hdl import Value
 
-# Queues up to this depth are made of registers or LUT memory with an asynchronous read; deeper
-# ones have a synchronous read, as block memories need it.
+# Queues up to this depth use registers or LUT RAM with an asynchronous read; deeper ones have the
+# synchronous read that block RAMs need.
 SHALLOW_DEPTH = 32
 
 
 class SkidBuffer(Cell):
-    """Registers on payload, valid and ready: cuts every combinational path between two cells.
+    """Registers on payload, valid and ready: breaks every combinational path between two cells.
 
     Members:
         i: In, ``lanes`` times int ``width``.
@@ -58,14 +58,14 @@ class SkidBuffer(Cell):
 class Fifo(Cell):
     """First-in first-out buffer of ``depth`` beats.
 
-    Up to ``SHALLOW_DEPTH`` beats are kept in LUT memory or registers, more in block memory.
+    Up to ``SHALLOW_DEPTH`` beats are stored in LUT RAM or registers, more in block RAM.
 
     Members:
         i: In, ``lanes`` times int ``width``.
         o: Out, the same.
 
-    Latency 1 (3 if deep), initiation interval 1. A deep one has a register between block memory and
-    output, whose beat and the one before it come on top of ``depth``.
+    Latency 1 (3 if deep), initiation interval 1. A deep one has two more stages, the read register
+    of the block RAM and the output register, whose beats come on top of ``depth``.
     """
 
     def __init__(self, lanes: int, depth: int, width: int = 8) -> None:
@@ -80,7 +80,7 @@ class Fifo(Cell):
         super().__init__({"i": In(stream_of(lanes, width)), "o": Out(stream_of(lanes, width))})
 
     def elaborate(self, platform: object) -> Module:
-        """Build the memory and what walks over it."""
+        """Build a shallow or a deep FIFO."""
         m = Module()
         if self.deep:
             self._walk(m, platform)
@@ -102,7 +102,7 @@ class Fifo(Cell):
         ]
 
     def _walk(self, m: Module, platform: object) -> None:
-        """Write what comes, read ahead into a register; whether there is any comes from one too."""
+        """Write to block RAM and read ahead; flags are registered."""
         write, read = block_ram(m, platform, "words", len(raw(self.i)), self.depth)
         waiting, any_waiting = Signal(range(self.depth + 1)), Signal()
         waiting_next, has_room = Signal.like(waiting), Signal(init=1)

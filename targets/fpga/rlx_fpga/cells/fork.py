@@ -1,4 +1,4 @@
-"""One stream to several consumers."""
+"""Fork of a stream to several consumers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rlx_fpga.cells.streams import Cell, raw, stream_of
 
 
 class Fork(Cell):
-    """Give every beat to each of ``count`` consumers, once, whenever each is ready.
+    """Send every beat to each of ``count`` consumers, once, whenever each is ready.
 
-    The input beat is taken when the last consumer takes it; a consumer may run ahead of the others
-    by one beat at most.
+    The input beat is accepted when the last consumer takes it; a consumer may be ahead of the
+    others by at most one beat.
 
     Members:
         i: In, ``lanes`` times int ``width``.

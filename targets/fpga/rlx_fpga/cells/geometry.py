@@ -1,7 +1,7 @@
-"""Which input pixels a sliding window needs, how long, and what that costs in memory and cycles.
+"""Geometry of a sliding window: which pixels it needs and when, buffer size, and cycles.
 
-Positions of words are counted from the first word of the first frame on: pixel (h, w) of a frame
-begins at word ``(h * width + w) * blocks``, where ``blocks = channels / lanes``.
+Words are numbered from the first word of the first frame: pixel (h, w) of a frame begins at word
+``(h * width + w) * blocks``, where ``blocks = channels / lanes``.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Geometry:
 
     @cached_property
     def needed(self) -> list[int]:
-        """For each output pixel, the words that must have been written before it starts."""
+        """For each output pixel, the number of words that must be written before it starts."""
         return [
             (row * self.width + column + 1) * self.blocks
             for row in self.last_row
@@ -136,10 +136,10 @@ class Geometry:
 
     @cached_property
     def released(self) -> list[int]:
-        """For each output pixel, the words that are free after it; the last frees its frame.
+        """For each output pixel, the number of words released after it; at the end, all of them.
 
-        Within a row, pixels left of the window are free unless the next output row begins with the
-        same image row, as it does in the padding above the image.
+        Within a row, pixels left of the window are released unless the next output row begins with
+        the same image row, as it does in the padding above the image.
         """
         result = []
         for row, rows in zip(self.first_row, self.row_release, strict=True):
@@ -152,52 +152,52 @@ class Geometry:
 
     @cached_property
     def depth(self) -> int:
-        """Words of buffer: enough never to stop a reader that could go on.
+        """Words of the line buffer: enough to never stall a reader that could continue.
 
-        While a pixel is read, all that the next one needs may be written. And an input that comes
-        evenly is never stopped by a reader that is just as fast, whatever rows it skips.
+        While a pixel is read, everything that the next one needs can be written. And an input at a
+        constant rate is never stalled by an equally fast reader, whatever rows that skips.
         """
         following = [*self.needed[1:], self.words + self.needed[0]]
         before = [0, *self.released[:-1]]
         ahead = max(need - free for need, free in zip(following, before, strict=True))
-        late = self._most(self.needed)
-        kept = -self._least(before, 1)
+        late = self._max_lag(self.needed)
+        kept = -self._min_lag(before, 1)
         return max(ahead, math.ceil((late + kept) * self.words))
 
-    def _most(self, words: list[int]) -> Fraction:
-        """Return by how much the share of the input exceeds the share of the output, at most.
+    def _max_lag(self, words: list[int]) -> Fraction:
+        """Return the maximum by which the share of the input exceeds the share of the output.
 
         Args:
-            words: Words of input for each pixel of output that has been given so far.
+            words: Words of input, for each number of output pixels produced so far.
         """
         pixels, whole = self.out_height * self.out_width, self.words
-        most = max(count * pixels - pixel * whole for pixel, count in enumerate(words))
-        return Fraction(most, whole * pixels)
+        lag = max(count * pixels - pixel * whole for pixel, count in enumerate(words))
+        return Fraction(lag, whole * pixels)
 
-    def _least(self, words: list[int], given: int) -> Fraction:
-        """Return the same at least, with ``given`` pixels more at the output."""
+    def _min_lag(self, words: list[int], given: int) -> Fraction:
+        """Return the minimum of the same, with ``given`` more pixels at the output."""
         pixels, whole = self.out_height * self.out_width, self.words
-        least = min(count * pixels - pixel * whole for pixel, count in enumerate(words, given))
-        return Fraction(least, whole * pixels)
+        lag = min(count * pixels - pixel * whole for pixel, count in enumerate(words, given))
+        return Fraction(lag, whole * pixels)
 
     @cached_property
     def hold(self) -> Fraction:
-        """Most of a frame that can have been taken beyond the share that has been given out."""
+        """Maximum part of a frame that can have been taken beyond the share produced."""
         before = [0, *self.released[:-1]]
-        return self._most([free + self.depth for free in before])
+        return self._max_lag([free + self.depth for free in before])
 
     @cached_property
     def lead(self) -> Fraction:
-        """Most of a frame that can have been given out beyond the share that has been taken."""
-        return -self._least(self.needed, 1)
+        """Maximum part of a frame that can have been produced beyond the share taken."""
+        return -self._min_lag(self.needed, 1)
 
     @cached_property
-    def unevenness(self) -> Fraction:
-        """How far, in parts of a frame, output strays from even flow if the input flows evenly."""
-        return self._most(self.needed) + self.lead
+    def jitter(self) -> Fraction:
+        """Deviation of the output from a constant rate, in frames, with constant input."""
+        return self._max_lag(self.needed) + self.lead
 
     def cycles_per_frame(self, reads: int) -> int:
-        """Cycles between frames, if input never lacks and output never waits.
+        """Return the initiation interval if neither input nor output ever waits.
 
         Args:
             reads: Words read for one output pixel.
@@ -209,11 +209,11 @@ class Geometry:
 
     @cached_property
     def _cycles(self) -> dict[int, int]:
-        """Cycles between frames that were asked for, by the words read for an output pixel."""
+        """Initiation intervals found so far, by the words read for an output pixel."""
         return {}
 
     def _frame_ends(self, reads: int, frames: int) -> list[int]:
-        """Play the buffer at pixel level and return when each frame has been read.
+        """Simulate the buffer at pixel level and return when each frame has been read.
 
         A word can be written one cycle after the one before it, and when the word ``depth`` places
         before it has been released. A pixel starts a cycle after its last word was written, and
@@ -226,7 +226,7 @@ class Geometry:
         ends = []
         for begin in range(0, frames * words, words):
             for needed, released in zip(self.needed, self.released, strict=True):
-                # Comparisons instead of max: this loop is much of what an estimate takes.
+                # Comparisons instead of max: this loop is a large part of the time of an estimate.
                 if begin + needed > need:
                     need = begin + needed
                 while waiting and waiting[0][0] <= need:
@@ -251,10 +251,10 @@ def geometry_of(
     dilation: Pair = (1, 1),
     padding: tuple[Pair, Pair] = ((0, 0), (0, 0)),
 ) -> Geometry:
-    """Return a window, the same one for the same sizes: its figures are found once."""
+    """Return a geometry, cached so that its figures are computed once."""
     return Geometry(height, width, blocks, kernel, stride, dilation, padding)
 
 
 def _clipped(count: int, step: int, offset: int, limit: int) -> list[int]:
-    """Return ``count`` positions ``step`` apart, forced into the image."""
+    """Return ``count`` positions at a distance of ``step``, clipped to the image."""
     return [min(max(index * step + offset, 0), limit - 1) for index in range(count)]

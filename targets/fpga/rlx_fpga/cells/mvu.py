@@ -1,4 +1,4 @@
-"""Matrix times vector with a folded array of multipliers."""
+"""Matrix-vector product with a folded array of multipliers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from amaranth import Module, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.accumulate import Accumulator, ranges_of
-from rlx_fpga.cells.multiply import LATENCY, Pairing, multiply_each, multiply_shared, pack_pairs
+from rlx_fpga.cells.multiply import LATENCY, Packing, multiply_each, multiply_shared, pack_factors
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.rom import CyclicRom, Store, pack, signed_bits
 from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
@@ -19,29 +19,30 @@ if TYPE_CHECKING:
 
     from rlx_fpga.cells.rom import Integers
 
-# Words of a weight memory are split into several memories above this width.
+# Wider words of weights are split into several memories.
 MAX_WORD_BITS = 1024
-# Operands of one adder; the tree has a register behind each level.
+# Operands of an adder in the tree, which has a register behind each level.
 ADDER_OPERANDS = 3
-# Registers in front of the multipliers: the beat, it again while the memories are read, both.
+# Registers in front of the multipliers: the beat, again while memories are read, then both.
 OPERAND_STAGES = 3
 
 
 class MatrixVector(Cell):
     """``weights @ x + bias`` for a stream of vectors ``x``; ``pe * simd`` products in a cycle.
 
-    A vector takes ``terms / simd`` beats and is given ``ceil(outputs / pe)`` times (the window
+    A vector takes ``terms / simd`` beats and is sent ``ceil(outputs / pe)`` times (the window
     generator's ``dense`` order with ``repeat``). Each time yields the next ``pe`` results, with
-    ``lanes`` of them in a beat: as few as keep up with the input.
+    ``lanes`` of them in a beat: the minimum that keeps up with the input.
 
     Members:
         i: In, ``simd`` times int8.
         o: Out, ``lanes`` times int ``acc_bits``; ``acc_bits`` follows from the weights.
 
-    Takes a beat in every cycle, if the consumer keeps up. Cost: ``pe * simd`` products;
-    ``outputs * terms`` weights of ``weight_bits`` in memory (``outputs`` as a multiple of ``pe``);
-    the biases. Products are multipliers, but for weights of two bits, and ``logic`` of the others;
-    in pairs, half as many, and a bit more for each weight if one is the least of its width.
+    Accepts a beat in every cycle if the consumer keeps up. Cost: ``pe * simd`` products;
+    ``outputs * terms`` weights of ``weight_bits`` in memory (``outputs`` rounded up to a multiple
+    of ``pe``); the biases. Products use DSP slices, except with 2-bit weights and for ``logic`` of
+    them, which are LUT multipliers. Packed, they take half as many slices, and one more bit for
+    each weight if any of them is the minimum of its width.
 
     Args:
         weights: int8 [outputs, terms].
@@ -50,9 +51,9 @@ class MatrixVector(Cell):
             are idle in the last group.
         simd: Terms of a beat; divides ``terms``.
         beat_cycles: Cycles that the consumer of ``o`` needs for a beat.
-        logic: Products made of lookup tables.
-        store: Where the weights lie.
-        pairing: How two products share a block, if at all: of two outputs with one term, or any.
+        logic: Number of LUT multipliers.
+        store: Where the weights are stored.
+        packing: How two products share a DSP slice; ``SHARED_OPERAND`` for those of two outputs.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class MatrixVector(Cell):
         beat_cycles: int = 1,
         logic: int = 0,
         store: Store = Store.FREE,
-        pairing: Pairing = Pairing.NONE,
+        packing: Packing = Packing.NONE,
     ) -> None:
         outputs: int = weights.shape[0]
         terms: int = weights.shape[1]
@@ -96,17 +97,17 @@ class MatrixVector(Cell):
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
         self.logic = logic if needs_multiplier(self.weight_bits) else pe * simd
-        self.pairing = Pairing.NONE if self.logic else pairing
-        self.stored_bits = stored_bits(weights, self.pairing)
-        self.roms = weight_roms(weights, pe, simd, self.stored_bits, self.pairing, store)
+        self.packing = Packing.NONE if self.logic else packing
+        self.stored_bits = stored_bits(weights, self.packing)
+        self.roms = weight_roms(weights, pe, simd, self.stored_bits, self.packing, store)
         self.latency = delay + self.accumulator.latency
-        self.multipliers = pe * simd - self.logic - pairs_of(self.pairing, pe, simd)
+        self.multipliers = pe * simd - self.logic - packed_pairs(self.packing, pe, simd)
         self.memory_bits = self.accumulator.memory_bits + sum(r.memory_bits for r in self.roms)
         super().__init__({"i": In(stream_of(simd)), "o": Out(stream_of(self.lanes, self.acc_bits))})
 
     @property
     def cycles_per_vector(self) -> int:
-        """Cycles that a vector takes, all its repetitions together."""
+        """Cycles of a vector, all repetitions included."""
         return self.group * self.repeat
 
     def elaborate(self, platform: object) -> Module:
@@ -129,7 +130,7 @@ class MatrixVector(Cell):
     ) -> list[Value]:
         """Return the products of all outputs, those of the first output first."""
         x = [field(codes, column, 8) for column in range(self.simd)]
-        # Of the registers, not of their concatenation: Amaranth goes through all of that for each.
+        # Fields of the registers: Amaranth would traverse their concatenation for each field.
         y = [
             field(word, place, self.stored_bits)
             for word in factors
@@ -137,7 +138,7 @@ class MatrixVector(Cell):
         ]
         rows = [y[row * self.simd : (row + 1) * self.simd] for row in range(self.pe)]
         products: list[Value] = []
-        paired = self.pe - self.pe % 2 if self.pairing is Pairing.SHARED else 0
+        paired = self.pe - self.pe % 2 if self.packing is Packing.SHARED_OPERAND else 0
         for row in range(0, paired, 2):
             pairs = [
                 multiply_shared(m, platform, x[k], pair, self.weight_bits, f"product_{row}_{k}")
@@ -149,37 +150,37 @@ class MatrixVector(Cell):
             for row in range(paired, self.pe)
             for k in range(self.simd)
         }
-        return products + multiply_each(m, platform, single, logic=self.logic, pairing=self.pairing)
+        return products + multiply_each(m, platform, single, logic=self.logic, packing=self.packing)
 
 
-def pairs_of(pairing: Pairing, pe: int, simd: int) -> int:
-    """Return how many pairs of products of an array share a block."""
-    match pairing:
-        case Pairing.NONE:
+def packed_pairs(packing: Packing, pe: int, simd: int) -> int:
+    """Return how many pairs of products of an array share a DSP slice."""
+    match packing:
+        case Packing.NONE:
             return 0
-        case Pairing.SHARED:
+        case Packing.SHARED_OPERAND:
             return pe // 2 * simd
-        case Pairing.APART:
+        case Packing.INDEPENDENT:
             return pe * simd // 2
 
 
 def weight_bits(weights: Integers) -> int:
-    """Return the least width that holds all weights: that of the memory and the products."""
+    """Return the minimum width that holds all weights: that of the memory and the products."""
     return signed_bits(int(weights.min()), int(weights.max()))
 
 
 def needs_multiplier(bits: int) -> bool:
-    """Return whether products with weights of ``bits`` bits are worth a multiplier at all.
+    """Return whether products with weights of ``bits`` bits justify a multiplier.
 
-    With two bits (ternary weights) a product is a number, its double, or their difference.
+    With two bits (ternary weights) additions are enough.
     """
     return bits > 2
 
 
-def stored_bits(weights: Integers, pairing: Pairing) -> int:
-    """Return the width that a weight has in memory: packed, it can be one less than the least."""
+def stored_bits(weights: Integers, packing: Packing) -> int:
+    """Return the width of a weight in memory; packed factors can be one below the minimum."""
     bits = weight_bits(weights)
-    packed = pairing is Pairing.SHARED and int(weights.min()) == -1 << (bits - 1)
+    packed = packing is Packing.SHARED_OPERAND and int(weights.min()) == -1 << (bits - 1)
     return bits + packed
 
 
@@ -189,9 +190,9 @@ def together(bits: int, simd: int) -> int:
 
 
 def weight_roms(
-    weights: Integers, pe: int, simd: int, bits: int, pairing: Pairing, store: Store
+    weights: Integers, pe: int, simd: int, bits: int, packing: Packing, store: Store
 ) -> list[CyclicRom]:
-    """Return the weights as memories in the order in which a folded unit wants them.
+    """Return the memories of the weights, in the order in which a folded unit reads them.
 
     Each word holds ``pe * simd`` weights; wide words are split between processing elements.
     """
@@ -199,8 +200,8 @@ def weight_roms(
     filled = np.pad(weights, ((0, -outputs % pe), (0, 0)))
     blocks = filled.reshape(-1, pe, terms // simd, simd).transpose(0, 2, 1, 3)
     folded = blocks.reshape(-1, pe, simd)
-    if pairing is Pairing.SHARED:
-        folded = pack_pairs(folded)
+    if packing is Packing.SHARED_OPERAND:
+        folded = pack_factors(folded)
     step = together(bits, simd)
     return [
         CyclicRom(pack(part.reshape(len(part), -1), bits), bits * part.shape[1] * simd, store)
@@ -211,10 +212,10 @@ def weight_roms(
 def enter(
     m: Module, i: stream.Interface, accumulator: Accumulator, roms: list[CyclicRom]
 ) -> tuple[Value, list[Value], Value]:
-    """Return codes, the words of the memories that go with them, and whether there are any.
+    """Return input values, the corresponding words of the memories, and whether they are valid.
 
-    All of them come from registers next to the multipliers, ``OPERAND_STAGES`` after a beat has
-    been taken. The memories go on by a word with every beat.
+    All come from registers next to the multipliers, ``OPERAND_STAGES`` cycles after a beat was
+    accepted. The memories advance by a word with every beat.
     """
     m.d.comb += [i.ready.eq(accumulator.open), accumulator.offered.eq(i.valid)]
     taken = follow(m, i.valid & i.ready, "taken", reset=True)
@@ -246,7 +247,7 @@ def _tree(m: Module, terms: list[Value], name: str) -> Value:
 
 
 def _sum(terms: list[Value]) -> Value:
-    """Return the sum of up to three numbers of the same width, in the least sufficient width."""
+    """Return the sum of up to three numbers of the same width, in the minimum width."""
     total = sum(terms[1:], terms[0])
     growth = (len(terms) - 1).bit_length()
     return total[: max(len(term) for term in terms) + growth].as_signed()

@@ -1,4 +1,4 @@
-"""A large memory with one port, empty after power-up: what big blocks on small devices offer."""
+"""Single-port memories without initial content, such as the SPRAM of small devices."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from amaranth import Cat, ClockSignal, Instance, Module, Mux, Signal, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from rlx_fpga.cells.multiply import Netlist
+from rlx_fpga.cells.multiply import NetlistPlatform
 from rlx_fpga.cells.streams import Part
 
 BYTE: Final = 8
-"""Bits of what is written together."""
+"""Bits of a strobe's part of a word."""
 
 LARGE_BITS: Final = 16
-"""Bits of a word of a large block."""
+"""Bits of a word of an SPRAM."""
 
 LARGE_WORDS: Final = 1 << 14
-"""Its words."""
+"""Words of an SPRAM."""
 
 
 def large_blocks(width: int, depth: int) -> int:
-    """Return the large blocks (SPRAM of iCE40 UltraPlus) of a memory."""
+    """Return the number of SPRAMs (iCE40 UltraPlus) of a memory."""
     return -(-width // LARGE_BITS) * -(-depth // LARGE_WORDS)
 
 
-class Ram(Part):
+class OnePortRam(Part):
     """A memory that reads or writes one word in a cycle.
 
     Members:
         address: In, of the word.
         write: In, 1 bit: write in this cycle, instead of reading.
         strobe: In, which bytes of the word are written.
-        code: In, what is written.
-        data: Out, the word read a cycle ago. It is only good for the one cycle after a read.
+        code: In, data to write.
+        data: Out, the word read a cycle ago; valid only in the cycle after a read.
 
     In a netlist it is an instance of ``<prefix>_ram`` (see ``templates/fpga/ram.v.j2``), from which
-    synthesis infers the blocks that the device has.
+    synthesis infers the memories of the device.
 
     Args:
         width: Bits of a word, a multiple of 8.
         depth: Words, at least two.
-        large: Use the large blocks of the device (SPRAM of iCE40 UltraPlus), not the usual ones.
+        large: Use SPRAM (iCE40 UltraPlus) instead of block RAM.
     """
 
     def __init__(self, width: int, depth: int, *, large: bool) -> None:
@@ -58,7 +58,7 @@ class Ram(Part):
     def elaborate(self, platform: object) -> Module:
         """Build a memory for simulation, or the instance."""
         m = Module()
-        if isinstance(platform, Netlist):
+        if isinstance(platform, NetlistPlatform):
             m.submodules.memory = Instance(
                 platform.ram,
                 p_Width=self.width,
@@ -83,22 +83,22 @@ class Ram(Part):
         return m
 
 
-class PairedRam(Part):
-    """The same for single bytes, two in each word: large blocks have words of 16 bits.
+class ByteRam(Part):
+    """A single-port memory of bytes, two in each word: SPRAM has words of 16 bits.
 
     Members:
         address: In, of the byte.
         write: In, 1 bit: write in this cycle, instead of reading.
         code: In, the byte that is written.
-        data: Out, the byte read a cycle ago; as for :class:`Ram`.
+        data: Out, the byte read a cycle ago; see :class:`OnePortRam`.
 
     Args:
         size: Bytes.
-        large: See :class:`Ram`.
+        large: See :class:`OnePortRam`.
     """
 
     def __init__(self, size: int, *, large: bool) -> None:
-        self.words = Ram(2 * BYTE, -(-size // 2), large=large)
+        self.words = OnePortRam(2 * BYTE, -(-size // 2), large=large)
         self.memory_bits = self.words.memory_bits
         super().__init__({
             "address": In(self.words.address_bits + 1), "write": In(1),
@@ -106,7 +106,7 @@ class PairedRam(Part):
         })  # fmt: skip
 
     def elaborate(self, platform: object) -> Module:
-        """Write one half of a word, choose one of those that are read."""
+        """Write one byte of a word, select one of those read."""
         m = Module()
         m.submodules.words = words = self.words
         odd, read_odd = self.address[0], Signal()

@@ -1,4 +1,4 @@
-"""Grow or cut a tensor on its way: constants added around it, or parts of it dropped."""
+"""Padding and slicing of a stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Pad(Cell):
-    """Add beats of one constant code around a tensor.
+    """Add beats of one constant value around a tensor.
 
     Sizes count beats: the last axis of an NHWC tensor has ``channels / lanes`` of them, so channels
     can be padded by whole beats only.
@@ -25,7 +25,7 @@ class Pad(Cell):
         i: In, ``lanes`` times int8; frames of ``sizes`` beats.
         o: Out, the same; frames of ``before + sizes + after`` beats on each axis.
 
-    Latency 1; one beat a cycle, so the interval is the number of beats that go out.
+    Latency 1; one beat a cycle, so the initiation interval is the number of output beats.
     """
 
     def __init__(
@@ -37,10 +37,10 @@ class Pad(Cell):
         value: int,
     ) -> None:
         if not len(sizes) == len(before) == len(after) or min(*before, *after, 0) < 0:
-            msg = f"sizes {tuple(sizes)} do not go with padding {tuple(before)}, {tuple(after)}"
+            msg = f"padding {tuple(before)}, {tuple(after)} does not match sizes {tuple(sizes)}"
             raise ValueError(msg)
         if not -128 <= value <= 127:
-            msg = f"the padding must be an int8 code, not {value}"
+            msg = f"the padding must be an int8 value, not {value}"
             raise ValueError(msg)
         self.sizes, self.before, self.after = tuple(sizes), tuple(before), tuple(after)
         self.total = tuple(map(sum, zip(before, sizes, after, strict=True)))
@@ -49,14 +49,14 @@ class Pad(Cell):
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
 
     def elaborate(self, platform: object) -> Module:
-        """Walk over the places of the output; take a beat where the place is inside."""
+        """Walk over the output; take an input beat where the position is inside."""
         m = Module()
         free, move = Signal(), Signal()
         raster = Raster(m, self.total, move)
         inside, begin = Signal(), Signal()
         m.d.comb += [
             inside.eq(_box(raster, self.before, self.sizes, self.total)),
-            # A frame begins when its first beat is there: no padding of one that never comes.
+            # A frame begins with its first input beat: no padding is sent before.
             begin.eq(Cat(*raster.index) == 0),
             free.eq(~self.o.valid | self.o.ready),
             move.eq(free & (self.i.valid | ~(inside | begin))),
@@ -72,15 +72,15 @@ class Pad(Cell):
 
 
 class Slice(Cell):
-    """Let part of a tensor through: places ``start, start + step, ... < stop`` of each axis.
+    """Pass part of a tensor: indices ``start, start + step, ... < stop`` of each axis.
 
-    Sizes and places count beats; see ``Pad``. Steps over channels need one lane.
+    Sizes and indices count beats; see ``Pad``. Steps over channels need one lane.
 
     Members:
         i: In, ``lanes`` times int8; frames of ``sizes`` beats.
         o: Out, the same.
 
-    Latency 1; one beat a cycle, so the interval is the number of beats that come in.
+    Latency 1; one beat a cycle, so the initiation interval is the number of input beats.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Slice(Cell):
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
 
     def elaborate(self, platform: object) -> Module:
-        """Walk over the places of the input; what is not kept needs no room in the output."""
+        """Walk over the input; beats that are dropped do not wait for the output."""
         m = Module()
         free, keep, taken = Signal(), Signal(), Signal()
         raster = Raster(m, self.sizes, taken)

@@ -6,10 +6,10 @@ from amaranth import Const, Module, Signal, Value
 
 
 def register(m: Module, enable: Value, value: Value, name: str, *, reset: bool = False) -> Value:
-    """Return a register that takes ``value`` at the end of each cycle in which ``enable`` is high.
+    """Return a register that loads ``value`` at the end of each cycle in which ``enable`` is high.
 
-    Data need no reset, flags do. A value without bits is its own register: Verilog has no signals
-    of that size.
+    Data need no reset, flags do. A zero-width value is returned as it is: Verilog has no such
+    signals.
     """
     value = Value.cast(value)
     if len(value) == 0:
@@ -21,7 +21,7 @@ def register(m: Module, enable: Value, value: Value, name: str, *, reset: bool =
 
 
 def follow(m: Module, value: Value, name: str, stages: int = 1, *, reset: bool = False) -> Value:
-    """Return ``value`` as it was ``stages`` cycles ago, in a pipeline that never stands still.
+    """Return ``value`` as it was ``stages`` cycles ago, in a pipeline that never stalls.
 
     Data need no reset, flags do. Constants need no registers.
     """

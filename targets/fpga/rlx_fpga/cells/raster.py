@@ -1,4 +1,4 @@
-"""Counters over the beats of a frame: which place of the tensor a beat belongs to."""
+"""Counters over the beats of a frame: the position of each beat in the tensor."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Raster:
 
     Attributes:
         index: For each axis, its counter (a constant 0 for an axis of size 1).
-        last: High at the last place of a frame.
+        last: High at the last beat of a frame.
     """
 
     def __init__(self, m: Module, sizes: Sequence[int], step: Value, name: str = "index") -> None:
-        """Build the counters into ``m``; they move on in every cycle in which ``step`` is high."""
+        """Build the counters into ``m``; they advance in every cycle in which ``step`` is high."""
         self.index: list[Value] = []
         carry: Value = Const(1)
         for axis in reversed(range(len(sizes))):
@@ -41,7 +41,7 @@ class Raster:
 
 
 def within(index: Value, start: int, stop: int, size: int) -> Value:
-    """Return whether ``start <= index < stop``, for an index that runs over ``range(size)``."""
+    """Return whether ``start <= index < stop``, for an index in ``range(size)``."""
     condition: Value = Const(1)
     if start > 0:
         condition = condition & (index >= start)

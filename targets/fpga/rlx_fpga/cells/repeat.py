@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Repeat(Cell):
-    """Give every group of ``beats`` beats ``times`` times: a tensor broadcast over outer axes.
+    """Send every group of ``beats`` beats ``times`` times: a tensor broadcast over outer axes.
 
     Members:
         i: In, ``lanes`` times int8.
         o: Out, the same.
 
-    Latency 1, initiation interval 1 for what goes out; the first round passes as it comes in.
+    Latency 1, one output beat a cycle; the first round is passed on as it arrives.
     """
 
     def __init__(self, lanes: int, beats: int, times: int) -> None:
@@ -34,7 +34,7 @@ class Repeat(Cell):
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
 
     def elaborate(self, platform: object) -> Module:
-        """Keep the group in registers that rotate; a beat goes in at the far end."""
+        """Keep the group in a rotating shift register."""
         m = Module()
         size = len(raw(self.i))
         group = Signal(self.beats * size)
@@ -63,12 +63,12 @@ class Repeat(Cell):
 
 
 class Constant(Cell):
-    """A tensor known beforehand, again and again.
+    """A constant tensor, sent again and again.
 
     Members:
         o: Out, ``lanes`` times int8.
 
-    One beat a cycle, the first one a cycle after reset.
+    One beat a cycle, the first one in the cycle after reset.
     """
 
     def __init__(self, values: npt.NDArray[np.int8], lanes: int) -> None:

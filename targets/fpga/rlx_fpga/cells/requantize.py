@@ -1,4 +1,4 @@
-"""From accumulators to int8 codes: fixed-point factor, rounding shift, zero point, clamp."""
+"""From accumulators to int8 values: fixed-point factor, rounding shift, zero point, clamp."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from rlx_fpga.cells.credit import LATENCY, ResultQueue, queue_depth
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.scale import SERIAL_BITS, Lane, lane_latency
-from rlx_fpga.cells.scaling import PART_BITS, Codes, Scaling, saturated_width
+from rlx_fpga.cells.scaling import PART_BITS, OutputRange, Scaling, saturated_width
 from rlx_fpga.cells.streams import Cell, require_divisor, stream_of
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 CODE_STAGES: Final = 2
-"""Registers between a rounded number and its code."""
+"""Registers between the rounded number and the int8 result."""
 
 
 def lane_multipliers(parts: int) -> dict[int, int]:
-    """Return the multipliers of a lane, by the cycles that it may take for each beat.
+    """Return the multipliers of a lane by its cycles for each beat.
 
     Args:
         parts: Products of 18 by 18 bits that one multiplication takes (``Scaling.parts``).
@@ -34,9 +34,9 @@ def lane_products(width: int, parts: int, beat_cycles: int) -> tuple[tuple[int, 
     """Return the bits of the operands of each multiplier of a lane.
 
     Args:
-        width: Bits of what is multiplied by a factor of 31 bits.
+        width: Bits of the accumulator, which is multiplied by a factor of 31 bits.
         parts: See ``lane_multipliers``.
-        beat_cycles: Cycles for each beat, one for each part or one for all.
+        beat_cycles: Cycles for each beat: one, or one for each part.
     """
     low, high = PART_BITS + 1, 31 - PART_BITS + 1
     values = (width,) if parts == 2 else (low, width - PART_BITS)
@@ -50,32 +50,32 @@ class Requantize(Cell):
 
     ``rounding="double"`` is the arithmetic of TensorFlow Lite Micro and CMSIS-NN: a doubling high
     multiply that rounds half up, then a shift that rounds half away from zero. ``"single"`` rounds
-    once, half up, in the shift of the whole product. With multipliers that are not negative nothing
-    can saturate but the final clamp.
+    once, half up, in the shift of the whole product. With non-negative multipliers only the final
+    clamp can saturate.
 
     Members:
         i: In, ``lanes`` times int ``acc_width``.
         o: Out, ``lanes`` times int8.
 
-    Accumulators are saturated to as few bits as give the same codes. Takes a beat in every
+    Accumulators are saturated to the fewest bits that give the same results. Accepts a beat every
     ``beat_cycles`` cycles. A product has parts of 18 by 18 bits: two if these bits (plus the
-    greatest left shift) are at most 18, else four. Cost of each lane:
-    - ``beat_cycles=1``: as many multipliers as parts;
+    maximum left shift) are at most 18, else four. Cost of each lane:
+    - ``beat_cycles=1``: one multiplier for each part;
     - as many cycles as parts: one multiplier;
-    - 8, 16 or 31 (``SERIAL_BITS``): no multiplier; 4, 2 or 1 bits of the factor in a cycle are
-      multiplied by adding.
-    And the constants of all channels, if they differ. Shifts to the left beyond 13 widen the
-    accumulator in ``single``, any in ``double``.
+    - 8, 16 or 31 (``SERIAL_BITS``): no multiplier; 4, 2 or 1 bits of the factor are added in each
+      cycle.
+    And the constants of all channels, if they differ. Left shifts beyond 13 widen the accumulator
+    in ``single``, any in ``double``.
 
     Args:
-        channels: Channels of a pixel; constants are used in turn.
+        channels: Channels of a pixel; their constants are used in turn.
         lanes: Channels of a beat; divides ``channels``.
         acc_width: Bits of an accumulator, at most 32.
         multiplier: Q0.31 numbers in [0, 2^31 - 1]: one for each channel, or one for all.
         shift: Powers of two in [-31, 30], positive to the left; as many.
         zero_point: Added to the rounded result.
-        low: Least code.
-        high: Greatest code.
+        low: Minimum result.
+        high: Maximum result.
         rounding: ``double`` or ``single``.
         beat_cycles: Cycles for each beat: one of ``lane_multipliers``.
     """
@@ -101,15 +101,15 @@ class Requantize(Cell):
         self.lanes, self.acc_width = lanes, acc_width
         self.zero_point, self.low, self.high = zero_point, low, high
         Scaling.of(channels, acc_width, multiplier, shift, rounding)  # Checks their ranges.
-        codes = Codes(zero_point, low, high)
-        self.width = saturated_width(acc_width, tuple(multiplier), tuple(shift), rounding, codes)
+        outputs = OutputRange(zero_point, low, high)
+        self.width = saturated_width(acc_width, tuple(multiplier), tuple(shift), rounding, outputs)
         self.scaling = Scaling.of(channels, self.width, multiplier, shift, rounding)
         self.rom = self.scaling.rom(lanes)
         self.memory_bits = self.rom.memory_bits
         parts = self.scaling.parts
         forms = lane_multipliers(parts)
         if beat_cycles not in forms:
-            msg = f"a beat can take {', '.join(map(str, forms))} cycles, not {beat_cycles}"
+            msg = f"beat_cycles must be one of {', '.join(map(str, forms))}, not {beat_cycles}"
             raise ValueError(msg)
         self.beat_cycles = beat_cycles
         self.multipliers = lanes * forms[beat_cycles]
@@ -139,13 +139,13 @@ class Requantize(Cell):
             rounded = lane.scaled(value, constants, taken)
             m.d.comb += queue.payload[index].eq(self._code(m, rounded, index))
             stages = lane.stages + CODE_STAGES
-        assert stages + 1 + LATENCY == self.latency, "a pipeline as long as promised"
+        assert stages + 1 + LATENCY == self.latency, "the latency differs from the declared one"
         m.d.comb += queue.push.eq(follow(m, taken, "valid", stages, reset=True))
         connect(m, queue.o, flipped(self.o))
         return m
 
     def _gate(self, m: Module, queue: ResultQueue) -> Value:
-        """Return whether a beat is taken: if there is room, and the one before has been read."""
+        """Return whether a beat is accepted: with space in the queue, after the previous one."""
         accept, pause = Signal(), Signal()
         m.d.comb += [
             self.i.ready.eq(queue.open & ~pause),
@@ -171,7 +171,7 @@ class Requantize(Cell):
 
 
 def _saturated(value: Value, width: int) -> Value:
-    """Return a signed number, or the number of ``width`` bits that is nearest to it."""
+    """Return a signed number saturated to ``width`` bits."""
     top, sign = value[width - 1 :], value[-1]
     fits = top.all() | ~top.any()
     return Mux(fits, value[:width], Cat((~sign).replicate(width - 1), sign))

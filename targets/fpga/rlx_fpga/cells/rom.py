@@ -1,4 +1,4 @@
-"""Constant tables that a cell walks through in a circle: weights, biases, multipliers."""
+"""Read-only memories that are read cyclically: weights, biases, multipliers."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.integer[Any]]
 
 
-MOST_ALIKE = 8
-"""Words up to which bits of a memory often go alike."""
+EQUAL_COLUMN_WORDS = 8
+"""Maximum words of a memory whose bit columns are often equal."""
 
 
 class Store(Enum):
-    """Where constant words lie."""
+    """Where constant words are stored."""
 
     FREE = "free"
     """As synthesis decides."""
     BANKS = "banks"
-    """As synthesis decides, with a register behind each block memory where they are several."""
+    """As synthesis decides, with a register behind each block RAM if there are several."""
     TABLES = "tables"
-    """In lookup tables, whatever their size."""
+    """In LUTs, whatever their size."""
 
     @property
     def style(self) -> str:
-        """What synthesis is told; empty where it decides. See :class:`rlx_fpga.memories.Ram`."""
+        """Value of the synthesis attribute; empty if synthesis decides."""
         return "logic" if self is Store.TABLES else ""
 
 
@@ -51,50 +51,49 @@ STORES: Final[Mapping[str, Store]] = {
     "xc7": Store.FREE,
     "xcup": Store.FREE,
 }
-"""Where weights lie in each family.
+"""Where weights are stored in each family.
 
-ECP5's block memories take 5.6 ns to give a word without their own registers, which Yosys does not
-use: half of what a path may take at 100 MHz. Elsewhere the gain was not measured.
+ECP5's block RAMs have an access time of 5.6 ns without their output registers, which Yosys does not
+use: half of a clock period at 100 MHz. Elsewhere the gain was not measured.
 """
 
 
 BANK = "bank_"
-"""What a bank of a memory is called, and its number."""
+"""Prefix of the names of banks; the number follows."""
 
 
 ARRAY_BITS = 62
-"""Bits of words up to which they are made as arrays."""
+"""Maximum bits of words that are packed with NumPy."""
 
 
-MOST_BY_LOGIC = 256
-"""Words of a memory, or of a bank, up to which addresses are counted without a carry chain.
+RIPPLE_WORDS = 256
+"""Maximum words of a memory, or of a bank, whose address counter has no carry chain.
 
-Yosys maps a memory that becomes logic to a fourth of the lookup tables with six inputs, and to some
-fewer of those with four, if its address feeds no carry chain.
+If its address feeds no carry chain, Yosys maps a memory that becomes logic to a quarter of the LUTs
+on devices with 6-input LUTs, and to somewhat fewer with 4-input LUTs.
 """
 
 
 class CyclicRom(Part):
-    """A read-only memory that gives its words one after the other, for ever.
+    """A read-only memory whose words are read one after the other, cyclically.
 
-    If all words are equal there is no memory, only a constant.
+    If all words are equal it is only a constant.
 
     Members:
-        step: In, 1 bit: give the next word from the next cycle on.
+        step: In, 1 bit: output the next word from the next cycle on.
         data: Out, ``width`` bits: after the n-th step, word ``(n - 1) % depth``.
 
-    Synchronous read, so that a block memory can hold it. Where a multiplexer would stand behind
-    several of them, on the way to the first register, a deep memory can lie in banks, each with a
-    register of its own behind it. As the order of words is known, they are read one step ahead, and
-    nothing comes later for that.
+    Synchronous read, as block RAM needs it. Where several block RAMs would need a multiplexer in
+    front of the first register, a deep memory can be split into banks, each followed by a register
+    of its own. Words are read one step ahead, since their order is known, so this adds no latency.
 
     Args:
-        words: In their order.
+        words: Words, in order.
         width: Bits of a word.
-        store: Where the words lie.
+        store: Where the words are stored.
 
     Attributes:
-        banks: Words of each memory, one behind the other; see :func:`banks`.
+        banks: Words of each memory, in address order; see :func:`banks`.
     """
 
     def __init__(self, words: Sequence[int], width: int, store: Store = Store.FREE) -> None:
@@ -103,13 +102,13 @@ class CyclicRom(Part):
         self.width = width
         self.constant = all(word == self.words[0] for word in self.words)
         self.banks = banks(width, len(self.words), store)
-        self.adds = min(self.banks) > MOST_BY_LOGIC
+        self.adds = min(self.banks) > RIPPLE_WORDS
         self.memory_bits = 0 if self.constant else len(self.words) * width
         super().__init__(lambda: {"step": In(1), "data": Out(unsigned(width))})
 
     @cached_property
     def banked(self) -> list[Sequence[int]]:
-        """The words of each bank; zeros fill up the last."""
+        """The words of each bank; the last is padded with zeros."""
         words = self.words + [0] * (sum(self.banks) - len(self.words))
         return [
             words[end - n : end] for n, end in zip(self.banks, accumulate(self.banks), strict=True)
@@ -122,7 +121,7 @@ class CyclicRom(Part):
 
     @cached_property
     def distinct_bits(self) -> int:
-        """Those that differ from word to word, and from each other."""
+        """Those of them that also differ from each other."""
         return distinct_bits(self.words, self.width)
 
     def elaborate(self, platform: object) -> Module:
@@ -140,7 +139,7 @@ class CyclicRom(Part):
         return m
 
     def _address(self, m: Module, first: int) -> Signal:
-        """Return an address that goes on with each step, around in a circle."""
+        """Return an address that advances with each step and wraps around."""
         depth = len(self.words)
         address = Signal(range(depth), init=first)
         following = address + 1 if self.adds else _successor(address)
@@ -149,7 +148,7 @@ class CyclicRom(Part):
         return address
 
     def _memory(self, words: Sequence[int], address: Value, data: Value) -> Memory:
-        """Return a memory that gives the word at ``address`` from the next step on."""
+        """Return a memory that outputs the word at ``address`` from the next step on."""
         memory = Memory(
             shape=unsigned(self.width),
             depth=len(words),
@@ -157,16 +156,16 @@ class CyclicRom(Part):
             attrs={"rom_style": self.store.style} if self.store.style else None,
         )
         read = memory.read_port()
-        # Signals of the port itself would hide the names of these in the netlist.
+        # Signals of the port would hide the names of these in the netlist.
         read.addr, read.en, read.data = address, self.step, data
         return memory
 
     def _add_banks(self, m: Module, address: Signal) -> None:
-        """Build the banks, a register behind each, and the choice between these.
+        """Build the banks, a register behind each, and the multiplexer behind these.
 
-        ``address`` is one word ahead: with a step that word is read, and the one that was read
-        before goes on to the register of its bank. No register holds anything after the first
-        step: the first word is a constant.
+        ``address`` is one word ahead: a step reads that word and moves the one read before to the
+        register of its bank. After the first step no register is loaded yet: the first word is a
+        constant.
         """
         choices = range(len(self.banks) + 1)
         reading, holding = Signal(choices), Signal(choices)
@@ -183,7 +182,7 @@ class CyclicRom(Part):
                     m.d.comb += self.data.eq(value)
 
     def _bank(self, m: Module, bank: int, words: Sequence[int], address: Signal) -> Value:
-        """Return what a bank has read; a constant if it has only one word."""
+        """Return the word read from a bank; a constant if it has only one word."""
         if len(words) == 1:
             return Const(words[0], unsigned(self.width))
         read = Signal(self.width, name=f"read_{bank}")
@@ -193,12 +192,12 @@ class CyclicRom(Part):
 
 
 def _successor(value: Value) -> Value:
-    """Return ``value + 1`` without an adder: a bit changes when all below it are 1."""
+    """Return ``value + 1`` without a carry chain: a bit changes when all below it are 1."""
     return Cat(bit ^ value[:place].all() for place, bit in enumerate(value))
 
 
 def banks(width: int, depth: int, store: Store) -> tuple[int, ...]:
-    """Return the words of the memories that ``depth`` words are stored in."""
+    """Return the number of words of each memory that ``depth`` words are stored in."""
     return banks_of(width, depth) if store is Store.BANKS else (depth,)
 
 
@@ -206,7 +205,7 @@ def _bank_of(address: Value, banks: Sequence[int]) -> Value:
     """Return in which of ``banks`` the word at ``address`` is."""
     found: Value = Const(len(banks) - 1)
     for bank, end in reversed([*enumerate(accumulate(banks[:-1]))]):
-        # All its addresses begin alike: it has a power of two, at a multiple of it.
+        # Its addresses share a prefix: its size is a power of two, and it is aligned to that.
         lower = (banks[bank] - 1).bit_length()
         found = Mux(address[lower:] == (end >> lower) - 1, bank, found)
     return found
@@ -222,11 +221,11 @@ def varying_bits(words: Sequence[int], width: int) -> int:
 
 
 def distinct_bits(words: Sequence[int], width: int) -> int:
-    """Return how many bits differ from word to word, those that go alike counted once.
+    """Return how many bits differ from word to word, equal columns counted once.
 
-    Only a few words can be all alike by chance: where there are more, every bit counts.
+    Columns are equal by chance only in short memories; in others every bit counts.
     """
-    if len(words) > MOST_ALIKE:
+    if len(words) > EQUAL_COLUMN_WORDS:
         return varying_bits(words, width)
     columns = {tuple(word >> bit & 1 for word in words) for bit in range(width)}
     return sum(len(set(column)) > 1 for column in columns)
@@ -249,5 +248,5 @@ def pack(rows: Integers, width: int) -> list[int]:
 
 
 def signed_bits(low: int, high: int) -> int:
-    """Return the least width of a two's complement number that holds ``low`` and ``high``."""
+    """Return the minimum width of a two's complement number that holds ``low`` and ``high``."""
     return max(max(~low if low < 0 else low, ~high if high < 0 else high).bit_length() + 1, 1)

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.scaling import Scaling
 
 SERIAL_BITS: Final = {8: 4, 16: 2, 31: 1}
-"""Bits of the factor in each cycle, by cycles of a beat, where nothing is multiplied."""
+"""Bits of the factor in each cycle, by cycles of a beat, in lanes without a multiplier."""
 
 ROUNDING_STAGES: Final = 2
-"""Registers behind the high part of the product: it with what makes the shift round, shifted."""
+"""Registers behind the high part of the product: rounding offset added, shifted."""
 
 
 def lane_latency(parts: int, beat_cycles: int, multipliers: int) -> int:
@@ -38,13 +38,13 @@ def lane_latency(parts: int, beat_cycles: int, multipliers: int) -> int:
 
 
 class Lane:
-    """Builder of one lane's pipeline, which never stands still.
+    """Builder of one lane's pipeline, which never stalls.
 
-    A beat brings accumulator and constants in the cycle in which ``taken`` is high; the next one
-    does so ``beat_cycles`` later at the earliest.
+    Accumulator and constants of a beat are valid in the cycle in which ``taken`` is high; the next
+    beat follows after at least ``beat_cycles``.
 
     Attributes:
-        stages: Cycles from that one to the rounded number.
+        stages: Cycles from that cycle to the rounded number.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class Lane:
     ) -> None:
         self.m, self.platform, self.index = m, platform, index
         self.scaling, self.beat_cycles, self.serial = scaling, beat_cycles, not multipliers
-        # ``double`` drops 31 bits of the product and rounds half up, ``single`` drops all but the
-        # one behind the point of the least shift. PART_BITS of them go first: they never carry.
+        # ``double`` drops 31 bits of the product and rounds half up, ``single`` drops all but one
+        # fraction bit at the minimum shift. PART_BITS of them are dropped first: they never carry.
         double = scaling.rounding == "double"
         self.half = 1 << (30 - PART_BITS) if double else 0
         self.drop = 31 - PART_BITS if double else scaling.base - 1 - PART_BITS
@@ -80,7 +80,7 @@ class Lane:
         else:
             factor = register(self.m, held, constants[:31], self._name("factor"))
             high = self._product(value, factor, taken)
-        # The constants stay until the last phase; from there on they go with the product.
+        # Constants are held until the last phase; from then on they are delayed with the product.
         since = self.stages - ROUNDING_STAGES - self.beat_cycles
         return self.rounded(high, self._follow(right, "right", since - 1))
 
@@ -95,17 +95,17 @@ class Lane:
         return self._follow((nudged >> base) >> right, "rounded")
 
     def _nudges(self, right: Value) -> tuple[Value, Value]:
-        """Return what makes a shift to the right round, for positive and for negative numbers."""
+        """Return the rounding offsets of a right shift, for positive and for negative numbers."""
         if self.scaling.rounding == "single":
             up = Const(1) << right
             return Cat(up, Const(0, 1)), Cat(up, Const(0, 1))
-        # Half away from zero: half of the divisor, less one for negative numbers.
+        # Half away from zero: half of the divisor, minus one for negative numbers.
         half = ((Const(1) << self.scaling.base) << right) >> 1
         below = (((Const(1) << self.scaling.base) << right) - 1)[: len(half) + 1] >> 1
         return Cat(half, Const(0, 1)), Cat(below[: len(half)], Const(0, 1))
 
     def _phase(self, taken: Value) -> Value:
-        """Return which part of the product is at work, from the cycle after ``taken`` on."""
+        """Return the part of the product being computed, from the cycle after ``taken`` on."""
         number = Signal(range(self.beat_cycles), name=self._name("phase"))
         if self.beat_cycles > 1:
             with self.m.If(taken):
@@ -168,7 +168,7 @@ class Lane:
     def _serial(self, value: Value, triple: Value, factor: Value, taken: Value) -> Value:
         """Return the same without a multiplier: bits of the factor in turn, low ones first.
 
-        Low bits of the product take the places that bits of the factor leave. The next beat may
+        Bits of the product are shifted in as bits of the factor are shifted out. The next beat may
         load its factor while the last bits of this one are multiplied.
         """
         step = SERIAL_BITS[self.beat_cycles]
@@ -199,5 +199,5 @@ class Lane:
 
 
 def _unsigned(value: Value) -> Value:
-    """Return a number that is not negative as a signed one."""
+    """Return an unsigned number as a signed one."""
     return Cat(value, Const(0, 1)).as_signed()

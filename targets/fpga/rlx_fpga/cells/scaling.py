@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
     from rlx_fpga.cells.rom import Integers
 
-# Bits of an operand that are split off: 17 unsigned bits fit a multiplier of 18 signed ones.
+# Bits of the low part of an operand: 17 unsigned bits fit a multiplier of 18 signed bits.
 PART_BITS = 17
 
 
 @dataclass(frozen=True)
-class Codes:
-    """What a requantizer's results are brought to.
+class OutputRange:
+    """Zero point and range of a requantizer's results.
 
     Attributes:
-        zero_point: Added to the rounded result.
-        low: Least code.
-        high: Greatest code.
+        zero_point: Added to the rounded number.
+        low: Minimum result.
+        high: Maximum result.
     """
 
     zero_point: int
@@ -41,24 +41,24 @@ def saturated_width(
     multiplier: tuple[int, ...],
     shift: tuple[int, ...],
     rounding: Literal["double", "single"],
-    codes: Codes,
+    outputs: OutputRange,
 ) -> int:
-    """Return to how many bits accumulators can be saturated without changing any code.
+    """Return to how many bits accumulators can be saturated without changing any result.
 
-    Results never fall as accumulators grow: whatever lies beyond a number that gives the greatest
-    (least) code gives that code too.
+    Results increase monotonically with accumulators: every accumulator above one that gives the
+    maximum result gives the maximum too, and likewise for the minimum.
 
     Args:
         acc_width: Bits of an accumulator.
-        multiplier: Q0.31 numbers that are not negative.
+        multiplier: Non-negative Q0.31 numbers.
         shift: As many powers of two.
         rounding: ``double`` or ``single``.
-        codes: Zero point and limits.
+        outputs: Zero point and range of results.
     """
     factors, shifts = np.array(multiplier, np.int64), np.array(shift, np.int64)
     factors, shifts = factors[factors != 0], shifts[factors != 0]
     if not len(factors) or acc_width + int(shifts.max()) > 32:
-        # The definition wraps what it shifts out of 32 bits: results may fall.
+        # The definition wraps at 32 bits: results may not be monotonic.
         return acc_width
     width = acc_width
     while width > 1:
@@ -67,10 +67,10 @@ def saturated_width(
             multiply_by_quantized_multiplier(
                 np.full(len(factors), value, np.int64), factors, shifts, Rounding(rounding)
             ).astype(np.int64)
-            + codes.zero_point
+            + outputs.zero_point
             for value in (-half, half - 1)
         ]
-        if ends[0].max() > codes.low or ends[1].min() < codes.high:
+        if ends[0].max() > outputs.low or ends[1].min() < outputs.high:
             break
         width -= 1
     return width
@@ -78,14 +78,14 @@ def saturated_width(
 
 @dataclass(frozen=True)
 class Scaling:
-    """The constants of all channels, brought to the form in which the hardware uses them.
+    """The constants of all channels, in the form in which the hardware uses them.
 
     Attributes:
         rounding: ``double`` or ``single``.
         multiplier: int64 [channels].
-        left: Shifts to the left before the multiplication, [channels].
-        right: Shifts to the right after it, less ``base``, [channels].
-        base: Least shift to the right.
+        left: Left shifts before the multiplication, [channels].
+        right: Right shifts after it minus ``base``, [channels].
+        base: Minimum right shift, common to all channels.
         width: Bits of a left-shifted accumulator.
     """
 
@@ -104,10 +104,10 @@ class Scaling:
         shift: Sequence[int],
         rounding: Literal["double", "single"],
     ) -> Scaling:
-        """Return the form for numbers as ``Requantize`` takes them.
+        """Return the constants for arguments of ``Requantize``.
 
         Raises:
-            ValueError: They are out of range, or not as many as channels.
+            ValueError: They are out of range, or their number does not match the channels.
         """
         factors = np.array(multiplier, np.int64)
         shifts = np.array(shift, np.int64)
@@ -119,16 +119,16 @@ class Scaling:
             raise ValueError(msg)
         factors = np.broadcast_to(factors, channels)
         shifts = np.broadcast_to(shifts, channels)
-        # A multiplier of 0 gives 0 whatever the shift: take one that costs nothing.
+        # A multiplier of 0 gives 0 whatever the shift: choose one that costs nothing.
         used = shifts[factors != 0]
         shifts = np.where(factors == 0, used.min() if len(used) else 0, shifts)
         if rounding == "double":
             left, right = np.maximum(shifts, 0), np.maximum(-shifts, 0)
-            # The definition wraps what it shifts out of 32 bits.
+            # The definition wraps at 32 bits.
             width = min(acc_width + int(left.max()), 32)
             limit = width + 1
         else:
-            # The product loses its low part first: accumulators make up for smaller shifts.
+            # The product loses its low part: accumulators are pre-scaled for smaller shifts.
             right = 31 - shifts
             left = np.maximum(PART_BITS + 1 - right, 0)
             right = right + left
@@ -146,17 +146,17 @@ class Scaling:
 
     @property
     def has_left(self) -> bool:
-        """Whether any channel shifts to the left."""
+        """Whether any channel has a left shift."""
         return bool(self.left.any())
 
     @property
     def left_bits(self) -> int:
-        """Width of a shift to the left."""
+        """Bits of a left shift amount."""
         return int(self.left.max()).bit_length()
 
     @property
     def right_bits(self) -> int:
-        """Width of a shift to the right beyond ``base``."""
+        """Bits of a right shift amount beyond ``base``."""
         return int(self.right.max()).bit_length()
 
     def rom(self, lanes: int) -> CyclicRom:

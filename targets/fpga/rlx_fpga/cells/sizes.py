@@ -1,7 +1,7 @@
-"""Sizes that Verilog can hold: signals of at least one bit, memories of at least two words.
+"""Sizes that are valid in Verilog: signals of at least one bit, memories of at least two words.
 
-What counts to one needs no bits, and one word needs no address. But a wire of no bits is written
-as ``[-1:0]``, which is two, and tools refuse it or drop what depends on it.
+A counter with one value needs no bits, and a memory of one word no address. But a zero-width wire
+is written as ``[-1:0]``, which is two bits, and tools reject it or drop what depends on it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from amaranth import Signal
 
 
 def index_signal(count: int, *, name: str | None = None, init: int = 0) -> Signal:
-    """Return a signal for the numbers 0 .. ``count - 1``, named as what it is assigned to."""
+    """Return a signal for the numbers 0 .. ``count - 1``, named after its variable."""
     return Signal(range(max(2, count)), name=name, init=init, src_loc_at=1)
 
 
 def depth_of(words: int) -> int:
-    """Return the depth of a memory for so many words; what is beyond them is never read."""
+    """Return the depth of a memory for so many words; extra words are never read."""
     return max(2, words)

@@ -1,4 +1,4 @@
-"""Softmax in fixed point, one code after the other."""
+"""Softmax in fixed point, one value after the other."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from rlx_fpga.cells.streams import Cell, raw, stream_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# The sum has 12 integer bits: exponentials (Q0.31) lose as many before they are added up.
+# The sum has 12 integer bits: exponentials (Q0.31) are shifted right by as many first.
 SUM_SHIFT = 12
-# The sum is at least exp(0) >> 12 = 2^19: so many steps to the left bring its top bit to bit 31.
+# The sum is at least exp(0) >> 12 = 2^19: at most so many left shifts bring its top bit to bit 31.
 NORMALIZE_STEPS = 12
 # 48/17 and -32/17 in Q2.29: the line 48/17 - 32/17 x is the first guess of 1/x.
 GUESS, SLOPE = 1515870810, -1010580540
 NEWTON_STEPS = 3
 
 EXPONENTIAL_BITS = 31
-"""Bits of an exponential, all of them fraction."""
+"""Bits of an exponential, all of them fraction bits."""
 
-# Cycles from an index to the exponential of its code: two memories, a register.
+# Cycles from an index to the exponential of its value: two memories, a register.
 _LOOK_UP = 3
 _MULTIPLY = CYCLES + 1
 _CODE = _LOOK_UP + _MULTIPLY + 1
@@ -36,11 +36,11 @@ _RECIPROCAL = NORMALIZE_STEPS + (1 + 2 * NEWTON_STEPS) * _MULTIPLY + NEWTON_STEP
 
 
 class Softmax(Cell):
-    """Softmax of every ``count`` codes that follow one another, scale 1/256, zero point -128.
+    """Softmax of every ``count`` consecutive values; output scale 1/256, zero point -128.
 
-    The codes are kept until the last one is there. Then: the sum of their exponentials (a table
-    indexed by the distance from the greatest code), its reciprocal by Newton and Raphson, and one
-    multiplication for each code. All multiplications share one multiplier.
+    The values are stored until the last one has arrived. Then: the sum of their exponentials (a
+    table indexed by the distance from the maximum), its reciprocal by Newton-Raphson, and one
+    multiplication for each value. All multiplications share one multiplier.
 
     Members:
         i: In, one int8 a beat.
@@ -58,12 +58,12 @@ class Softmax(Cell):
         """Take the table of exponentials.
 
         Args:
-            count: Codes of one softmax, at most 4095: their sum has 12 integer bits.
+            count: Values of one softmax, at most 4095: their sum has 12 integer bits.
             exponentials: exp of the differences -255 .. 0 in Q0.31, 256 entries.
         """
         if not 1 <= count < 1 << SUM_SHIFT or len(exponentials) != 256:
             entries = len(exponentials)
-            msg = f"softmax takes 1 to 4095 codes and 256 entries, not {count} and {entries}"
+            msg = f"softmax takes 1 to 4095 values and 256 entries, not {count} and {entries}"
             raise ValueError(msg)
         self.count = count
         self.exponentials = [int(entry) for entry in reversed(exponentials)]
@@ -88,7 +88,7 @@ class Softmax(Cell):
         return m
 
     def _memories(self, m: Module, work: _Work) -> Value:
-        """Return the exponential of the code at ``index`` ``_LOOK_UP`` cycles ago."""
+        """Return the exponential of the value at ``index`` ``_LOOK_UP`` cycles ago."""
         m.submodules.codes = codes = Memory(shape=signed(8), depth=depth_of(self.count), init=[])
         m.submodules.table = table = Memory(
             shape=EXPONENTIAL_BITS, depth=256, init=self.exponentials
@@ -106,7 +106,7 @@ class Softmax(Cell):
         return follow(m, look_up.data, "exponential")
 
     def _load(self, m: Module, work: _Work) -> None:
-        """Take the codes and remember the greatest."""
+        """Store the values and keep the maximum."""
         code = raw(self.i).as_signed()
         with m.State("LOAD"):
             m.d.comb += self.i.ready.eq(1)
@@ -121,11 +121,11 @@ class Softmax(Cell):
                     m.d.sync += work.index.eq(work.index + 1)
 
     def _scale(self, m: Module, work: _Work) -> None:
-        """Multiply each exponential by the reciprocal, round to 8 bits, give it out."""
+        """Multiply each exponential by the reciprocal, round to 8 bits, output it."""
         with work.call(m, "SCALE", work.x, work.exponential):
             m.next = "ROUND"
-        # 1/256 is the output's scale: 31 fraction bits and those of the reciprocal, less 8, go.
-        # The least shift is 23; bits below 22 cannot change a rounding half up.
+        # The output's scale is 1/256: all fraction bits of the product except 8 are dropped.
+        # The minimum shift is 23; bits below 22 cannot change a rounding half up.
         halves = (work.multiply.result[22:31] >> work.drop) + 1
         number = halves[1:]
         code = Mux(number[8:].any(), 127, Cat(number[:7], ~number[7]).as_signed())
@@ -163,7 +163,7 @@ class _Work:
 
     @contextmanager
     def call(self, m: Module, state: str, a: Value | int, b: Value | int) -> Iterator[None]:
-        """Add a state that multiplies; the body of the with statement is what follows."""
+        """Add a state that multiplies; the body of the with statement runs at its end."""
         with m.State(state):
             m.d.comb += [
                 self.multiply.start.eq(~self.multiply.done),
@@ -175,7 +175,7 @@ class _Work:
 
 
 def _sum(m: Module, work: _Work) -> None:
-    """Add up the exponentials; they come ``_LOOK_UP`` cycles after their index."""
+    """Add up the exponentials, which arrive ``_LOOK_UP`` cycles after their index."""
     with m.State("SUM"):
         rounded = (work.exponential + (1 << (SUM_SHIFT - 1))) >> SUM_SHIFT
         with m.If(work.index >= _LOOK_UP):
@@ -188,7 +188,7 @@ def _sum(m: Module, work: _Work) -> None:
 
 
 def _normalize(m: Module, work: _Work) -> None:
-    """Shift the sum to the left until its top bit is bit 31: a number in [1, 2) with 31 bits."""
+    """Shift the sum left until its top bit is bit 31: a number in [1, 2) with 31 fraction bits."""
     with m.State("NORMALIZE"):
         with m.If(~work.total[31]):
             m.d.sync += [work.total.eq(work.total << 1), work.drop.eq(work.drop - 1)]

@@ -1,14 +1,14 @@
-"""What all cells have in common: the payload of a stream, and the figures of a cell.
+"""The base of all cells: the payload of a stream, and the cost of a cell.
 
 Conventions:
 - A stream carries a tensor in NHWC raster order. A pixel of ``channels`` values takes
-  ``channels / lanes`` beats; lane 0 holds the channel with the lowest number. Frames follow one
-  another without a mark: every cell counts for itself, from the last reset on.
+  ``channels / lanes`` beats; lane 0 holds the channel with the lowest index. There are no frame
+  markers: every cell counts beats itself, from the last reset on.
 - A beat is transferred in a cycle in which ``valid`` and ``ready`` are both high. Once ``valid`` is
   high it stays high, with an unchanged payload, until the transfer. ``valid`` never depends on
   ``ready`` of the same cycle.
-- ``ready`` may depend on the consumer's ``ready`` of the same cycle; a ``SkidBuffer`` cuts such
-  a chain.
+- ``ready`` may depend on the consumer's ``ready`` of the same cycle; a ``SkidBuffer`` breaks
+  such a path.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Lanes(data.ArrayLayout):
     """Payload of a stream: ``lanes`` signed integers of ``width`` bits.
 
-    It behaves as ``data.ArrayLayout`` does, but its signals are printed as one number, so that the
-    netlist has no wires named ``payload[0]``: Yosys 0.70 stops at such names.
+    It is a ``data.ArrayLayout`` whose signals are printed as one number, so that the netlist has no
+    wires named ``payload[0]``: Yosys 0.70 fails on such names.
     """
 
     def __init__(self, lanes: int, width: int = 8) -> None:
@@ -51,27 +51,27 @@ def stream_of(lanes: int, width: int = 8) -> stream.Signature:
 
 
 def raw(interface: stream.Interface) -> Value:
-    """Return the payload of a stream as one plain value, lane 0 in the lowest bits."""
+    """Return the payload of a stream as one value, lane 0 in the lowest bits."""
     return Value.cast(interface.payload)
 
 
 class Part(wiring.Component):
-    """A component whose ports are made when they are first asked for.
+    """A component whose ports are created when they are first accessed.
 
-    A part is often made only to read its figures, hundreds of times where foldings are compared:
+    Many parts are created only to read their cost, hundreds of times where foldings are compared:
     ports would take most of the time.
     """
 
-    # Amaranth's warning of unused parts is no help.
+    # Parts that are never elaborated are normal here.
     _MustUse__silence = True
 
     def __init__(self, members: Mapping[str, Any] | Callable[[], Mapping[str, Any]]) -> None:
-        """Take what the ports are, or for parts of which there are many, what tells it later."""
+        """Take the ports, or, for parts that are created often, a function that returns them."""
         self._members = members
 
     @cached_property
     def signature(self) -> wiring.Signature:
-        """What its ports are."""
+        """The ports."""
         return wiring.Signature(self._members() if callable(self._members) else self._members)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a port
@@ -85,12 +85,12 @@ class Cell(Part):
     """Base of all cells: a component and its cost.
 
     Attributes:
-        multipliers: Multiplier blocks, each for a product of 18 by 18 bits, or for two of bytes.
-        wide_products: Bits of both operands of each product that is no product of codes: not every
-            family's blocks are as wide.
+        multipliers: DSP slices, each for a product of 18 by 18 bits, or for two packed ones.
+        wide_products: Bits of both operands of each product wider than int8: not every family's
+            DSP slices are as wide.
         memory_bits: Bits of all memories, read-only ones included.
         latency: Cycles from the transfer of the last beat that an output depends on to the first
-            cycle in which that output is valid, while nothing stalls.
+            cycle in which that output is valid, without stalls.
     """
 
     multipliers: int = 0
@@ -100,7 +100,7 @@ class Cell(Part):
 
 
 def lanes_of(cell: Part, port: str) -> int:
-    """Return the lanes of a stream port, without making it."""
+    """Return the lanes of a stream port, without creating it."""
     payload = cell.signature.members[port].signature.members["payload"]
     lanes: int = payload.shape.length
     return lanes

@@ -1,4 +1,4 @@
-"""Functions of one code as tables."""
+"""Functions of one int8 value as tables."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ ENTRIES = 256
 
 
 class Table(Cell):
-    """``y = table[x + 128]`` for each lane: any function of one code.
+    """``y = table[x + 128]`` for each lane: any function of one int8 value.
 
-    Each lane has a memory of its own; its output register is that of the stream.
+    Each lane has a memory of its own, whose output register is that of the stream.
 
     Members:
         i: In, ``lanes`` times int8.
@@ -31,7 +31,7 @@ class Table(Cell):
     """
 
     def __init__(self, lanes: int, table: Sequence[int], width: int = 8) -> None:
-        """Take the 256 entries, that of code -128 first; each must fit ``width`` bits."""
+        """Take the 256 entries, for -128 first; each must fit ``width`` bits."""
         half = 1 << (width - 1)
         if len(table) != ENTRIES or not all(-half <= entry < half for entry in table):
             msg = f"a table needs 256 entries of {width} bits, not {len(table)} in "
@@ -42,7 +42,7 @@ class Table(Cell):
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes, width))})
 
     def elaborate(self, platform: object) -> Module:
-        """Look all lanes up at once."""
+        """Look up all lanes at once."""
         m = Module()
         move = self.i.ready
         m.d.comb += move.eq(~self.o.valid | self.o.ready)
@@ -60,7 +60,7 @@ def look_up(
 ) -> Value:
     """Return ``table[code + 128]`` of the last cycle in which ``enable`` was high.
 
-    The entries are stored in the order of the codes' bits, so that the address needs no adder.
+    The entries are stored in the order of two's complement, so that the address needs no adder.
     """
     by_bits = [*table[ENTRIES // 2 :], *table[: ENTRIES // 2]]
     memory = Memory(shape=signed(width), depth=ENTRIES, init=by_bits)

@@ -1,4 +1,4 @@
-"""Functions of one number that need no memory."""
+"""Functions of one value that need no memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Unary(Cell):
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
-        """Apply the function to every lane on the way into the register."""
+        """Apply the function to every lane in front of the register."""
         m = Module()
         m.d.comb += self.i.ready.eq(~self.o.valid | self.o.ready)
         with m.If(self.i.ready):
@@ -59,7 +59,7 @@ class Clamp(_Unary):
 
 
 class Offset(_Unary):
-    """``y = x + offset``, as wide as it must be.
+    """``y = x + offset``, in the minimum width.
 
     Members:
         i: In, ``lanes`` times int ``width``.

@@ -1,4 +1,4 @@
-"""Sliding window that gives all of its taps at once, for images of few channels."""
+"""Sliding window that outputs all of its taps at once, for images with few channels."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class WholeWindow(Cell):
-    """For each output pixel, give its window in one beat: rows, columns, channels.
+    """For each output pixel, output its window in one beat: rows, columns, channels.
 
-    The window is made of registers that move by one column with every pixel; the rows above the
-    current one lie in one memory. Padding must be in the stream already.
+    The window is a shift register that moves by one column with every pixel; the rows above the
+    current one are in one memory. Padding must be in the stream already.
 
     Members:
         i: In, ``channels`` times int8: the image.
         o: Out, ``kernel rows * columns * channels`` times int8: the windows.
 
-    Latency 1. Takes a pixel in every cycle, unless a window waits to be taken. No multipliers; a
-    memory of a word for each column.
+    Latency 1. Accepts a pixel in every cycle unless a window is waiting at the output. No
+    multipliers; a memory with a word for each column.
 
     Args:
         height: Rows of the image.
@@ -45,7 +45,7 @@ class WholeWindow(Cell):
         self, *, height: int, width: int, channels: int, kernel: Pair, stride: Pair = (1, 1)
     ) -> None:
         if width < 2:
-            msg = f"a window of registers needs an image of at least 2 columns, not {width}"
+            msg = f"a window in registers needs an image of at least 2 columns, not {width}"
             raise ValueError(msg)
         self.geometry = geometry_of(height, width, 1, kernel, stride)
         self.channels = channels
@@ -54,15 +54,15 @@ class WholeWindow(Cell):
         super().__init__({"i": In(stream_of(channels)), "o": Out(stream_of(self.lanes))})
 
     def cycles_per_frame(self, window_cycles: int) -> int:
-        """Cycles between frames, if input never lacks and a window is taken within some cycles."""
+        """Return the initiation interval if a window is taken within ``window_cycles``."""
         return sum(max(window_cycles, gap) for gap in self._gaps())
 
-    def unevenness(self, window_cycles: int, counted: Sequence[bool]) -> tuple[Fraction, Fraction]:
-        """Return how far input and output stray from even flow, in parts of a frame.
+    def jitter(self, window_cycles: int, counted: Sequence[bool]) -> tuple[Fraction, Fraction]:
+        """Return the deviation of input and output from a constant rate, in frames.
 
         Args:
             window_cycles: Cycles within which a window is taken.
-            counted: Which pixels of the image come from outside; the others are padding.
+            counted: For each pixel, whether it comes from the input; the others are padding.
         """
         total = self.cycles_per_frame(window_cycles)
         gaps = self._gaps()
@@ -126,7 +126,7 @@ class WholeWindow(Cell):
     def _column(
         self, m: Module, platform: object, taken: Value, column: Value, next_column: Value
     ) -> Value:
-        """Return the pixel that comes in, below those of the rows above; oldest row first."""
+        """Return the incoming pixel with those above it; oldest row first."""
         pixel = raw(self.i)
         above = self.geometry.kernel[0] - 1
         if not above:
@@ -144,36 +144,36 @@ class WholeWindow(Cell):
 
 
 def _spread(times: list[int], total: int) -> Fraction:
-    """Return how far events at ``times``, again in every ``total`` cycles, stray from even ones."""
+    """Return the jitter of events at ``times``, repeated every ``total`` cycles, in frames."""
     ahead = [n * total - time * len(times) for n, time in enumerate(times)]
     return Fraction(max(ahead) - min(ahead) + total, total * len(times))
 
 
 class Replay(Cell):
-    """Give a beat in parts, lowest lanes first, and all of them ``times`` times.
+    """Split a beat into parts, lowest lanes first, and send all of them ``times`` times.
 
     Members:
         i: In, ``lanes_in`` times int8.
         o: Out, ``lanes_out`` times int8.
 
-    Latency 1; gives a beat in every cycle.
+    Latency 1; one output beat a cycle.
     """
 
     def __init__(self, lanes_in: int, lanes_out: int, times: int) -> None:
         require_divisor(lanes_out, lanes_in)
         if times < 1:
-            msg = f"a beat must be given at least once, not {times} times"
+            msg = f"a beat must be sent at least once, not {times} times"
             raise ValueError(msg)
         self.lanes = lanes_in
         self.beats = lanes_in // lanes_out * times
         super().__init__({"i": In(stream_of(lanes_in)), "o": Out(stream_of(lanes_out))})
 
     def elaborate(self, platform: object) -> Module:
-        """Load a beat, then turn it round."""
+        """Load a beat, then rotate it."""
         m = Module()
         part = raw(self.o)
         word = Signal(len(raw(self.i)))
-        # Beats that are left: their number, and from registers whether there are any, or just one.
+        # Remaining beats: their number, and registered flags for any and for just one.
         left = Signal(range(self.beats + 1))
         single = Signal()
         m.d.comb += [

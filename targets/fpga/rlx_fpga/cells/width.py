@@ -20,8 +20,8 @@ class WidthConverter(Cell):
         i: In, ``lanes_in`` times int ``width``.
         o: Out, ``lanes_out`` times int ``width``.
 
-    Latency 1 for each step (none if the widths are equal: then it is wires only). The side with
-    fewer lanes moves a beat in every cycle.
+    Latency 1 for each step (0 if the widths are equal: then it is wires only). The side with fewer
+    lanes transfers a beat in every cycle.
     """
 
     def __init__(self, lanes_in: int, lanes_out: int, channels: int, width: int = 8) -> None:
@@ -50,7 +50,7 @@ class WidthConverter(Cell):
 
 
 def conversion_steps(lanes_in: int, lanes_out: int) -> list[tuple[int, int]]:
-    """Return the chain of whole-number conversions that leads from one width to the other."""
+    """Return the integer-ratio conversions from one width to the other."""
     if lanes_in == lanes_out:
         return []
     middle = math.lcm(lanes_in, lanes_out)
@@ -66,7 +66,7 @@ class Gather(Cell):
         i: In, ``lanes_in`` times int ``width``.
         o: Out, ``lanes_out`` times int ``width``.
 
-    Latency 1 after the last beat of a group; takes a beat in every cycle.
+    Latency 1 after the last beat of a group; accepts a beat in every cycle.
     """
 
     def __init__(self, lanes_in: int, lanes_out: int, width: int = 8) -> None:
@@ -102,13 +102,13 @@ class Gather(Cell):
 
 
 class Scatter(Cell):
-    """Give the parts of a beat one after the other, lowest lanes first.
+    """Send the parts of a beat one after the other, lowest lanes first.
 
     Members:
         i: In, ``lanes_in`` times int ``width``.
         o: Out, ``lanes_out`` times int ``width``.
 
-    Latency 1; gives a beat in every cycle.
+    Latency 1; one output beat a cycle.
     """
 
     def __init__(self, lanes_in: int, lanes_out: int, width: int = 8) -> None:

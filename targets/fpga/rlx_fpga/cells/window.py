@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 Order = Literal["dense", "channelwise"]
 
-# Registers from a step of the address to a word of the queue: address, memory, word.
+# Registers from a step of the address to the queue: address, memory, word.
 READ_STAGES = 3
-# Padding is chosen behind the register of the word: memories are slow.
+# Padding is selected behind the register of the word, because memories are slow.
 PADDING_STAGES = 1
 
 
 class WindowGenerator(Cell):
-    """For each output pixel, give the words of its window, one word a cycle.
+    """For each output pixel, output the words of its window, one word a cycle.
 
     Order of the words of an output pixel:
     - ``dense``: ``repeat`` times: for each row and column of the window, all blocks of channels.
     - ``channelwise``: for each block of channels, ``repeat`` times: each row and column.
 
     Reading and writing overlap: while one pixel is read, everything that the next one needs can
-    be written, also over the end of a frame. Input rows and columns that no window needs are
+    be written, across frame boundaries too. Input rows and columns that no window needs are
     skipped.
 
     Members:
@@ -47,8 +47,8 @@ class WindowGenerator(Cell):
         o: Out, ``lanes`` times int8: the windows.
 
     Latency 6, with padding 7, from the last word that a pixel needs to the first word of its
-    window; a frame takes ``cycles_per_frame``. One memory of ``depth`` words with one write port
-    and one synchronous read port; no multipliers.
+    window; the initiation interval is ``cycles_per_frame``. One memory of ``depth`` words with one
+    write port and one synchronous read port; no multipliers.
 
     Args:
         height: Rows of the image.
@@ -59,8 +59,8 @@ class WindowGenerator(Cell):
         stride: Step down and step right.
         dilation: Distance of the window's rows and of its columns.
         padding: Rows added above and below, columns added left and right.
-        pad_value: Code of the padding, in [-128, 127].
-        repeat: How often each window (each block of a window) is given.
+        pad_value: Value of the padding, in [-128, 127].
+        repeat: How often each window (each block of a window) is sent.
         order: ``dense`` or ``channelwise``.
     """
 
@@ -90,7 +90,7 @@ class WindowGenerator(Cell):
         self.pad_value = pad_value
         self.repeat = repeat
         self.order = order
-        # A word becomes free a cycle after it has been given up, when it has been read.
+        # A word is free one cycle after its release, when it has been read.
         self.depth = self.geometry.depth + 1
         self.memory_bits = self.depth * lanes * 8
         self.stages = READ_STAGES + (PADDING_STAGES if self.geometry.is_padded else 0)
@@ -101,16 +101,16 @@ class WindowGenerator(Cell):
 
     @property
     def reads(self) -> int:
-        """Words given for one output pixel."""
+        """Words sent for one output pixel."""
         return self.geometry.taps * self.geometry.blocks * self.repeat
 
     @property
     def cycles_per_frame(self) -> int:
-        """Cycles between frames, if input never lacks and output never waits."""
+        """Initiation interval if neither input nor output ever waits."""
         return self.geometry.cycles_per_frame(self.reads)
 
     def elaborate(self, platform: object) -> Module:
-        """Build the writer, the reader, and the two counts that keep them apart."""
+        """Build the writer, the reader, and the two counters that synchronize them."""
         m = Module()
         g = self.geometry
         m.submodules.addresses = address = self.addresses
@@ -120,7 +120,7 @@ class WindowGenerator(Cell):
         m.submodules.queue = queue = self.queue
         wrote, go = Signal(), Signal()
 
-        # Words that may still be written: more than the depth after rows that no window needs.
+        # Words that may be written: more than the depth after rows that no window needs.
         free = Signal(range(self.depth + g.words + 1), init=self.depth)
         free_next = Signal.like(free)
         has_room = Signal(init=1)
@@ -161,14 +161,14 @@ class WindowGenerator(Cell):
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop of the address generator: its rounds, and what a step of it adds to the position.
+    """One loop of the address generator: its iterations, and the position change of a step.
 
     Attributes:
-        name: Of the counter.
-        count: Rounds.
-        word: Words to go on.
-        row: Rows to go on.
-        column: Columns to go on.
+        name: Name of the counter.
+        count: Iterations.
+        word: Words to advance.
+        row: Rows to advance.
+        column: Columns to advance.
     """
 
     name: str
@@ -179,21 +179,21 @@ class Loop:
 
 
 class AddressGenerator(Part):
-    """Walk over the words of all windows, frame after frame.
+    """Generate the addresses of all windows, frame after frame.
 
     Members:
-        go: In, 1 bit: take a step at the end of this cycle.
+        go: In, 1 bit: step at the end of this cycle.
         pixel_done: Out, 1 bit: this step leaves the current output pixel.
-        advance: Out, signed: by how much the next output pixel needs more words than this one.
-        valid: Out, 1 bit: a step was taken in the cycle before.
-        address: Out: where its word lies in the circular buffer.
-        padded: Out, 1 bit: its word lies outside of the image.
+        advance: Out, signed: how many more words the next output pixel needs than this one.
+        valid: Out, 1 bit: there was a step in the previous cycle.
+        address: Out: position of its word in the circular buffer.
+        padded: Out, 1 bit: its word is outside of the image.
         release: Out: words that are free from the next cycle on.
 
     Args:
-        geometry: Of the window.
+        geometry: Geometry of the window.
         depth: Words of the buffer.
-        repeat: How often each window (each block of a window) is given.
+        repeat: How often each window (each block of a window) is sent.
         order: ``dense`` or ``channelwise``.
     """
 
@@ -215,7 +215,7 @@ class AddressGenerator(Part):
         )
 
     def loops(self) -> list[Loop]:
-        """Return the loops, innermost first; the last one runs over frames for ever."""
+        """Return the loops, innermost first; the last one runs over frames endlessly."""
         g = self.geometry
         line = g.width * g.blocks
         blocks = Loop("block", g.blocks, word=1)
@@ -232,12 +232,12 @@ class AddressGenerator(Part):
         ]
 
     def steps(self) -> list[Loop]:
-        """Return for each loop what a step of it adds while those inside of it start again."""
+        """Return for each loop the position change of a step that restarts the loops inside it."""
         loops = self.loops()
         return [_step(loops, index) for index in range(len(loops))]
 
     def pieces(self) -> dict[str, list[int]]:
-        """Return what steps between output pixels free and need, in words of one block.
+        """Return what steps between output pixels release and need, in words of one block.
 
         ``frees`` and ``needs`` of a step to the next column, ``frees_row`` and ``needs_row`` to the
         next row.
@@ -253,7 +253,7 @@ class AddressGenerator(Part):
         }
 
     def elaborate(self, platform: object) -> Module:
-        """Count the loops; a cycle later, add what the outermost moving one changes."""
+        """Count the loops; a cycle later, add the position change of the outermost moving one."""
         m = Module()
         loops = self.loops()
         step = self.go
@@ -276,10 +276,10 @@ class AddressGenerator(Part):
         return m
 
     def _move(self, m: Module, last: list[Value], words: list[int]) -> None:
-        """Move the address around the circular buffer."""
+        """Advance the address in the circular buffer."""
         g = self.geometry
         depth = self.depth
-        # The first word lies in the padding: before the first word of the frame.
+        # The first word is in the padding: before the first word of the frame.
         start = -(g.padding[0][0] * g.width + g.padding[1][0]) * g.blocks
         address = Signal(range(depth), init=start % depth)
         on = [word % depth for word in words]
@@ -297,7 +297,7 @@ class AddressGenerator(Part):
     def _outside(
         self, m: Module, name: str, last: list[Value], steps: list[int], before: int, size: int
     ) -> Value:
-        """Follow the row (or column) of the padded image, and compare it with the image's."""
+        """Track the row (or column) in the padded image; return whether it is outside the image."""
         axis = 0 if name == "row" else 1
         reach = self.geometry.padded[axis]
         if reach == size:
@@ -314,9 +314,9 @@ class AddressGenerator(Part):
         return result
 
     def _needs(self, m: Module) -> None:
-        """Tell what the step to the next output pixel frees and what it needs.
+        """Compute what the step to the next output pixel releases and needs.
 
-        Both are found while the pixel before is at work: the counters here are a pixel ahead.
+        Both are computed during the previous pixel: the counters here are a pixel ahead.
         """
         g = self.geometry
         pieces = self.pieces()
@@ -346,9 +346,9 @@ class AddressGenerator(Part):
 
 
 def _ahead(m: Module, step: Value, rounds: int, name: str, started: bool) -> tuple[Value, Value]:
-    """Return a counter that goes round with ``step``, and whether it is in its last round.
+    """Return a counter that advances with ``step`` and wraps, and whether it is at its end.
 
-    It begins a step ahead if ``started``.
+    It begins one step ahead if ``started``.
     """
     if rounds == 1:
         return Const(0), Const(1)
@@ -372,7 +372,7 @@ def _signed(magnitude: int) -> object:
 
 
 def _step(loops: list[Loop], index: int) -> Loop:
-    """Return what a step of one loop adds while all loops inside of it go back to their start."""
+    """Return the position change of a step of one loop that restarts all loops inside it."""
     loop, inner = loops[index], loops[:index]
     return Loop(
         loop.name,
@@ -384,7 +384,7 @@ def _step(loops: list[Loop], index: int) -> Loop:
 
 
 def _outermost(last: list[Value], values: Sequence[Value | int]) -> Value:
-    """Return the value of the loop that moves: the innermost one that is not in its last round."""
+    """Return the value of the loop that moves: the innermost one that is not at its end."""
     *inner, result = values
     for flag, value in reversed(list(zip(last, inner, strict=True))):
         result = Mux(flag, result, value)

@@ -1,14 +1,14 @@
-"""Style ``folded``: one shared array, layers one after the other, for devices too small for more.
+"""Style ``folded``: a time-multiplexed engine that runs all layers in turn, for small devices.
 
-- ``program.py``: what the machine executes: instructions and the constants that they use;
+- ``program.py``: instructions of the engine, and their constants;
 - ``lower.py``: a rule for each op, and the program of a graph;
-- ``moves.py``: the rules of ops that only move codes;
+- ``moves.py``: the rules of ops that only move values;
 - ``sequencer.py``: loops and addresses of an instruction;
 - ``array.py``: products, sums, maxima and tables;
-- ``scale.py``: the exact requantizer that all results go through;
-- ``timing.py``: cycles where the array must rest while results are written;
-- ``loader.py``: weights that come by a stream;
-- ``choice.py``: what a device and the user's wishes make of it;
+- ``scale.py``: the exact requantizer of all results;
+- ``timing.py``: cycles if the array must pause while results are written;
+- ``loader.py``: weights that are loaded over a stream;
+- ``choice.py``: the engine for a device and the given options;
 - ``design.py``: memories, and the stream ports around them.
 """
 

@@ -1,4 +1,4 @@
-"""The shared array: products, sums, maxima and tables of the codes that it reads."""
+"""The array of the engine: products, sums, maxima and tables of the values that it reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from amaranth import Cat, Module, Mux, Signal, signed, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
-from rlx_fpga.cells.one_port import Ram
+from rlx_fpga.cells.one_port import OnePortRam
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.rom import pack
 from rlx_fpga.cells.sizes import depth_of
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from rlx_fpga.folded.sequencer import Sequencer
 
 
-class Array(Component):
-    """Lanes that multiply and add; the first one can do the other things too.
+class MultiplierArray(Component):
+    """Lanes that multiply and accumulate; the first one has the other modes too.
 
     Members:
-        code: In, int8, the code read, a cycle after its step.
-        done: Out, results of a block are there, ``ARRAY_LATENCY`` cycles after its last step.
+        code: In, int8, the value read, a cycle after its step.
+        done: Out, results of a block are valid, ``ARRAY_LATENCY`` cycles after its last step.
         totals: Out, int32 for each lane.
         fill: In, write a word of weights in this cycle (if they are not built in).
         fill_word: In, its address.
@@ -68,16 +68,16 @@ class Array(Component):
             with m.If(taken):
                 m.d.sync += total.eq(Mux(first, 0, total) + term)
                 if lane == 0:
-                    with m.If((self.mode == Mode.GREATEST) & ~first & (total > term)):
+                    with m.If((self.mode == Mode.MAX) & ~first & (total > term)):
                         m.d.sync += total.eq(total)
-                    with m.Elif(self.mode == Mode.GREATEST):
+                    with m.Elif(self.mode == Mode.MAX):
                         m.d.sync += total.eq(term)
             m.d.comb += self.totals[32 * lane : 32 * lane + 32].eq(total)
         m.d.comb += self.done.eq(late(self.step & self.last, "done", ARRAY_LATENCY))
         return m
 
     def _terms(self, m: Module, code: Value, second: Value, part: Value) -> list[Value]:
-        """Return what each lane adds, two cycles after the step."""
+        """Return the term that each lane adds, two cycles after the step."""
         products = self._products(m, code, part)
         plain = Signal(signed(8), reset_less=True)
         m.d.sync += plain.eq(code)
@@ -85,7 +85,7 @@ class Array(Component):
         product = products[0] if products else 0
         term = Signal(signed(32))
         if {one.mode for one in self.program.instructions} <= {Mode.WIDE, Mode.NARROW}:
-            # Yosys drops a default that is never reached, and what is left reads as a latch.
+            # Yosys drops a default that is never reached, and infers a latch from the rest.
             m.d.comb += term.eq(product)
             return [term, *products[1:]]
         with m.Switch(self.mode):
@@ -115,10 +115,12 @@ class Array(Component):
         return products
 
     def _word(self, m: Module) -> Value:
-        """Return the word of weights at the address of a cycle ago."""
+        """Return the word of weights at the previous cycle's address."""
         lanes = self.program.lanes
         if self.program.feed is not Feed.BUILT_IN:
-            m.submodules.weights = ram = Ram(8 * lanes, self.program.weight_depth, large=self.large)
+            m.submodules.weights = ram = OnePortRam(
+                8 * lanes, self.program.weight_depth, large=self.large
+            )
             m.d.comb += [
                 ram.address.eq(Mux(self.fill, self.fill_word, self.word)), ram.write.eq(self.fill),
                 ram.strobe.eq(-1), ram.code.eq(self.fill_code),
@@ -139,7 +141,7 @@ class Array(Component):
         tables = self.program.tables
         if not tables:
             return Signal(signed(32), name="no_entry")
-        # Entries lie in the order of the codes' bits.
+        # Entries are stored in the order of two's complement.
         entries = [entry for table in tables for entry in (*table[128:], *table[:128])]
         m.submodules.tables = memory = Memory(shape=signed(32), depth=len(entries), init=entries)
         port = memory.read_port()

@@ -1,4 +1,4 @@
-"""Which folded machine a device and a user's wishes ask for."""
+"""The engine for a device and the given options."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from rlx_fpga.options import FpgaOptions
 
 FEEDS: Final = {"load": Feed.LOAD, "stream": Feed.STREAM}
-"""How weights come in, by what ``--weights`` says; built in else."""
+"""How weights are loaded, by value of ``--weights``; others are built in."""
 
 
 def machine_of(graph: Graph, options: FpgaOptions) -> Folded:
-    """Return the machine for ``graph``.
+    """Return the engine for ``graph``.
 
     Raises:
         UnsupportedOpError: An op has no instruction.
         EmitError: Inputs, outputs or parameters cannot become streams.
-        DoesNotFitError: The budget of multipliers is too small.
+        DoesNotFitError: The budget of DSP slices is too small.
     """
     device = options.chosen_device
     feed = FEEDS.get(options.weights, Feed.BUILT_IN)
@@ -32,9 +32,9 @@ def machine_of(graph: Graph, options: FpgaOptions) -> Folded:
 
 
 def _two_ports(device: Device) -> int | None:
-    """Return the bytes of activations above which large memories are the better place.
+    """Return the bytes of activations above which SPRAM is used for them.
 
-    They have one port, which costs a cycle for each result; block memories have two, but half of
-    them are for weights, constants and tables. None if the device has no large memories.
+    SPRAM has one port, which costs a cycle for each result; block RAMs have two, but half of them
+    are kept for weights, constants and tables. None if the device has no SPRAM.
     """
     return device.bram * device.bram_bits // 8 // 2 if device.spram else None

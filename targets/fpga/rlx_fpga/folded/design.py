@@ -1,4 +1,4 @@
-"""The folded machine: sequencer, array, requantizer, memories, and stream ports."""
+"""The time-multiplexed engine: sequencer, array, requantizer, memories, and stream ports."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rlx.numerics.exponential import softmax_table
 from rlx.ops.q import QSoftmax
 from rlx_fpga.cells.argmax import Argmax
 from rlx_fpga.cells.fifo import SkidBuffer
-from rlx_fpga.cells.one_port import PairedRam, large_blocks
+from rlx_fpga.cells.one_port import ByteRam, large_blocks
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.sizes import depth_of
 from rlx_fpga.cells.softmax import Softmax
 from rlx_fpga.cells.streams import raw, stream_of
-from rlx_fpga.folded.array import Array
+from rlx_fpga.folded.array import MultiplierArray
 from rlx_fpga.folded.loader import Loader
 from rlx_fpga.folded.program import Feed
 from rlx_fpga.folded.scale import LATENCY as SCALE_LATENCY
-from rlx_fpga.folded.scale import Scale
+from rlx_fpga.folded.scale import Requantizer
 from rlx_fpga.folded.sequencer import Sequencer
 
 if TYPE_CHECKING:
@@ -45,24 +45,24 @@ class FoldedStreams:
 
 
 class Folded(Component):
-    """One array for all layers: inputs are read, the program runs, outputs are given.
+    """One array for all layers: inputs are stored, the program runs, outputs are sent.
 
     Members:
         i (or i0, i1, ...): In: the graph's inputs, int8, one element a beat.
         o (or o0, o1, ...): Out: its outputs, likewise; int32 for an index.
 
-        w: In: weights and scaling constants, if they come by a stream; a byte for each lane.
+        w: In: weights and scaling constants, if they are streamed; a byte for each lane.
 
     Several inputs are read one after the other, and so are outputs.
 
     Args:
-        code: What the machine executes.
-        large: Keep what needs only one port in the large memories of the device: weights that
-            come by a stream, activations if the code says that one port is enough.
+        code: The program.
+        large: Use SPRAM for what needs only one port: streamed weights, and activations if
+            ``code.one_port``.
 
     Attributes:
         program: Streams.
-        code: What the machine executes.
+        code: The program.
         large: As given.
     """
 
@@ -75,9 +75,9 @@ class Folded(Component):
         self.output_names = _numbered("o", len(graph.outputs))
         self.finishes = [None if n is None else _cell(n) for n in code.finishes]
         self.sequencer = Sequencer(code)
-        self.array = Array(code, self.sequencer, large=large)
+        self.array = MultiplierArray(code, self.sequencer, large=large)
         self.loader = None if code.feed is Feed.BUILT_IN else Loader(code)
-        self.scale = Scale()
+        self.scale = Requantizer()
         outputs = zip(self.output_names, graph.outputs, strict=True)
         super().__init__({
             **{name: In(stream_of(1)) for name in self.input_names},
@@ -97,12 +97,12 @@ class Folded(Component):
 
     @property
     def multipliers(self) -> int:
-        """Multiplications in one cycle."""
+        """DSP slices."""
         return sum(self.parts.values())
 
     @property
     def large_memories(self) -> int:
-        """Large memories of the device that are taken."""
+        """Number of SPRAMs."""
         if not self.large:
             return 0
         code = self.code
@@ -138,10 +138,10 @@ class Folded(Component):
         return m
 
     def _memory(self, m: Module, read: Wire, writes: Wire, write: Wire, code: Wire) -> None:
-        """Keep activations: read one, write one, or only one of both."""
+        """Build the activation memory: a read and a write in a cycle, or one of both."""
         self.stored = Signal(signed(8))
         if self.code.one_port:
-            m.submodules.memory = paired = PairedRam(self.code.memory, large=self.large)
+            m.submodules.memory = paired = ByteRam(self.code.memory, large=self.large)
             m.d.comb += [
                 paired.address.eq(Mux(writes, write, read)), paired.write.eq(writes),
                 paired.code.eq(code), self.stored.eq(paired.data),
@@ -169,7 +169,7 @@ class Folded(Component):
         return self.sequencer.fields.get(self.sequencer.instruction, name)
 
     def _results(self, m: Module) -> tuple[Wire, Wire, Wire]:
-        """Take results out of the array in order; return write enable, address and code."""
+        """Shift results out of the array; return write enable, address and int8 value."""
         lanes, total_bits = self.code.lanes, 32 * self.code.lanes
         held, left = Signal(total_bits, reset_less=True), Signal(range(lanes + 1))
         block = Signal(self.sequencer.fields.size("last_block"))
@@ -217,7 +217,7 @@ class Folded(Component):
         return Mux(late, self._get("result_step"), 1)
 
     def _constants(self, m: Module, step: Wire, again: Wire) -> dict[str, Wire]:
-        """Return the constants of the result that was given a cycle ago."""
+        """Return the constants of the result that left the array a cycle ago."""
         fields, depth = self.code.constants, self.code.scale_depth
         built_in = fields.words if self.loader is None else []
         m.submodules.scales = memory = Memory(
@@ -241,7 +241,7 @@ class Folded(Component):
                 for name in ("bias", "multiplier", "left", "right")}  # fmt: skip
 
     def _loaded(self, m: Module, code: Wire) -> Wire:
-        """Return the code to write: a result, or the element of the input that is being read."""
+        """Return the value to write: a result, or an element of the input."""
         self.incoming = Signal(signed(8))
         self.is_incoming = Signal()
         chosen = Signal(signed(8), name="chosen")
@@ -249,7 +249,7 @@ class Folded(Component):
         return chosen
 
     def _control(self, m: Module, loading: Signal, storing: Signal) -> None:
-        """Read inputs, run, give outputs."""
+        """Store inputs, run, send outputs."""
         inputs = [v.type.size for v in self.code.graph.inputs]
         outputs = [v.type.size for v in self.code.stored]
         count = Signal(range(max(*inputs, *outputs) + 1))
@@ -268,7 +268,7 @@ class Folded(Component):
                     )
                     self._load(m, getattr(self, name), count, inputs[index], after, loading)
             with m.State("RUN"):
-                # The position of the first input is set again when the last output is out.
+                # The position of the first input is set when the last output has been sent.
                 m.d.comb += self.sequencer.start.eq(count == 0)
                 m.d.sync += count.eq(1)
                 with m.If(self.sequencer.done):
@@ -282,7 +282,7 @@ class Folded(Component):
                     self._store(m, senders[index], count, outputs[index], after, storing)
 
     def _feed(self, m: Module, loader: Loader) -> Wire | None:
-        """Connect the loader; return whether all is there, if that is awaited after a reset."""
+        """Connect the loader; return its ``done`` if the engine waits for it after a reset."""
         m.submodules.loader, array = loader, self.array
         connect(m, flipped(self.w), loader.i)
         m.d.comb += [
@@ -323,7 +323,7 @@ class Folded(Component):
         self, m: Module, sender: tuple[Wire, Signal], count: Signal, size: int,
         after: tuple[str, int], storing: Signal,
     ) -> None:  # fmt: skip
-        """Give one element in each cycle in which it is taken."""
+        """Send one element in each cycle in which the buffer has space."""
         room, read = sender
         m.d.comb += storing.eq(1)
         with m.If(room & (count != size)):
@@ -336,7 +336,7 @@ class Folded(Component):
     def _sender(self, m: Module, index: int, name: str) -> tuple[Wire, Signal]:
         """Return whether another element may be read, and the flag that it is."""
         port, cell = getattr(self, name), self.finishes[index]
-        # Two places behind the memory: what was read can always be kept.
+        # Two entries behind the memory: a value that was read can always be stored.
         buffer = SkidBuffer(1)
         m.submodules[f"{name}_buffer"] = buffer
         read, arrived = Signal(name=f"{name}_read"), Signal(name=f"{name}_arrived")
@@ -355,7 +355,7 @@ class Folded(Component):
 
 
 def _cell(node: Node) -> Cell:
-    """Return the cell that an output goes through."""
+    """Return the cell that computes an output on its way out."""
     count = node.operands[0].type.static_shape[-1]
     if isinstance(node.op, QSoftmax):
         table = softmax_table(node.op.multiplier, node.op.left_shift, node.op.diff_min)

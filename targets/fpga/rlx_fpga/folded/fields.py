@@ -1,4 +1,4 @@
-"""Words of several numbers: how instructions and constants lie in their memories."""
+"""Bit fields: how instructions and constants are packed into words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Fields:
-    """A layout as narrow as the rows that it must hold.
+    """A layout with the minimum widths for given rows.
 
     Attributes:
         words: The rows, packed.
@@ -32,13 +32,13 @@ class Fields:
         self.words = [self._pack(row) for row in rows]
 
     def get(self, word: Value, name: str) -> Value:
-        """Return one number of a word."""
+        """Return a field of a word."""
         start, size, is_signed = self._places[name]
         part = word[start : start + size]
         return part.as_signed() if is_signed else part
 
     def size(self, name: str) -> int:
-        """Return the bits of one number."""
+        """Return the bits of a field."""
         return self._places[name][1]
 
     def _pack(self, row: Mapping[str, int]) -> int:

@@ -1,4 +1,4 @@
-"""Takes weights and scaling constants from a stream into their memories."""
+"""Loads weights and scaling constants from a stream into their memories."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Loader(Component):
-    """Fills memories with one part of the stream: the constants of results, then the weights.
+    """Loads one section of the stream: the constants of results, then the weights.
 
     Members:
         i: In, the stream; a beat is a word of weights, and constants take whole beats.
-        start: In, a part begins in the next cycle.
-        last_scale: In, the number of constants in it, less one; steady until ``done``.
+        start: In, a section begins in the next cycle.
+        last_scale: In, the number of constants in it minus one; stable until ``done``.
         words: In, the number of words of weights in it, likewise.
-        done: Out, high for one cycle, ``FILL_END`` cycles after the last beat: all is written.
+        done: Out, high for one cycle, ``FILL_END`` cycles after the last beat: all are written.
         scale_write: Out, write the constants of one result.
         scale_place: Out, their address.
         scale_code: Out, the constants.
@@ -48,7 +48,7 @@ class Loader(Component):
         })  # fmt: skip
 
     def elaborate(self, platform: object) -> Module:
-        """One state for constants, one for weights, one to let the last word be written."""
+        """One state for constants, one for weights, one for the last write."""
         m = Module()
         assert FILL_END == 1
         beat, taken = raw(self.i), Signal()
@@ -94,7 +94,7 @@ class Loader(Component):
 
 
 def stream_bytes(program: FoldedProgram) -> bytes:
-    """Return what the stream brings, once or in every frame, lowest byte of each beat first."""
+    """Return the bytes of the stream, once or for every frame, lowest byte of each beat first."""
     parts: list[bytes] = []
     for scales, words in _parts(program):
         size = program.beats_a_scale * program.lanes
@@ -104,7 +104,7 @@ def stream_bytes(program: FoldedProgram) -> bytes:
 
 
 def _parts(program: FoldedProgram) -> list[tuple[list[int], list[tuple[int, ...]]]]:
-    """Return constants and words of weights that come together."""
+    """Return constants and words of weights by section of the stream."""
     constants = program.constants.words
     if program.feed is not Feed.STREAM:
         return [(constants, program.weights)]

@@ -177,7 +177,7 @@ class Builder:
             raise EmitError(
                 "it has nothing that the array could run",
                 where=f"graph {self.graph.name!r}",
-                hint="use --style stream",
+                hint="try --style stream",
             )
         program.inputs = [self.places[value] for value in self.graph.inputs]
         for value in self.graph.outputs:
@@ -357,7 +357,7 @@ def fold_max_pool2d(build: Builder, node: Node) -> None:
     op = cast("QMaxPool2d", node.op)
     channels = _channels(node)
     loops = _image_loops(node, op.window, blocks=channels, channels=1)
-    reads = Reads(Mode.GREATEST, loops, 1, 1, _corner(node, op.window), -128)
+    reads = Reads(Mode.MAX, loops, 1, 1, _corner(node, op.window), -128)
     build.append(node, reads, [IDENTITY])
 
 
@@ -418,7 +418,7 @@ def fold_mean(build: Builder, node: Node) -> None:
 @RULES.rule(QClamp)
 def fold_clamp(build: Builder, node: Node) -> None:
     """Read each code, clamp it on its way back."""
-    build.append(node, Reads(Mode.GREATEST, each_element(node, 1, 0), 1, 1), [IDENTITY])
+    build.append(node, Reads(Mode.MAX, each_element(node, 1, 0), 1, 1), [IDENTITY])
 
 
 @RULES.rule(QAdd, QSub)

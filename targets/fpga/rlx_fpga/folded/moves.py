@@ -46,7 +46,7 @@ def fold_slice(build: Builder, node: Node) -> None:
         )
     ]
     start = sum(a * b for a, b in zip(op.start, strides, strict=True))
-    _append(build, node, axes, Reads(Mode.GREATEST, _NO_LOOPS, 1, 1, start))
+    _append(build, node, axes, Reads(Mode.MAX, _NO_LOOPS, 1, 1, start))
 
 
 @RULES.rule(QTranspose)
@@ -55,7 +55,7 @@ def fold_transpose(build: Builder, node: Node) -> None:
     shape = node.operands[0].type.static_shape
     strides = _strides(shape)
     axes = [_Axis(shape[axis], strides[axis]) for axis in cast("QTranspose", node.op).axes]
-    _append(build, node, axes, Reads(Mode.GREATEST, _NO_LOOPS, 1, 1))
+    _append(build, node, axes, Reads(Mode.MAX, _NO_LOOPS, 1, 1))
 
 
 @RULES.rule(QPad)
@@ -69,7 +69,7 @@ def fold_pad(build: Builder, node: Node) -> None:
         for count, stride, before, size in zip(results, strides, op.before, shape, strict=True)
     ]
     start = -sum(a * b for a, b in zip(op.before, strides, strict=True))
-    _append(build, node, axes, Reads(Mode.GREATEST, _NO_LOOPS, 1, 1, start, op.value))
+    _append(build, node, axes, Reads(Mode.MAX, _NO_LOOPS, 1, 1, start, op.value))
 
 
 @RULES.rule(QConcat)
@@ -84,7 +84,7 @@ def fold_concat(build: Builder, node: Node) -> None:
         shape = operand.type.static_shape
         outer, own = math.prod(shape[:axis]), math.prod(shape[axis:])
         loops = Loops((1, outer, own, 1, 1, 1), (0, own, 1, 0, 0))
-        reads = Reads(Mode.GREATEST, loops, 1, 1, operand=place, offset=offset, skip=whole - own)
+        reads = Reads(Mode.MAX, loops, 1, 1, operand=place, offset=offset, skip=whole - own)
         build.append(node, reads, [IDENTITY])
         offset += own
 

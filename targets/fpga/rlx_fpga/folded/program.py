@@ -1,4 +1,4 @@
-"""What the folded machine executes: instructions, one for each op, and their constants."""
+"""Programs of the time-multiplexed engine: one instruction for each op, and constants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rlx.ir import Graph, Node, Value
 
 PIPELINE: Final = 16
-"""Cycles from the last step of an instruction until its last result is in memory, at most, less one
+"""Maximum cycles from the last step of an instruction until its last result is in memory, minus one
 for each lane of the array."""
 
 FILL_END: Final = 1
@@ -25,27 +25,27 @@ START: Final = 1
 
 
 class Feed(Enum):
-    """How weights and scaling constants come into their memories."""
+    """How weights and scaling constants are loaded."""
 
     BUILT_IN = "built in"
     """With the bitstream: the memories are read-only."""
     LOAD = "load"
-    """By a stream, once after each reset."""
+    """Over a stream, once after each reset."""
     STREAM = "stream"
-    """By a stream, in every frame: those of an instruction right before it runs."""
+    """Over a stream, for every frame: those of an instruction right before it runs."""
 
 
 class Mode(IntEnum):
-    """What the array does with the codes that it reads."""
+    """What the array does with the values that it reads."""
 
     WIDE = 0
-    """A product in every lane: lanes are channels of the result, all of the same code."""
+    """A product in every lane: lanes are output channels and share the input value."""
     NARROW = 1
-    """A product in the first lane: weights one after the other."""
-    GREATEST = 2
-    """The greatest code."""
+    """A product in the first lane only: one weight after the other (depthwise)."""
+    MAX = 2
+    """The maximum."""
     TOTAL = 3
-    """The sum of codes."""
+    """The sum."""
     TABLE = 4
     """The sum of table entries; the second column of the window uses the second table."""
 
@@ -55,15 +55,15 @@ class Loops:
     """Six loops, outermost first.
 
     Rows, columns and blocks of channels of the results; rows, columns and channels of a window. The
-    address of a code grows by a stride at each turn of a loop.
+    read address grows by a stride in each iteration of a loop.
 
     Attributes:
-        counts: Turns of each.
-        strides: Bytes, modulo the program's span; the innermost is 1 for all.
-        steps: What a turn of the four image loops adds to the place in the image: rows and columns
-            of results, rows and columns of the window.
-        origin: Place of the first window, not positive: rows and columns of padding.
-        size: Rows and columns of the image; places outside read ``padding``.
+        counts: Iterations of each.
+        strides: Bytes, modulo the program's span; that of the innermost loop is always 1.
+        steps: What an iteration of the four image loops adds to the position in the image: rows
+            and columns of results, rows and columns of the window.
+        origin: Position of the first window, not positive: rows and columns of padding.
+        size: Rows and columns of the image; positions outside read ``padding``.
     """
 
     counts: tuple[int, int, int, int, int, int]
@@ -93,23 +93,23 @@ class Instruction:
         name: For the report.
         node: The op.
         mode: What the array does.
-        loops: Which codes it reads.
+        loops: Which values it reads.
         lanes: Results of a block; of the last one ``last_lanes``.
         last_lanes: Results of the last block of a pixel.
-        source: Address of the first code, that of the first window's corner (it may lie before the
+        source: Address of the first value, the corner of the first window (it may be before the
             image: modulo the span).
         target: Address of the first result.
-        skip: Bytes left out behind the results of each pixel.
-        weights: Where its weights begin, in words of the weight memory.
+        skip: Bytes skipped after the results of each pixel.
+        weights: Start of its weights, in words of the weight memory.
         words: Words of its weights.
         tables: Its first table.
-        constants: Where its scaling constants begin.
-        scales: How many there are.
+        constants: Start of its scaling constants.
+        scales: Number of them.
         uniform: Whether all results have the same constants.
-        padding: Code read outside of the image.
+        padding: Value read outside of the image.
         zero_point: Added to results.
-        low: Least result.
-        high: Greatest result.
+        low: Minimum result.
+        high: Maximum result.
     """
 
     name: str
@@ -134,7 +134,7 @@ class Instruction:
 
     @property
     def gap(self) -> int:
-        """Cycles added to a block that is shorter than giving out the results of the one before."""
+        """Cycles added to a block that is shorter than the output of the previous one's results."""
         return max(0, self.lanes - self.loops.inner)
 
 
@@ -156,19 +156,19 @@ class FoldedProgram:
         graph: The graph.
         lanes: Lanes of the array.
         memory: Bytes of the activation memory.
-        span: Addresses wrap around at this power of two: what lies before the memory's start is
-            an address beyond its end. Neither is ever used.
+        span: Addresses wrap around at this power of two: an address before the memory's start is
+            one beyond its end. Neither is ever used.
         inputs: Address of each input.
-        outputs: Address of each output, or of what its last cell reads.
+        outputs: Address of each output, or of the operand of its final op.
         finishes: For each output, an op that is done on its way out (softmax, index), or None.
         instructions: In order.
         weights: Words of the weight memory, each ``lanes`` int8 numbers.
-        tables: Tables of 256 numbers, that of code -128 first.
+        tables: Tables of 256 numbers, that of -128 first.
         scales: Constants of all results.
-        feed: How weights and constants come in. If they come for each instruction, all of these
-            begin at address 0; the lists here still hold them one after the other.
-        one_port: Whether the activation memory reads or writes in a cycle, not both: then the
-            array rests while a result is written.
+        feed: How weights and constants are loaded. If they are streamed for each instruction, all
+            of them begin at address 0; the lists here still hold them one after the other.
+        one_port: Whether the activation memory has one port: then the array pauses while a result
+            is written.
     """
 
     graph: Graph
@@ -188,17 +188,17 @@ class FoldedProgram:
 
     @property
     def skips(self) -> bool:
-        """Whether any results do not lie side by side."""
+        """Whether any results are not contiguous."""
         return any(one.skip for one in self.instructions)
 
     @property
     def load_cycles(self) -> int:
-        """Cycles that inputs take, one code in each."""
+        """Cycles of the inputs: one value in each."""
         return sum(value.type.size for value in self.graph.inputs)
 
     @property
     def store_cycles(self) -> int:
-        """Cycles that outputs take: one code in each, and one to end each."""
+        """Cycles of the outputs: one value in each, and one at the end of each output."""
         return sum(value.type.size + 1 for value in self.stored)
 
     @cached_property
@@ -229,19 +229,19 @@ class FoldedProgram:
         return len(self.scales)
 
     def fill_cycles(self, one: Instruction) -> int:
-        """Cycles in which weights and constants of an instruction come in, in every frame."""
+        """Cycles in which weights and constants of an instruction are loaded, in every frame."""
         if self.feed is not Feed.STREAM:
             return 0
         return one.scales * self.beats_a_scale + one.words + FILL_END
 
     def cycles(self, one: Instruction) -> int:
-        """Return the cycles that an instruction takes, if no beat has to be waited for."""
+        """Return the cycles of an instruction if it never waits for the weight stream."""
         free = one.loops.blocks * (one.loops.inner + one.gap)
         run = running_cycles(one) if self.one_port else free
         return self.fill_cycles(one) + run + PIPELINE + self.lanes + 1
 
     @property
     def interval(self) -> int:
-        """Cycles between frames: nothing overlaps."""
+        """Initiation interval: nothing overlaps."""
         run = sum(self.cycles(one) for one in self.instructions)
         return self.load_cycles + START + run + self.store_cycles

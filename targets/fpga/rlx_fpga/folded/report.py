@@ -1,4 +1,4 @@
-"""What is known of a folded design without running it."""
+"""The report of an engine: figures that are known without running it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 COLUMNS: Final = ("name", "op", "macs", "lanes", "cycles")
-"""Entries of a layer that tables show."""
+"""Entries of a layer that are shown in tables."""
 
 
 def report_of(design: Folded, options: FpgaOptions) -> dict[str, Any]:
     """Return ``layers``, ``columns``, ``sources`` and totals, ready for JSON.
 
-    A layer has ``name``, ``op``, ``macs`` of a frame, ``lanes`` at work, ``cycles`` (without those
-    of other layers: they run one after the other) and ``memory_bits`` (0: memories are shared).
-    ``weights`` tells how weights come in, if not with the bitstream, ``spram`` the large memories
-    taken, if any. ``busy`` is the part of the interval in which the lanes multiply. The rest is
-    that of ``rlx_fpga.report.device_report``.
+    A layer has ``name``, ``op``, ``macs`` of a frame, ``lanes`` in use, its own ``cycles`` (layers
+    run one after the other) and ``memory_bits`` (0: memories are shared). ``weights`` is how
+    weights are loaded, if not with the bitstream, ``spram`` the SPRAMs taken, if any. ``busy`` is
+    the share of the initiation interval in which the lanes multiply. The other entries are those of
+    ``rlx_fpga.report.device_report``.
     """
     code = design.code
     rows: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""The exact requantizer of the folded machine: constants come with every result."""
+"""The exact requantizer of the engine: constants arrive with every result."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ LATENCY = 8
 _PART = 17
 
 
-class Scale(Component):
+class Requantizer(Component):
     """``clamp(rdpot(srdhm((total + bias) << left, multiplier), right) + zero_point)``.
 
     Members:
         total: In, int32.
         bias: In, int32.
         multiplier: In, Q0.31, not negative.
-        left: In, shift to the left; what it shifts out of 32 bits is lost.
-        right: In, shift to the right.
-        zero_point: In, int8, the same for all results under way; likewise ``low`` and ``high``.
+        left: In, left shift, modulo 2^32.
+        right: In, right shift.
+        zero_point: In, int8, constant for all results in flight; as are ``low`` and ``high``.
         low: In, int8.
         high: In, int8.
         code: Out, int8, ``LATENCY`` cycles later.
@@ -55,7 +55,7 @@ class Scale(Component):
         low_low = stage(low * factor_low, "low_low")
         middle_parts = (stage(low * factor_high, "low_high"), stage(high * factor_low, "high_low"))
         high_high = stage(high * factor_high, "high_high")
-        # The lowest bits never carry into the half that is added.
+        # The lowest bits never carry into the added half.
         lower = stage((low_low >> _PART) + (1 << (30 - _PART)), "lower")
         middle = stage(middle_parts[0] + middle_parts[1], "middle")
         upper = stage(high_high, "upper", 1)

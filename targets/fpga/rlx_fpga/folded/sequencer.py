@@ -1,4 +1,4 @@
-"""Loops and addresses of instructions: what the array reads in each cycle."""
+"""Loop counters and addresses of instructions: what the array reads in each cycle."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _row(one: Instruction) -> dict[str, int]:
 
 
 def _reach(one: Instruction) -> int:
-    """Return a bound of the places that an instruction reads, inside of the image or not."""
+    """Return a bound of the positions that an instruction reads, padding included."""
     loops = one.loops
     window = sum(a * b for a, b in zip(loops.steps[2:], loops.counts[3:5], strict=True))
     return max(loops.size) + max(map(abs, loops.origin)) + window + max(loops.steps[:2])
@@ -64,20 +64,20 @@ class Sequencer(Component):
     """Runs the program from its first instruction to its last.
 
     Members:
-        start: In, begin with the next cycle.
+        start: In, begin in the next cycle.
         done: Out, high for one cycle when every result is in memory.
         instruction: Out, word of the current one (see ``instruction_fields``).
         begin: Out, high for one cycle at the start of each instruction.
-        filled: In, weights and constants of the instruction are there, if they come for each.
-        hold: In, read nothing in this cycle.
-        step: Out, the array reads a code in this cycle.
-        address: Out, of the code.
-        inside: Out, whether it lies in the image.
-        first: Out, first code of a block.
-        last: Out, last code of a block.
+        filled: In, weights and constants of the instruction are loaded, if they are streamed.
+        hold: In, pause in this cycle.
+        step: Out, the array reads a value in this cycle.
+        address: Out, address of the value.
+        inside: Out, whether it is inside the image.
+        first: Out, first value of a block.
+        last: Out, last value of a block.
         second: Out, second column of a window.
         word: Out, address of the weights.
-        part: Out, which weight of the word, where they come one after the other.
+        part: Out, which weight of the word, in mode ``NARROW``.
     """
 
     _MustUse__silence = True
@@ -88,10 +88,10 @@ class Sequencer(Component):
         self.address_bits = (program.span - 1).bit_length()
         words = max(1, program.weight_depth.bit_length())
         parts = max(1, (program.lanes - 1).bit_length())
-        wishes = ("start", "filled", "hold")
+        inputs = ("start", "filled", "hold")
         flags = ("done", "begin", "step", "inside", "first", "last", "second")
         super().__init__({
-            **{name: In(1) for name in wishes},
+            **{name: In(1) for name in inputs},
             **{name: Out(1) for name in flags},
             "instruction": Out(self.fields.width),
             "address": Out(self.address_bits),
@@ -104,7 +104,7 @@ class Sequencer(Component):
         m = Module()
         count = len(self.program.instructions)
         place, wait = index_signal(count), Signal(range(self._wait + 1))
-        # A memory that is read without a clock: instructions are wide and few.
+        # An asynchronous read: instructions are wide and few.
         m.submodules.instructions = memory = Memory(
             shape=unsigned(self.fields.width), depth=depth_of(count), init=self.fields.words
         )
@@ -145,7 +145,7 @@ class Sequencer(Component):
         return self.fields.get(self.instruction, name)
 
     def _loops(self, m: Module) -> Value:
-        """Count the loops; return whether this is the instruction's last cycle."""
+        """Build the loop counters; return whether this is the instruction's last cycle."""
         self._running = Signal(name="running")
         counts = {
             level: Signal(self.fields.size(f"last_{level}"), name=f"count_{level}")
@@ -158,7 +158,7 @@ class Sequencer(Component):
         resting = Signal()
         m.d.comb += self.step.eq(self._running & ~resting & ~self.hold)
         advance = Signal()
-        # A block that ends is counted when its gap is over.
+        # The end of a block is counted after its gap.
         m.d.comb += advance.eq(
             self._running & ~self.hold & Mux(resting, left == 0, ~block_end | (gap == 0))
         )
@@ -183,7 +183,7 @@ class Sequencer(Component):
     def _turns(
         self, m: Module, counts: dict[str, Signal], full: dict[str, Any], advance: Value
     ) -> dict[str, Signal]:
-        """Count; return for each loop whether it makes a turn at the end of this cycle."""
+        """Count; return for each loop whether it advances at the end of this cycle."""
         turns = {}
         carry: Value = advance
         for level in reversed(LEVELS):
@@ -196,7 +196,7 @@ class Sequencer(Component):
         return turns
 
     def _addresses(self, m: Module, turns: dict[str, Signal]) -> None:
-        """Keep the address at which each loop's current turn began."""
+        """Keep the address at which each loop's current iteration began."""
         bases = {
             level: Signal(self.address_bits, name=f"address_{level}", reset_less=True)
             for level in LEVELS
@@ -211,7 +211,7 @@ class Sequencer(Component):
                 m.d.sync += [bases[inner].eq(moved) for inner in LEVELS[place:]]
 
     def _places(self, m: Module, turns: dict[str, Signal]) -> None:
-        """Keep the place in the image, to tell padding."""
+        """Track the position in the image, to detect padding."""
         inside = []
         bits = max(map(_reach, self.program.instructions)).bit_length() + 1
         for axis, outer, tap in (("row", "row", "tap_row"), ("column", "column", "tap_column")):
@@ -237,7 +237,7 @@ class Sequencer(Component):
         m.d.comb += self.inside.eq(inside[0] & inside[1])
 
     def _weights(self, m: Module, turns: dict[str, Signal], advance: Value) -> None:
-        """Go through the weights, and from the start again for each pixel."""
+        """Step through the weights, from the start for each pixel."""
         narrow = self._get("mode")[0] if self.fields.size("mode") else 0
         pixel = self.begin | turns["row"] | turns["column"]
         with m.If(pixel):

@@ -1,4 +1,4 @@
-"""How long the array takes where it must rest while results are written."""
+"""Cycles of the array if it must pause while results are written."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ WRITE_DELAY: Final = ARRAY_LATENCY + 2 + SCALE_LATENCY
 """Cycles from the step that ends a block until its first result is written."""
 
 Writes: TypeAlias = "tuple[tuple[int, int], ...]"
-"""Results under way: cycle of the first write, seen from now, and number of writes."""
+"""Pending results: cycle of the first write, relative to now, and number of writes."""
 
 
 def running_cycles(one: Instruction) -> int:
-    """Return the cycles from the first step of an instruction to its last, rests included.
+    """Return the cycles from the first step of an instruction to its last, pauses included.
 
-    Blocks are alike, and soon rests fall on the same steps of each: what a block takes is kept by
-    the writes that are under way when it begins.
+    Blocks are alike, and pauses soon fall on the same steps of each: the cycles of a block are
+    cached by the writes that are pending when it begins.
     """
     known: dict[tuple[Writes, int], tuple[int, Writes]] = {}
     rows, columns, blocks = one.loops.counts[:3]
@@ -40,7 +40,7 @@ def running_cycles(one: Instruction) -> int:
 
 
 def _block(one: Instruction, writes: Writes, results: int) -> tuple[int, Writes]:
-    """Return the cycles of a block, and the writes under way at its end."""
+    """Return the cycles of a block, and the writes pending at its end."""
     last_step = _after(0, one.loops.inner, writes) - 1
     writes = (*writes, (last_step + WRITE_DELAY, results))
     end = _after(last_step + 1, one.gap, writes)
@@ -48,7 +48,7 @@ def _block(one: Instruction, writes: Writes, results: int) -> tuple[int, Writes]
 
 
 def _after(now: int, free: int, writes: Writes) -> int:
-    """Return the cycle in which ``free`` cycles without a write are over."""
+    """Return the cycle after which ``free`` cycles without a write have passed."""
     end = now + free
     for start, count in writes:
         if start >= end:

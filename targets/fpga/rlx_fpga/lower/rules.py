@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from rlx.errors import UnsupportedOpError
 from rlx.ir import Refusal, RuleTable, once_per_node
 from rlx.target import Lowering
-from rlx_fpga.cells.multiply import Pairing
+from rlx_fpga.cells.multiply import Packing
 from rlx_fpga.cells.rom import Store
 from rlx_fpga.latency import EVEN, Demand
 
@@ -42,8 +42,8 @@ class Fold:
         logic: Those that are; they do not count as multipliers.
         weight_bits: Bits of their second operand; 0 for a layer without weights.
         store: Where the weights lie.
-        shared: Pairs of products that have an operand in common.
-        pairing: How two products share a multiplier.
+        shared_pairs: Pairs of products that have an operand in common.
+        packing: How two products share a multiplier.
     """
 
     pe: int
@@ -56,29 +56,29 @@ class Fold:
     logic: int = 0
     weight_bits: int = 0
     store: Store = Store.FREE
-    shared: int = 0
-    pairing: Pairing = Pairing.NONE
+    shared_pairs: int = 0
+    packing: Packing = Packing.NONE
 
     def stored_in(self, store: Store) -> Fold:
         """Return the folding with its weights, if there are any, in ``store``."""
         return replace(self, store=store) if self.weight_bits else self
 
-    def in_logic(self) -> Fold:
+    def with_lut_multipliers(self) -> Fold:
         """Return the folding with all of its products made of lookup tables."""
-        assert self.pairing is Pairing.NONE
+        assert self.packing is Packing.NONE
         multipliers = self.multipliers - self.products
         return replace(self, multipliers=multipliers, products=0, logic=self.products)
 
-    def in_pairs(self, pairing: Pairing) -> Fold:
+    def packed(self, packing: Packing) -> Fold:
         """Return the folding with two products in a multiplier, where there are such pairs."""
         pairs = {
-            Pairing.NONE: 0,
-            Pairing.SHARED: self.shared,
-            Pairing.APART: self.products // 2,
-        }[pairing]
+            Packing.NONE: 0,
+            Packing.SHARED_OPERAND: self.shared_pairs,
+            Packing.INDEPENDENT: self.products // 2,
+        }[packing]
         if not pairs:
             return self
-        return replace(self, multipliers=self.multipliers - pairs, pairing=pairing)
+        return replace(self, multipliers=self.multipliers - pairs, packing=packing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Layer:
         lead: Most of a frame that can have been given out beyond the share that has been taken.
         skew: For each operand, by how much of a frame it can be ahead of the share that has been
             given out, and by how much behind; empty if all go in step.
-        uneven: How far input and output stray from an even flow, as parts of a frame.
+        jitter: How far input and output stray from an even flow, as parts of a frame.
         burst: Cycles for a frame at the rate at which results come while none is waited for; those
             of ``cycles`` if 0.
         demand: What it needs of a frame for its results.
@@ -105,7 +105,7 @@ class Layer:
     hold: Fraction
     lead: Fraction = Fraction(0)
     skew: tuple[tuple[Fraction, Fraction], ...] = ()
-    uneven: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
+    jitter: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
     burst: int = 0
     demand: Demand = EVEN
 

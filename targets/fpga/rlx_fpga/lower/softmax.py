@@ -37,9 +37,9 @@ class SoftmaxPlan(Plan):
         """Return the cell."""
         hold = Fraction(1, self.rows) + pipeline_hold([self.cell], self.rows * self.cell.interval)
         # A row is taken at once, and then nothing for a long time.
-        uneven = (Fraction(1, self.rows), Fraction(0))
+        jitter = (Fraction(1, self.rows), Fraction(0))
         cell = self.cell
         left = (cell.interval - self.count - cell.latency + 1) / cell.interval
         demand = repeated(at_once(left), self.rows)
         chain = Chain({"softmax": cell})
-        return Layer(chain, fold, fold.cycles, hold, uneven=uneven, demand=demand)
+        return Layer(chain, fold, fold.cycles, hold, jitter=jitter, demand=demand)

@@ -12,11 +12,11 @@ from rlx.ops.q import Linear
 from rlx_fpga.cells.accumulate import drain_lanes, ranges_of
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.channelwise import Depthwise
-from rlx_fpga.cells.multiply import Pairing
+from rlx_fpga.cells.multiply import Packing
 from rlx_fpga.cells.mvu import (
     MatrixVector,
     needs_multiplier,
-    pairs_of,
+    packed_pairs,
     stored_bits,
     weight_bits,
 )
@@ -77,7 +77,7 @@ class Weighted(Plan):
         return requantizer(self.attributes, len(self.weights), 1, bits).scaling.parts
 
     def folded(
-        self, pe: int, simd: int, products: int, cycles: int, drain: Drain, shared: int = 0
+        self, pe: int, simd: int, products: int, cycles: int, drain: Drain, shared_pairs: int = 0
     ) -> Fold:
         """Return a folding with so many products in a cycle, and the requantizer behind them.
 
@@ -87,11 +87,11 @@ class Weighted(Plan):
             products: Of weights and codes.
             cycles: For a frame.
             drain: The requantizer.
-            shared: Pairs of products that have their code in common.
+            shared_pairs: Pairs of products that have their code in common.
         """
         bits = self.weight_bits
         if not needs_multiplier(bits):
-            products = shared = 0
+            products = shared_pairs = 0
         return Fold(
             pe,
             simd,
@@ -101,7 +101,7 @@ class Weighted(Plan):
             drain_lanes=drain.lanes,
             products=products,
             weight_bits=bits,
-            shared=shared,
+            shared_pairs=shared_pairs,
         )
 
     @cached_property
@@ -178,9 +178,9 @@ class Matrix(Weighted):
         self.image, self.window = image, window
 
     @cached_property
-    def stored_bits(self) -> Mapping[Pairing, int]:
+    def stored_bits(self) -> Mapping[Packing, int]:
         """Width of a weight in memory, by how products share multipliers."""
-        return {pairing: stored_bits(self.weights, pairing) for pairing in Pairing}
+        return {packing: stored_bits(self.weights, packing) for packing in Packing}
 
     def folds(self) -> list[Fold]:
         """Return numbers of outputs, idle ones in the last group or not, and divisors of channels.
@@ -201,7 +201,7 @@ class Matrix(Weighted):
         return found + self._whole_folds()
 
     def _folded_matrix(self, pe: int, simd: int, cycles: int, drain: Drain) -> Fold:
-        pairs = pairs_of(Pairing.SHARED, pe, simd)
+        pairs = packed_pairs(Packing.SHARED_OPERAND, pe, simd)
         return self.folded(pe, simd, pe * simd, cycles, drain, pairs)
 
     def _drained(self, outputs: int, group: int, simd: int) -> Iterator[tuple[int, int, Drain]]:
@@ -251,7 +251,7 @@ class Matrix(Weighted):
             beat_cycles=fold.beat_cycles,
             logic=fold.logic,
             store=fold.store,
-            pairing=fold.pairing,
+            packing=fold.packing,
         )
         cells: dict[str, Cell] = {"matrix": matrix, "requantize": self.requantize(fold)}
         if self.pixelwise and matrix.repeat == 1:
@@ -315,7 +315,7 @@ class DepthwiseConvolution(Weighted):
             beat_cycles=fold.beat_cycles,
             logic=fold.logic,
             store=fold.store,
-            pairing=fold.pairing,
+            packing=fold.packing,
         )
         window = window_cell(
             self.image,

@@ -12,7 +12,7 @@ from rlx_fpga.cells.geometry import geometry_of
 from rlx_fpga.cells.pad import Pad
 from rlx_fpga.cells.whole_window import Replay, WholeWindow
 from rlx_fpga.cells.window import WindowGenerator
-from rlx_fpga.latency import Demand, Step, repeated
+from rlx_fpga.latency import Demand, Progress, repeated
 from rlx_fpga.lower.rules import Fold, Layer, pipeline_hold
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def windowed(cells: dict[str, Cell], fold: Fold, image: Image) -> Layer:
         window.cycles_per_frame * image.count,
         (geometry.hold + pixels) / image.count + registers,
         max(geometry.lead, Fraction(0)) / image.count,
-        uneven=(Fraction(0), geometry.unevenness / image.count),
+        jitter=(Fraction(0), geometry.jitter / image.count),
         burst=words,
         demand=demand_of(geometry, image.count),
     )
@@ -105,7 +105,7 @@ def demand_of(geometry: Geometry, count: int) -> Demand:
     width = geometry.out_width
     pixels = geometry.out_height * width
     steps = tuple(
-        Step(geometry.needed[pixel] / geometry.words, pixel / pixels, pixel / pixels)
+        Progress(geometry.needed[pixel] / geometry.words, pixel / pixels, pixel / pixels)
         for row in range(geometry.out_height)
         for pixel in sorted({row * width, row * width + width - 1})
     )
@@ -163,14 +163,14 @@ def whole_windowed(
         for row in range(geometry.height)
         for column in range(geometry.width)
     ]
-    flow = whole.unevenness(replay.beats, counted)
+    flow = whole.jitter(replay.beats, counted)
     return Layer(
         Chain({**front, **cells}),
         fold,
         whole.cycles_per_frame(replay.beats) * image.count,
         (taken + added + Fraction(2, pixels)) / image.count + registers,
         (max(geometry.lead, Fraction(0)) + added) / image.count,
-        uneven=(flow[0] / image.count, max(flow[1], geometry.unevenness) / image.count),
+        jitter=(flow[0] / image.count, max(flow[1], geometry.jitter) / image.count),
         burst=pixels * replay.beats * image.count,
         demand=demand_of(geometry, image.count),
     )

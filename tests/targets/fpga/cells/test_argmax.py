@@ -37,7 +37,7 @@ def test_argmax_starts_anew_after_a_reset():
 
 
 def test_argmax_refuses_an_empty_axis():
-    with pytest.raises(ValueError, match=r"^an index needs at least one code .*, not 0$"):
+    with pytest.raises(ValueError, match=r"^argmax needs at least one value, not 0$"):
         Argmax(0)
 
 

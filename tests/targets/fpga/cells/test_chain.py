@@ -54,7 +54,7 @@ def test_chain_keeps_the_order_of_many_inputs():
 
 
 def test_chain_refuses_two_cells_of_one_name():
-    with pytest.raises(AssertionError, match=r"^names of cells must differ$"):
+    with pytest.raises(AssertionError, match=r"^names of cells must be unique$"):
         Chain({"a": Table(1, NEGATED)}, {"i": {"a": Table(1, NEGATED)}})
 
 

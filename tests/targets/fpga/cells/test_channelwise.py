@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
 from rlx_fpga.cells.channelwise import Depthwise, GlobalPool, Pool
-from rlx_fpga.cells.multiply import Pairing
+from rlx_fpga.cells.multiply import Packing
 
 STALLS = st.sampled_from([0.0, 0.5])
 
@@ -45,12 +45,17 @@ def test_depthwise_convolves(taps, blocks, pe, multiplier, stalls):
 
 
 @pytest.mark.parametrize(
-    ("pairing", "pe", "multipliers"),
-    [(Pairing.SHARED, 3, 3), (Pairing.APART, 3, 2), (Pairing.APART, 4, 2), (Pairing.APART, 1, 1)],
+    ("packing", "pe", "multipliers"),
+    [
+        (Packing.SHARED_OPERAND, 3, 3),
+        (Packing.INDEPENDENT, 3, 2),
+        (Packing.INDEPENDENT, 4, 2),
+        (Packing.INDEPENDENT, 1, 1),
+    ],
 )
-def test_depthwise_products_share_blocks_that_ask_for_nothing_in_common(pairing, pe, multipliers):
+def test_depthwise_products_share_blocks_that_ask_for_nothing_in_common(packing, pe, multipliers):
     weights = codes(12, 4, seed=1).astype(np.int8)
-    cell = Depthwise(weights, None, channels=12, pe=pe, pairing=pairing)
+    cell = Depthwise(weights, None, channels=12, pe=pe, packing=packing)
     assert cell.multipliers == multipliers
     x = codes(2, 4, 12)
     expected = to_beats(np.einsum("ntc,ct->nc", x, weights.astype(int)), cell.lanes)

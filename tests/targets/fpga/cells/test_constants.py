@@ -13,7 +13,7 @@ from amaranth.lib.wiring import Component, In, Out
 from rlx_fpga import emit
 from rlx_fpga.axi import Interface
 from rlx_fpga.cells.constants import Constants
-from rlx_fpga.cells.multiply import Netlist
+from rlx_fpga.cells.multiply import NetlistPlatform
 from rlx_fpga.cells.rom import CyclicRom, Store
 from rlx_fpga.emit import netlist
 
@@ -131,7 +131,7 @@ def test_other_memories_stay(kind):
     if kind == "written":
         memory.write_port()
     assert Constants("net", in_files=True).take(memory) is None
-    platform = Netlist("net", Constants("net", in_files=True))
+    platform = NetlistPlatform("net", Constants("net", in_files=True))
     assert not isinstance(Fragment.get(memory, platform), Instance)
 
 
@@ -141,5 +141,5 @@ def test_negative_words_are_stored_in_their_bits():
     m.submodules.table = memory = Memory(shape=signed(6), depth=3, init=[-1, -32, 31])
     port = memory.read_port()
     m.d.comb += Signal(signed(6), name="read").eq(port.data)
-    constants.name(Fragment.get(m, Netlist("net", constants)))
+    constants.name(Fragment.get(m, NetlistPlatform("net", constants)))
     assert constants.files == {"mem/net_table.mem": "3f\n20\n1f\n"}

@@ -89,7 +89,7 @@ def test_queue_depth():
 
 
 def test_queue_refuses_bursts_that_never_fit():
-    with pytest.raises(ValueError, match=r"^a queue of 2 beats cannot promise 3 at once$"):
+    with pytest.raises(ValueError, match=r"^a queue of 2 beats cannot reserve 3 at once$"):
         ResultQueue(1, 8, 2, 3)
 
 

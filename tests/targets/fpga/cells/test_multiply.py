@@ -10,14 +10,14 @@ from rlx.process import run
 from rlx_fpga.cells.multiply import (
     BLOCK_LATENCY,
     LATENCY,
-    PAIRINGS,
+    PACKINGS,
     WIDE_BITS,
-    Netlist,
-    Pairing,
+    NetlistPlatform,
+    Packing,
     multiply,
-    multiply_apart,
+    multiply_dual,
     multiply_shared,
-    pack_pairs,
+    pack_factors,
 )
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.streams import Cell, stream_of
@@ -55,7 +55,9 @@ def test_multiply_gives_products_three_cycles_later():
 
 @pytest.mark.parametrize("logic", [False, True])
 def test_multiply_is_an_instance_in_a_netlist(logic):
-    text = verilog.convert(Product(logic), name="top", platform=Netlist("net"), emit_src=False)
+    text = verilog.convert(
+        Product(logic), name="top", platform=NetlistPlatform("net"), emit_src=False
+    )
     name = "net_multiply_logic" if logic else "net_multiply"
     assert text.count(f"  {name} #(") == 1
     assert " * " not in text
@@ -140,19 +142,19 @@ def test_the_block_of_ecp5_gives_products(tmp_path, x, y):
 class Pair(Cell):
     """Products of lane 0 with lanes 1 and 2, or of lanes 0 and 1 and of lanes 0 and 2."""
 
-    def __init__(self, pairing):
-        self.pairing = pairing
+    def __init__(self, packing):
+        self.packing = packing
         super().__init__({"i": In(stream_of(3, 9)), "o": Out(stream_of(2, 16))})
 
     def elaborate(self, platform):
         m = Module()
         x, one, other = (self.i.payload[lane] for lane in range(3))
         x = x[:8].as_signed()
-        if self.pairing is Pairing.SHARED:
+        if self.packing is Packing.SHARED_OPERAND:
             found = multiply_shared(m, platform, x, (one, other), 8, "product")
         else:
             one, other = one[:8].as_signed(), other[:8].as_signed()
-            found = multiply_apart(m, platform, (x, one), (x, other), "product")
+            found = multiply_dual(m, platform, (x, one), (x, other), "product")
         m.d.comb += [
             self.i.ready.eq(1),
             self.o.valid.eq(follow(m, self.i.valid, "valid", LATENCY, reset=True)),
@@ -161,17 +163,17 @@ class Pair(Cell):
         return m
 
 
-PAIRED = [Pairing.SHARED, Pairing.APART]
+PAIRED = [Packing.SHARED_OPERAND, Packing.INDEPENDENT]
 
 
-@pytest.mark.parametrize("pairing", PAIRED)
-def test_two_products_come_from_one_block(pairing):
+@pytest.mark.parametrize("packing", PAIRED)
+def test_two_products_come_from_one_block(packing):
     x = np.random.default_rng(0).integers(-128, 128, (60, 3))
     x[:8] = np.array(np.meshgrid(*[[-128, 127]] * 3)).reshape(3, 8).T
     packed = x.copy()
-    if pairing is Pairing.SHARED:
-        packed[:, 1:] = pack_pairs(x[:, 1:, None])[..., 0]
-    done = run_cell(Pair(pairing), packed, 60, stall_in=0.3)
+    if packing is Packing.SHARED_OPERAND:
+        packed[:, 1:] = pack_factors(x[:, 1:, None])[..., 0]
+    done = run_cell(Pair(packing), packed, 60, stall_in=0.3)
     assert np.array_equal(done.output, x[:, :1] * x[:, 1:])
     assert done.latency == LATENCY
 
@@ -179,7 +181,7 @@ def test_two_products_come_from_one_block(pairing):
 def test_both_products_can_be_cut_out_of_one_for_all_bytes():
     codes = np.arange(-128, 128)
     factors = np.array(np.meshgrid(codes, codes)).reshape(2, -1)
-    first, second = pack_pairs(factors.T[..., None])[..., 0].T
+    first, second = pack_factors(factors.T[..., None])[..., 0].T
     # Written side by side: the first one with copies of its sign.
     wide = (second << 16) + (first & 0xFFFF)
     assert np.array_equal(wide, (factors[1] << 16) + factors[0])
@@ -192,24 +194,24 @@ def test_both_products_can_be_cut_out_of_one_for_all_bytes():
 
 def test_factors_are_packed_in_pairs_and_an_odd_one_stays():
     factors = np.array([[[-3, 3], [5, 5], [-1, -128], [-128, -128], [-7, 7]]], np.int8)
-    assert pack_pairs(factors).tolist() == [[[-3, 3], [4, 5], [-1, -128], [-129, -129], [-7, 7]]]
+    assert pack_factors(factors).tolist() == [[[-3, 3], [4, 5], [-1, -128], [-129, -129], [-7, 7]]]
 
 
-def test_pairing_is_told_for_every_family():
-    assert {one.family for one in devices().values()} == set(PAIRINGS)
+def test_packing_is_known_for_every_family():
+    assert {one.family for one in devices().values()} == set(PACKINGS)
 
 
-@pytest.mark.parametrize("pairing", PAIRED)
-def test_emitted_netlists_bring_the_modules_of_pairs_that_they_need(pairing):
-    text, _ = netlist(Pair(pairing), interface())
+@pytest.mark.parametrize("packing", PAIRED)
+def test_emitted_netlists_bring_the_modules_of_pairs_that_they_need(packing):
+    text, _ = netlist(Pair(packing), interface())
     for other in PAIRED:
-        assert text.count(f"module net_core_multiply_{other.value} ") == (other is pairing)
-    assert ("SB_MAC16" in text) == (pairing is Pairing.APART)
+        assert text.count(f"module net_core_multiply_{other.value} ") == (other is packing)
+    assert ("SB_MAC16" in text) == (packing is Packing.INDEPENDENT)
 
 
-@pytest.mark.parametrize("pairing", PAIRED)
-def test_pair_lint(pairing, tmp_path):
-    assert_lint_clean(Pair(pairing), tmp_path)
+@pytest.mark.parametrize("packing", PAIRED)
+def test_pair_lint(packing, tmp_path):
+    assert_lint_clean(Pair(packing), tmp_path)
 
 
 SHARED = """

@@ -9,7 +9,7 @@ from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
 from rlx_fpga.cells import mvu
 from rlx_fpga.cells.accumulate import drain_lanes
-from rlx_fpga.cells.multiply import WIDE_BITS, Netlist, Pairing
+from rlx_fpga.cells.multiply import WIDE_BITS, NetlistPlatform, Packing
 from rlx_fpga.cells.mvu import MatrixVector
 from rlx_fpga.structure import structure_of
 
@@ -154,26 +154,26 @@ def test_matrix_vector_figures(scale, bits, multipliers):
 def test_matrix_vector_with_products_in_logic():
     cell = MatrixVector(*parameters(8, 12), pe=4, simd=2, logic=3)
     assert cell.multipliers == 8 - 3
-    text = verilog.convert(cell, platform=Netlist("net"), emit_src=False)
+    text = verilog.convert(cell, platform=NetlistPlatform("net"), emit_src=False)
     assert text.count("  net_multiply_logic #(") == 3
     assert text.count("  net_multiply #(") == 5
 
 
-PAIRS = [Pairing.SHARED, Pairing.APART]
+PAIRS = [Packing.SHARED_OPERAND, Packing.INDEPENDENT]
 
 
 @settings(max_examples=12)
 @given(
     case=cases(),
-    pairing=st.sampled_from(PAIRS),
+    packing=st.sampled_from(PAIRS),
     scale=st.sampled_from([1, 3, 7, 127]),
     stall=st.sampled_from([0.0, 0.5]),
 )
-def test_matrix_vector_multiplies_in_pairs(case, pairing, scale, stall):
+def test_matrix_vector_multiplies_in_pairs(case, packing, scale, stall):
     outputs, terms, pe, simd, with_bias = case
     weights, bias = parameters(outputs, terms, scale=scale)
     alone = MatrixVector(weights, bias if with_bias else None, pe=pe, simd=simd)
-    cell = MatrixVector(weights, bias if with_bias else None, pe=pe, simd=simd, pairing=pairing)
+    cell = MatrixVector(weights, bias if with_bias else None, pe=pe, simd=simd, packing=packing)
     x = np.random.default_rng(1).integers(-128, 128, (3, terms))
     expected = to_beats(x @ weights.T.astype(int) + bias * with_bias, cell.lanes)
     run = run_cell(cell, feed(x, cell), len(expected), stall_in=stall, stall_out=stall, idle=20)
@@ -182,20 +182,20 @@ def test_matrix_vector_multiplies_in_pairs(case, pairing, scale, stall):
 
 
 @pytest.mark.parametrize(
-    ("pe", "pairing", "pairs", "single"),
+    ("pe", "packing", "pairs", "single"),
     [
-        (4, Pairing.SHARED, 6, 0),
-        (3, Pairing.SHARED, 3, 3),
-        (1, Pairing.SHARED, 0, 3),
-        (3, Pairing.APART, 4, 1),
-        (1, Pairing.APART, 1, 1),
+        (4, Packing.SHARED_OPERAND, 6, 0),
+        (3, Packing.SHARED_OPERAND, 3, 3),
+        (1, Packing.SHARED_OPERAND, 0, 3),
+        (3, Packing.INDEPENDENT, 4, 1),
+        (1, Packing.INDEPENDENT, 1, 1),
     ],
 )
-def test_matrix_vector_takes_a_block_for_two_products(pe, pairing, pairs, single):
-    cell = MatrixVector(*parameters(8, 12), pe=pe, simd=3, pairing=pairing)
+def test_matrix_vector_takes_a_block_for_two_products(pe, packing, pairs, single):
+    cell = MatrixVector(*parameters(8, 12), pe=pe, simd=3, packing=packing)
     assert cell.multipliers == pairs + single
-    text = verilog.convert(cell, platform=Netlist("net"), emit_src=False)
-    assert text.count(f"  net_multiply_{pairing.value} ") == pairs
+    text = verilog.convert(cell, platform=NetlistPlatform("net"), emit_src=False)
+    assert text.count(f"  net_multiply_{packing.value} ") == pairs
     assert text.count("  net_multiply #(") == single
 
 
@@ -203,7 +203,7 @@ def test_matrix_vector_takes_a_block_for_two_products(pe, pairing, pairs, single
 @pytest.mark.parametrize("value", [-128, 127])
 def test_matrix_vector_in_pairs_holds_the_extremes(weight, value):
     weights = np.array([[-128] * 4, [weight] * 4, [127] * 4], np.int8)
-    cell = MatrixVector(weights, None, pe=3, simd=2, pairing=Pairing.SHARED)
+    cell = MatrixVector(weights, None, pe=3, simd=2, packing=Packing.SHARED_OPERAND)
     # The least number of eight bits, less one, needs a ninth.
     assert cell.stored_bits == 9
     run = run_cell(cell, feed(np.full((2, 4), value), cell), 6 // cell.lanes)
@@ -232,8 +232,8 @@ def test_matrix_vector_lint(tmp_path):
     assert_lint_clean(MatrixVector(*parameters(4, 3), pe=4, simd=3), tmp_path)
 
 
-@pytest.mark.parametrize("pairing", [Pairing.NONE, Pairing.SHARED, Pairing.APART])
-def test_operands_are_not_cut_from_long_concatenations(pairing, monkeypatch):
+@pytest.mark.parametrize("packing", [Packing.NONE, Packing.SHARED_OPERAND, Packing.INDEPENDENT])
+def test_operands_are_not_cut_from_long_concatenations(packing, monkeypatch):
     """Amaranth goes through all of a concatenation for each part that is cut from it."""
     joined = 0
     plain = ir.NetlistEmitter.emit_rhs
@@ -245,7 +245,7 @@ def test_operands_are_not_cut_from_long_concatenations(pairing, monkeypatch):
 
     monkeypatch.setattr(ir.NetlistEmitter, "emit_rhs", spy)
     monkeypatch.setattr(mvu, "MAX_WORD_BITS", 128)
-    cell = MatrixVector(*parameters(4, 16), pe=4, simd=16, pairing=pairing)
+    cell = MatrixVector(*parameters(4, 16), pe=4, simd=16, packing=packing)
     assert len(cell.roms) == cell.pe
     structure_of(cell)
     assert joined < WIDE_BITS * cell.pe * cell.simd

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
-from rlx_fpga.cells.one_port import PairedRam, Ram, large_blocks
+from rlx_fpga.cells.one_port import ByteRam, OnePortRam, large_blocks
 
 
 def accesses(cell, address, write, code, strobe=None):
@@ -35,7 +35,7 @@ def test_bytes_of_words_are_written_apart():
     address, write = rng.integers(0, depth, count), rng.integers(0, 2, count)
     code, strobe = rng.integers(0, 1 << 16, count), rng.integers(0, 4, count)
     words = [0] * depth
-    found = accesses(Ram(16, depth, large=False), address, write, code, strobe)
+    found = accesses(OnePortRam(16, depth, large=False), address, write, code, strobe)
     for place, writes, value, halves, read in zip(address, write, code, strobe, found, strict=True):
         if writes:
             mask = 0xFF * (halves & 1) | 0xFF00 * (halves >> 1)
@@ -51,7 +51,7 @@ def test_two_bytes_share_a_word():
     address, write = rng.integers(0, size, count), rng.integers(0, 2, count)
     code = rng.integers(0, 256, count)
     known = [0] * size
-    found = accesses(PairedRam(size, large=False), address, write, code)
+    found = accesses(ByteRam(size, large=False), address, write, code)
     for place, writes, value, read in zip(address, write, code, found, strict=True):
         if writes:
             known[place] = value

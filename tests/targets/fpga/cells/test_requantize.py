@@ -6,7 +6,7 @@ from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
 from rlx.numerics.fixed_point import Rounding, multiply_by_quantized_multiplier
 from rlx_fpga.cells.requantize import Requantize, lane_multipliers
-from rlx_fpga.cells.scaling import Codes, saturated_width
+from rlx_fpga.cells.scaling import OutputRange, saturated_width
 
 MULTIPLIERS = st.one_of(
     st.integers(1 << 30, (1 << 31) - 1), st.sampled_from([0, 1 << 30, (1 << 31) - 1])
@@ -144,7 +144,7 @@ def test_requantize_figures():
     [(-9, -128, 18), (-8, -128, 17), (-10, -128, 19), (-30, -128, 24), (9, -128, 24)],
 )
 def test_requantize_saturates_accumulators_that_give_the_same_code(shift, low, width):
-    codes = Codes(0, low, 127)
+    codes = OutputRange(0, low, 127)
     assert saturated_width(24, (1 << 30,), (shift,), "double", codes) == width
     # A channel of zeros has no say.
     assert saturated_width(24, (0, 1 << 30), (0, shift), "double", codes) == width

@@ -4,14 +4,14 @@ import pytest
 from amaranth import ResetInserter, Signal
 from amaranth.sim import Simulator
 
-from rlx_fpga.cells.rom import MOST_BY_LOGIC, CyclicRom, Store
+from rlx_fpga.cells.rom import RIPPLE_WORDS, CyclicRom, Store
 from rlx_fpga.structure import structure_of
 
 DEEP = {2049: 18, 1440: 56, 3168: 48, 5504: 24}
 """Words in several banks, some of them longer than needed, and their bits."""
 
 
-@pytest.mark.parametrize("depth", [2, 3, 8, 37, MOST_BY_LOGIC, MOST_BY_LOGIC + 3, *DEEP])
+@pytest.mark.parametrize("depth", [2, 3, 8, 37, RIPPLE_WORDS, RIPPLE_WORDS + 3, *DEEP])
 def test_words_come_in_a_circle(depth):
     width = DEEP.get(depth, 9)
     words = [(7 * place + 1) % 509 << (width - 9) for place in range(depth)]
@@ -67,7 +67,7 @@ def test_a_reset_begins_with_the_first_word_again(depth):
 def test_addresses_of_few_words_feed_no_carry_chain(store):
     few, many = (
         structure_of(CyclicRom(range(depth), 9, store))[""].bits
-        for depth in (MOST_BY_LOGIC, MOST_BY_LOGIC + 1)
+        for depth in (RIPPLE_WORDS, RIPPLE_WORDS + 1)
     )
     assert few["count"] == 0
-    assert many["count"] == MOST_BY_LOGIC.bit_length()
+    assert many["count"] == RIPPLE_WORDS.bit_length()

@@ -58,7 +58,7 @@ def test_softmax_starts_anew_after_a_reset():
 
 
 def test_softmax_refuses_what_would_overflow():
-    with pytest.raises(ValueError, match=r"^softmax takes 1 to 4095 codes .*, not 4096 and 256$"):
+    with pytest.raises(ValueError, match=r"^softmax takes 1 to 4095 values .*, not 4096 and 256$"):
         Softmax(4096, [0] * 256)
     with pytest.raises(ValueError, match=r"not 3 and 255$"):
         Softmax(3, [0] * 255)

@@ -91,13 +91,13 @@ def test_whole_window_starts_anew_after_reset():
 
 def test_whole_window_refuses_a_single_column():
     with pytest.raises(
-        ValueError, match=r"^a window of registers needs an image of at least 2 columns, not 1$"
+        ValueError, match=r"^a window in registers needs an image of at least 2 columns, not 1$"
     ):
         WholeWindow(height=5, width=1, channels=1, kernel=(3, 1))
 
 
 def test_replay_refuses_no_times():
-    with pytest.raises(ValueError, match=r"^a beat must be given at least once, not 0 times$"):
+    with pytest.raises(ValueError, match=r"^a beat must be sent at least once, not 0 times$"):
         Replay(4, 2, 0)
 
 

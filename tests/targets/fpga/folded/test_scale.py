@@ -5,7 +5,7 @@ import pytest
 from amaranth.sim import Simulator
 
 from rlx.numerics.fixed_point import Rescale, wrap_int32
-from rlx_fpga.folded.scale import LATENCY, Scale
+from rlx_fpga.folded.scale import LATENCY, Requantizer
 
 
 @pytest.mark.sim
@@ -24,7 +24,7 @@ def test_every_result_is_that_of_the_definition():
                     + zero_point, low, high))
         for t, b, m, s in zip(total, bias, multiplier, shift, strict=True)
     ]  # fmt: skip
-    cell = Scale()
+    cell = Requantizer()
     simulator = Simulator(cell)
     simulator.add_clock(1e-6)
     found = []

@@ -1,4 +1,4 @@
-"""Rests are told exactly: the same count as a walk through all cycles."""
+"""Stalls are predicted exactly: the same count as a walk through all cycles."""
 
 from types import SimpleNamespace
 
