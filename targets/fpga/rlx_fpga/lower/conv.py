@@ -33,7 +33,7 @@ def lower_conv2d(node: Node) -> Plan:
 
 
 def _full(weights: Integers, groups: int) -> Integers:
-    """Return weights [O, KH, KW, C] that do what [O, KH, KW, C / groups] does in groups."""
+    """Return weights [O, KH, KW, C] equivalent to [O, KH, KW, C / groups] in groups."""
     outputs, rows, columns, inner = weights.shape
     full = np.zeros((outputs, rows, columns, inner * groups), np.int8)
     share = outputs // groups

@@ -1,4 +1,4 @@
-"""Layers that take a beat of each operand and give a beat, in every cycle."""
+"""Layers that turn a beat of each operand into a beat, in every cycle."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Elementwise(Plan):
 
     @abstractmethod
     def cells(self, lanes: int) -> dict[str, Cell]:
-        """Return the cells behind one another."""
+        """Return the cells in order."""
 
     def folds(self) -> list[Fold]:
         """Return all divisors of the last axis."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @RULES.rule(QMean)
 class MeanPlan(Plan):
-    """Running sums, zero points taken off, requantizer."""
+    """Running sums, offset for the zero points, requantizer."""
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)
@@ -40,13 +40,13 @@ class MeanPlan(Plan):
         self.inner = math.prod(shape[last + 1 :])
 
     def folds(self) -> list[Fold]:
-        """Return all divisors of the values that are kept side by side."""
+        """Return all divisors of the values inside the reduced axes."""
         found = []
         for lanes in divisors(self.inner):
             blocks = self.outer * self.inner // lanes
             for beat_cycles in lane_multipliers(self._requantize(lanes).scaling.parts):
                 last = self._requantize(lanes, beat_cycles)
-                # The sums come out with the last values of a frame, one in every cycle.
+                # The sums are output with the last values of a frame, one in every cycle.
                 cycles = blocks * (self.count - 1 + last.beat_cycles)
                 found.append(Fold(lanes, 1, cycles, last.multipliers, last.beat_cycles))
         return found

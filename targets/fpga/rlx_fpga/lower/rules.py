@@ -1,4 +1,4 @@
-"""The table of rules, and what a rule makes of a node: foldings to choose from, and a layer."""
+"""The rule table, and the plan of a node: foldings to choose from, and a layer for each."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ RULES: RuleTable[Rule] = RuleTable("fpga")
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """How far a layer is spread over hardware.
+    """How far a layer is folded.
 
     Attributes:
         pe: Results computed at the same time; lanes, for a layer without products.
-        simd: Terms of each that are computed at the same time.
-        cycles: Cycles for a frame, as a first estimate; never too many.
-        multipliers: Multiplier blocks.
-        beat_cycles: Cycles that the requantizer takes for a beat; 1 for a layer without one.
+        simd: Terms of each result computed at the same time.
+        cycles: Predicted cycles for a frame; a lower bound.
+        multipliers: DSP slices.
+        beat_cycles: Cycles of the requantizer for a beat; 1 for a layer without one.
         drain_lanes: Lanes of the requantizer behind products; 0 for a layer without weights.
-        products: Multiplications that could be made of lookup tables instead.
-        logic: Those that are; they do not count as multipliers.
+        products: Products that could use LUT multipliers instead.
+        logic: LUT multipliers; not included in ``multipliers``.
         weight_bits: Bits of their second operand; 0 for a layer without weights.
-        store: Where the weights lie.
+        store: Where the weights are stored.
         shared_pairs: Pairs of products that have an operand in common.
-        packing: How two products share a multiplier.
+        packing: How two products share a DSP slice.
     """
 
     pe: int
@@ -64,13 +64,13 @@ class Fold:
         return replace(self, store=store) if self.weight_bits else self
 
     def with_lut_multipliers(self) -> Fold:
-        """Return the folding with all of its products made of lookup tables."""
+        """Return the folding with LUT multipliers for all of its products."""
         assert self.packing is Packing.NONE
         multipliers = self.multipliers - self.products
         return replace(self, multipliers=multipliers, products=0, logic=self.products)
 
     def packed(self, packing: Packing) -> Fold:
-        """Return the folding with two products in a multiplier, where there are such pairs."""
+        """Return the folding with two products in a DSP slice, where possible."""
         pairs = {
             Packing.NONE: 0,
             Packing.SHARED_OPERAND: self.shared_pairs,
@@ -88,15 +88,14 @@ class Layer:
     Attributes:
         cell: One input stream for each of the plan's operands, one output stream.
         fold: What it was built from.
-        cycles: Cycles between frames, if input never lacks and output never waits.
-        hold: Most of a frame that can have been taken beyond the share that has been given out.
-        lead: Most of a frame that can have been given out beyond the share that has been taken.
-        skew: For each operand, by how much of a frame it can be ahead of the share that has been
-            given out, and by how much behind; empty if all go in step.
-        jitter: How far input and output stray from an even flow, as parts of a frame.
-        burst: Cycles for a frame at the rate at which results come while none is waited for; those
-            of ``cycles`` if 0.
-        demand: What it needs of a frame for its results.
+        cycles: Initiation interval if neither input nor output ever waits.
+        hold: Maximum part of a frame that can have been taken beyond the share produced.
+        lead: Maximum part of a frame that can have been produced beyond the share taken.
+        skew: For each operand, by how much of a frame it can be ahead of the share produced, and by
+            how much behind; empty if all are read in step.
+        jitter: Deviation of input and output from a constant rate, in frames.
+        burst: Cycles for a frame at the rate of results without waiting; 0 if as ``cycles``.
+        demand: How much of its operands it needs for its results, and when.
     """
 
     cell: Chain
@@ -115,7 +114,7 @@ class Plan(Lowering, ABC):
 
     Attributes:
         node: The node.
-        operands: Operands that come as streams; the others are constants inside of the layer.
+        operands: Operands that are streams; the others are constants inside the layer.
     """
 
     def __init__(self, node: Node) -> None:
@@ -132,7 +131,7 @@ class Plan(Lowering, ABC):
 
 
 class Alias(Plan):
-    """A node whose result is its operand's stream as it is."""
+    """A node whose result is its operand's stream, unchanged."""
 
     def folds(self) -> list[Fold]:
         """Return the only choice: nothing to build."""
@@ -144,7 +143,7 @@ class Alias(Plan):
 
 
 def pipeline_hold(cells: list[Cell], beats: int) -> Fraction:
-    """Return the part of a frame of ``beats`` beats that the registers of ``cells`` can hold."""
+    """Return the part of a frame of ``beats`` beats that fits into the registers of ``cells``."""
     return Fraction(sum(cell.latency + 1 for cell in cells), beats)
 
 

@@ -1,4 +1,4 @@
-"""Ops that move codes, in hardware."""
+"""Ops that only move values, in hardware."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RULES.rule(QReshape)(Alias)
 
 @RULES.rule(QTranspose)
 def lower_transpose(node: Node) -> Plan:
-    """Plan nothing, if the order in memory stays the same."""
+    """Plan an alias if the order in memory stays the same."""
     axes = cast("QTranspose", node.op).axes
     shape = node.operands[0].type.static_shape
     moved = [axis for axis in axes if shape[axis] > 1]
@@ -55,12 +55,12 @@ class ConcatPlan(Plan):
         self.rounds = math.prod(shapes[0][:axis])
 
     def folds(self) -> list[Fold]:
-        """Return all divisors of what follows one another."""
+        """Return all divisors of the runs."""
         total = sum(self.runs) * self.rounds
         return [Fold(lanes, 1, total // lanes) for lanes in divisors(math.gcd(*self.runs))]
 
     def build(self, fold: Fold) -> Layer:
-        """Return the cell; operands take turns, so each is ahead or behind by parts of a turn."""
+        """Return the cell; operands are read in turn, so each can be ahead or behind."""
         leading = next(n for n, o in enumerate(self.node.operands) if o.constant is None)
         cell = Concat(fold.pe, [run // fold.pe for run in self.runs], leading=leading)
         total, done = sum(self.runs) * self.rounds, 0
@@ -80,7 +80,7 @@ class ConcatPlan(Plan):
 
 @RULES.rule(QPad)
 class PadPlan(Plan):
-    """Constant beats between those of the operand."""
+    """Constant beats around those of the operand."""
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)
@@ -111,7 +111,7 @@ class PadPlan(Plan):
 
 @RULES.rule(QSlice)
 class SlicePlan(Plan):
-    """Beats of the operand left out."""
+    """Beats of the operand that are dropped."""
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)

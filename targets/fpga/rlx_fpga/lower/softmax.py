@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @RULES.rule(QSoftmax)
 class SoftmaxPlan(Plan):
-    """A sequential unit: seventeen cycles for each code."""
+    """A sequential unit: seventeen cycles for each value."""
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)
@@ -36,7 +36,7 @@ class SoftmaxPlan(Plan):
     def build(self, fold: Fold) -> Layer:
         """Return the cell."""
         hold = Fraction(1, self.rows) + pipeline_hold([self.cell], self.rows * self.cell.interval)
-        # A row is taken at once, and then nothing for a long time.
+        # A row is accepted at once, and then nothing for a long time.
         jitter = (Fraction(1, self.rows), Fraction(0))
         cell = self.cell
         left = (cell.interval - self.count - cell.latency + 1) / cell.interval

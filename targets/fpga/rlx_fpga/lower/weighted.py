@@ -1,4 +1,4 @@
-"""What convolutions and dense layers share: window, folded multipliers, requantizer."""
+"""Convolutions and dense layers: window, folded multipliers, requantizer."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.streams import Cell
 
 
-MORE_RESULTS: Final = 3
-"""How many results more than needed a folding may compute at a time to drain them with less."""
+EXTRA_RESULTS: Final = 3
+"""How far ``pe`` may exceed the minimum, for a cheaper requantizer."""
 
 
 class Weighted(Plan):
@@ -84,10 +84,10 @@ class Weighted(Plan):
         Args:
             pe: Results, or input channels of a depthwise convolution, at the same time.
             simd: Terms of each.
-            products: Of weights and codes.
-            cycles: For a frame.
+            products: Products of weights and inputs.
+            cycles: Cycles for a frame.
             drain: The requantizer.
-            shared_pairs: Pairs of products that have their code in common.
+            shared_pairs: Pairs of products with the same input.
         """
         bits = self.weight_bits
         if not needs_multiplier(bits):
@@ -112,8 +112,8 @@ class Weighted(Plan):
     def drains(self, results: int, group: int) -> list[Drain]:
         """Return the requantizers to choose from for ``results`` results in ``group`` cycles.
 
-        The cheapest one, and the cheapest without multipliers if that is another. None at all can
-        only be if ``results`` does not divide the outputs.
+        The cheapest one, and the cheapest without multipliers if that is another. The list can be
+        empty only if ``results`` does not divide the outputs.
         """
         outputs = len(self.weights)
         found = []
@@ -143,8 +143,8 @@ class Drain:
 
     Attributes:
         lanes: Results in a beat.
-        beat_cycles: Cycles that the requantizer takes for a beat.
-        multipliers: Its multipliers.
+        beat_cycles: Cycles of the requantizer for a beat.
+        multipliers: Its DSP slices.
     """
 
     lanes: int
@@ -153,10 +153,10 @@ class Drain:
 
 
 def _order(drain: Drain) -> tuple[int, ...]:
-    """Return what is less for a cheaper one: without multipliers if that costs no more.
+    """Return a sort key, cheapest first: without multipliers if that costs no more.
 
-    A lane that multiplies by adding takes about as large a share of a device's logic as a
-    multiplier of its multipliers.
+    A lane that multiplies by adding takes about the same share of a device's LUTs as a multiplier
+    takes of its DSP slices.
     """
     cost = drain.multipliers or drain.lanes
     return cost, drain.multipliers, drain.lanes, -drain.beat_cycles
@@ -172,7 +172,7 @@ class Matrix(Weighted):
         self.weights = weights
         one_by_one = window.kernel == window.stride == (1, 1) and not window.is_padded
         if one_by_one:
-            # Every pixel is an image of its own: a buffer of two pixels is enough.
+            # Every pixel is an image of its own: a line buffer of two pixels is enough.
             image = Image(image.count * image.height * image.width, 1, 1, image.channels)
         self.pixelwise = one_by_one
         self.image, self.window = image, window
@@ -183,10 +183,10 @@ class Matrix(Weighted):
         return {packing: stored_bits(self.weights, packing) for packing in Packing}
 
     def folds(self) -> list[Fold]:
-        """Return numbers of outputs, idle ones in the last group or not, and divisors of channels.
+        """Return foldings by ``pe`` (not always a divisor of the outputs) and divisors of channels.
 
-        Of numbers that need equally many groups, the least one whose results can be drained. Where
-        the window is small, divisors of the whole of it too.
+        Of the values of ``pe`` with the same number of groups, the minimum whose results can be
+        drained. If the window is small, ``simd`` may also be a divisor of all its terms.
         """
         outputs, terms = self.weights.shape
         geometry = self.image.geometry(self.window, self.image.channels)
@@ -205,25 +205,25 @@ class Matrix(Weighted):
         return self.folded(pe, simd, pe * simd, cycles, drain, pairs)
 
     def _drained(self, outputs: int, group: int, simd: int) -> Iterator[tuple[int, int, Drain]]:
-        """Yield results at a time, how often, and a requantizer that keeps up with them.
+        """Yield ``pe``, the number of groups, and a requantizer that keeps up.
 
-        Of numbers that need equally many groups, the least that can be drained, and a greater one
-        if its results can be drained with so few multipliers that all together are fewer.
+        Of the values of ``pe`` with the same number of groups, the minimum that can be drained, and
+        a larger one if its requantizer saves more multipliers than it adds.
         """
         best: dict[int, tuple[int, int]] = {}
         for pe in range(1, outputs + 1):
             groups = -(-outputs // pe)
-            least, fewest = best.get(groups, (pe, 0))
-            if pe - least > MORE_RESULTS:
+            minimum, fewest = best.get(groups, (pe, 0))
+            if pe - minimum > EXTRA_RESULTS:
                 continue
             drains = self.drains(pe, group)
             total = min((pe * simd + d.multipliers for d in drains), default=0)
             if drains and (groups not in best or total < fewest):
-                best[groups] = least, total
+                best[groups] = minimum, total
                 yield from ((pe, groups, drain) for drain in drains)
 
     def _whole_folds(self) -> list[Fold]:
-        """Return the foldings that only a window in registers makes possible."""
+        """Return the foldings that are possible only with the window in registers."""
         whole = None if self.pixelwise else whole_window(self.image, self.window)
         if whole is None:
             return []
@@ -241,7 +241,7 @@ class Matrix(Weighted):
         ]
 
     def build(self, fold: Fold) -> Layer:
-        """Return window, matrix-vector unit and requantizer; no window if it would do nothing."""
+        """Return window, matrix-vector unit and requantizer; no window if none is needed."""
         _ = self.ranges
         matrix = MatrixVector(
             self.weights,

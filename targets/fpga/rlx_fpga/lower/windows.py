@@ -1,4 +1,4 @@
-"""Layers that begin with a sliding window: what stands in front of the arithmetic."""
+"""Layers that begin with a sliding window: the cells in front of the arithmetic."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.geometry import Geometry
     from rlx_fpga.cells.streams import Cell
 
-# Most bytes of a window that is kept in registers, twice.
+# Maximum bytes of a window that is kept in registers, twice.
 WHOLE_WINDOW_BYTES = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """Frames of a layer with a window, as one cell sees them.
+    """Frames of a layer with a window.
 
     Attributes:
         count: Images in a frame of the stream.
@@ -84,7 +84,7 @@ def windowed(cells: dict[str, Cell], fold: Fold, image: Image) -> Layer:
     assert isinstance(window, WindowGenerator)
     geometry = window.geometry
     words = window.reads * geometry.out_height * geometry.out_width * image.count
-    # A pixel being summed up, and one being drained.
+    # A pixel being accumulated, and one being drained.
     pixels = Fraction(2, geometry.out_height * geometry.out_width)
     registers = pipeline_hold([*cells.values()], words)
     return Layer(
@@ -101,7 +101,7 @@ def windowed(cells: dict[str, Cell], fold: Fold, image: Image) -> Layer:
 
 @cache
 def demand_of(geometry: Geometry, count: int) -> Demand:
-    """Return the steps of a layer that slides a window over ``count`` images."""
+    """Return the demand of a layer that slides a window over ``count`` images."""
     width = geometry.out_width
     pixels = geometry.out_height * width
     steps = tuple(
@@ -113,7 +113,7 @@ def demand_of(geometry: Geometry, count: int) -> Demand:
 
 
 def whole_window(image: Image, window: Window) -> WholeWindow | None:
-    """Return the cell that gives whole windows of the padded image, or None if it cannot."""
+    """Return the cell that outputs whole windows of the padded image, or None if unsupported."""
     (top, bottom), (left, right) = window.padding
     height, width = image.height + top + bottom, image.width + left + right
     small = window.taps * image.channels <= WHOLE_WINDOW_BYTES
@@ -138,7 +138,7 @@ def whole_windowed(
     pad_value: int,
     repeat: int,
 ) -> Layer:
-    """Return a layer that takes its windows whole, and then in parts of ``fold.simd`` taps."""
+    """Return a layer with whole windows, which are split into parts of ``fold.simd`` taps."""
     (top, bottom), (left, right) = window.padding
     front: dict[str, Cell] = {}
     added = Fraction(0)
@@ -151,7 +151,7 @@ def whole_windowed(
     front |= {"window": whole, "replay": replay}
     geometry = whole.geometry
     pixels = geometry.out_height * geometry.out_width
-    # One window in the shift registers, one being replayed; then one summed up, one drained.
+    # One window in the shift registers, one replayed; then one accumulated, one drained.
     ends = [*geometry.needed[2:], geometry.words, geometry.words][:pixels]
     taken = max(
         Fraction(needed, geometry.words) - Fraction(pixel, pixels)
