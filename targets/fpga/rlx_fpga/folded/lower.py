@@ -61,9 +61,9 @@ def fold(
     Args:
         graph: The graph.
         multipliers: The budget.
-        feed: How weights come in.
-        two_ports: Most bytes of activations for which the device has a memory that reads and
-            writes in the same cycle; None if it has it for any.
+        feed: How weights are loaded.
+        two_ports: Maximum bytes of activations for which a two-port memory is used; None for no
+            limit.
 
     Raises:
         UnsupportedOpError: An op has no instruction.
@@ -79,16 +79,16 @@ def fold(
     others = SCALE_MULTIPLIERS + sum(isinstance(v.node.op, QSoftmax) for v in graph.outputs)
     fitting = [n for n in LANES if n + others <= multipliers]
     if not fitting:
-        least = LANES[0] + others
+        minimum = LANES[0] + others
         raise DoesNotFitError(
-            f"the array needs at least {least} multipliers, the budget is {multipliers}",
+            f"the array needs at least {minimum} DSP slices, the budget is {multipliers}",
             where=f"graph {graph.name!r}",
-            hint="raise the budget",
+            hint=f"--dsp {minimum}, or a larger device",
         )
     programs = [Builder(graph, lanes, feed, two_ports).run() for lanes in fitting]
     if feed is not Feed.BUILT_IN and not programs[0].weights:
         raise EmitError(
-            f"graph {graph.name!r} has no weights that could come by a stream",
+            f"graph {graph.name!r} has no weights that could be streamed",
             hint="use --weights mem",
         )
     return min(programs, key=lambda program: (program.interval, program.lanes))
@@ -97,7 +97,7 @@ def fold(
 def refused(node: Node, reason: str) -> UnsupportedOpError:
     """Return (not raise) an error that names the node and the style that has more ops."""
     where = f"{node.op.name} {node.label}"
-    return UnsupportedOpError(reason, where=where, hint="try --style stream")
+    return UnsupportedOpError(reason, where=where, hint="use --style stream")
 
 
 def refusal(node: Node) -> str | None:
@@ -175,9 +175,9 @@ class Builder:
                 RULES[type(node.op)](self, node)
         if not program.instructions:
             raise EmitError(
-                "it has nothing that the array could run",
+                "it has no op for the array",
                 where=f"graph {self.graph.name!r}",
-                hint="try --style stream",
+                hint="use --style stream",
             )
         program.inputs = [self.places[value] for value in self.graph.inputs]
         for value in self.graph.outputs:
@@ -353,7 +353,7 @@ def _weights(node: Node) -> tuple[Integers, Integers]:
 
 @RULES.rule(QMaxPool2d)
 def fold_max_pool2d(build: Builder, node: Node) -> None:
-    """Take the greatest of each window, channel by channel."""
+    """Compute the maximum of each window, channel by channel."""
     op = cast("QMaxPool2d", node.op)
     channels = _channels(node)
     loops = _image_loops(node, op.window, blocks=channels, channels=1)
@@ -417,7 +417,7 @@ def fold_mean(build: Builder, node: Node) -> None:
 
 @RULES.rule(QClamp)
 def fold_clamp(build: Builder, node: Node) -> None:
-    """Read each code, clamp it on its way back."""
+    """Read each value, clamp it in the requantizer."""
     build.append(node, Reads(Mode.MAX, each_element(node, 1, 0), 1, 1), [IDENTITY])
 
 

@@ -1,4 +1,4 @@
-"""Ops that only move codes: each is read once, in the order of the results."""
+"""Ops that only move values: each is read once, in the order of the results."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class _Axis:
     """A loop over results.
 
     Attributes:
-        count: Turns.
-        stride: Bytes from one code to the next.
-        before: Places before the operand's first one; only a padded axis has a ``size``.
-        size: Places that the operand has; None if all results are codes of it.
+        count: Iterations.
+        stride: Bytes from one value to the next.
+        before: Padding before the operand.
+        size: Size of the operand on a padded axis; None on an axis without padding.
     """
 
     count: int
@@ -36,7 +36,7 @@ class _Axis:
 
 @RULES.rule(QSlice)
 def fold_slice(build: Builder, node: Node) -> None:
-    """Read every step-th code of each axis."""
+    """Read every step-th value of each axis."""
     op = cast("QSlice", node.op)
     strides = _strides(node.operands[0].type.static_shape)
     axes = [
@@ -60,7 +60,7 @@ def fold_transpose(build: Builder, node: Node) -> None:
 
 @RULES.rule(QPad)
 def fold_pad(build: Builder, node: Node) -> None:
-    """Read around the operand, too."""
+    """Read outside of the operand too."""
     op = cast("QPad", node.op)
     shape, results = node.operands[0].type.static_shape, node.types[0].static_shape
     strides = _strides(shape)
@@ -74,7 +74,7 @@ def fold_pad(build: Builder, node: Node) -> None:
 
 @RULES.rule(QConcat)
 def fold_concat(build: Builder, node: Node) -> None:
-    """Copy one operand after the other; results of the others are skipped."""
+    """Copy one operand after the other, skipping the results of the others."""
     result = node.types[0].static_shape
     axis = cast("QConcat", node.op).axis % len(result)
     if any(operand.constant is not None for operand in node.operands):
@@ -93,7 +93,7 @@ _NO_LOOPS = Loops((1, 1, 1, 1, 1, 1), (0, 0, 0, 0, 0))
 
 
 def _append(build: Builder, node: Node, axes: list[_Axis], reads: Reads) -> None:
-    """Append the instruction that goes along ``axes``, if three loops are enough."""
+    """Append the instruction that iterates over ``axes``, if three loops are enough."""
     row, column, block = _three(node, _merged(axes))
     loops = Loops(
         counts=(row.count, column.count, block.count, 1, 1, 1),
@@ -106,7 +106,7 @@ def _append(build: Builder, node: Node, axes: list[_Axis], reads: Reads) -> None
 
 
 def _merged(axes: Sequence[_Axis]) -> list[_Axis]:
-    """Return fewer axes that mean the same."""
+    """Return equivalent axes, contiguous ones merged."""
     found: list[_Axis] = []
     for axis in axes:
         if axis.count == 1 and axis.size is None:
@@ -125,7 +125,7 @@ def _three(node: Node, axes: list[_Axis]) -> list[_Axis]:
     if axes and axes[-1].size is not None:
         axes = [*axes, _Axis(1, 0)]
     if len(axes) > 3:
-        raise refused(node, "style folded moves codes along three axes at most")
+        raise refused(node, "style folded moves values along at most three axes")
     return [_Axis(1, 0)] * (3 - len(axes)) + axes
 
 

@@ -41,5 +41,5 @@ def test_all_constants_come_before_all_weights_if_they_come_once():
 def test_a_graph_without_weights_has_nothing_to_stream():
     graph = Graph("net")
     graph.output(graph.apply(QMaxPool2d(window=Window((2, 2))), graph.input("x", i8(1, 4, 4, 1))))
-    with pytest.raises(EmitError, match=r"^graph 'net' has no weights that could come by a stream"):
+    with pytest.raises(EmitError, match=r"^graph 'net' has no weights that could be streamed"):
         fold(graph, 8, feed=Feed.STREAM)

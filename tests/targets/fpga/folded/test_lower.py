@@ -143,7 +143,7 @@ def test_refusals_say_why():
         fold(graph, 8)
     assert str(caught.value) == (
         "q.mul %1 'm': style folded lacks it: the array has no product of two codes"
-        "\n  hint: try --style stream"
+        "\n  hint: use --style stream"
     )
     graph = Graph("net")
     graph.output(graph.input("x", i32(1, 4)))
@@ -155,7 +155,7 @@ def test_a_graph_without_work_is_refused():
     graph = Graph("net")
     x = graph.input("x", i8(1, 4))
     graph.output(graph.apply(QReshape(shape=(4,)), x))
-    with pytest.raises(EmitError, match=r"^graph 'net': it has nothing that the array could run"):
+    with pytest.raises(EmitError, match=r"^graph 'net': it has no op for the array"):
         fold(graph, 8)
 
 
@@ -175,7 +175,7 @@ def test_array_takes_what_the_budget_allows(multipliers, lanes):
 
 
 def test_too_small_a_budget_is_refused():
-    with pytest.raises(DoesNotFitError, match=r"needs at least 5 multipliers, the budget is 4"):
+    with pytest.raises(DoesNotFitError, match=r"needs at least 5 DSP slices, the budget is 4"):
         fold(dense(3), 4)
 
 
