@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 RULES.refuse("its division takes many cycles; give the logits out, or argmax", QSoftmax)
 
-MOST_DIGITS: Final = 40_000
-"""Signed digits of all weights, each used as often as it is multiplied: an upper estimate of the
-additions. Beyond, a network is refused: it would fill a large device and take hours to place."""
+MAX_DIGITS: Final = 40_000
+"""Maximum signed digits of all weights, each counted as often as it is multiplied: an upper bound
+of the additions. A larger network would fill a large device and take hours to place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ def unroll(graph: Graph) -> list[UnrolledLayer]:
         if (reason := refusal(node)) is not None:
             raise unsupported(node, reason)
     digits = sum(product_digits(node) for node in graph.op_nodes)
-    if digits > MOST_DIGITS:
+    if digits > MAX_DIGITS:
         raise DoesNotFitError(
-            f"unrolled it would take about {digits:,} additions, {MOST_DIGITS:,} are the limit",
+            f"unrolled it would take about {digits:,} additions; the limit is {MAX_DIGITS:,}",
             where=f"graph {graph.name!r}",
             hint="use --style stream, which shares multipliers",
         )
@@ -92,7 +92,7 @@ def refusal(node: Node) -> str | None:
     reason = RULES.reason(type(node.op))
     computed = [operand for operand in node.operands if operand.constant is None]
     if isinstance(node.op, QMul) and len(computed) == 2 and computed[0] != computed[1]:
-        reason = "a product of two computed codes needs a multiplier"
+        reason = "a product of two computed values needs a multiplier"
     return None if reason is None else f"style unrolled lacks it: {reason}"
 
 
@@ -163,7 +163,7 @@ def unroll_conv2d(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
 
 @RULES.rule(QClamp)
 def unroll_clamp(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
-    """Compare each code with both bounds."""
+    """Compare each value with both bounds."""
     op = cast("QClamp", node.op)
     return _each(operands[0], lambda wire: netlist.clamp(wire, op.low, op.high))
 
@@ -188,7 +188,7 @@ def unroll_sum(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
 
 @RULES.rule(QMul)
 def unroll_product(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
-    """Look each code up in a table of its multiples, or of its square."""
+    """Look up each value in a table of its multiples, or of its square."""
     x, y = np.broadcast_arrays(*operands)
     result = np.empty(x.shape, np.int64)
     for place in np.ndindex(*x.shape):
@@ -197,7 +197,7 @@ def unroll_product(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires
 
 
 def _product_of(netlist: Netlist, node: Node, a: int, b: int) -> int:
-    """Append the product of two steps one of which decides the other."""
+    """Append the product of a step with a constant or with itself."""
     codes = np.arange(-128, 128).astype(np.int8)
     steps = netlist.steps[a], netlist.steps[b]
     constants = [step.numbers[0] if step.kind == "constant" else None for step in steps]
@@ -265,7 +265,7 @@ class _Product:
         self.lines: dict[tuple[int, int, int, int], Line] = {}
 
     def results(self, window: npt.NDArray[Any], outputs: range) -> list[int]:
-        """Return the codes of ``outputs`` for operands some of which may be padding."""
+        """Return the results of ``outputs`` for operands some of which may be padding."""
         wires = np.asarray(window, np.int64)
         inside = wires != PADDING
         matrix = self.matrix[outputs.start : outputs.stop, inside]
@@ -280,7 +280,7 @@ class _Product:
         ]
 
     def _code(self, channel: int, total: Term | None, base: int) -> int:
-        """Return the code of ``total + base``."""
+        """Return the requantized ``total + base``."""
         if total is None:
             low = high = 0
         else:

@@ -50,7 +50,7 @@ def test_op_gives_the_codes_of_the_reference(op):
             assert np.array_equal(one, expected)
 
     check()
-    # Half of the products are of two computed codes, and refused.
+    # Half of the products are of two computed values, and refused.
     assert len(taken) >= 6
 
 
@@ -73,7 +73,7 @@ def test_too_large_a_network_is_refused():
     with pytest.raises(DoesNotFitError) as caught:
         unroll(dense(1000, 20))
     assert str(caught.value).splitlines() == [
-        "graph 'net': unrolled it would take about 55,813 additions, 40,000 are the limit",
+        "graph 'net': unrolled it would take about 55,813 additions; the limit is 40,000",
         "  hint: use --style stream, which shares multipliers",
     ]
 
@@ -84,7 +84,7 @@ def test_too_large_a_network_is_refused():
         (QSoftmax(multiplier=1 << 30, left_shift=20, diff_min=-100), 1,
          "its division takes many cycles; give the logits out, or argmax"),
         (QMul(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.01), zero_point=0), 2,
-         "a product of two computed codes needs a multiplier"),
+         "a product of two computed values needs a multiplier"),
     ],
 )  # fmt: skip
 def test_another_op_is_refused(op, inputs, reason):
