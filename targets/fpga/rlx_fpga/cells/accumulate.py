@@ -1,4 +1,4 @@
-"""Accumulators of a folded unit: sum or maximum over a group of beats, then drained in order."""
+"""Accumulators of a folded unit: sum or maximum over a group of beats, drained in order."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Ranges:
     """Widths that follow from the values that can occur.
 
     Attributes:
-        sum_bits: Of the sums without bias, partial sums included.
-        bias_bits: Of the biases; 0 if there are none.
-        out_bits: Of the results, bias included.
+        sum_bits: Bits of the sums without bias, partial sums included.
+        bias_bits: Bits of the biases; 0 if there are none.
+        out_bits: Bits of the results, bias included.
     """
 
     sum_bits: int
@@ -59,9 +59,9 @@ def ranges_of(weights: Integers, bias: Integers | None) -> Ranges:
 
 
 def drain_lanes(pe: int, group: int, beat_cycles: int = 1, outputs: int = 0) -> int | None:
-    """Return the least number of output lanes that drains ``pe`` results in ``group`` cycles.
+    """Return the minimum number of output lanes that drains ``pe`` results in ``group`` cycles.
 
-    A beat never holds results of two pixels: lanes divide ``pe`` and ``outputs``. None if no number
+    A beat never has results of two pixels: lanes divide ``pe`` and ``outputs``. None if no number
     of lanes is enough.
 
     Args:
@@ -71,22 +71,22 @@ def drain_lanes(pe: int, group: int, beat_cycles: int = 1, outputs: int = 0) -> 
         outputs: Results of a pixel, if ``pe`` does not divide them.
     """
     common = math.gcd(pe, outputs)
-    least = -(-pe * beat_cycles // group)
-    return next((n for n in range(least, common + 1) if common % n == 0), None)
+    minimum = -(-pe * beat_cycles // group)
+    return next((n for n in range(minimum, common + 1) if common % n == 0), None)
 
 
 class Accumulator(Part):
-    """Reduce ``group`` beats of ``pe`` terms to ``pe`` results, and give them ``lanes`` at a time.
+    """Reduce ``group`` beats of ``pe`` terms to ``pe`` results, and send them ``lanes`` at a time.
 
-    If ``pe`` does not divide ``outputs``, the last results of every pixel's last group are idle
-    ones: they are not given.
+    If ``pe`` does not divide ``outputs``, the last results of every pixel's last group are unused:
+    they are not sent.
 
-    The pipeline between ``enter`` and ``terms`` belongs to the user and never stands still: the
-    last beat of a group may enter only if there is room for the results.
+    The pipeline between ``enter`` and ``terms`` belongs to the user and never stalls: the last beat
+    of a group may enter only if there is space for the results.
 
     Members:
         offered: In, 1 bit: a beat wants to enter the pipeline.
-        open: Out, 1 bit: it may, and does if it is offered.
+        open: Out, 1 bit: it may enter, and does if it is offered.
         valid: In, 1 bit: there are terms in this cycle: a beat that entered ``delay`` cycles ago.
         terms: In, ``pe`` times int ``term_bits``.
         o: Out, ``lanes`` times int ``out_bits``: results with bias, in order.
@@ -168,7 +168,7 @@ class Accumulator(Part):
         return m
 
     def _gate(self, m: Module, queue: ResultQueue) -> None:
-        """Let the last beat of a group in if there is room for what the group gives."""
+        """Admit the last beat of a group if there is space for the group's results."""
         enters, ends = Signal(), Signal()
         _, last = counter(m, enters, self.group, "beat_entering")
         m.d.comb += [
@@ -179,7 +179,7 @@ class Accumulator(Part):
         ]
 
     def _drain(self, m: Module, queue: ResultQueue, load: Value, results: Value) -> None:
-        """Take the results over, and give them a part at a time."""
+        """Load the results, and shift them out ``lanes`` at a time."""
         bits = self.ranges.sum_bits
         held = Signal(self.pe * bits, reset_less=True)
         left = Signal(range(self.rounds + 1))
@@ -202,7 +202,7 @@ class Accumulator(Part):
         self._output(m, queue, any_left, load | more, held[: self.lanes * bits])
 
     def _rounds(self, m: Module, step: Value, name: str) -> Value:
-        """Return in how many beats the group that ``step`` ends goes out."""
+        """Return the number of output beats of the group that ``step`` ends."""
         if not self.idle:
             return Const(self.rounds)
         _, last = counter(m, step, self.groups, f"group_{name}")

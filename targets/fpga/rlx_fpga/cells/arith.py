@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _Binary(Cell):
-    """Two streams of codes in, one of wider numbers out; a beat of each makes a beat.
+    """Two int8 streams in, one of wider numbers out, beat by beat.
 
     Members:
         i0: In, ``lanes`` times int8.
@@ -32,9 +32,9 @@ class _Binary(Cell):
         super().__init__({"i0": In(operand), "i1": In(operand), "o": Out(stream_of(lanes, width))})
 
     def elaborate(self, platform: object) -> Module:
-        """Three registers that move together; the first belongs to the derived class.
+        """Three pipeline registers with a common enable; the derived class builds the first.
 
-        It may be inside of a memory, which is slow: nothing is computed between it and the second.
+        It may be inside a memory, which is slow: there is no logic between it and the second.
         """
         m = Module()
         move, both, first_valid, second_valid = Signal(), Signal(), Signal(), Signal()
@@ -69,9 +69,9 @@ class _Binary(Cell):
 
 
 class ScaledSum(_Binary):
-    """``x_table[x + 128] + y_table[y + 128]``: the sum of two codes in a common scale.
+    """``x_table[x + 128] + y_table[y + 128]``: the sum of two int8 values in a common scale.
 
-    Each operand has only 256 values, so that taking off its zero point and scaling it is a table.
+    Each operand has only 256 values, so subtracting its zero point and scaling it is a table.
     For a difference the second table holds the negated numbers.
 
     Members:
