@@ -1,4 +1,4 @@
-"""The styles of hardware that a graph can become: one builder and one report for each."""
+"""The styles (architectures) of hardware: one builder and one report for each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Streams(Protocol):
-    """What a design reads and gives.
+    """The streams of a design.
 
     Attributes:
         graph: The graph.
@@ -50,7 +50,7 @@ class Design(Protocol):
 
     @property
     def program(self) -> Streams:
-        """What it reads and gives."""
+        """Its streams."""
         ...
 
     def lanes(self, value: Value) -> int:
@@ -90,7 +90,7 @@ def _lowering(node: Node, style: str) -> Lowering | Refusal:
 
 
 def build(module: GraphModule, options: FpgaOptions) -> tuple[Design, dict[str, Any]]:
-    """Return the hardware of ``module`` in the style that is asked for, and its report.
+    """Return the hardware of ``module`` in the chosen style, and its report.
 
     Designs of style ``stream`` fit the device, or there is none; others may be too large: see
     :func:`rlx_fpga.fit.shortage`.
@@ -115,7 +115,7 @@ def _require_streams(graph: Graph) -> None:
     """Check that inputs and outputs can be streams, in any style.
 
     Raises:
-        EmitError: An input is not of int8 codes, or an output is known beforehand.
+        EmitError: An input is not int8, or an output is a constant.
     """
     for value in graph.inputs:
         if value.type.dtype is not DType.I8 or not value.type.is_static:
@@ -136,7 +136,7 @@ def require_fit(
     """Check that a design of :func:`build` fits the device and the budgets.
 
     Raises:
-        DoesNotFitError: It does not; the hint says what would do.
+        DoesNotFitError: It does not; the hint lists options to try.
     """
     if not shortage(report, options):
         return

@@ -1,4 +1,4 @@
-"""The target ``fpga``: what the compiler sees of this package."""
+"""The target ``fpga``: the compiler's interface to this package."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ class Fpga:
         return Emission(with_licence(files), report, {"prefix": prefix})
 
     def estimate(self, module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
-        """Return layers with folding, cycles and cells, totals, and parts of the device.
+        """Return layers with folding, cycles and cells, totals, and shares of the device.
 
-        ``fits`` tells whether the design fits, ``short`` what it lacks if it does not.
+        ``fits`` is whether the design fits, ``short`` what it lacks if it does not.
         """
         _, report = build(module, options)
         short = shortage(report, options)
@@ -102,8 +102,8 @@ def _files(
 
 
 def _with_weights(interface: Interface, design: Design) -> tuple[Interface, dict[str, str | bytes]]:
-    """Return the interface with the port of weights, and the file of what it is sent."""
-    # With the style, only where it is asked for.
+    """Return the interface with the weight port, and the file to send to it."""
+    # Imported with the style, only if it is used.
     from rlx_fpga.folded import Folded
     from rlx_fpga.folded.loader import stream_bytes
     from rlx_fpga.folded.program import Feed
@@ -145,7 +145,7 @@ def interface_of(design: Design, prefix: str) -> Interface:
 def _port(
     design: Design, direction: Direction, name: str, member: str, stream: Value, value: Value
 ) -> StreamPort:
-    """Return a port for ``value``, whose elements come as the stream of ``stream``."""
+    """Return a port for ``value``, whose elements are the stream of ``stream``."""
     return StreamPort(
         name=name,
         member=member,
