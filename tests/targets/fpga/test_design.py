@@ -43,8 +43,8 @@ def test_a_faster_clock_needs_less():
 
 def test_goals_differ_as_they_say():
     found = {aim: estimate(optimize=aim) for aim in ("throughput", "latency", "size", "energy")}
-    least = min(report["interval"] for report in found.values())
-    assert found["throughput"]["interval"] == found["latency"]["interval"] == least
+    minimum = min(report["interval"] for report in found.values())
+    assert found["throughput"]["interval"] == found["latency"]["interval"] == minimum
     assert sum(row["cycles"] for row in found["latency"]["layers"]) <= sum(
         row["cycles"] for row in found["throughput"]["layers"]
     )

@@ -47,11 +47,11 @@ def test_every_goal_is_reached_as_by_trying_all_combinations(layers, limit):
     def cost(chosen):
         return sum(folding.cost("", fold) for fold in chosen)
 
-    least = min(map(slowest, fitting))
+    minimum = min(map(slowest, fitting))
     assert all(fold in choices[name] for name, fold in found.items())
     assert folding.amount(found).fits(limit)
-    assert slowest(found.values()) == least == folding.min_cycles(limit)
-    assert cost(found.values()) == min(cost(c) for c in fitting if slowest(c) == least)
+    assert slowest(found.values()) == minimum == folding.min_cycles(limit)
+    assert cost(found.values()) == min(cost(c) for c in fitting if slowest(c) == minimum)
     for cycles in {slowest(c) for c in fitting}:
         cheap = folding.cheapest(limit, cycles)
         assert cost(cheap.values()) == min(cost(c) for c in fitting if slowest(c) <= cycles)

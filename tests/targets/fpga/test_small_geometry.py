@@ -106,5 +106,5 @@ def test_small_designs_are_lint_clean(name, style, tmp_path):
 
 def test_a_signal_without_bits_is_named():
     text = "module m (a);\n  input [1:0] a;\n  wire [-1:0] count;\nendmodule\n"
-    with pytest.raises(AssertionError, match=r"^signal count has no bits: make it with"):
+    with pytest.raises(AssertionError, match=r"^signal count has no bits: create it with"):
         require_bits(text)

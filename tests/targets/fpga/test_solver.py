@@ -62,9 +62,9 @@ def test_choose_is_exact_for_any_value_where_lookup_tables_are_not_short(layers,
 
 @given(layers_of)
 def test_nothing_fits_below_the_least_amount(layers):
-    least = min_amount(layers)
-    if least.dsp:
-        assert choose(layers, Amount(least.dsp - 1, 99, 99)) is None
+    minimum = min_amount(layers)
+    if minimum.dsp:
+        assert choose(layers, Amount(minimum.dsp - 1, 99, 99)) is None
     assert choose(layers, Amount(99, 99, 99)) is not None
 
 

@@ -324,9 +324,9 @@ class Folded(Component):
         after: tuple[str, int], storing: Signal,
     ) -> None:  # fmt: skip
         """Send one element in each cycle in which the buffer has space."""
-        room, read = sender
+        free, read = sender
         m.d.comb += storing.eq(1)
-        with m.If(room & (count != size)):
+        with m.If(free & (count != size)):
             m.d.comb += read.eq(1)
             m.d.sync += [count.eq(count + 1), self.position.eq(self.position + 1)]
         with m.If(count == size):

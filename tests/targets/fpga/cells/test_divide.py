@@ -75,9 +75,9 @@ def test_divide_by_counts_that_depend_on_the_place(rows, columns):
     counts = np.outer(rows, columns)[None, :, :, None]
     x = codes_sum(9, (2, len(rows), len(columns), 4), 0)
     x = np.clip(x, -128 * counts, 127 * counts)
-    greatest = 128 * int(counts.max())
-    width = greatest.bit_length() + 1
-    cell = Divide(2, width, rows, columns, pixel_beats=2, bound=greatest)
+    maximum = 128 * int(counts.max())
+    width = maximum.bit_length() + 1
+    cell = Divide(2, width, rows, columns, pixel_beats=2, bound=maximum)
     wanted = to_beats(divided(x, counts), 2)
     run = run_cell(cell, to_beats(x, 2), len(wanted), stall_in=0.3, stall_out=0.3)
     assert np.array_equal(run.output, wanted)

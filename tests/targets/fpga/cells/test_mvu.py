@@ -204,7 +204,7 @@ def test_matrix_vector_takes_a_block_for_two_products(pe, packing, pairs, single
 def test_matrix_vector_in_pairs_holds_the_extremes(weight, value):
     weights = np.array([[-128] * 4, [weight] * 4, [127] * 4], np.int8)
     cell = MatrixVector(weights, None, pe=3, simd=2, packing=Packing.SHARED_OPERAND)
-    # The least number of eight bits, less one, needs a ninth.
+    # The minimum of eight bits minus one needs a ninth bit.
     assert cell.stored_bits == 9
     run = run_cell(cell, feed(np.full((2, 4), value), cell), 6 // cell.lanes)
     assert np.array_equal(run.output.reshape(-1, 3), [value * weights.sum(axis=1, dtype=int)] * 2)

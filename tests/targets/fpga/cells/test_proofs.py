@@ -129,17 +129,17 @@ def test_a_cell_that_loses_elements_is_found_out(tmp_path):
         prove(bench.m, bench.good, bench.inputs, tmp_path, 6)
 
 
-@pytest.mark.parametrize("least", [0, 2])
-def test_rounding_shift_is_half_away_from_zero(tmp_path, least):
+@pytest.mark.parametrize("minimum", [0, 2])
+def test_rounding_shift_is_half_away_from_zero(tmp_path, minimum):
     """``Lane.rounded`` against the contract's ``rdpot``, for every number and shift."""
     m = Module()
-    shifts = [-(least + n) for n in range(4)]
+    shifts = [-(minimum + n) for n in range(4)]
     scaling = Scaling.of(4, 18, [1 << 30] * 4, shifts, "double")
     high = Signal(signed(9), name="high")
     right = Signal(2, name="right")
     result = Lane(m, None, 0, scaling, 1, 2).rounded(high, right)
     exponent = Signal(4)
-    m.d.comb += exponent.eq(follow(m, right, "right_of_high") + least)
+    m.d.comb += exponent.eq(follow(m, right, "right_of_high") + minimum)
     mask, rest = Signal(9), Signal(9)
     m.d.comb += [mask.eq((1 << exponent) - 1), rest.eq(high & mask)]
     wanted = (high >> exponent) + (rest > (mask >> 1) + (high < 0))

@@ -41,8 +41,8 @@ def network():
     b = graph.constant(rng.integers(-500, 500, 5).astype(np.int32))
     dense = QDense(x_zero_point=0, rescale=Rescale.of(0.004), zero_point=2)
     y = graph.apply(dense, y, w, b)
-    multiplier, shift, least = softmax_scaling(0.1)
-    softmax = QSoftmax(multiplier=multiplier, left_shift=shift, diff_min=least)
+    multiplier, shift, minimum = softmax_scaling(0.1)
+    softmax = QSoftmax(multiplier=multiplier, left_shift=shift, diff_min=minimum)
     graph.output(graph.apply(softmax, y), graph.apply(QArgmax(), y), names=["soft", "class"])
     return graph
 

@@ -83,7 +83,7 @@ def test_folds_tell_the_multipliers_and_cycles_of_what_is_built(make):
 
 def test_outputs_are_spread_over_any_number_of_groups():
     choices = conv(2, 10, kernel=(3, 3)).folds()
-    # The least numbers that need 10, 5, 4, 3, 2 groups and 1 group.
+    # The minimum numbers with 10, 5, 4, 3, 2 groups and 1 group.
     assert sorted({fold.pe for fold in choices if fold.simd == 1}) == [1, 2, 3, 4, 5, 10]
     four = next(fold for fold in choices if (fold.pe, fold.simd) == (4, 1))
     assert four.cycles == 2 * 2 * 3 * 18
