@@ -86,7 +86,12 @@ def channel_ranges(graph: Graph) -> dict[Value, Range]:
 def _by_traits(node: Node, ranges: tuple[Range, ...]) -> Range:
     """Return what the traits of an op say about its int8 result."""
     traits, type_ = node.op.traits, node.types[0]
-    if not traits.elementwise or len(ranges) < len(node.operands):
+    if not ranges or len(ranges) < len(node.operands):
+        return _any_code(type_)
+    if traits.moves_only and not traits.elementwise:
+        lows, highs = zip(*(r.union() for r in ranges), strict=True)
+        return _spread(Range(np.array([min(lows)]), np.array([max(highs)])), _channels(type_))
+    if not traits.elementwise:
         return _any_code(type_)
     wide = [_spread(r, _channels(type_)) if len(r.low) == 1 else r for r in ranges]
     if traits.monotone:
