@@ -41,14 +41,29 @@ def at(base: str, loops: Sequence[Loop], array: int, start: int = 0) -> str:
 
 def times(expression: str, factor: int) -> str:
     """Return the C product of an expression and a number."""
-    return expression if factor == 1 else f"{expression} * {factor}"
+    return expression if factor == 1 or expression == "0" else f"{expression} * {factor}"
 
 
 def plus(expression: str, number: int) -> str:
     """Return the C sum of an expression and a number."""
     if number == 0:
         return expression
+    if expression == "0":
+        return str(number)
     return f"{expression} {'+' if number > 0 else '-'} {abs(number)}"
+
+
+def moved(expression: str, offset: str) -> str:
+    """Return the C sum of two expressions, the second of which may be 0."""
+    return expression if offset == "0" else f"{expression} + {offset}"
+
+
+def pixel(row: str, column: str, width: int, size: int = 1) -> str:
+    """Return the C sum ``(row * width + column) * size``; row and column may be 0."""
+    if row == "0" or column == "0":
+        return times(column, size) if row == "0" else times(row, width * size)
+    place = f"{times(row, width)} + {column}"
+    return place if size == 1 else f"({place}) * {size}"
 
 
 def affine(expression: str, factor: int, number: int) -> str:
@@ -90,7 +105,7 @@ def breaks(
     return "\n".join(line.rstrip() for line in lines)
 
 
-_FILTERS: Final = (affine, at, breaks, c_array, index, plus, steps, times)
+_FILTERS: Final = (affine, at, breaks, c_array, index, moved, pixel, plus, steps, times)
 
 
 def environment(*folders: Path) -> jinja2.Environment:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlx_c.nest import Loop, broadcast_strides, nest, row_major, split_run
-from rlx_c.render import affine, at, index, plus, steps, times
+from rlx_c.render import affine, at, index, moved, pixel, plus, steps, times
 
 
 def test_row_major_counts_elements():
@@ -75,3 +75,24 @@ LOOPS = (Loop(2, (12, 0)), Loop(3, (1, 4)))
 )
 def test_expressions_in_c(expression, expected):
     assert expression == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "text"),
+    [
+        ("oy", "ox", "(oy * 6 + ox) * 8"),
+        ("oy", "0", "oy * 48"),
+        ("0", "ox", "ox * 8"),
+        ("0", "0", "0"),
+    ],
+)
+def test_a_loop_of_one_round_leaves_nothing_in_an_index(row, column, text):
+    assert pixel(row, column, 6, 8) == text
+
+
+def test_what_is_zero_or_one_is_not_written():
+    assert pixel("oy", "ox", 1) == "oy + ox"
+    assert affine("0", 2, -1) == "-1"
+    assert times("0", 3) == "0"
+    assert moved("x", "0") == "x"
+    assert moved("x", "ky * 4") == "x + ky * 4"

@@ -100,3 +100,12 @@ def test_the_readme_explains_every_kernel_that_its_table_names():
         first = {re.split("[ ,]", text)[0] for text in explained}
         for row in emission.report["layers"]:
             assert row["kernel"] == "nothing" or re.split("[ ,]", row["kernel"])[0] in first
+
+
+DEGENERATE = re.compile(r"= 0; \w+ < 1; \w+\+\+|(?<!/)\* 1\b|multiple of 1\b|\+= 0;|\w \+ 0\b(?!x)")
+
+
+@pytest.mark.parametrize("zoo", ZOOS, ids=lambda zoo: zoo.__name__)
+def test_no_loop_of_one_round_and_no_factor_of_one(zoo):
+    code = emit_graph(zoo()).files["src/net.c"]
+    assert [line for line in code.splitlines() if DEGENERATE.search(line)] == []

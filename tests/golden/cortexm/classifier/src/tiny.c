@@ -51,7 +51,7 @@ TINY_INLINE int32_t tiny_scale_narrow(int32_t value, int32_t multiplier, int32_t
 #else
   high = (int32_t)(((int64_t)value * multiplier + (INT64_C(1) << 30)) >> 31);
 #endif
-  /* high >> 31 is -1 for negative numbers: it turns halves away from zero. */
+  /* high >> 31 is -1 for negative numbers: halves are rounded away from zero. */
   return (high + (high >> 31) + half) >> shift;
 }
 
@@ -203,26 +203,26 @@ static int32_t tiny_reciprocal(int32_t a)
 }
 
 /*
- * The code of an accumulator as by requantize_narrow, given 2^larger times of it, where larger is
- * 19 minus the channel's shift: so all channels shift by 18 places, a number in an instruction.
- * unit is what the high word of a product is too large by, 2^(larger - 1); half of it rounds as the
- * high word of twice the accumulator would be.
+ * The code of an accumulator a, given scaled = a * 2^shift_up with shift_up = 19 - shift:
+ * round(round(a * multiplier / 2^31) / 2^shift) + zero_point, clamped to [low, high]. Each channel
+ * is scaled up by its own shift_up, so that all shift right by 18, a constant in the instruction
+ * that clamps. The high word of the product is one = 2^(shift_up - 1) times the inner quotient.
  */
-TINY_INLINE int8_t tiny_requantize_level_18(int32_t value, int32_t multiplier,
-    int32_t larger, int32_t low, int32_t high, int32_t zero_point)
+TINY_INLINE int8_t tiny_requantize_level_18(int32_t scaled, int32_t multiplier,
+    int32_t shift_up, int32_t low, int32_t high, int32_t zero_point)
 {
-  const int32_t unit = (int32_t)((UINT32_C(1) << larger) >> 1);
+  const int32_t one = (int32_t)((UINT32_C(1) << shift_up) >> 1);
   const int32_t offset = (2 * zero_point + 1) * 131072;
-  /* Halves of negative numbers are turned away from zero only if that can be seen. */
-  const int32_t first = (unit >> 1) + (low >= zero_point ? offset : 0);
+  const int32_t half = (one >> 1) + (low >= zero_point ? offset : 0);
   int32_t code;
 #if TINY_DSP
-  __asm__("smmla %0, %1, %2, %3" : "=r"(code) : "r"(value), "r"(multiplier), "r"(first));
+  __asm__("smmla %0, %1, %2, %3" : "=r"(code) : "r"(scaled), "r"(multiplier), "r"(half));
 #else
-  code = (int32_t)(((int64_t)value * multiplier) >> 32) + first;
+  code = (int32_t)(((int64_t)scaled * multiplier) >> 32) + half;
 #endif
   if (low < zero_point) {
-    code += offset - ((code >> 31) & unit);
+    /* Negative results can be seen: their halves are rounded away from zero. */
+    code += offset - ((code >> 31) & one);
   }
 #if TINY_DSP
   __asm__("ssat %0, #8, %1, asr #18" : "=r"(code) : "r"(code));
@@ -238,26 +238,26 @@ TINY_INLINE int8_t tiny_requantize_level_18(int32_t value, int32_t multiplier,
 }
 
 /*
- * The code of an accumulator as by requantize_narrow, given 2^larger times of it, where larger is
- * 9 minus the channel's shift: so all channels shift by 8 places, a number in an instruction.
- * unit is what the high word of a product is too large by, 2^(larger - 1); half of it rounds as the
- * high word of twice the accumulator would be.
+ * The code of an accumulator a, given scaled = a * 2^shift_up with shift_up = 9 - shift:
+ * round(round(a * multiplier / 2^31) / 2^shift) + zero_point, clamped to [low, high]. Each channel
+ * is scaled up by its own shift_up, so that all shift right by 8, a constant in the instruction
+ * that clamps. The high word of the product is one = 2^(shift_up - 1) times the inner quotient.
  */
-TINY_INLINE int8_t tiny_requantize_level_8(int32_t value, int32_t multiplier,
-    int32_t larger, int32_t low, int32_t high, int32_t zero_point)
+TINY_INLINE int8_t tiny_requantize_level_8(int32_t scaled, int32_t multiplier,
+    int32_t shift_up, int32_t low, int32_t high, int32_t zero_point)
 {
-  const int32_t unit = (int32_t)((UINT32_C(1) << larger) >> 1);
+  const int32_t one = (int32_t)((UINT32_C(1) << shift_up) >> 1);
   const int32_t offset = (2 * zero_point + 1) * 128;
-  /* Halves of negative numbers are turned away from zero only if that can be seen. */
-  const int32_t first = (unit >> 1) + (low >= zero_point ? offset : 0);
+  const int32_t half = (one >> 1) + (low >= zero_point ? offset : 0);
   int32_t code;
 #if TINY_DSP
-  __asm__("smmla %0, %1, %2, %3" : "=r"(code) : "r"(value), "r"(multiplier), "r"(first));
+  __asm__("smmla %0, %1, %2, %3" : "=r"(code) : "r"(scaled), "r"(multiplier), "r"(half));
 #else
-  code = (int32_t)(((int64_t)value * multiplier) >> 32) + first;
+  code = (int32_t)(((int64_t)scaled * multiplier) >> 32) + half;
 #endif
   if (low < zero_point) {
-    code += offset - ((code >> 31) & unit);
+    /* Negative results can be seen: their halves are rounded away from zero. */
+    code += offset - ((code >> 31) & one);
   }
 #if TINY_DSP
   __asm__("ssat %0, #8, %1, asr #8" : "=r"(code) : "r"(code));
@@ -318,7 +318,7 @@ TINY_INLINE uint32_t tiny_halves(int32_t lower, int32_t upper)
 
 /*
  * result = sum plus the product of one half of the codes and one of the weights, or of both halves:
- * b is the lower half, t the upper one.
+ * B is the lower half, T the upper one.
  */
 #if TINY_DSP
 #define TINY_SMLAD(result, codes, weights, sum) \
@@ -346,15 +346,15 @@ TINY_KERNEL void tiny_fill_words(int16_t *to, int32_t value, int32_t words)
 }
 
 /*
- * Unpack a line of four channels' codes, `step` codes apart, to four planes. If `lead` is 1, an
- * element stands in front of the first code; that, and one that fills the last word, is `outside`.
+ * Unpack a line of four channels' codes, `step` codes apart, to four planes. `pad_before` (0 or 1)
+ * elements stand in front of the first code; they, and what fills the last word, are `pad_value`.
  */
-TINY_KERNEL void tiny_planes4(const int8_t *x, int32_t step, int32_t pixels, int32_t lead,
-    int32_t outside, int16_t *to, int32_t plane)
+TINY_KERNEL void tiny_planes4(const int8_t *x, int32_t step, int32_t pixels, int32_t pad_before,
+    int32_t pad_value, int16_t *to, int32_t plane)
 {
-  if (lead != 0) {
+  if (pad_before != 0) {
     for (int32_t k = 0; k < 4; k++) {
-      to[k * plane] = (int16_t)outside;
+      to[k * plane] = (int16_t)pad_value;
       to[k * plane + 1] = x[k];
     }
     x += step;
@@ -404,7 +404,7 @@ TINY_KERNEL void tiny_planes4(const int8_t *x, int32_t step, int32_t pixels, int
   if (pixels % 2 != 0) {
     for (int32_t k = 0; k < 4; k++) {
       to[k * plane] = x[k];
-      to[k * plane + 1] = (int16_t)outside;
+      to[k * plane + 1] = (int16_t)pad_value;
     }
   }
 }
@@ -481,9 +481,9 @@ TINY_KERNEL void tiny_conv2d_0(const int8_t *x, const int8_t *weights,
 TINY_KERNEL void tiny_depthwise_1_channel(const int16_t *x, const int8_t *w, int32_t bias,
     int32_t multiplier, int32_t shift, int32_t lines, int8_t *y)
 {
-  /* Sums come so much larger that all channels shift alike. */
+  /* Bias and weights are scaled up, so that all channels shift right by the same number. */
   const int32_t scale = (int32_t)(UINT32_C(1) << shift);
-  const int32_t first = bias * scale;
+  const int32_t start = bias * scale;
   const uint32_t w0 = tiny_halves(w[0] * scale, w[1] * scale);
   const uint32_t w1 = tiny_halves(w[1] * scale, w[2] * scale);
   const uint32_t w2 = tiny_halves(w[3] * scale, w[4] * scale);
@@ -493,13 +493,13 @@ TINY_KERNEL void tiny_depthwise_1_channel(const int16_t *x, const int8_t *w, int
   for (; lines > 0; lines--) {
     uint32_t lower, upper;
     int8_t *to = y;
-    for (int32_t left = 3; left > 0; left--) {
+    for (int32_t n = 0; n < 3; n++) {
       {
         int32_t sum0;
         int32_t sum1;
         TINY_LOAD2(lower, upper, x, 0);
-        TINY_SMLAD(sum0, lower, w0, first);
-        TINY_SMLATB(sum1, lower, w0, first);
+        TINY_SMLAD(sum0, lower, w0, start);
+        TINY_SMLATB(sum1, lower, w0, start);
         TINY_SMLABT(sum0, upper, w1, sum0);
         TINY_SMLAD(sum1, upper, w1, sum1);
         TINY_LOAD2(lower, upper, x, 8);
@@ -544,29 +544,29 @@ TINY_KERNEL void tiny_depthwise_1(const int8_t *x, const int8_t *weights,
     const tiny_channel *channels, int8_t *scratch, int8_t *y)
 {
   int16_t *const planes = (int16_t *)(void *)scratch;
-  for (int32_t done = 0; done < 6; done += 3) {
+  for (int32_t strip = 0; strip < 6; strip += 3) {
     const int32_t count = 3;
-    const int32_t begin = done - 1;
-    const int32_t end = begin + count + 2;
-    for (int32_t line = begin; line < end; line++) {
+    const int32_t first_line = strip - 1;
+    const int32_t end_line = first_line + count + 2;
+    for (int32_t line = first_line; line < end_line; line++) {
       for (int32_t k = 0; k < 4 && (line < 0 || line >= 6); k++) {
-        tiny_fill_words(planes + k * 40 + (line - begin) * 8, -4, 4);
+        tiny_fill_words(planes + k * 40 + (line - first_line) * 8, -4, 4);
       }
     }
     for (int32_t c = 0; c < 8; c += 4) {
-      const int32_t first = c;
-      const int32_t last = c + 4;
-      for (int32_t line = begin; line < end; line++) {
+      const int32_t c_plane = c;
+      const int32_t c_end = c + 4;
+      for (int32_t line = first_line; line < end_line; line++) {
         if (line < 0 || line >= 6) {
           continue;
         }
-        tiny_planes4(x + line * 48 + first, 8, 6, 1, -4,
-            planes + (line - begin) * 8, 40);
+        tiny_planes4(x + line * 48 + c_plane, 8, 6, 1, -4,
+            planes + (line - first_line) * 8, 40);
       }
-      for (int32_t o = c; o < last; o++) {
-        tiny_depthwise_1_channel(planes + (o - first) * 40, weights + o * 9,
+      for (int32_t o = c; o < c_end; o++) {
+        tiny_depthwise_1_channel(planes + (o - c_plane) * 40, weights + o * 9,
             channels[o].bias, channels[o].multiplier, channels[o].shift, count,
-            y + done * 48 + o);
+            y + strip * 48 + o);
       }
     }
   }
@@ -616,16 +616,16 @@ TINY_KERNEL void tiny_pointwise_2(const int8_t *x, const int8_t *weights,
  *
  * Operands come in the common scale, 4 times as large.
  *
- * x, y: int8, 1 code of 288
+ * x, y: int8, 288 codes
  * z: int8, may be an operand of its shape
  */
 TINY_KERNEL void tiny_add_3(const int8_t *x, const int8_t *y,
-int8_t *z)
+    int8_t *z)
 {
   const int8_t *x_run = x;
   const int8_t *y_run = y;
   int8_t *z_run = z;
-  for (int32_t left = 72; left > 0; left--) {
+  for (int32_t n = 0; n < 72; n++) {
     z_run[0] = tiny_requantize_level_18(
         x_run[0] * 2097152 + y_run[0] * 2097152 + 16777216, 1073741824, 2, -128, 127, -4);
     z_run[1] = tiny_requantize_level_18(
@@ -652,31 +652,27 @@ int8_t *z)
  */
 TINY_KERNEL void tiny_avg_pool2d_4(const int8_t *x, int8_t *y)
 {
-  for (int32_t oy = 0; oy < 1; oy++) {
-    for (int32_t ox = 0; ox < 1; ox++) {
-      const int8_t *const window = x + (oy * 6 + ox) * 8;
-      int8_t *const to = y + (oy * 1 + ox) * 8;
-      for (int32_t c = 0; c < 8; c += 4) {
-        const int32_t first = c;
-        const int8_t *from = window + first;
-        uint32_t sums[2] = {0, 0};
-        for (int32_t ky = 0; ky < 6; ky++) {
-          tiny_lanes_sum(from, sums);
-          tiny_lanes_sum(from + 8, sums);
-          tiny_lanes_sum(from + 16, sums);
-          tiny_lanes_sum(from + 24, sums);
-          tiny_lanes_sum(from + 32, sums);
-          tiny_lanes_sum(from + 40, sums);
-          from += 48;
-        }
-        for (int32_t k = 0; k < 4; k++) {
-          const int32_t sum = (int16_t)(uint16_t)(k < 2 ? sums[k] : sums[k - 2] >> 16);
-          int32_t mean = (sum >= 0 ? sum + 18 : sum - 18) / 36;
-          mean = mean < -128 ? -128 : mean;
-          mean = mean > 127 ? 127 : mean;
-          to[first + k] = (int8_t)mean;
-        }
-      }
+  const int8_t *const window = x;
+  int8_t *const to = y;
+  for (int32_t c = 0; c < 8; c += 4) {
+    const int32_t first = c;
+    const int8_t *from = window + first;
+    uint32_t sums[2] = {0, 0};
+    for (int32_t ky = 0; ky < 6; ky++) {
+      tiny_lanes_sum(from, sums);
+      tiny_lanes_sum(from + 8, sums);
+      tiny_lanes_sum(from + 16, sums);
+      tiny_lanes_sum(from + 24, sums);
+      tiny_lanes_sum(from + 32, sums);
+      tiny_lanes_sum(from + 40, sums);
+      from += 48;
+    }
+    for (int32_t k = 0; k < 4; k++) {
+      const int32_t sum = (int16_t)(uint16_t)(k < 2 ? sums[k] : sums[k - 2] >> 16);
+      int32_t mean = (sum >= 0 ? sum + 18 : sum - 18) / 36;
+      mean = mean < -128 ? -128 : mean;
+      mean = mean > 127 ? 127 : mean;
+      to[first + k] = (int8_t)mean;
     }
   }
 }
@@ -715,38 +711,36 @@ TINY_KERNEL void tiny_dense_6(const int8_t *x, const int8_t *weights,
  */
 TINY_KERNEL void tiny_softmax_7(const int8_t *x, const int32_t *exponentials, int8_t *y)
 {
-  for (int32_t row = 0; row < 1; row++, x += 3, y += 3) {
-    int32_t most = -128;
-    for (int32_t c = 0; c < 3; c++) {
-      most = x[c] > most ? x[c] : most;
-    }
+  int32_t most = -128;
+  for (int32_t c = 0; c < 3; c++) {
+    most = x[c] > most ? x[c] : most;
+  }
 
-    /* The sum in Q12.19. */
-    uint32_t sum = 0;
-    for (int32_t c = 0; c < 3; c++) {
-      const int32_t entry = x[c] - most + 248;
-      sum += entry >= 0 ? ((uint32_t)exponentials[entry] + (1u << 11)) >> 12 : 0u;
-    }
+  /* The sum in Q12.19. */
+  uint32_t sum = 0;
+  for (int32_t c = 0; c < 3; c++) {
+    const int32_t entry = x[c] - most + 248;
+    sum += entry >= 0 ? ((uint32_t)exponentials[entry] + (1u << 11)) >> 12 : 0u;
+  }
 
-    /* sum = (1 + a) * 2^(31 - zeros), a in [0, 1). */
-    int32_t zeros = 0;
-    while ((sum & UINT32_C(0x80000000)) == 0u) {
-      sum <<= 1;
-      zeros++;
-    }
-    const int32_t scale = tiny_reciprocal((int32_t)(sum & UINT32_C(0x7fffffff)));
+  /* sum = (1 + a) * 2^(31 - zeros), a in [0, 1). */
+  int32_t zeros = 0;
+  while ((sum & UINT32_C(0x80000000)) == 0u) {
+    sum <<= 1;
+    zeros++;
+  }
+  const int32_t scale = tiny_reciprocal((int32_t)(sum & UINT32_C(0x7fffffff)));
 
-    /* Q0.31 times Q0.31 over 2^(12 - zeros), cut to 8 bits, halves up. */
-    const int32_t shift = 12 - zeros + 31 - 8;
-    const int64_t half = INT64_C(1) << (shift - 1);
-    for (int32_t c = 0; c < 3; c++) {
-      const int32_t entry = x[c] - most + 248;
-      int64_t code = -128;
-      if (entry >= 0) {
-        code += (tiny_multiply_q31(scale, exponentials[entry]) + half) >> shift;
-      }
-      y[c] = (int8_t)(code > 127 ? 127 : code);
+  /* Q0.31 times Q0.31 over 2^(12 - zeros), cut to 8 bits, halves up. */
+  const int32_t shift = 12 - zeros + 31 - 8;
+  const int64_t half = INT64_C(1) << (shift - 1);
+  for (int32_t c = 0; c < 3; c++) {
+    const int32_t entry = x[c] - most + 248;
+    int64_t code = -128;
+    if (entry >= 0) {
+      code += (tiny_multiply_q31(scale, exponentials[entry]) + half) >> shift;
     }
+    y[c] = (int8_t)(code > 127 ? 127 : code);
   }
 }
 
