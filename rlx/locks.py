@@ -11,12 +11,17 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import signal
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+_ENDING: Final = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,48 @@ class Held:
 
     path: Path
     descriptor: int
+
+
+@contextlib.contextmanager
+def held(create: Callable[[], Held], discard: Callable[[Path], None]) -> Iterator[Path]:
+    """Hold something temporary for as long as the context lasts, and discard it then.
+
+    A signal's handler may raise anywhere: before what was made is known, or while it is discarded.
+    So signals wait while it is made, and it is discarded twice.
+
+    Args:
+        create: Makes it: :func:`create_folder` or :func:`create_file` with arguments.
+        discard: Removes what is at a path, if anything is left there; raises no error.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    made: Held | None = None
+    try:
+        try:
+            with _signals_wait():
+                made = create()
+            yield made.path
+        finally:
+            if made is not None:
+                discard(made.path)
+    finally:
+        if made is not None:
+            discard(made.path)
+            os.close(made.descriptor)
+
+
+@contextlib.contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Keep signals back until the end of the context, where the system can."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def create_folder(parent: Path, prefix: str, digits: int, mode: int = 0o777) -> Held:

@@ -7,12 +7,12 @@ import os
 import re
 import shutil
 import tempfile
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlx.errors import OutputError
-from rlx.locks import abandoned, create_folder
+from rlx.locks import Held, abandoned, create_folder, held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,15 +42,15 @@ def work_folder(purpose: str) -> Iterator[Path]:
     """
     place = _place()
     _sweep_once(place)
-    try:
-        held = create_folder(place, f"rlx-{purpose}-", _DIGITS, mode=0o700)
-    except OSError as error:
-        raise _no_place(str(place), (error.strerror or str(error)).lower()) from None
-    try:
-        yield held.path
-    finally:
-        shutil.rmtree(held.path, ignore_errors=True)
-        os.close(held.descriptor)
+
+    def create() -> Held:
+        try:
+            return create_folder(place, f"rlx-{purpose}-", _DIGITS, mode=0o700)
+        except OSError as error:
+            raise _no_place(str(place), (error.strerror or str(error)).lower()) from None
+
+    with held(create, partial(shutil.rmtree, ignore_errors=True)) as path:
+        yield path
 
 
 def is_plain(path: Path) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlx.errors import OutputError
-from rlx.locks import create_file
+from rlx.locks import create_file, held
 from rlx.outputs.leftovers import DIGITS, prefix, sweep
 
 if TYPE_CHECKING:
@@ -44,18 +45,19 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield shown
             return
         sweep(final)
-        held = create_file(final.parent, prefix(final, "tmp"), DIGITS)
-        try:
+        create = partial(create_file, final.parent, prefix(final, "tmp"), DIGITS)
+        with held(create, _remove) as path:
             if mode is not None:
-                os.chmod(held.path, stat.S_IMODE(mode))  # noqa: PTH101
-            yield held.path
-            os.replace(held.path, final)  # noqa: PTH105
-        finally:
-            with contextlib.suppress(OSError):
-                os.unlink(held.path)  # noqa: PTH108
-            os.close(held.descriptor)
+                os.chmod(path, stat.S_IMODE(mode))  # noqa: PTH101
+            yield path
+            os.replace(path, final)  # noqa: PTH105
         with contextlib.suppress(OSError):
             sync_folder(final.parent)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)  # noqa: PTH108
 
 
 def write_all(descriptor: int, content: bytes) -> None:

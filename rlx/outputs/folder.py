@@ -6,11 +6,12 @@ import contextlib
 import errno
 import os
 import secrets
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from rlx.errors import OutputError
-from rlx.locks import create_folder, locked
+from rlx.locks import create_folder, held, locked
 from rlx.outputs.file import reported, sync_folder, write_all
 from rlx.outputs.leftovers import DIGITS, discard, prefix, restore, sweep
 from rlx.outputs.manifest import (
@@ -109,14 +110,19 @@ def read_manifest(path: str | os.PathLike[str], *, check_files: bool = True) -> 
 
 @contextlib.contextmanager
 def _temporary_folder(final: Path) -> Iterator[Path]:
-    """Make a folder beside ``final``; whatever has its name at the end is discarded."""
-    held = create_folder(final.parent, prefix(final, "tmp"), DIGITS)
-    try:
-        yield held.path
-    finally:
+    """Make a folder beside ``final``; whatever has its name at the end is discarded.
+
+    An old folder that was put aside when a signal came is put back first, or discarded too.
+    """
+
+    def remove(path: Path) -> None:
         with contextlib.suppress(OSError, OutputError):
-            discard(held.path, final)
-        os.close(held.descriptor)
+            restore(final)
+            discard(path, final)
+        sweep(final)
+
+    with held(partial(create_folder, final.parent, prefix(final, "tmp"), DIGITS), remove) as path:
+        yield path
 
 
 def _write_tree(root: Path, contents: Mapping[str, bytes]) -> None:
@@ -174,7 +180,8 @@ def _replace(new: Path, final: Path) -> Path:
         try:
             os.rename(new, final)  # noqa: PTH104
         except BaseException:
-            os.rename(aside, final)  # noqa: PTH104
+            with contextlib.suppress(OSError):  # a signal came when the new one was there
+                os.rename(aside, final)  # noqa: PTH104
             raise
     return aside
 

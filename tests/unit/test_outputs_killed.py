@@ -1,5 +1,6 @@
 """A writer that fails or is killed at any call leaves the old state or the new one, and no rest."""
 
+import contextlib
 import errno
 import os
 import signal
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import rlx.outputs.folder
+from rlx.cli.signals import Ended, raised
 from rlx.errors import OutputError
 from rlx.outputs import Producer, read_manifest, write_file, write_folder
 
@@ -37,16 +39,20 @@ def tree(folder):
     }
 
 
-def count(patched, act=None, at=0):
-    """Call ``act`` in place of the ``at``-th writing call of ``os`` (from 1); return the calls."""
+def count(patched, act=None, at=0, *, late=False):
+    """Call ``act`` before (or after) the ``at``-th writing call of ``os``; return the calls."""
     calls = []
 
     def counted(name, real):
         def call(*arguments, **options):
             calls.append(name)
-            if len(calls) == at:
+            mine = len(calls) == at
+            if mine and not late:
                 act()
-            return real(*arguments, **options)
+            result = real(*arguments, **options)
+            if mine and late:
+                act()
+            return result
 
         return call
 
@@ -180,6 +186,22 @@ def test_interrupt_at_any_call_leaves_old_or_new(tmp_path, monkeypatch, name):
                 writer.write(base)
         writer.check(base)
         check_rest(writer, base)
+
+
+@pytest.mark.usefixtures("system")
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("name", WRITERS)
+def test_signal_at_any_call_leaves_nothing_beside_the_output(tmp_path, monkeypatch, name, late):
+    writer = WRITERS[name]
+    calls = calls_of(writer, tmp_path, monkeypatch)
+    for at in range(1, len(calls) + 1):
+        base = tmp_path / f"case{at}"
+        writer.prepare(base)
+        with monkeypatch.context() as patched, contextlib.suppress(Ended), raised():
+            count(patched, lambda: os.kill(os.getpid(), signal.SIGTERM), at, late=late)
+            writer.write(base)
+        writer.check(base)
+        assert {path.name for path in base.iterdir()} <= {*writer.names()}, (at, calls[at - 1])
 
 
 # From Python 3.12 on fork warns where the test runner has threads; the child only writes files.
