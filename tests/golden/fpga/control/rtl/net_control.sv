@@ -1,24 +1,24 @@
 // net_control: AXI4-Lite registers of net_top.
 //
-//   0x00 RO  ID         0x524C5801: what this is, and the version of this map
+//   0x00 RO  ID         0x524C5801: identifies the core and the version of this map
 //   0x04 RO  VERSION    version of rlx: major << 16, minor << 8, patch
 //   0x08 RO  MODEL_LO   hash of the network, lowest 32 bits
 //   0x0C RO  MODEL_HI   hash of the network, next 32 bits
-//   0x10 RW  CONTROL    what the core does
-//   0x14 RO  STATUS     what the core is doing
-//   0x18 RW  IRQ_ENABLE what raises irq_o
-//   0x1C W1C IRQ_STATUS what happened
-//   0x20 RO  FRAMES_IN  frames taken whole, modulo 2^32
-//   0x24 RO  FRAMES_OUT frames given whole, modulo 2^32
-//   0x28 RO  CYCLES_LO  clock cycles; reading it keeps CYCLES_HI for the next read
+//   0x10 RW  CONTROL    controls the core
+//   0x14 RO  STATUS     state of the core
+//   0x18 RW  IRQ_ENABLE interrupts that raise irq_o
+//   0x1C W1C IRQ_STATUS pending interrupts
+//   0x20 RO  FRAMES_IN  complete frames received, modulo 2^32
+//   0x24 RO  FRAMES_OUT complete frames sent, modulo 2^32
+//   0x28 RO  CYCLES_LO  clock cycles, lower 32 bits; reading latches CYCLES_HI
 //   0x2C RO  CYCLES_HI  clock cycles, upper 32 bits at the last read of CYCLES_LO
-//   0x30 RO  LATENCY    cycles from the first beat in to the last beat out of the last frame that was timed (a frame that begins while none is timed)
-//   0x34 RO  INTERVAL   cycles between the ends of the last two frames
-//   0x38 RO  STALL_IN   cycles in which an input's beat had to wait
-//   0x3C RO  STALL_OUT  cycles in which an output's beat had to wait
+//   0x30 RO  LATENCY    cycles from the first input beat to the last output beat of the last timed frame (one that begins while no other is being timed)
+//   0x34 RO  INTERVAL   initiation interval: cycles between the ends of the last two frames
+//   0x38 RO  STALL_IN   cycles in which a beat waited at an input
+//   0x3C RO  STALL_OUT  cycles in which a beat waited at an output
 //
-// Every response is OKAY; what is not listed reads 0, and writing it does nothing. All outputs of
-// the port are registers or depend on registers only. A soft reset leaves the port itself alone.
+// Every response is OKAY; other addresses read 0 and ignore writes. All outputs of the port are
+// registers or depend on registers only. A soft reset does not affect the port itself.
 
 `default_nettype none
 
@@ -49,11 +49,11 @@ module net_control #(
   input  wire logic s_axil_rready,
   output wire logic irq_o,
 
-  output wire logic enable_o,       // inputs may pass
-  output wire logic reset_o,        // drop everything
-  input  wire logic frame_begin_i,  // the first beat of a frame is taken
-  input  wire logic frame_in_i,     // the last beat of a frame is taken
-  input  wire logic frame_out_i,    // the last beat of a frame is given
+  output wire logic enable_o,       // inputs are accepted
+  output wire logic reset_o,        // soft reset of the core
+  input  wire logic frame_begin_i,  // the first beat of a frame is accepted
+  input  wire logic frame_in_i,     // the last beat of a frame is accepted
+  input  wire logic frame_out_i,    // the last beat of a frame is sent
   input  wire logic stall_in_i,     // a beat at an input waits
   input  wire logic stall_out_i     // a beat at an output waits
 );
@@ -78,7 +78,7 @@ module net_control #(
   localparam word_t WordStallIn = 5'd14;
   localparam word_t WordStallOut = 5'd15;
 
-  // Write: address and data come in any order, and are used when both are there.
+  // Write: address and data arrive in any order; the write happens when both are there.
   logic write_address_full_q, write_data_full_q, write_done_q;
   word_t write_word_q;
   logic [1:0] write_bits_q;
@@ -115,7 +115,7 @@ module net_control #(
     end
   end
 
-  // What software sets.
+  // Set by software.
   logic enable_q, irq_enable_q, frame_done_q;
   logic [$clog2(ResetCycles+1)-1:0] reset_q;
 
@@ -141,7 +141,7 @@ module net_control #(
     end
   end
 
-  // What the core does.
+  // Counters and state of the core.
   logic [63:0] cycles_q;
   logic [31:0] frames_begun_q, frames_in_q, frames_out_q;
   logic [31:0] stall_in_q, stall_out_q;

@@ -1,18 +1,18 @@
 // net_top: AXI4-Stream ports around the netlist net_core.v.
 //
 // A frame is one tensor in row-major order (NHWC), one beat after the other without gaps or
-// markers. Element 0 of a beat lies in the lowest bits of tdata; elements are two's complement.
-//   s0_axis: int8[1, 4], 4 elements a beat, 1 beat a frame
-//   s1_axis: int8[1, 4], 1 element a beat, 4 beats a frame
-//   m0_axis: int8[1, 4], 4 elements a beat, 1 beat a frame
-//   m1_axis: int8[1, 4], 1 element a beat, 4 beats a frame
+// markers. Element 0 of a beat is in the lowest bits of tdata; elements are two's complement.
+//   s0_axis: int8[1, 4], 4 elements per beat, 1 beat per frame
+//   s1_axis: int8[1, 4], 1 element per beat, 4 beats per frame
+//   m0_axis: int8[1, 4], 4 elements per beat, 1 beat per frame
+//   m1_axis: int8[1, 4], 1 element per beat, 4 beats per frame
 // The core counts beats itself: tlast of an input is ignored, tlast of an output marks the last
 // beat of each frame. One clock; the reset is synchronous and active low and drops all frames
-// within. tvalid of an output never depends on its tready.
+// inside. tvalid of an output never depends on its tready.
 //
 // s_axil is an AXI4-Lite port with the registers of net_control.sv; irq_o is high
 // while an interrupt is pending. EnabledAtReset = 0 keeps the inputs paused until software enables
-// them. Only a reset breaks the rule that an offered beat stays.
+// them. Only a reset withdraws a beat that was offered.
 
 `default_nettype none
 
@@ -67,7 +67,7 @@ module net_top #(
   wire logic enable, soft_reset;
   wire logic run_n = rst_ni && !soft_reset;
 
-  // An offer that the core has seen stays, even if software pauses the inputs meanwhile.
+  // A beat that the core has seen stays offered, even if software pauses the inputs meanwhile.
   logic s0_axis_seen_q;
   wire logic s0_axis_open = enable || s0_axis_seen_q;
   wire logic s0_axis_ready;
@@ -78,7 +78,7 @@ module net_top #(
     s0_axis_seen_q <= run_n && s0_axis_tvalid && s0_axis_open && !s0_axis_ready;
   end
 
-  // An offer that the core has seen stays, even if software pauses the inputs meanwhile.
+  // A beat that the core has seen stays offered, even if software pauses the inputs meanwhile.
   logic s1_axis_seen_q;
   wire logic s1_axis_open = enable || s1_axis_seen_q;
   wire logic s1_axis_ready;
@@ -112,7 +112,7 @@ module net_top #(
 
   wire logic s1_axis_passes = s1_axis_tvalid && s1_axis_tready;
 
-  // Beats of s1_axis taken in this frame.
+  // Beats of s1_axis accepted in this frame.
   logic [1:0] s1_axis_beat_q;
 
   wire logic s1_axis_end = s1_axis_passes && s1_axis_beat_q == 2'd3;

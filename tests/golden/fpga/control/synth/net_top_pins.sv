@@ -1,8 +1,8 @@
-// net_top_pins: net_top behind shift registers, so that it has four pins.
+// net_top_pins: net_top behind shift registers, with few pins.
 //
-// Place and route of the core alone needs it: a core's streams are for its neighbours on the chip
-// and may be wider than the device has pins. Every port of the core starts or ends in a register
-// here, so that the clock measured is that of the core. It computes nothing useful.
+// For place and route of the core alone: its streams are meant for neighbours on the chip and may be
+// wider than the device has pins. Every port of the core starts or ends at a register here, so that
+// the reported clock is that of the core. It has no other use.
 
 `default_nettype none
 
@@ -17,7 +17,7 @@ module net_top_pins (
   localparam int InBits = 107;
   localparam int OutBits = 88;
 
-  // Two registers: a reset that comes from a button keeps to no clock.
+  // Synchronizes a reset that comes from a button.
   logic [1:0] rst_nq;
   logic [InBits-1:0] in_q;
   logic [OutBits-1:0] out_q;

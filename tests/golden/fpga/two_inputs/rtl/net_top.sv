@@ -1,13 +1,13 @@
 // net_top: AXI4-Stream ports around the netlist net_core.v.
 //
 // A frame is one tensor in row-major order (NHWC), one beat after the other without gaps or
-// markers. Element 0 of a beat lies in the lowest bits of tdata; elements are two's complement.
-//   s0_axis: int8[1, 4, 3, 6], 3 elements a beat, 24 beats a frame
-//   s1_axis: int8[1, 4, 3, 6], 3 elements a beat, 24 beats a frame
-//   m_axis: int8[1, 4, 3, 12], 3 elements a beat, 48 beats a frame
+// markers. Element 0 of a beat is in the lowest bits of tdata; elements are two's complement.
+//   s0_axis: int8[1, 4, 3, 6], 3 elements per beat, 24 beats per frame
+//   s1_axis: int8[1, 4, 3, 6], 3 elements per beat, 24 beats per frame
+//   m_axis: int8[1, 4, 3, 12], 3 elements per beat, 48 beats per frame
 // The core counts beats itself: tlast of an input is ignored, tlast of an output marks the last
 // beat of each frame. One clock; the reset is synchronous and active low and drops all frames
-// within. tvalid of an output never depends on its tready.
+// inside. tvalid of an output never depends on its tready.
 
 `default_nettype none
 

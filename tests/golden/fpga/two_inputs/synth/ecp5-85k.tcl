@@ -1,2 +1,2 @@
-# Yosys, started by FuseSoC: ecp5-85k.ys as it is.
+# Yosys in FuseSoC: runs ecp5-85k.ys unchanged.
 yosys script synth/ecp5-85k.ys

@@ -1,11 +1,11 @@
-// Constants that ECP5's cells need by wire, made beside each cell; a map for Yosys's techmap.
+// Techmap for Yosys: constants that ECP5 cells need on wires, generated next to each cell.
 //
-// Where a cell has no setting for a constant input, nextpnr brings it from one of two lookup tables,
-// one for all zeros and one for all ones of the device. Thousands of wires across a large device
-// are the last that its router lays, and each is sought from the far end.
+// If a cell has no parameter for a constant input, nextpnr routes it from one of two LUTs, one for
+// all zeros and one for all ones of the device. On a large device these are thousands of long wires,
+// which its router handles last and slowly.
 
-// A memory of fewer words than sixteen leaves bits of its addresses constant: they follow another
-// bit instead. So the words lie elsewhere, but are written where they are read.
+// A memory of fewer than sixteen words has constant address bits. Here they are driven by another
+// address bit: the words move, but reads and writes still agree.
 (* techmap_celltype = "TRELLIS_DPR16X4" *)
 module rlx_near_memory (
     input [3:0] DI,
@@ -24,19 +24,19 @@ module rlx_near_memory (
   parameter _TECHMAP_CONSTMSK_RAD_ = 4'b0;
   parameter _TECHMAP_CONSTVAL_RAD_ = 4'b0;
 
-  localparam [3:0] Tied = _TECHMAP_CONSTMSK_WAD_ & _TECHMAP_CONSTMSK_RAD_
+  localparam [3:0] Constant = _TECHMAP_CONSTMSK_WAD_ & _TECHMAP_CONSTMSK_RAD_
       & ~(_TECHMAP_CONSTVAL_WAD_ ^ _TECHMAP_CONSTVAL_RAD_);
-  localparam [3:0] Led = ~(_TECHMAP_CONSTMSK_WAD_ | _TECHMAP_CONSTMSK_RAD_);
-  localparam integer Leader = Led[0] ? 0 : Led[1] ? 1 : Led[2] ? 2 : 3;
+  localparam [3:0] Driven = ~(_TECHMAP_CONSTMSK_WAD_ | _TECHMAP_CONSTMSK_RAD_);
+  localparam integer Source = Driven[0] ? 0 : Driven[1] ? 1 : Driven[2] ? 2 : 3;
 
-  wire _TECHMAP_FAIL_ = Tied == 0 || Led == 0 || INITVAL != 0;
+  wire _TECHMAP_FAIL_ = Constant == 0 || Driven == 0 || INITVAL != 0;
 
   wire [3:0] write_address, read_address;
   genvar k;
   generate
     for (k = 0; k < 4; k = k + 1) begin : bits
-      assign write_address[k] = Tied[k] ? WAD[Leader] : WAD[k];
-      assign read_address[k] = Tied[k] ? RAD[Leader] : RAD[k];
+      assign write_address[k] = Constant[k] ? WAD[Source] : WAD[k];
+      assign read_address[k] = Constant[k] ? RAD[Source] : RAD[k];
     end
   endgenerate
 
@@ -47,7 +47,7 @@ module rlx_near_memory (
   );
 endmodule
 
-// Multipliers have wires for signs, sources, enables and resets, which are constant here.
+// The sign, source, enable and reset inputs of multipliers are constant here.
 (* techmap_celltype = "MULT18X18D" *)
 module rlx_near_multiplier (
     input CLK0, CE0, RST0, SIGNEDA, SIGNEDB, SOURCEA, SOURCEB,

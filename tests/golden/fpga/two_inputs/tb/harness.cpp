@@ -1,5 +1,5 @@
-// Runs net_top under Verilator: feeds frames from files, stalls both sides at random if
-// asked, collects the frames that come out, and prints when what happened as one JSON object.
+// Runs net_top under Verilator: sends frames from files, stalls both sides at random on
+// request, writes the output frames to files, and prints the cycles of all frames as JSON.
 //
 //   verilator --cc --exe --build -O3 --prefix Vtop --top-module net_top \
 //     rtl/net_core.v rtl/net_top.sv tb/harness.cpp
@@ -8,9 +8,9 @@
 // Options: --frames N, --in FILE and --out FILE (one for each port, in the order of the wrapper's
 // ports; N frames one after the other, elements little-endian), --seed N, --stall-in P and
 // --stall-out P (probability of a stalled cycle in 1/256), --reset-after N (send N beats, reset,
-// start anew), --limit N (cycles in all), --idle N (cycles without a transfer), --waves FILE (a
+// start again), --limit N (total cycles), --idle N (cycles without a transfer), --waves FILE (a
 // waveform, if Verilator was given --trace or --trace-fst).
-// Status: 0 done, 1 bad option or file, 2 a limit was passed, 3 an output broke the protocol.
+// Exit status: 0 done, 1 bad option or file, 2 limit exceeded, 3 an output violated the protocol.
 
 #include <cinttypes>
 #include <cstdint>
@@ -171,7 +171,7 @@ Options parse(int argc, char** argv) {
     }
   }
   if (options.in.size() != kInputs || options.out.size() != kOutputs) {
-    fail(1, "wants --in " + std::to_string(kInputs) + " times and --out " +
+    fail(1, "needs --in " + std::to_string(kInputs) + " times and --out " +
                 std::to_string(kOutputs) + " times");
   }
   return options;
@@ -183,7 +183,7 @@ std::vector<std::uint8_t> read_file(const std::string& path, std::size_t bytes) 
   if (file == nullptr) fail(1, "cannot open " + path);
   const std::size_t count = std::fread(content.data(), 1, bytes, file);
   std::fclose(file);
-  if (count != bytes) fail(1, path + " holds less than the frames asked for");
+  if (count != bytes) fail(1, path + " holds fewer frames than --frames");
   return content;
 }
 
@@ -212,13 +212,13 @@ class Random {
 struct Source {
   std::vector<std::uint8_t> data;
   std::uint64_t next = 0;  // beat to send
-  bool offered = false;    // valid must stay until the beat is taken
+  bool offered = false;    // valid must stay high until the beat is accepted
 };
 
 struct Sink {
   std::vector<std::uint8_t> data;
   std::uint64_t next = 0;  // beat to receive
-  bool waiting = false;    // the beat in `held` was valid and not taken
+  bool waiting = false;    // the beat in `held` was valid and not accepted
   std::vector<std::uint8_t> held;
 };
 
@@ -325,7 +325,7 @@ class Bench {
     settle();
   }
 
-  // Evaluate, note the waveform, and let half a cycle pass.
+  // Evaluate, dump the waveform, and advance by half a cycle.
   void settle() {
     top_.eval();
     waves_.dump();
@@ -382,7 +382,7 @@ class Bench {
     bool last = false;
     const bool valid = output_valid(top_, p, beat.data(), &last);
     if (sink.waiting && (!valid || beat != sink.held)) {
-      complain(p, "changed a beat that was not yet taken");
+      complain(p, "changed a beat that was not accepted yet");
     }
     sink.waiting = valid && !ready;
     sink.held = beat;
@@ -393,7 +393,7 @@ class Bench {
     Sink& sink = sinks_[p];
     const Shape& shape = kOutputShapes[p];
     if (sink.next == shape.beats * options_.frames) {
-      complain(p, "gave more beats than the frames have");
+      complain(p, "sent more beats than the frames have");
       return;
     }
     if (last != ((sink.next + 1) % shape.beats == 0)) complain(p, "has tlast in the wrong place");

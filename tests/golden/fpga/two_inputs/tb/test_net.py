@@ -1,7 +1,7 @@
-"""Bench of net_top: the golden vectors through its AXI4-Stream ports, to the last bit.
+"""Bench of net_top: the golden vectors through its AXI4-Stream ports, bit by bit.
 
-Run it with ``python tb/run.py``; it needs cocotb 2 and Verilator, nothing else. The environment
-may set RLX_FRAMES (frames of the first test) and RLX_RESULT (file for the figures as JSON).
+Run it with ``python tb/run.py``; it needs only cocotb 2 and Verilator. The environment may
+set RLX_FRAMES (frames of the first test) and RLX_RESULT (file for the figures as JSON).
 """
 
 import ast
@@ -49,7 +49,7 @@ def beats_of(frames, beat_bytes):
 
 
 class Source:
-    """Sends beats; an offer stands until it is taken."""
+    """Sends beats; valid stays high until a beat is accepted."""
 
     def __init__(self, dut, port, beats, stall, rng):
         name, _, self.per_frame = port
@@ -72,7 +72,7 @@ class Source:
 
     @property
     def waits(self):
-        """Whether the beat offered in this cycle was not taken."""
+        """Whether the beat offered in this cycle was not accepted."""
         return self.offered
 
     def sample(self, cycle):
@@ -90,7 +90,7 @@ class Source:
 
 
 class Sink:
-    """Takes beats; checks that a beat which is not taken stays as it is, and tlast."""
+    """Receives beats; checks tlast, and that a beat does not change before it is accepted."""
 
     def __init__(self, dut, port, count, stall, rng):
         self.name, _, self.per_frame = port
@@ -109,7 +109,7 @@ class Sink:
 
     @property
     def waits(self):
-        """Whether the beat given in this cycle was not taken."""
+        """Whether the beat in this cycle was not accepted."""
         return self.held is not None
 
     def sample(self, cycle):
@@ -121,7 +121,7 @@ class Sink:
         self.held = None if self.is_ready else beat
         if not self.is_ready:
             return False
-        assert len(self.beats) < self.count, f"{self.name} gave a beat too many in cycle {cycle}"
+        assert len(self.beats) < self.count, f"{self.name} sent an extra beat in cycle {cycle}"
         self.beats.append(beat)
         self.given.append(cycle)
         ends = len(self.beats) % self.per_frame == 0
@@ -130,7 +130,7 @@ class Sink:
 
 
 class Bench:
-    """The core between sources and sinks, one loop for all ports."""
+    """The core between sources and sinks, with one loop for all ports."""
 
     def __init__(self, dut, frames, stall_in=0.0, stall_out=0.0):
         rng = random.Random(cocotb.RANDOM_SEED)
@@ -226,7 +226,7 @@ def note(dut, **figures):
 
 @cocotb.test()
 async def back_to_back(dut):
-    """All frames without a pause: equal outputs, latency and interval."""
+    """All frames without pauses: equal outputs, latency and initiation interval."""
     bench = await start(dut, FRAMES)
     await bench.run()
     await bench.settle()
