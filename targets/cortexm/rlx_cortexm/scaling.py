@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 INT32_BOUND: Final = 1 << 31
 NARROW_BOUND: Final = 1 << 30
 
+USUAL_PLACES: Final = 12
+"""Places by which all channels of a layer are shifted right, if accumulators have room for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
@@ -111,8 +114,9 @@ def level(
     multiplier, shift = (np.array(v, np.int64) for v in (chosen.multiplier, chosen.shift))
     most = bounds if chosen.per_channel else bounds.max(keepdims=True)
     least = int(shift.max(initial=1, where=multiplier != 0)) + 1
-    # Layers of about the same shifts shall share functions: round numbers first.
-    for places in (-(-least // 4) * 4, -(-least // 2) * 2, least):
+    # Layers shall share functions: one number for all that can take it, round ones for the others.
+    usual = (USUAL_PLACES,) if least <= USUAL_PLACES else ()
+    for places in (*usual, -(-least // 4) * 4, -(-least // 2) * 2, least):
         larger = np.where(multiplier != 0, places - shift, 1) + 1
         high = (most * multiplier >> (32 - np.minimum(larger, 32))) + (1 << larger)
         offset = abs(2 * zero_point + 1) << (places - 1)

@@ -84,6 +84,12 @@ def test_places_are_round_numbers_if_there_is_room():
     assert own.function == "requantize_level_10"
 
 
+def test_layers_share_one_number_of_places_where_it_fits():
+    few = Scaling("requantize_folded", (2**30,), (3,))
+    assert level(few, bounds(50), -128).function == "requantize_level_12"
+    assert level(few, bounds(2**22), -128).function == "requantize_level_4"
+
+
 def test_accumulators_that_come_too_large_stay():
     chosen = Scaling("requantize_folded", (2**30,), (7,))
     assert level(chosen, bounds(2**29 - 1), 0).shift == (2,)
@@ -98,4 +104,4 @@ def test_only_folded_scalings_become_level():
     narrow = Scaling("requantize_narrow", (2**30,), (7,))
     assert level(narrow, bounds(5), 0) == narrow
     nothing = Scaling("requantize_folded", (0,), (1,))
-    assert level(nothing, bounds(5), 0).function == "requantize_level_4"
+    assert level(nothing, bounds(5), 0).function == "requantize_level_12"

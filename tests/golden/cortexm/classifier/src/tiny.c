@@ -203,6 +203,41 @@ static int32_t tiny_reciprocal(int32_t a)
 }
 
 /*
+ * The code of an accumulator a, given scaled = a * 2^shift_up with shift_up = 13 - shift:
+ * round(round(a * multiplier / 2^31) / 2^shift) + zero_point, clamped to [low, high]. Each channel
+ * is scaled up by its own shift_up, so that all shift right by 12, a constant in the instruction
+ * that clamps. The high word of the product is one = 2^(shift_up - 1) times the inner quotient.
+ */
+TINY_INLINE int8_t tiny_requantize_level_12(int32_t scaled, int32_t multiplier,
+    int32_t shift_up, int32_t low, int32_t high, int32_t zero_point)
+{
+  const int32_t one = (int32_t)((UINT32_C(1) << shift_up) >> 1);
+  const int32_t offset = (2 * zero_point + 1) * 2048;
+  const int32_t half = (one >> 1) + (low >= zero_point ? offset : 0);
+  int32_t code;
+#if TINY_DSP
+  __asm__("smmla %0, %1, %2, %3" : "=r"(code) : "r"(scaled), "r"(multiplier), "r"(half));
+#else
+  code = (int32_t)(((int64_t)scaled * multiplier) >> 32) + half;
+#endif
+  if (low < zero_point) {
+    /* Negative results can be seen: their halves are rounded away from zero. */
+    code += offset - ((code >> 31) & one);
+  }
+#if TINY_DSP
+  __asm__("ssat %0, #8, %1, asr #12" : "=r"(code) : "r"(code));
+#else
+  code >>= 12;
+  code = code < -128 ? -128 : code;
+  code = code > 127 ? 127 : code;
+#endif
+  /* Where low or high is the end of the range, the compiler drops the line. */
+  code = low > -128 && code < low ? low : code;
+  code = high < 127 && code > high ? high : code;
+  return (int8_t)code;
+}
+
+/*
  * The code of an accumulator a, given scaled = a * 2^shift_up with shift_up = 19 - shift:
  * round(round(a * multiplier / 2^31) / 2^shift) + zero_point, clamped to [low, high]. Each channel
  * is scaled up by its own shift_up, so that all shift right by 18, a constant in the instruction
@@ -228,41 +263,6 @@ TINY_INLINE int8_t tiny_requantize_level_18(int32_t scaled, int32_t multiplier,
   __asm__("ssat %0, #8, %1, asr #18" : "=r"(code) : "r"(code));
 #else
   code >>= 18;
-  code = code < -128 ? -128 : code;
-  code = code > 127 ? 127 : code;
-#endif
-  /* Where low or high is the end of the range, the compiler drops the line. */
-  code = low > -128 && code < low ? low : code;
-  code = high < 127 && code > high ? high : code;
-  return (int8_t)code;
-}
-
-/*
- * The code of an accumulator a, given scaled = a * 2^shift_up with shift_up = 9 - shift:
- * round(round(a * multiplier / 2^31) / 2^shift) + zero_point, clamped to [low, high]. Each channel
- * is scaled up by its own shift_up, so that all shift right by 8, a constant in the instruction
- * that clamps. The high word of the product is one = 2^(shift_up - 1) times the inner quotient.
- */
-TINY_INLINE int8_t tiny_requantize_level_8(int32_t scaled, int32_t multiplier,
-    int32_t shift_up, int32_t low, int32_t high, int32_t zero_point)
-{
-  const int32_t one = (int32_t)((UINT32_C(1) << shift_up) >> 1);
-  const int32_t offset = (2 * zero_point + 1) * 128;
-  const int32_t half = (one >> 1) + (low >= zero_point ? offset : 0);
-  int32_t code;
-#if TINY_DSP
-  __asm__("smmla %0, %1, %2, %3" : "=r"(code) : "r"(scaled), "r"(multiplier), "r"(half));
-#else
-  code = (int32_t)(((int64_t)scaled * multiplier) >> 32) + half;
-#endif
-  if (low < zero_point) {
-    /* Negative results can be seen: their halves are rounded away from zero. */
-    code += offset - ((code >> 31) & one);
-  }
-#if TINY_DSP
-  __asm__("ssat %0, #8, %1, asr #8" : "=r"(code) : "r"(code));
-#else
-  code >>= 8;
   code = code < -128 ? -128 : code;
   code = code > 127 ? 127 : code;
 #endif
@@ -512,9 +512,9 @@ TINY_KERNEL void tiny_depthwise_1_channel(const int16_t *x, const int8_t *w, int
         TINY_SMLATB(sum1, lower, w4, sum1);
         TINY_SMLABT(sum0, upper, w5, sum0);
         TINY_SMLAD(sum1, upper, w5, sum1);
-        to[0] = tiny_requantize_level_8(
+        to[0] = tiny_requantize_level_12(
             sum0, multiplier, shift, -128, 127, -4);
-        to[8] = tiny_requantize_level_8(
+        to[8] = tiny_requantize_level_12(
             sum1, multiplier, shift, -128, 127, -4);
       }
       x += 2;

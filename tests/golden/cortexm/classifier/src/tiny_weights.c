@@ -33,8 +33,8 @@ TINY_WEIGHTS_SECTION const int8_t tiny_weights_1[72] TINY_WEIGHTS_ALIGNED = {
 
 /* Layer 1: bias, multiplier and shift of each output channel. */
 TINY_WEIGHTS_SECTION const tiny_channel tiny_channels_1[8] TINY_WEIGHTS_ALIGNED = {
-  {2169, 1194360047, 2}, {-74, 1652351711, 3}, {4818, 1935066577, 3}, {1437, 1453995751, 3}, {-3391,
-  1819662115, 3}, {1249, 1923309775, 2}, {-224, 1827438083, 2}, {1058, 1196509657, 3}
+  {2169, 1194360047, 6}, {-74, 1652351711, 7}, {4818, 1935066577, 7}, {1437, 1453995751, 7}, {-3391,
+  1819662115, 7}, {1249, 1923309775, 6}, {-224, 1827438083, 6}, {1058, 1196509657, 7}
 };
 
 /* Layer 2: 8-bit weights of 8 channels by 8 codes, four channels interleaved. */
