@@ -79,7 +79,7 @@ def test_estimate_shows_macs_for_each_layer(capsys, target, digits_model):
 
 
 @pytest.mark.parametrize("owner", ["--target=cortexm", "--target=fpga", "--backend=numpy"])
-def test_check_tells_what_happens_to_each_op(capsys, owner, digits_model):
+def test_check_reports_what_happens_to_each_op(capsys, owner, digits_model):
     report = run_json(capsys, "check", digits_model, owner)
     assert report["ready"] is True
     assert {"op": "q.conv2d", "count": 2, "path": "native"}.items() <= report["ops"][0].items()

@@ -33,11 +33,11 @@ def counting(rules, monkeypatch):
     return runs
 
 
-@pytest.mark.parametrize(("name", "wishes", "module"), CASES)
-def test_a_rule_runs_once_for_each_node_of_an_emission(name, wishes, module, monkeypatch):
+@pytest.mark.parametrize(("name", "options", "module"), CASES)
+def test_a_rule_runs_once_for_each_node_of_an_emission(name, options, module, monkeypatch):
     found = target.load(name)
     runs = counting(import_module(module).RULES, monkeypatch)
-    options = found.options(**wishes)
+    options = found.options(**options)
     lowered = emit.lower(frontends.load(DIGITS), found, options=options)
     found.emit(lowered.module, options)
     assert set(runs.values()) == {1}
