@@ -12,12 +12,14 @@ import contextlib
 import os
 import secrets
 import signal
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from types import FrameType
 
 _ENDING: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -68,15 +70,26 @@ def held(create: Callable[[], Held], discard: Callable[[Path], None]) -> Iterato
 
 @contextlib.contextmanager
 def _signals_wait() -> Iterator[None]:
-    """Keep signals back until the end of the context, where the system can."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    """Call the handlers of signals that come now at the end of the context.
+
+    A signal mask would not do: the system delivers a signal to any thread that does not block it,
+    and Python then runs its handler in the main thread.
+    """
+    came: list[int] = []
+    handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
     try:
-        yield
+        with contextlib.ExitStack() as restored:
+            if threading.current_thread() is threading.main_thread():
+                for number in _ENDING:
+                    handler = signal.getsignal(number)
+                    if callable(handler):
+                        handlers[number] = handler
+                        restored.callback(signal.signal, number, handler)
+                        signal.signal(number, lambda number, _: came.append(number))
+            yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number in came:
+            handlers[number](number, None)
 
 
 def create_folder(parent: Path, prefix: str, digits: int, mode: int = 0o777) -> Held:

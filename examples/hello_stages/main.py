@@ -34,7 +34,7 @@ def main() -> None:
 
     session = rlx.Session()
     for entry in session.check(layers).entries:
-        print(f"{entry.count} {entry.op}: {entry.path} {entry.reason}".rstrip())
+        print(f"{entry.count} {entry.op}: {entry.path}; {entry.reason}".rstrip("; "))
     compiled = session.compile(four)
     generator = np.random.default_rng(0)
     for name, type_ in compiled.param_types.items():

@@ -85,7 +85,7 @@ def test_what_does_not_fit_a_device_has_a_status_of_its_own(capsys, digits_model
     assert (status, out) == (3, "")
     lines = err.splitlines()
     assert lines[0].startswith("error[RLX-E112]: ecp5-25k: the layers need ")
-    assert "given (--lut)" in lines[0]
+    assert "the budget is 300 (--lut)" in lines[0]
     assert lines[1].startswith("  try: ")
 
 

@@ -25,7 +25,7 @@ def test_hello_stages(capsys):
     lines = run("hello_stages", capsys)
     assert any("nn.conv(%0, %1)" in line for line in lines)
     assert any("real.conv(%0, %1)" in line and 'by "decompose"' in line for line in lines)
-    assert "1 nn.softmax: rewritten it is run as its decomposition" in lines
+    assert "1 nn.softmax: decomposed; it is run as its decomposition" in lines
     assert lines[-1] == "sums of the probabilities: [1.0, 1.0, 1.0, 1.0]"
 
 

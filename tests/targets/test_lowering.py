@@ -1,6 +1,7 @@
 """In one emission every installed target runs its rules once for each node."""
 
 from collections import Counter
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -28,7 +29,14 @@ def counting(rules, monkeypatch):
 
         return run
 
-    counted_rules = {op: counted(op, rule) for op, rule in rules._rules.items()}
+    def counted_rule(op, rule):
+        if callable(rule):
+            return counted(op, rule)
+        # A list of tactics, of which the last one computes any node.
+        *others, plain = rule
+        return (*others, replace(plain, candidates=counted(op, plain.candidates)))
+
+    counted_rules = {op: counted_rule(op, rule) for op, rule in rules._rules.items()}
     monkeypatch.setattr(rules, "_rules", counted_rules)
     return runs
 

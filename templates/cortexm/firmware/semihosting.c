@@ -14,8 +14,8 @@
 #define MODE_READ 1u  /* "rb" */
 #define MODE_WRITE 5u /* "wb" */
 
-/* Under QEMU with -icount shift=6 an instruction takes 64 ns; that makes a timer an exact instruction
- * counter: CMSDK timer 0 of Arm's MPS2 boards, the system counter of the MPS3 board. */
+/* Under QEMU with -icount shift=6 an instruction takes 64 ns; that makes a timer an exact
+ * instruction counter: CMSDK timer 0 of Arm's MPS2 boards, the system counter of the MPS3 board. */
 #if defined(__ARM_ARCH_8_1M_MAIN__) || defined(__ARM_FEATURE_MVE)
 #define COUNTER 0x58100000u
 #define COUNTER_CTRL (*(volatile uint32_t *)(COUNTER + 0x0u))

@@ -14,7 +14,7 @@ import numpy as np
 from rlx.ir import DType, Op, TensorType, Traits
 from rlx.ops.nn.base import NnOp
 from rlx.ops.q import QAveragePool2d, Window
-from rlx.passes.legalize import REWRITES, as_table
+from rlx.passes.fit import REWRITES, as_table
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Graph, Value

@@ -25,7 +25,7 @@ KERNELS = [
     "plain",
 ]
 
-PLAIN_TEMPLATES = {"dense_s8", "conv2d_s8", "depthwise_s8", "depthwise_large_s8"}
+PLAIN_TEMPLATES = {f"{name}/kernel" for name in ("dense", "conv2d", "depthwise", "depthwise_large")}
 
 HOSTS = [HostC("gcc", "-O1", sanitize=True), HostC("clang", "-O2", offset=1)]
 LEVELS = ("-O0", "-Og", "-Os", "-O2", "-O3")

@@ -55,9 +55,9 @@ def test_pad_starts_anew_after_a_reset():
     [
         (
             ((2, 2), (1, -1), (0, 0), 0),
-            r"^sizes \(2, 2\) do not go with padding \(1, -1\), \(0, 0\)$",
+            r"^padding \(1, -1\), \(0, 0\) does not match sizes \(2, 2\)$",
         ),
-        (((2, 2), (1,), (0, 0), 0), r"^sizes \(2, 2\) do not go with padding \(1,\), \(0, 0\)$"),
+        (((2, 2), (1,), (0, 0), 0), r"^padding \(1,\), \(0, 0\) does not match sizes \(2, 2\)$"),
         (((2,), (1,), (0,), 128), r"^the padding must be an int8 value, not 128$"),
     ],
 )
