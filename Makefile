@@ -22,7 +22,7 @@ test: setup system-tools
 	$(PYTEST) -m "sim or qemu or synth"
 
 test-fast: setup
-	$(PYTEST) -m "not sim and not qemu and not synth and not models and not campaign"
+	$(PYTEST) -m "not sim and not qemu and not synth and not models and not campaign and not slow"
 
 # Some parts only: make campaign PARTS="bytes names"
 campaign: setup system-tools

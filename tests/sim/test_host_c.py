@@ -33,6 +33,7 @@ def test_outputs_are_equal(tmp_path, two_outputs):
     assert done.log.endswith("rlx done 5 of 5 frames equal\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "zig"])
 @pytest.mark.parametrize("offset", [0, 1])
 def test_every_compiler_and_unaligned_buffers(tmp_path, compiler, offset):
@@ -81,6 +82,7 @@ def test_status_of_the_entry_point_is_reported(tmp_path):
         simulate(tmp_path, fault="if (copy[0] != 99) { return 3; }")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["output[4]", "output[-1]", "copy[8]", "copy[-1]"])
 def test_write_beside_a_buffer_is_reported(tmp_path, place):
     with pytest.raises(
@@ -95,6 +97,7 @@ def test_endless_loop_is_ended(tmp_path):
         HostC().simulate(tmp_path / "tiny", golden(5), timeout_s=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "message"),
     [

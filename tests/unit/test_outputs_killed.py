@@ -143,6 +143,7 @@ def check_rest(writer, base):
     assert [path.name for path in base.iterdir()] == writer.names()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("system")
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
 @pytest.mark.parametrize("name", WRITERS)
@@ -168,6 +169,7 @@ def test_failure_of_any_call_leaves_old_or_new(tmp_path, monkeypatch, name, erro
         check_rest(writer, base)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("system")
 @pytest.mark.parametrize("name", WRITERS)
 def test_interrupt_at_any_call_leaves_old_or_new(tmp_path, monkeypatch, name):
@@ -188,6 +190,7 @@ def test_interrupt_at_any_call_leaves_old_or_new(tmp_path, monkeypatch, name):
         check_rest(writer, base)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("system")
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("name", WRITERS)
@@ -205,6 +208,7 @@ def test_signal_at_any_call_leaves_nothing_beside_the_output(tmp_path, monkeypat
 
 
 # From Python 3.12 on fork warns where the test runner has threads; the child only writes files.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.usefixtures("system")
 @pytest.mark.parametrize("name", WRITERS)

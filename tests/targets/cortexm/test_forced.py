@@ -192,6 +192,7 @@ def graph_for(kernel):
     return graphs.get(kernel.split()[0].strip(","), shapes)()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS, ids=identifier)
 def test_host_c_equals_the_reference(kernel, tmp_path):
     graph = graph_for(kernel)

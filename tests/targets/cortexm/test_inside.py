@@ -20,6 +20,7 @@ TIMEOUT_S = 120
 SIMULATORS = [HostC("gcc", "-O1", sanitize=True), pytest.param(Qemu(), marks=pytest.mark.qemu)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
 @pytest.mark.parametrize("zoo", ZOOS, ids=lambda zoo: zoo.__name__)
 def test_the_same_bits_as_with_arrays_of_the_caller(tmp_path, zoo, simulator):

@@ -126,6 +126,7 @@ def emitted_by(graph, folder, turn=0):
     return write(folder, emission), chosen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "turn"), CASES, ids=identifier)
 def test_the_portable_path_equals_the_reference(make, turn, tmp_path):
     graph = make()

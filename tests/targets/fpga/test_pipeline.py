@@ -102,6 +102,7 @@ def test_constants_in_front_of_a_nested_concatenation_wait_too():
     simulate(Pipeline(program, folds), {"x": codes}, stall_out=0.4, idle=40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", Q_OPS, ids=lambda op: op.name)
 @settings(max_examples=12)
 @given(data=st.data())

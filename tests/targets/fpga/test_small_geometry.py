@@ -78,6 +78,7 @@ def options_of(style):
     return FpgaOptions(style=style, prefix="net")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("name", [*NETWORKS, *OPS])
 def test_every_signal_has_bits(name, style):

@@ -260,6 +260,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, len(HOSTILE), 3))
 def test_names_of_the_model_reach_no_code(start):
     names = tuple(HOSTILE[(start + k) % len(HOSTILE)] for k in range(6))
@@ -271,6 +272,7 @@ def test_names_of_the_model_reach_no_code(start):
     assert json.loads(hostile["report.json"])["sources"]["n0_conv2d"] == names[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_model_name_becomes_an_identifier(name):
     files = files_of(network(model=name))

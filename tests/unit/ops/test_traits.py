@@ -173,6 +173,7 @@ CHECKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", [*Q_OPS, *REAL_OPS], ids=lambda op: op.name)
 def test_claims_hold(op: type[Op]) -> None:
     names = QUANTIZED if op in Q_OPS else REAL

@@ -57,6 +57,7 @@ def cases(draw):
 WIDE = {"low": -128, "high": 127, "zero_point": 0, "lanes": 1, "channels": 1}
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(case=cases(), stall=st.sampled_from([0.0, 0.4]))
 @example({**WIDE, "acc_width": 20, "multiplier": [1 << 30], "shift": [-6], "rounding": "double"}, 0)
