@@ -132,7 +132,7 @@ def test_run_refuses_inputs_that_do_not_fit(bench, inputs, message):
     [
         ({"STUCK": "count > 5"}, r"^harness: passed a limit before the last frame was out"),
         ({"DROP": "1"}, r"(?s)^harness: saw an output violate .*output 0 changed a beat"),
-        ({"EXTRA": "1"}, r"(?s)^harness: saw an output violate .*output 0 gave more beats"),
+        ({"EXTRA": "1"}, r"(?s)^harness: saw an output violate .*output 0 sent more beats"),
     ],
 )
 def test_run_reports_broken_cores(tmp_path, faults, message):

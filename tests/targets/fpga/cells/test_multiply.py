@@ -217,10 +217,10 @@ def test_pair_lint(packing, tmp_path):
 SHARED = """
 module proof(input clk, input signed [{x}-1:0] x, input signed [{y}-1:0] first, second,
              output equal);
-  localparam APART = {x} + {y};
-  wire signed [APART+{y}:0] wide = (second <<< APART) + first;
-  wire signed [APART-1:0] low, high, one, other;
-  mul_shared #(.X({x}), .Y(APART+{y}+1), .APART(APART)) pair (
+  localparam SHIFT = {x} + {y};
+  wire signed [SHIFT+{y}:0] wide = (second <<< SHIFT) + first;
+  wire signed [SHIFT-1:0] low, high, one, other;
+  mul_shared #(.X({x}), .Y(SHIFT+{y}+1), .SHIFT(SHIFT)) pair (
       .clk(clk), .x(x), .y(wide), .low(low), .high(high));
   mul #(.X({x}), .Y({y})) a (.clk(clk), .x(x), .y(first), .z(one));
   mul #(.X({x}), .Y({y})) b (.clk(clk), .x(x), .y(second), .z(other));
@@ -228,11 +228,11 @@ module proof(input clk, input signed [{x}-1:0] x, input signed [{y}-1:0] first, 
 endmodule
 """
 
-APART = """
+DUAL = """
 module proof(input clk, input signed [3:0] x0, y0, x1, y1, output equal);
   wire signed [15:0] one, other, low, high;
   wire signed [7:0] a = x0 {shift}, b = y0 {shift}, c = x1 {shift}, d = y1 {shift};
-  mul_apart pair (.clk(clk), .x0(a), .y0(b), .x1(c), .y1(d), .z0(low), .z1(high));
+  mul_dual pair (.clk(clk), .x0(a), .y0(b), .x1(c), .y1(d), .z0(low), .z1(high));
   mul #(.X(8), .Y(8)) first (.clk(clk), .x(a), .y(b), .z(one));
   mul #(.X(8), .Y(8)) second (.clk(clk), .x(c), .y(d), .z(other));
   assign equal = low == one && high == other;
@@ -264,4 +264,4 @@ def test_pairs_with_a_common_operand_are_both_products(tmp_path, x, y):
 @pytest.mark.parametrize("read", ["read_verilog -sv proof.v", BLOCK], ids=["products", "block"])
 def test_pairs_with_nothing_in_common_are_both_products(tmp_path, read, shift):
     """Proved for the low and for the high halves of bytes, with Yosys's model of the block too."""
-    prove(tmp_path, "apart", APART.format(shift=shift), read)
+    prove(tmp_path, "dual", DUAL.format(shift=shift), read)
