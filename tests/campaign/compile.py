@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from campaign import networks
 from campaign.part import Outcome, Part
 from rlx.emit import fit_to_target, random_inputs, reference_outputs
+from rlx.errors import EmitError
 from rlx.frontends import tflite
 from rlx.process import run
 from rlx_c.choice import OBJECTIVES
@@ -124,7 +125,8 @@ def emissions(module: GraphModule, found: list[str]) -> Iterator[tuple[Variant, 
                     plans[shared] = TARGET.plan(rewritten, options)
                 emission = TARGET.emit(plans[shared], options)
             except Exception as e:
-                if not any(line.endswith(_one_line(e)) for line in found):
+                sound = isinstance(e, EmitError) and e.where and e.hint
+                if not sound and not any(line.endswith(_one_line(e)) for line in found):
                     found.append(f"{variant}: {_one_line(e)}")
                 emitted[key] = {}
                 continue

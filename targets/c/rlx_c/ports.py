@@ -86,7 +86,9 @@ def inside(ports: Sequence[Port], values: Sequence[Value], plan: MemoryPlan) -> 
 def _offset(port: Port, value: Value, plan: MemoryPlan) -> int:
     if value.constant is not None:
         raise EmitError(
-            f"{port.parameter} is a constant and has no place in the arena", hint="use --io caller"
+            "is a constant and has no place in the arena",
+            where=port.parameter,
+            hint="use --io caller",
         )
     return plan.of(value).offset
 

@@ -133,7 +133,11 @@ def staged_graph(graph: Graph) -> StagedGraph:
         stream_of_value[node.result] = node.result
     for value in graph.outputs:
         if value not in stream_of_value:
-            raise EmitError(f"output {value.node.label} is a constant; only streams can go out")
+            raise EmitError(
+                "is a constant; only streams can go out",
+                where=f"output {value.node.label}",
+                hint="take it from the model's outputs: it is the same for every input",
+            )
     return StagedGraph(graph, tuple(stages), tuple(stream_of_value[v] for v in graph.outputs))
 
 

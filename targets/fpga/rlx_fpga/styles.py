@@ -125,7 +125,8 @@ def _require_streams(graph: Graph) -> None:
     for value in graph.outputs:
         if value.constant is not None:
             raise EmitError(
-                f"output {value.node.label} is a constant; only streams can go out",
+                "is a constant; only streams can go out",
+                where=f"output {value.node.label}",
                 hint="take it from the model's outputs: it is the same for every input",
             )
 

@@ -91,7 +91,7 @@ def test_constants_have_no_place():
     zoo.graph.output(zoo.constant(3), names=["k"])
     with pytest.raises(
         EmitError,
-        match=r"^output1 is a constant and has no place in the arena\n  hint: use --io caller$",
+        match=r"^output1: is a constant and has no place in the arena\n  hint: use --io caller$",
     ):
         emit_graph(zoo.graph, io="arena")
     with pytest.raises(UsageError, match=r"^io must be one of caller, arena, not 'stack'$"):

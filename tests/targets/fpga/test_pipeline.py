@@ -335,10 +335,29 @@ def test_program_refuses_inputs_that_are_no_codes():
         staged_graph(graph)
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_row_may_meet_its_own_column(swapped):
+    """Both come from one stream: the column waits in a queue until the row is there whole."""
+    graph = Graph("outer")
+    x = graph.input("x", i8(13, 1))
+    row = graph.apply(QReshape(shape=(13,)), x)
+    rescale = Rescale.of(0.5)
+    add = QAdd(
+        x_zero_point=3, y_zero_point=-4, x_rescale=rescale, y_rescale=rescale,
+        rescale=Rescale.of(2**-19), zero_point=1,
+    )  # fmt: skip
+    graph.output(graph.apply(add, *((x, row) if swapped else (row, x))))
+    codes = np.random.default_rng(0).integers(-128, 128, (13, 1), np.int8)
+    program = staged_graph(graph)
+    for place in (0, -1):
+        folds = {name: choices[place] for name, choices in program.choices().items()}
+        simulate(Pipeline(program, folds), {"x": codes})
+
+
 def test_program_refuses_constant_outputs():
     graph = Graph("bad")
     graph.output(graph.constant(np.zeros(2, np.int8), name="zeros"))
     with pytest.raises(
-        EmitError, match=r"^output %0 'zeros' is a constant; only streams can go out$"
+        EmitError, match=r"^output %0 'zeros': is a constant; only streams can go out\n"
     ):
         staged_graph(graph)

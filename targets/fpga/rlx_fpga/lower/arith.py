@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -62,13 +63,20 @@ class BinaryPlan(Plan):
         """Return the chain."""
         cells = self.cells(fold)
         hold = pipeline_hold([*cells.values()], self.size // fold.pe)
-        return Layer(Chain(cells, self.before(fold.pe)), fold, fold.cycles, hold)
+        chain = Chain(cells, self.before(fold.pe))
+        return Layer(chain, fold, fold.cycles, hold, skew=self.skew(fold.pe))
 
     def lanes(self) -> list[int]:
         """Return divisors of the last axis and of every group that is repeated."""
         groups = [group for repeats in self.repeats for group, _ in repeats]
         channels = self.shape[-1] if self.shape else 1
         return divisors(math.gcd(channels, *groups))
+
+    def skew(self, lanes: int) -> tuple[tuple[Fraction, Fraction], ...]:
+        """Return how far each operand is ahead and behind where one is repeated; else nothing."""
+        if not any(self.repeats):
+            return ()
+        return tuple(_skew(o.type.static_shape, self.shape, lanes) for o in self.operands)
 
     def before(self, lanes: int) -> dict[str, dict[str, Cell]]:
         """Return constants and repetitions."""
@@ -163,6 +171,20 @@ def _repeats(node: Node, shape: tuple[int, ...], result: tuple[int, ...]) -> lis
     if times > 1:
         found.append((group, times))
     return found
+
+
+def _skew(shape: tuple[int, ...], result: tuple[int, ...], lanes: int) -> tuple[Fraction, Fraction]:
+    """Return by how much of a frame an operand is taken ahead of the share produced, and behind.
+
+    A row that is repeated for every row of the result is needed whole for the first one.
+    """
+    size = math.prod(shape)
+    elements = np.broadcast_to(np.arange(size).reshape(shape), result).reshape(-1)
+    taken = np.maximum.accumulate(elements[::lanes] // lanes) + 1
+    beats, total = size // lanes, len(taken)
+    ahead = taken * total - (np.arange(total) + 1) * beats
+    unit = beats * total
+    return Fraction(int(ahead.max()), unit), Fraction(max(-int(ahead.min()), 0), unit)
 
 
 def period(values: Array, lanes: int) -> npt.NDArray[np.int8]:
