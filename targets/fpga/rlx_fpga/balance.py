@@ -16,18 +16,26 @@ queue in front of operand e needs
 
 of a frame. It is then never full before every other operand has data, so there is no deadlock, and
 no branch ever waits for the queue of another.
+
+Inputs that meet in more than one layer can deadlock in the same way, though neither is forked for
+the other: where they meet first they advance together, as from one fork, and are treated as one.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from itertools import combinations, product
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NOTHING = Fraction(0)
+
+Fork: TypeAlias = tuple[int, ...]
+"""A source that is read more than once, or several inputs that advance together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +76,9 @@ def queue_depths(stages: Sequence[StageFlow]) -> list[list[Fraction]]:
     Args:
         stages: In topological order; sources are indices into it.
     """
-    forks = _forks(stages)
-    lags: dict[int, dict[int, Fraction]] = {fork: {fork: NOTHING} for fork in forks}
-    leads: dict[int, dict[int, Fraction]] = {fork: {fork: NOTHING} for fork in forks}
+    forks = [*_forks(stages), *_coupled_inputs(stages)]
+    lags = {fork: dict.fromkeys(fork, NOTHING) for fork in forks}
+    leads = {fork: dict.fromkeys(fork, NOTHING) for fork in forks}
     depths: list[list[Fraction]] = []
     for index, stage in enumerate(stages):
         meeting = [
@@ -99,18 +107,38 @@ def queue_depths(stages: Sequence[StageFlow]) -> list[list[Fraction]]:
     return depths
 
 
-def _forks(stages: Sequence[StageFlow]) -> list[int]:
+def _forks(stages: Sequence[StageFlow]) -> list[Fork]:
     """Return the sources that are read more than once."""
     sources = [operand.source for stage in stages for operand in stage.operands]
-    return sorted({source for source in sources if sources.count(source) > 1})
+    return [(source,) for source in sorted({s for s in sources if sources.count(s) > 1})]
+
+
+def _coupled_inputs(stages: Sequence[StageFlow]) -> list[Fork]:
+    """Return the inputs that meet in more than one stage, those together that do."""
+    inputs: dict[int, set[int]] = {}
+    meetings: Counter[frozenset[int]] = Counter()
+    for index, stage in enumerate(stages):
+        reached = [inputs.get(o.source, {o.source}) for o in stage.operands]
+        inputs[index] = set().union(*reached)
+        meetings.update({
+            frozenset(pair)
+            for one, other in combinations(reached, 2)
+            for pair in product(one, other)
+            if pair[0] != pair[1]
+        })  # fmt: skip
+    groups: list[frozenset[int]] = []
+    for pair in (pair for pair, count in meetings.items() if count > 1):
+        near = [group for group in groups if group & pair]
+        groups = [*(group for group in groups if group not in near), pair.union(*near)]
+    return sorted(tuple(sorted(group)) for group in groups)
 
 
 def _depth(
     stage: StageFlow,
     place: int,
-    forks: Sequence[int],
-    lags: dict[int, dict[int, Fraction]],
-    leads: dict[int, dict[int, Fraction]],
+    forks: Sequence[Fork],
+    lags: dict[Fork, dict[int, Fraction]],
+    leads: dict[Fork, dict[int, Fraction]],
 ) -> Fraction:
     """Return the formula of the module's docstring, for the worst of ``forks``."""
     mine = stage.operands[place]
@@ -129,7 +157,7 @@ def _depth(
 
 
 def _passed_through(
-    stages: Sequence[StageFlow], stage: StageFlow, fork: int, others: Sequence[int]
+    stages: Sequence[StageFlow], stage: StageFlow, fork: Fork, others: Sequence[Fork]
 ) -> bool:
     """Return whether all paths from ``fork`` to ``stage`` lead through one of the other forks.
 
@@ -138,9 +166,9 @@ def _passed_through(
     for other in others:
         if other == fork:
             continue
-        reached = {fork}
+        reached = set(fork) - set(other)
         for index, between in enumerate(stages):
-            if index != other and any(o.source in reached for o in between.operands):
+            if index not in other and any(o.source in reached for o in between.operands):
                 reached.add(index)
             if between is stage:
                 break

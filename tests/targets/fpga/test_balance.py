@@ -52,6 +52,16 @@ def test_streams_of_different_inputs_do_not_wait_for_each_other():
     assert queue_depths([stage(-1, hold=Fraction(1, 2)), stage(0, -2)])[1] == [0, 0]
 
 
+def test_inputs_that_meet_twice_advance_together():
+    # -1 and -2 meet in 0; 2 needs a part of -2, which comes late, and -1 from its start.
+    stages = [stage(-1, -2), stage(-2, hold=Fraction(1, 2)), stage(1, -1)]
+    assert queue_depths(stages) == [[0, 0], [0], [0, Fraction(1, 2)]]
+
+
+def test_inputs_that_meet_once_and_then_others_wait_for_nothing():
+    assert queue_depths([stage(-1, -2), stage(0, -3)]) == [[0, 0], [0, 0]]
+
+
 def test_crossing_branches_count_from_the_outer_fork_too():
     # -1 goes to 0 and 1; their sum 2 meets 0 again: 0 forks, but -1 reaches 2 without it.
     stages = [
