@@ -12,7 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlx import emit, frontends, target
+from rlx import driver, frontends, target
+from rlx.reference import random_inputs, reference_outputs
 from rlx_cortexm import CortexMOptions
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.profile import profile
@@ -70,11 +71,13 @@ def row(name: str, file: Path, build: FirmwareBuild | None = None) -> dict[str, 
     """
     build = build or FirmwareBuild()
     module = frontends.load(file)
-    golden = emit.reference_outputs(module.graph, emit.random_inputs(module.graph, 1))
+    golden = reference_outputs(module.graph, random_inputs(module.graph, 1))
     with tempfile.TemporaryDirectory(prefix="rlx-benchmark-") as work:
         folder = Path(work) / "net"
         options = CortexMOptions(prefix=PREFIX, cpu=build.cpu)
-        emission = emit.emit(module, target.load("cortexm"), folder, options=options, golden=golden)
+        emission = driver.emit(
+            module, target.load("cortexm"), folder, options=options, golden=golden
+        )
         found = profile(folder, PREFIX, golden, build=build, timeout_s=TIMEOUT_S)
     if compare(name, found.simulation, golden) or found.simulation.instructions is None:
         raise AssertionError(f"{name} does not compute the reference's bits")
@@ -109,5 +112,5 @@ def row(name: str, file: Path, build: FirmwareBuild | None = None) -> dict[str, 
 def arena_with_ports(module: GraphModule, cpu: str) -> int:
     """Return the bytes of an arena with inputs and outputs in it."""
     cortexm, options = target.load("cortexm"), CortexMOptions(prefix=PREFIX, cpu=cpu, io="arena")
-    planned = emit.lower(module, cortexm, options=options).module
+    planned = driver.lower(module, cortexm, options=options).module
     return int(cortexm.estimate(planned, options)["arena_bytes"])

@@ -25,8 +25,8 @@ from rlx.process import run
 from rlx_fpga.cells.multiply import NetlistPlatform
 from rlx_fpga.costs import terms_of
 from rlx_fpga.devices import devices
-from rlx_fpga.emit import plain_module_names
 from rlx_fpga.laws import structure_by_law
+from rlx_fpga.netlist import plain_module_names
 from rlx_fpga.render import render
 from rlx_fpga.synthesis import find_yosys, resources
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.fpga.points import NETWORKS, PREFIX, RESULTS, is_available, load
-from rlx import emit, target
+from rlx import driver, target
 from rlx_fpga import FpgaOptions
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ def measure() -> Iterator[dict[str, Any]]:
     for network in NETWORKS:
         for device, weights in DESIGNS if is_available(network) else ():
             options = FpgaOptions(prefix=PREFIX, style="folded", device=device, weights=weights)
-            report = fpga.estimate(emit.lower(load(network), fpga, options=options).module, options)
+            report = fpga.estimate(
+                driver.lower(load(network), fpga, options=options).module, options
+            )
             found = {"spram": 0, **report}
             large = options.chosen_device.spram or 1
             names = (*COSTS, "lanes", "busy", "clock_mhz", "fps", "lut", "bram_percent")

@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlx import emit, frontends, target
+from rlx import driver, frontends, target
+from rlx.reference import random_inputs, reference_outputs
 from rlx_fpga import FpgaOptions
 from rlx_fpga.cells.multiply import PACKINGS, Packing
 from rlx_fpga.devices import device
@@ -80,9 +81,9 @@ class Point:
     def emit(self, folder: Path) -> dict[str, Any]:
         """Write the design with :data:`FRAMES` random frames to ``folder``; return its report."""
         module = self.module()
-        golden = emit.reference_outputs(module.graph, emit.random_inputs(module.graph, FRAMES))
+        golden = reference_outputs(module.graph, random_inputs(module.graph, FRAMES))
         fpga = target.load("fpga")
-        emission = emit.emit(module, fpga, folder, options=self.options, golden=golden)
+        emission = driver.emit(module, fpga, folder, options=self.options, golden=golden)
         return dict(emission.report)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.fpga.points import KEY as POINT
 from benchmarks.fpga.points import RESULTS, points
-from rlx import emit, target
+from rlx import driver, target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def measure() -> Iterator[dict[str, Any]]:
 def row(point: Point) -> dict[str, Any]:
     """Return the prediction of one point, with a row for each layer."""
     fpga = target.load("fpga")
-    lowered = emit.lower(point.module(), fpga, options=point.options)
+    lowered = driver.lower(point.module(), fpga, options=point.options)
     report = fpga.estimate(lowered.module, point.options)
     return {
         **point.key,

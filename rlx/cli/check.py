@@ -43,7 +43,7 @@ def command(
     if backend is not None:
         report = _for_backend(module, backend, policies)
     else:
-        from rlx.emit import fit_to_target
+        from rlx.driver import fit_to_target
 
         chosen, options = selected_target()
         report = fit_to_target(module, chosen, options=options, policies=policies).dispatch

@@ -52,7 +52,8 @@ def command(
     The folder holds the sources, how to build them, and golden vectors; 'rlx verify' runs it.
     Options of the target: 'rlx emit --target NAME --help'; of the model's format: '--format NAME'.
     """
-    from rlx import emit
+    from rlx import driver
+    from rlx.reference import given_inputs, random_inputs, reference_outputs
 
     chosen, options = selected_target()
     with progress(enabled=not as_json) as show:
@@ -61,12 +62,12 @@ def command(
         names = [v.name for v in module.graph.inputs]
         show("computing golden vectors")
         if vectors is None:
-            inputs = emit.random_inputs(module.graph, frames)
-            golden = emit.reference_outputs(module.graph, inputs)
+            inputs = random_inputs(module.graph, frames)
+            golden = reference_outputs(module.graph, inputs)
         else:
-            golden = emit.given_inputs(module.graph, load_vectors(vectors, names), frames)
+            golden = given_inputs(module.graph, load_vectors(vectors, names), frames)
         show(f"emitting for {chosen.name}")
-        emission = emit.emit(
+        emission = driver.emit(
             module,
             chosen,
             out,

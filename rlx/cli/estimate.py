@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 @json_option
 def command(model: Path, policies: Policies | None, as_json: bool) -> None:
     """Show what MODEL will need on a target, layer by layer, without emitting it."""
-    from rlx import emit
+    from rlx import driver
 
     chosen, options = selected_target()
-    lowered = emit.lower(load_model(model), chosen, options=options, policies=policies)
+    lowered = driver.lower(load_model(model), chosen, options=options, policies=policies)
     estimate = chosen.estimate(lowered.module, options)
     if as_json:
         report = {"target": chosen.name, "dispatch": lowered.dispatch.to_dict(), **estimate}

@@ -43,17 +43,17 @@ def command(
     as_json: bool,
 ) -> None:
     """Run MODEL on the host by the reference and show its outputs."""
-    from rlx import emit
+    from rlx.reference import given_inputs, random_inputs, reference_outputs
 
     graph = load_model(model).graph
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")
         if vectors is None:
-            inputs = emit.random_inputs(graph, frames or 1)
-            golden = emit.reference_outputs(graph, inputs)
+            inputs = random_inputs(graph, frames or 1)
+            golden = reference_outputs(graph, inputs)
         else:
             names = [v.name for v in graph.inputs]
-            golden = emit.given_inputs(graph, load_vectors(vectors, names), frames)
+            golden = given_inputs(graph, load_vectors(vectors, names), frames)
     if out is not None:
         _write(out, graph, golden)
     summary = _summary(graph, golden)

@@ -1,7 +1,7 @@
 """Values with operators, so that formulas over a graph read like formulas.
 
 ``Expression`` appends ``real.*`` ops to a graph. Model-level ops spell their decomposition with
-it, and the traced tensors of ``rlx.build`` are expressions too.
+it, and the traced tensors of ``rlx.tracing`` are expressions too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Dim, DType, Graph, Op, Shape, TensorType, Value
 
 Operand: TypeAlias = "Expression | bool | int | float | npt.NDArray[Any]"
-"""What may stand beside an operator. Arrays only where the graph is a user's (``rlx.build``)."""
+"""What may stand beside an operator. Arrays only where the graph is a user's (``rlx.tracing``)."""
 
 
 def scalar(number: object, like: TensorType) -> Array:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from rlx.build.arrays import converted_to
 from rlx.ir.binding import match_shapes
 from rlx.passes.base import UntilStable
 from rlx.passes.common_subexpressions import CommonSubexpressions
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.fold_constants import FoldConstants
 from rlx.runtime.backend import fit_to_backend
+from rlx.tracing.arrays import converted_to
 from rlx.transforms.bind import bind, symbols
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import functools
 import threading
 from typing import TYPE_CHECKING, Any
 
-from rlx.build import Graph, trace
 from rlx.runtime.device import Device
 from rlx.runtime.session import Session
+from rlx.tracing import Graph, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from rlx.build import Graph as Builder
 from rlx.ir.module import GraphModule
 from rlx.runtime.backend import find_backend, fit_to_backend
 from rlx.runtime.compiled import CompiledGraph
 from rlx.runtime.device import Device
 from rlx.runtime.options import CompileOptions
+from rlx.tracing import Graph as Builder
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Graph

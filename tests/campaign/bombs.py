@@ -10,7 +10,7 @@ from campaign.bomb_files import BOMBS
 from campaign.damaged_readers import use_vectors, vector_graph
 from campaign.part import Outcome, Part
 from campaign.refusals import outcome
-from rlx import emit, frontends, target
+from rlx import driver, frontends, target
 
 TARGETS = ("cortexm", "fpga")
 CASES = tuple(
@@ -34,7 +34,7 @@ def run(number: int) -> Outcome:
 
 
 def _emit(path: Path, name: str) -> None:
-    emit.emit(frontends.load(path), target.load(name), path.parent / "out")
+    driver.emit(frontends.load(path), target.load(name), path.parent / "out")
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ from support import shared_folder
 from tflite_builder import TfliteBuilder
 
 import rlx.ops  # noqa: F401 - files may hold any of our ops
-from rlx import emit, target
+from rlx import driver, target
 from rlx.frontends import tflite
 from rlx.ir.file import to_file_bytes
 from rlx.ir.module import GraphModule, Stage
@@ -77,7 +77,7 @@ def modules() -> tuple[GraphModule, ...]:
     """Return modules at stages MIR and LIR (with a memory plan), integer and real."""
     imported = [tflite.load(data) for data in (*small_models(), network(NETWORKS[0]))]
     planned = [
-        emit.lower(imported[index], target.load(name)).module
+        driver.lower(imported[index], target.load(name)).module
         for index, name in ((0, "cortexm"), (-1, "cortexm"), (0, "fpga"))
     ]
     samples = [GraphModule(graph, Stage.MIR) for graph in graphs()]

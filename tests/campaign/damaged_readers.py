@@ -14,13 +14,13 @@ from mutation import mutate, mutate_text
 from campaign import corpus
 from campaign.damage import damage_part
 from campaign.refusals import outcome
-from rlx import emit
 from rlx.cli.common import load_vectors
 from rlx.frontends import tflite
 from rlx.golden import Golden, read_golden
 from rlx.ir.parser import parse_graph
 from rlx.ir.printer import format_graph
 from rlx.outputs import MANIFEST, Producer, read_manifest, write_folder
+from rlx.reference import given_inputs, random_inputs, reference_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ def use_vectors(path: Path) -> None:
     """Read inputs for :func:`vector_graph` and run it."""
     graph = vector_graph()
     vectors = load_vectors(path, [v.name for v in graph.inputs])
-    emit.given_inputs(graph, vectors, None)
+    given_inputs(graph, vectors, None)
 
 
 @cache
@@ -52,8 +52,8 @@ def vector_graph() -> Graph:
 @cache
 def vector_files() -> Mapping[str, bytes]:
     """Return sound files of vectors by name."""
-    inputs = emit.random_inputs(vector_graph(), 4)
-    golden = emit.reference_outputs(vector_graph(), inputs)
+    inputs = random_inputs(vector_graph(), 4)
+    golden = reference_outputs(vector_graph(), inputs)
     arrays = {"x": golden.inputs[0], "y": golden.outputs[0]}
     return {
         "plain.npy": _npy(arrays["x"]),
@@ -94,7 +94,7 @@ def _golden(number: int) -> Outcome:
 def folder_files() -> Mapping[str, bytes]:
     """Return golden files and their manifest by path."""
     graph = vector_graph()
-    golden: Golden = emit.reference_outputs(graph, emit.random_inputs(graph, 4))
+    golden: Golden = reference_outputs(graph, random_inputs(graph, 4))
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "out")
         producer = Producer(

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from campaign.part import Outcome
-from rlx import emit, frontends
+from rlx import frontends
 from rlx.errors import RlxError
 from rlx.frontends import registry
 from rlx.ir.hash import structural_hash
 from rlx.ir.inspect import inspect_graph
 from rlx.ir.verify import verify
+from rlx.reference import random_inputs, reference_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +76,7 @@ def use(module: GraphModule) -> None:
     str(inspect_graph(graph))
     structural_hash(graph)
     if _small(graph):
-        emit.reference_outputs(graph, emit.random_inputs(graph, 1))
+        reference_outputs(graph, random_inputs(graph, 1))
 
 
 def _small(graph: Graph) -> bool:

@@ -11,9 +11,10 @@ import numpy as np
 
 from campaign.part import Outcome
 from rlx import target
-from rlx.emit import emit, reference_outputs
+from rlx.driver import emit
 from rlx.errors import DoesNotFitError, EmitError, RlxError, UnsupportedOpError
 from rlx.frontends import tflite
+from rlx.reference import reference_outputs
 from rlx_sim.protocol import compare
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from rlx import verifier
-from rlx.emit import emit, lower, reference_outputs
+from rlx.driver import emit, lower
 from rlx.errors import UnsupportedOpError
 from rlx.ir import Graph, Input, i8
 from rlx.ir.graph import copy_node
@@ -25,6 +25,7 @@ from rlx.ir.module import GraphModule, Stage
 from rlx.ir.printer import format_graph
 from rlx.numerics.exponential import softmax_scaling
 from rlx.ops.q import Q_OPS, QSoftmax
+from rlx.reference import reference_outputs
 from rlx.target import load, names
 from rlx_sim.protocol import compare
 from strategies import STRATEGIES, Case, random_graphs

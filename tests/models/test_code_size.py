@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks import stored
 from benchmarks.cortexm import networks
-from rlx import emit, frontends, target
+from rlx import driver, frontends, target
 
 pytestmark = pytest.mark.models
 
@@ -16,7 +16,7 @@ def test_estimate_of_the_code_is_near_the_measured_size(shared_models, name):
     measured = {row["network"]: row for row in stored.read(networks.STORED)}[name]
     cortexm = target.load("cortexm")
     module = frontends.load(shared_models / networks.NETWORKS[name])
-    lowered = emit.lower(module, cortexm).module
+    lowered = driver.lower(module, cortexm).module
     report = cortexm.estimate(lowered, cortexm.options())
     assert report["code_bytes"] == pytest.approx(measured["text_bytes"], rel=TOLERANCE)
     assert report["constant_bytes"] == measured["const_bytes"]

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from tflite_builder import tflm
 
-from rlx import emit, frontends, target
+from rlx import driver, frontends, target
 from rlx.golden import Golden
 from rlx_sim.host_c import HostC
 from rlx_sim.protocol import compare
@@ -91,7 +91,7 @@ def test_every_input_equals_tflm(name: str, shared_models: Path, tmp_path: Path)
     golden = Golden((inputs,), (expected(file, inputs),))
     assert len({output.tobytes() for output in golden.outputs[0]}) > count // 10
     module = frontends.load(file)
-    emit.emit(module, target.load("cortexm"), tmp_path / "net", golden=golden)
+    driver.emit(module, target.load("cortexm"), tmp_path / "net", golden=golden)
     on_host = HostC().simulate(tmp_path / "net", golden, timeout_s=300)
     assert compare("host", on_host, golden) == []
     every = count // SAMPLE

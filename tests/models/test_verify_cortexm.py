@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from rlx import emit, frontends, target
+from rlx import driver, frontends, target
+from rlx.reference import given_inputs
 from rlx_sim.verify import CORTEXM
 
 pytestmark = [pytest.mark.models, pytest.mark.qemu]
@@ -16,9 +17,9 @@ def folder(shared_models, tmp_path_factory):
     module = frontends.load(shared_models / "kws_ref_model.tflite")
     with np.load(shared_models / "vectors" / "kws_ref_model.npz") as vectors:
         given = {name: vectors[name] for name in ("x", "y")}
-    golden = emit.given_inputs(module.graph, given, None)
+    golden = given_inputs(module.graph, given, None)
     place = tmp_path_factory.mktemp("kws") / "kws"
-    emit.emit(module, target.load("cortexm"), place, golden=golden)
+    driver.emit(module, target.load("cortexm"), place, golden=golden)
     return place
 
 

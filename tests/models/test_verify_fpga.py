@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from rlx import emit, frontends, target
+from rlx import driver, frontends, target
+from rlx.reference import given_inputs
 from rlx_fpga import FpgaOptions
 from rlx_sim.build import FPGA as BUILDER
 from rlx_sim.fpga import read_report
@@ -27,9 +28,9 @@ def emitted(shared_models, name, place, **options):
     module = frontends.load(shared_models / f"{name}.tflite")
     with np.load(shared_models / "vectors" / f"{name}.npz") as vectors:
         given = {key: vectors[key] for key in ("x", "y")}
-    golden = emit.given_inputs(module.graph, given, VECTORS)
+    golden = given_inputs(module.graph, given, VECTORS)
     chosen = FpgaOptions(dsp=MULTIPLIERS, **options)
-    emit.emit(module, target.load("fpga"), place, options=chosen, golden=golden)
+    driver.emit(module, target.load("fpga"), place, options=chosen, golden=golden)
     return place
 
 

@@ -24,7 +24,7 @@ from rlx.outputs import Producer, read_manifest, write_folder
 from rlx_fpga.axi import Interface, StreamPort
 from rlx_fpga.cells.divide import Divide
 from rlx_fpga.devices import device
-from rlx_fpga.emit import design_files
+from rlx_fpga.netlist import design_files
 from rlx_fpga.synthesis import find_yosys
 from rlx_sim import nextpnr
 from rlx_sim.build import FPGA

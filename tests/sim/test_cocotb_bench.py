@@ -18,7 +18,7 @@ from rlx.process import kept_environment
 from rlx_fpga.axi import Interface, StreamPort
 from rlx_fpga.cells.softmax import Softmax
 from rlx_fpga.devices import device
-from rlx_fpga.emit import design_files
+from rlx_fpga.netlist import design_files
 from rlx_sim.cocotb_bench import run_bench
 from rlx_sim.fpga import VerilatorHarness, read_report, trace_format, verify_fpga
 from rlx_sim.protocol import Mismatch, compare

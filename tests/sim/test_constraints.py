@@ -15,8 +15,8 @@ from rlx.process import run
 from rlx_fpga.axi import Interface, StreamPort
 from rlx_fpga.cells.concat import Concat
 from rlx_fpga.devices import device, devices
-from rlx_fpga.emit import design_files
 from rlx_fpga.integration import PINS
+from rlx_fpga.netlist import design_files
 
 MHZ = 60
 REPORT = {**TOTALS, "interval": 8, "dsp": 0, "layers": [], "clock_mhz": float(MHZ)}

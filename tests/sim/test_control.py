@@ -10,7 +10,7 @@ from rlx.golden import Golden, read_golden
 from rlx_fpga.axi import Interface, StreamPort, control_files, top_verilog
 from rlx_fpga.cells.concat import Concat
 from rlx_fpga.devices import device
-from rlx_fpga.emit import design_files
+from rlx_fpga.netlist import design_files
 from rlx_fpga.registers import Control, packed_version
 from rlx_sim.cocotb_bench import run_bench
 from rlx_sim.fpga import verify_fpga

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from support import missing, require_program
 
-from rlx import emit, target
+from rlx import driver, target
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
 from rlx.numerics.exponential import softmax_scaling
@@ -52,7 +52,7 @@ def network():
 def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("integration")
     for name, options in POINTS.items():
-        emit.emit(
+        driver.emit(
             network(), target.load("fpga"), root / name, options=FpgaOptions(dsp=8, **options)
         )
     return root
@@ -260,7 +260,7 @@ def test_vivado_scripts_are_tcl_and_name_what_is_there(folders, script, tmp_path
 
 def test_only_cores_with_their_weights_inside_are_packed_for_vivado(tmp_path):
     options = FpgaOptions(dsp=8, device="artix7-35t")
-    emit.emit(network(), target.load("fpga"), tmp_path / "out", options=options)
+    driver.emit(network(), target.load("fpga"), tmp_path / "out", options=options)
     assert not (tmp_path / "out" / "synth" / "package_ip.tcl").exists()
     text = (tmp_path / "out" / "synth" / "vivado.tcl").read_text()
     assert '-verilog_define NET_FOLDER=\\"$root/\\"' in text

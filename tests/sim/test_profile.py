@@ -5,7 +5,7 @@ import shutil
 import pytest
 from support import ROOT
 
-from rlx import emit, frontends, target
+from rlx import driver, frontends, target
 from rlx.errors import SimulationError
 from rlx.golden import read_golden
 from rlx_cortexm import CortexMOptions
@@ -23,7 +23,7 @@ CALL = 80
 def folder(tmp_path_factory):
     module = frontends.load(ROOT / "examples" / "digits" / "digits.rlx")
     place = tmp_path_factory.mktemp("digits") / "net"
-    emit.emit(module, target.load("cortexm"), place, options=CortexMOptions(prefix="net"))
+    driver.emit(module, target.load("cortexm"), place, options=CortexMOptions(prefix="net"))
     return place
 
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from rlx import emit, target
+from rlx import driver, target
 from rlx.cli import main
 from rlx.errors import OutputError, SimulationError, ToolMissingError
 from rlx.ir import DType, Graph, TensorType
@@ -58,7 +58,7 @@ def dense():
 def folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("testbench") / "net"
     options = FpgaOptions(control="axi-lite", device="ecp5-25k")
-    emit.emit(clamp(), target.load("fpga"), root, options=options)
+    driver.emit(clamp(), target.load("fpga"), root, options=options)
     return root
 
 
@@ -66,7 +66,7 @@ def folder(tmp_path_factory):
 def designs(tmp_path_factory):
     root = tmp_path_factory.mktemp("designs")
     for name, options in DESIGNS.items():
-        emit.emit(dense(), target.load("fpga"), root / name, options=FpgaOptions(**options))
+        driver.emit(dense(), target.load("fpga"), root / name, options=FpgaOptions(**options))
     return root
 
 

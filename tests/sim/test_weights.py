@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from rlx import emit, target
+from rlx import driver, target
 from rlx.golden import read_golden
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
@@ -42,7 +42,7 @@ def folders(tmp_path_factory):
     for weights in ("mem", "inline"):
         for style, name in (("stream", weights), ("folded", f"{weights}_folded")):
             options = FpgaOptions(dsp=8, weights=weights, style=style, device="ecp5-25k")
-            emit.emit(network(), target.load("fpga"), root / name, options=options)
+            driver.emit(network(), target.load("fpga"), root / name, options=options)
     return root
 
 

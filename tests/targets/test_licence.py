@@ -7,7 +7,7 @@ import re
 import pytest
 from support import ROOT
 
-from rlx import emit, frontends, target
+from rlx import driver, frontends, target
 from rlx.licence import COMMENTS, DATA, LICENCE, with_licence
 
 DIGITS = ROOT / "examples" / "digits" / "digits.rlx"
@@ -25,7 +25,7 @@ DIGITS = ROOT / "examples" / "digits" / "digits.rlx"
 def test_every_text_file_has_the_line_once(tmp_path, name, options):
     chosen = target.load(name)
     module = frontends.load(DIGITS)
-    emit.emit(module, chosen, tmp_path / "out", options=chosen.options(**options))
+    driver.emit(module, chosen, tmp_path / "out", options=chosen.options(**options))
     licensed = set()
     for path in (p for p in (tmp_path / "out").rglob("*") if p.is_file()):
         count = path.read_bytes().count(LICENCE.encode())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rlx import emit, frontends, target
+from rlx import driver, frontends, target
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.rlx"
 
@@ -46,7 +46,7 @@ def test_a_rule_runs_once_for_each_node_of_an_emission(name, options, module, mo
     found = target.load(name)
     runs = counting(import_module(module).RULES, monkeypatch)
     options = found.options(**options)
-    lowered = emit.lower(frontends.load(DIGITS), found, options=options)
+    lowered = driver.lower(frontends.load(DIGITS), found, options=options)
     found.emit(lowered.module, options)
     assert set(runs.values()) == {1}
     assert set(lowered.module.graph.op_nodes) <= set(runs)
@@ -57,5 +57,5 @@ def test_no_node_is_looked_at_before_the_graph_is_simplified(name, monkeypatch):
     """The nodes that are looked at are those that are emitted, and no others."""
     found = target.load(name)
     runs = counting(import_module(f"rlx_{name}.lower").RULES, monkeypatch)
-    lowered = emit.lower(frontends.load(DIGITS), found)
+    lowered = driver.lower(frontends.load(DIGITS), found)
     assert set(runs) == set(lowered.module.graph.op_nodes)

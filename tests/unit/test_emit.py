@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rlx import emit, target
+from rlx import driver, target
 from rlx.errors import QuantizationError, UsageError
 from rlx.ir import Dim, DType, Graph, TensorType, f32, i8
 from rlx.ir.module import GraphModule
 from rlx.ops.q import QClamp
+from rlx.reference import given_inputs, random_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +26,9 @@ PARAMETER = (
     "  hint: give every parameter a value with rlx.freeze, and save the graph again"
 )
 USES: dict[str, Callable[[Graph], object]] = {
-    "random": emit.random_inputs,
-    "given": lambda graph: emit.given_inputs(graph, {}, None),
-    "lowered": lambda graph: emit.lower(GraphModule.mir(graph), target.load("cortexm")),
+    "random": random_inputs,
+    "given": lambda graph: given_inputs(graph, {}, None),
+    "lowered": lambda graph: driver.lower(GraphModule.mir(graph), target.load("cortexm")),
 }
 
 
@@ -59,4 +60,4 @@ def test_input_that_is_no_integer_is_named() -> None:
     graph.output(graph.input("x", f32(1, 4)))
     message = f"input 'x': f32[1, 4] is not quantized\n  hint: {target.QUANTIZE}"
     with pytest.raises(QuantizationError, match=f"^{re.escape(message)}$"):
-        emit.random_inputs(graph)
+        random_inputs(graph)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rlx.licence import with_licence
 from rlx.target import Emission
 from rlx_cortexm.budget import check_budget
-from rlx_cortexm.emit import Emitter
+from rlx_cortexm.emitter import Emitter
 from rlx_cortexm.estimate import estimate
 from rlx_cortexm.lower import RULES, Ways, lowering
 from rlx_cortexm.options import CortexMOptions

@@ -11,9 +11,9 @@ from rlx.ir.hash import structural_hash
 from rlx.licence import with_licence
 from rlx.target import Emission
 from rlx_fpga.axi import Interface, StreamPort, WeightPort, port_names
-from rlx_fpga.emit import design_files
 from rlx_fpga.fit import shortage
 from rlx_fpga.lower import RULES
+from rlx_fpga.netlist import design_files
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.registers import Control, packed_version
 from rlx_fpga.styles import build, lowering, require_fit

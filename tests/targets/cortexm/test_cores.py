@@ -5,7 +5,8 @@ import pytest
 from support import ROOT
 from targets.cortexm.zoo import write
 
-from rlx import emit, frontends, target
+from rlx import driver, frontends, target
+from rlx.reference import given_inputs
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.options import CPUS
 from rlx_sim.firmware import CPUS as EMULATED
@@ -27,7 +28,7 @@ def test_every_core_is_emulated():
 def test_digits_are_equal_on(tmp_path, cpu):
     module = frontends.load(ROOT / "examples" / "digits" / "digits.rlx")
     options = CortexMOptions(cpu=cpu)
-    emit.emit(module, target.load("cortexm"), tmp_path / "net", options=options)
+    driver.emit(module, target.load("cortexm"), tmp_path / "net", options=options)
     emulator = "qemu" if EMULATED[cpu].machine else "unicorn"
     result = CORTEXM.verify(tmp_path / "net", tools=[f"{emulator}:gcc", f"{emulator}:zig"])
     figures = result.as_json()
@@ -43,9 +44,9 @@ def test_digits_are_equal_on(tmp_path, cpu):
 def test_networks_are_equal_on(cpu, name, shared_models, tmp_path):
     module = frontends.load(shared_models / f"{name}.tflite")
     with np.load(shared_models / "vectors" / f"{name}.npz") as vectors:
-        golden = emit.given_inputs(module.graph, {key: vectors[key] for key in ("x", "y")}, None)
+        golden = given_inputs(module.graph, {key: vectors[key] for key in ("x", "y")}, None)
     options = CortexMOptions(prefix="net", cpu=cpu)
-    lowered = emit.lower(module, TARGET, options=options)
+    lowered = driver.lower(module, TARGET, options=options)
     folder = write(tmp_path, TARGET.emit(lowered.module, options))
     build = FirmwareBuild(cpu)
     simulator = Qemu(build) if EMULATED[cpu].machine else Unicorn(build)

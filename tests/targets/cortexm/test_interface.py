@@ -7,14 +7,14 @@ from elftools.elf.elffile import ELFFile
 from support import require_program
 from targets.cortexm.zoo import ZOOS, emit_graph, golden_of, write
 
-from rlx import emit, target
+from rlx import driver, target
 from rlx.errors import SimulationError, UsageError
 from rlx.golden import Golden
 from rlx.ir import Graph, GraphModule, Stage, i8
 from rlx.ops.q import QClamp, QTable
 from rlx.process import run
 from rlx_cortexm import CortexMOptions
-from rlx_cortexm.emit import STACK_BYTES
+from rlx_cortexm.emitter import STACK_BYTES
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import WARNINGS, HostC
 from rlx_sim.protocol import compare
@@ -34,7 +34,7 @@ def network(name="net", names=("x", "a", "b")):
 
 def emitted(place, graph, golden=None, **options):
     """Return the folder of ``graph`` with its golden vectors, as ``rlx emit`` writes it."""
-    emit.emit(
+    driver.emit(
         GraphModule(graph, Stage.MIR), target.load("cortexm"), place,
         options=CortexMOptions(prefix="net", **options), golden=golden or golden_of(graph, FRAMES),
     )  # fmt: skip

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from targets.cortexm.zoo import write
 
-from rlx import emit, frontends
+from rlx import driver, frontends
+from rlx.reference import given_inputs
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import HostC
@@ -48,8 +49,8 @@ def network(request, shared_models, tmp_path_factory):
     module = frontends.load(shared_models / f"{name}.tflite")
     with np.load(shared_models / "vectors" / f"{name}.npz") as vectors:
         given = {key: vectors[key] for key in ("x", "y")}
-    golden = emit.given_inputs(module.graph, given, None)
-    lowered = emit.lower(module, TARGET)
+    golden = given_inputs(module.graph, given, None)
+    lowered = driver.lower(module, TARGET)
     emission = TARGET.emit(lowered.module, CortexMOptions(prefix="net"))
     return name, emission, write(tmp_path_factory.mktemp(name), emission), golden
 

@@ -227,7 +227,7 @@ def test_hostile_names_stay_in_their_place():
 @pytest.mark.qemu
 def test_example_firmware_tells_the_digit(tmp_path):
     """The commands of examples/firmware_qemu/README.md."""
-    from rlx import emit, frontends, target
+    from rlx import driver, frontends, target
 
     cmake = require_program("cmake")
     require_program("arm-none-eabi-gcc")
@@ -237,7 +237,7 @@ def test_example_firmware_tells_the_digit(tmp_path):
         if path.is_file():
             (tmp_path / path.name).write_bytes(path.read_bytes())
     module = frontends.load(ROOT / "examples" / "digits" / "digits.rlx")
-    emit.emit(module, target.load("cortexm"), tmp_path / "model")
+    driver.emit(module, target.load("cortexm"), tmp_path / "model")
     toolchain = "-DCMAKE_TOOLCHAIN_FILE=arm-none-eabi.cmake"
     run([cmake, "-B", "build", toolchain], cwd=tmp_path, timeout_s=TIMEOUT_S)
     run([cmake, "--build", "build"], cwd=tmp_path, timeout_s=TIMEOUT_S)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.emit import random_inputs, reference_outputs
 from rlx.ir import DType, Graph, GraphModule, QuantParams, Stage, i8
 from rlx.numerics.exponential import softmax_scaling
 from rlx.numerics.fixed_point import Rescale, Rounding
@@ -38,6 +37,7 @@ from rlx.ops.q import (
     QTranspose,
     Window,
 )
+from rlx.reference import random_inputs, reference_outputs
 from rlx_cortexm import TARGET, CortexMOptions
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import pytest
 from rlx_fpga.axi import Interface, StreamPort, harness_cpp, port_names, top_verilog
 from rlx_fpga.cells.concat import Concat
 from rlx_fpga.devices import device
-from rlx_fpga.emit import design_files, netlist, plain_module_names
+from rlx_fpga.netlist import design_files, netlist, plain_module_names
 from rlx_fpga.render import render
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from targets.fpga.test_target import network
 
-from rlx import emit, frontends
+from rlx import driver, frontends
 from rlx.errors import DoesNotFitError
 from rlx_fpga import TARGET, FpgaOptions
 
@@ -111,7 +111,7 @@ def test_more_lookup_tables_never_make_a_slower_design():
 @pytest.mark.parametrize("name", ["pretrainedResnet_quant", "vww_96_int8", "kws_ref_model"])
 def test_more_lookup_tables_never_make_a_slower_design_of_a_real_network(name, shared_models):
     module = frontends.load(shared_models / f"{name}.tflite")
-    lowered = emit.lower(module, TARGET, options=FpgaOptions()).module
+    lowered = driver.lower(module, TARGET, options=FpgaOptions()).module
     budgets = [83640 * part // 12 for part in range(5, 12)]
     found = [TARGET.estimate(lowered, FpgaOptions(lut=lut)) for lut in budgets]
     intervals = [report["interval"] for report in found]

@@ -9,7 +9,8 @@ import pytest
 from support import ROOT
 
 from rlx import frontends
-from rlx.emit import emit, lower, random_inputs, reference_outputs
+from rlx.driver import emit, lower
+from rlx.reference import random_inputs, reference_outputs
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.cells.multiply import blocks_of
 from rlx_fpga.costs import Resources

@@ -6,7 +6,7 @@ import pytest
 
 from rlx_fpga.axi import Interface, StreamPort
 from rlx_fpga.cells.concat import Concat
-from rlx_fpga.emit import netlist
+from rlx_fpga.netlist import netlist
 from rlx_fpga.simulators import start_combinational
 
 BY_YOSYS = r"""module one(a, b);

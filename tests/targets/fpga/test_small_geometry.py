@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from rlx.emit import emit, lower, random_inputs, reference_outputs
+from rlx.driver import emit, lower
 from rlx.errors import EmitError, UnsupportedOpError
 from rlx.ir import Graph, i8
 from rlx.ir.module import GraphModule, Stage
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import Q_OPS, QAveragePool2d, QClamp, QConcat, QDense, QMean, Window
+from rlx.reference import random_inputs, reference_outputs
 from rlx_fpga import TARGET, FpgaOptions
-from rlx_fpga.emit import netlist, require_bits
+from rlx_fpga.netlist import netlist, require_bits
 from rlx_fpga.options import STYLES
 from rlx_fpga.styles import build
 from rlx_fpga.target import interface_of

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rlx.emit import emit, lower
+from rlx.driver import emit, lower
 from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError, UsageError
 from rlx.ir import DType, Graph, QuantParams, TensorType
 from rlx.ir.module import GraphModule, Stage

@@ -11,7 +11,7 @@ import pytest
 from support import ROOT
 from tflite_builder import TfliteBuilder
 
-from rlx import emit
+from rlx import driver
 from rlx.frontends import tflite
 from rlx.ir import GraphModule, file
 from rlx.target import load
@@ -54,7 +54,7 @@ def test_documents_name_the_reference(name: str) -> None:
 def test_imported_graphs_carry_the_reference(tmp_path: Path) -> None:
     imported = module()
     assert imported.reference == tflite.REFERENCE
-    lowered = emit.lower(imported, load("cortexm")).module
+    lowered = driver.lower(imported, load("cortexm")).module
     assert lowered.reference == tflite.REFERENCE
     file.save(imported, tmp_path / "model.rlx")
     assert file.load(tmp_path / "model.rlx").reference is None
@@ -62,8 +62,8 @@ def test_imported_graphs_carry_the_reference(tmp_path: Path) -> None:
 
 def test_manifests_name_the_reference(tmp_path: Path) -> None:
     imported = module()
-    emit.emit(imported, load("cortexm"), tmp_path / "imported")
-    emit.emit(GraphModule.mir(imported.graph), load("cortexm"), tmp_path / "built")
+    driver.emit(imported, load("cortexm"), tmp_path / "imported")
+    driver.emit(GraphModule.mir(imported.graph), load("cortexm"), tmp_path / "built")
     facts = {"name": "tflite-micro", "version": tflite.REFERENCE.version}
     for folder, reference in (("imported", facts), ("built", None)):
         manifest = json.loads((tmp_path / folder / "manifest.json").read_text())

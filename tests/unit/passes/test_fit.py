@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.emit import fit_to_target, lower
+from rlx.driver import fit_to_target, lower
 from rlx.errors import UnsupportedOpError, UsageError
 from rlx.ir import Graph, GraphModule, Refusal, f32, i8
 from rlx.ir.evaluate import evaluate

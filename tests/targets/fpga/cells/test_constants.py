@@ -10,12 +10,12 @@ from amaranth.hdl import Instance, signed
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
-from rlx_fpga import emit
+from rlx_fpga import netlist as module
 from rlx_fpga.axi import Interface
 from rlx_fpga.cells.constants import Constants
 from rlx_fpga.cells.multiply import NetlistPlatform
 from rlx_fpga.cells.rom import CyclicRom, Store
-from rlx_fpga.emit import netlist
+from rlx_fpga.netlist import netlist
 
 WORDS = [5, 0, 7, 1000]
 INTERFACE = Interface("net", (), ())
@@ -103,7 +103,7 @@ def test_names_that_other_modules_have_are_not_taken():
 @pytest.mark.parametrize("in_files", [True, False])
 def test_words_never_pass_through_the_slow_writer(in_files, monkeypatch):
     """Amaranth takes some 2 ms for each word of a memory: minutes for large networks."""
-    convert = emit.verilog.convert_fragment
+    convert = module.verilog.convert_fragment
     cells = []
 
     def spy(design, *args, **options):
@@ -115,7 +115,7 @@ def test_words_never_pass_through_the_slow_writer(in_files, monkeypatch):
         visit(design)
         return convert(design, *args, **options)
 
-    monkeypatch.setattr(emit.verilog, "convert_fragment", spy)
+    monkeypatch.setattr(module.verilog, "convert_fragment", spy)
     netlist(two_layers(), INTERFACE, memory_files=in_files)
     assert cells.count("Instance") == 4
     assert "MemoryInstance" not in cells

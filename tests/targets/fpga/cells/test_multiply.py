@@ -22,7 +22,7 @@ from rlx_fpga.cells.multiply import (
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.streams import Cell, stream_of
 from rlx_fpga.devices import devices
-from rlx_fpga.emit import netlist
+from rlx_fpga.netlist import netlist
 from rlx_fpga.render import render
 from rlx_fpga.synthesis import find_yosys
 

@@ -5,13 +5,14 @@ import pytest
 from support import ROOT
 from targets.fpga.harness import drive
 
-from rlx import emit, frontends, target
+from rlx import driver, frontends, target
 from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import GraphModule, Stage
 from rlx.numerics.exponential import softmax_scaling
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QArgmax, QConv2d, QDense, QMaxPool2d, QReshape, QSoftmax, Window
+from rlx.reference import random_inputs, reference_outputs
 from rlx_fpga import FpgaOptions
 from rlx_fpga.folded import Folded, fold, report_of
 from rlx_fpga.folded.loader import stream_bytes
@@ -85,7 +86,7 @@ def test_weights_by_a_stream_and_one_port_change_no_bit(feed, two_ports):
 @pytest.mark.parametrize("weights", ["mem", "load", "stream"])
 def test_emitted_folder_is_verified(tmp_path, weights):
     options = FpgaOptions(style="folded", dsp=9, weights=weights, device="ice40-up5k")
-    emit.emit(GraphModule(network(), Stage.MIR), target.load("fpga"), tmp_path / "out",
+    driver.emit(GraphModule(network(), Stage.MIR), target.load("fpga"), tmp_path / "out",
               options=options)  # fmt: skip
     found = FPGA.verify(tmp_path / "out", tools=["verilator"]).as_json()
     assert (found["inputs"], found["equal"], found["mismatches"]) == (16, 16, [])
@@ -112,9 +113,9 @@ def test_results_may_overwrite_operands():
 def simulated(path, tmp_path, frames=2, stalls=None, **options):
     """Emit a network, simulate it, and return its report if every bit is right."""
     module = frontends.load(path)
-    golden = emit.reference_outputs(module.graph, emit.random_inputs(module.graph, frames))
+    golden = reference_outputs(module.graph, random_inputs(module.graph, frames))
     chosen = FpgaOptions(style="folded", prefix="net", **options)
-    emission = emit.emit(module, target.load("fpga"), tmp_path / "out", options=chosen,
+    emission = driver.emit(module, target.load("fpga"), tmp_path / "out", options=chosen,
                          golden=golden)  # fmt: skip
     found = VerilatorHarness(stalls).simulate(tmp_path / "out", golden, timeout_s=600)
     assert compare("verilator", found, golden) == []

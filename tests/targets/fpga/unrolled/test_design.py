@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from targets.fpga.harness import drive
 
-from rlx import emit, target
+from rlx import driver, target
 from rlx.errors import UsageError
 from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate
@@ -91,7 +91,7 @@ def test_report_has_the_style_and_its_cost():
 def test_emitted_folder_is_verified(tmp_path):
     module = GraphModule(choice(), Stage.MIR)
     options = FpgaOptions(style="unrolled")
-    emit.emit(module, target.load("fpga"), tmp_path / "out", options=options)
+    driver.emit(module, target.load("fpga"), tmp_path / "out", options=options)
     found = FPGA.verify(tmp_path / "out", tools=["verilator"]).as_json()
     assert (found["inputs"], found["equal"], found["mismatches"]) == (16, 16, [])
     assert found["interval"] == found["predicted_interval"] == 1

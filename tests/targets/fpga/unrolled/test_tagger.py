@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rlx import emit, target
+from rlx import driver, target
 from rlx.ir import Graph, i8
 from rlx.ir.module import GraphModule, Stage
 from rlx.numerics.fixed_point import Rescale
@@ -41,7 +41,7 @@ def emitted(tmp_path_factory):
     out = tmp_path_factory.mktemp("tagger") / "out"
     module = GraphModule(tagger(), Stage.MIR)
     options = FpgaOptions(style="unrolled", device=DEVICE)
-    emit.emit(module, target.load("fpga"), out, options=options)
+    driver.emit(module, target.load("fpga"), out, options=options)
     return out
 
 

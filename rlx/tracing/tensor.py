@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from rlx.build.arrays import array_like, as_dtype
-from rlx.build.layers import Layers
 from rlx.ir import DType
 from rlx.ops import real
 from rlx.ops.expression import Expression
 from rlx.ops.real import Comparison
+from rlx.tracing.arrays import array_like, as_dtype
+from rlx.tracing.layers import Layers
 
 if TYPE_CHECKING:
-    from rlx.build.arrays import DTypeLike
-    from rlx.build.graph import Graph
     from rlx.ir import Dim, Op, Value
     from rlx.ops.expression import Operand
     from rlx.ops.indexing import Index
+    from rlx.tracing.arrays import DTypeLike
+    from rlx.tracing.graph import Graph
 
 
 class Tensor(Layers):

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rlx.build.graph import Graph
-from rlx.build.tensor import Tensor
+from rlx.tracing.graph import Graph
+from rlx.tracing.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,40 +1,23 @@
-"""From a model to an output folder: the steps that ``rlx emit`` takes.
-
-Import, rewrite for the target, plan memory, emit, add golden vectors, write the folder at once.
-"""
+"""What the reference computes for given or random inputs: the golden vectors of a folder."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx import __version__
 from rlx.errors import QuantizationError, UsageError
 from rlx.golden import Golden
 from rlx.ir.evaluate import evaluate
 from rlx.ir.graph import Param
-from rlx.ir.hash import structural_hash
 from rlx.ir.inspect import printable
-from rlx.ir.module import Stage
-from rlx.ir.verify import verify
-from rlx.outputs import Producer, write_folder
-from rlx.passes import Policies, fit, pipeline
-from rlx.passes.dead_code import DeadCode
-from rlx.target import QUANTIZE, claim
+from rlx.target import QUANTIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from rlx.ir import Array, Graph, TensorType
-    from rlx.ir.module import GraphModule
-    from rlx.passes import DispatchReport
-    from rlx.target import Emission, Target
 
 RANDOM_FRAMES = 16
 RANDOM_ELEMENTS = 1 << 25
@@ -42,72 +25,6 @@ RANDOM_ELEMENTS = 1 << 25
 
 _BLOCK = 1 << 18
 """Codes that are drawn together, 64 bits each: drawn in parts they are the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    """A model made ready for one target.
-
-    Attributes:
-        module: The graph; with a memory plan if the target makes one.
-        dispatch: What happened to each op.
-    """
-
-    module: GraphModule
-    dispatch: DispatchReport
-
-
-def lower(
-    module: GraphModule,
-    target: Target,
-    *,
-    options: Any = None,  # noqa: ANN401 - the target's own class
-    policies: Policies | None = None,
-    observe: Callable[[str, Graph], None] | None = None,
-) -> Lowered:
-    """Return ``module`` in the target's ops and planned; arguments as ``fit_to_target``.
-
-    Raises:
-        UsageError: A dimension is a symbol, or a parameter has no value.
-        UnsupportedOpError: The target lacks an op that cannot be written in others.
-    """
-    options = target.options() if options is None else options
-    fitted = fit_to_target(module, target, options=options, policies=policies, observe=observe)
-    fitted.dispatch.require_ready()
-    return replace(fitted, module=target.plan(fitted.module, options))
-
-
-def fit_to_target(
-    module: GraphModule,
-    target: Target,
-    *,
-    options: Any = None,  # noqa: ANN401 - the target's own class
-    policies: Policies | None = None,
-    observe: Callable[[str, Graph], None] | None = None,
-) -> Lowered:
-    """Return ``module`` simplified and, as far as it goes, in the target's ops; without a plan.
-
-    Args:
-        module: The imported model.
-        target: Where it goes.
-        options: Instance of ``target.options``; None for the defaults.
-        policies: Which ops are written in others although the target has them, or never.
-        observe: Called with the name and the result of each pass.
-
-    Raises:
-        UsageError: A dimension is a symbol, or a parameter has no value.
-    """
-    check_bound(module.graph)
-    options = target.options() if options is None else options
-    simplified = pipeline(target.pipeline).run(module, observe=observe)
-    found = fit(simplified.graph, target.name, claim(target, options), policies)
-    graph = DeadCode().apply(found.graph)
-    if observe is not None:
-        observe("fit", graph)
-    fitted = replace(simplified, graph=graph, stage=Stage.MIR)
-    if found.report.ready:
-        verify(fitted, where="after pass fit")
-    return Lowered(fitted, found.report)
 
 
 def check_bound(graph: Graph) -> None:
@@ -256,63 +173,3 @@ def _frames_of(name: str, type_: TensorType, vectors: Mapping[str, Array], *, al
             "its vectors hold no frames", where=f"input {name!r}", hint="give at least one frame"
         )
     return array.reshape(-1, *shape)
-
-
-def emit(
-    module: GraphModule,
-    target: Target,
-    folder: Path,
-    *,
-    options: Any = None,  # noqa: ANN401 - the target's own class
-    policies: Policies | None = None,
-    golden: Golden | None = None,
-    source_sha256: str | None = None,
-    force: bool = False,
-) -> Emission:
-    """Write everything that ``target`` makes of ``module`` to ``folder``, and return it.
-
-    Args:
-        module: The imported model.
-        target: Where it goes.
-        folder: Appears by one rename, complete, or not at all.
-        options: Instance of ``target.options``; None for the defaults.
-        policies: Which ops are written in others although the target has them, or never.
-        golden: Vectors stored beside the result; None for random inputs.
-        source_sha256: Hash of the model file, recorded in the manifest; None if made by hand.
-        force: Replace a folder that rlx made before.
-
-    Raises:
-        RlxError: What the steps raise.
-    """
-    options = target.options() if options is None else options
-    lowered = lower(module, target, options=options, policies=policies)
-    golden = golden or reference_outputs(module.graph, random_inputs(module.graph))
-    emission = target.emit(lowered.module, options)
-    producer = Producer(
-        rlx_version=__version__,
-        target=target.name,
-        input_sha256=source_sha256,
-        options={k: _json_value(v) for k, v in asdict(options).items() if v is not None},
-        facts={
-            "model_hash": structural_hash(module.graph),
-            "reference": asdict(module.reference) if module.reference else None,
-            **({"policies": policies.to_dict()} if policies else {}),
-            **emission.facts,
-        },
-    )
-    files = {**emission.files, **golden.files()}
-    if emission.vector_files is not None:
-        files |= emission.vector_files(golden)
-    write_folder(folder, files, producer=producer, force=force)
-    return emission
-
-
-def _json_value(value: object) -> object:
-    """Return an option as JSON can hold it."""
-    if isinstance(value, Mapping):
-        return {str(k): _json_value(v) for k, v in value.items()}
-    if isinstance(value, tuple | list):
-        return [_json_value(v) for v in value]
-    if isinstance(value, Enum):
-        return value.value
-    return value

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.build.arrays import as_dtype, as_shape
-from rlx.build.tensor import Tensor
 from rlx.errors import ShapeError
 from rlx.ir import DType, Origin, TensorType
 from rlx.ir import Graph as IrGraph
 from rlx.ir.module import GraphModule, Stage
 from rlx.ops import real
+from rlx.tracing.arrays import as_dtype, as_shape
+from rlx.tracing.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
-    from rlx.build.arrays import DTypeLike, ShapeLike
     from rlx.ir import Array, Node, Op, QuantParams
     from rlx.ops.expression import Expression, Operand
+    from rlx.tracing.arrays import DTypeLike, ShapeLike
 
 
 class Graph:

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlx.build import trace
 from rlx.ir import Dim, f32
 from rlx.ir.evaluate import evaluate
+from rlx.tracing import trace
 
 
 def test_inputs_are_named_like_the_parameters():

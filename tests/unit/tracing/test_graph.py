@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlx.build import Graph, Tensor
 from rlx.errors import ShapeError
 from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import Stage
 from rlx.ops import real
+from rlx.tracing import Graph, Tensor
 
 
 def test_inputs_parameters_and_outputs():

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from rlx.build.windows import window_of
 from rlx.ir.dims import quotient
 from rlx.ops import nn
 from rlx.ops.expression import Expression
 from rlx.ops.nn import Layout
 from rlx.ops.real import RealArgmax, RealArgmin, RealCumsum, RealTopK
+from rlx.tracing.windows import window_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.build.windows import Pads, Steps
     from rlx.ir import Dim
     from rlx.ops.expression import Operand
+    from rlx.tracing.windows import Pads, Steps
 
 
 class Layers(Expression):
