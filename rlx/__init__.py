@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from rlx.build import Graph, Tensor, trace
+    from rlx.api import emit, estimate, verify
     from rlx.errors import RlxError
     from rlx.frontends import load
     from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8, i32
     from rlx.ir.file import save
     from rlx.runtime import CompiledGraph, CompileOptions, Device, Model, Session, devices, model
+    from rlx.tracing import Graph, Tensor, trace
     from rlx.transforms.bind import bind
     from rlx.transforms.freeze import freeze
 
@@ -23,15 +24,17 @@ _HOMES = {
     "DType": "rlx.ir",
     "Device": "rlx.runtime",
     "Dim": "rlx.ir",
-    "Graph": "rlx.build",
+    "Graph": "rlx.tracing",
     "Model": "rlx.runtime",
     "QuantParams": "rlx.ir",
     "RlxError": "rlx.errors",
     "Session": "rlx.runtime",
-    "Tensor": "rlx.build",
+    "Tensor": "rlx.tracing",
     "TensorType": "rlx.ir",
     "bind": "rlx.transforms.bind",
     "devices": "rlx.runtime",
+    "emit": "rlx.api",
+    "estimate": "rlx.api",
     "f32": "rlx.ir",
     "freeze": "rlx.transforms.freeze",
     "i8": "rlx.ir",
@@ -39,7 +42,8 @@ _HOMES = {
     "load": "rlx.frontends",
     "model": "rlx.runtime",
     "save": "rlx.ir.file",
-    "trace": "rlx.build",
+    "trace": "rlx.tracing",
+    "verify": "rlx.api",
 }
 """Module of each public name; it is imported when the name is first used."""
 
@@ -58,6 +62,8 @@ __all__ = [
     "TensorType",
     "bind",
     "devices",
+    "emit",
+    "estimate",
     "f32",
     "freeze",
     "i8",
@@ -66,6 +72,7 @@ __all__ = [
     "model",
     "save",
     "trace",
+    "verify",
 ]
 
 

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+TIMEOUT_S = 900.0
+"""Seconds that each step of a verification may take by default."""
+
 
 class Verification(Protocol):
     """Results of a verifier."""

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlx import verifier
 from rlx.cli.common import json_option, print_json, print_table, progress
-from rlx.outputs import read_manifest
+from rlx.verifier import TIMEOUT_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-DEFAULT_TIMEOUT_S = 900.0
 
 
 @click.command(name="verify")
@@ -31,7 +28,7 @@ DEFAULT_TIMEOUT_S = 900.0
 @click.option(
     "--timeout",
     type=click.FloatRange(min=1),
-    default=DEFAULT_TIMEOUT_S,
+    default=TIMEOUT_S,
     show_default=True,
     help="Seconds that each step may take.",
 )
@@ -53,12 +50,12 @@ def command(
 
     Exit status 1 if any output differs.
     """
-    manifest = read_manifest(folder)
-    chosen = verifier.load(manifest.producer.target)
+    from rlx import api
+
     with progress(enabled=not as_json) as show:
-        result = chosen.verify(
+        result = api.verify(
             folder,
-            inputs_limit=inputs,
+            inputs=inputs,
             tools=tools.split(",") if tools else None,
             timeout_s=timeout,
             waves=waves,
