@@ -3,7 +3,10 @@
 set -eu
 compile() {
   uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
-    --no-annotate --no-emit-index-url --all-extras "$@"
+    --no-annotate --no-emit-index-url "$@"
 }
-compile pyproject.toml --group demo --group build -o requirements/demo.lock
-compile pyproject.toml --group demo --group build --group dev -o requirements/dev.lock
+# The demo needs neither other model formats nor plots.
+compile pyproject.toml --extra fpga --extra sim --extra zig --extra synth --extra boards \
+  --group demo --group build -o requirements/demo.lock
+compile pyproject.toml --all-extras --group demo --group build --group dev \
+  -o requirements/dev.lock

