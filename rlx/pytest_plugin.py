@@ -1,0 +1,80 @@
+"""The pytest plugin: the fixtures ``rlx`` and ``rlx_network``, and the option ``rlx_models``.
+
+pytest loads it in every project where rlx is installed, so it imports nothing of rlx before a test
+asks for a fixture.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from rlx.testing.networks import Network, Networks
+
+_INI = "rlx_models"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of the configuration file and that of the command line."""
+    parser.addini(
+        _INI,
+        "Networks for the fixture 'rlx': a line 'name = path' for each; a path is relative to the"
+        " configuration file.",
+        type="linelist",
+    )
+    parser.getgroup("rlx").addoption(
+        "--rlx-keep",
+        metavar="DIR",
+        type=Path,
+        help="New folder to emit to, and to keep. Default: pytest's temporary folder.",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that takes ``rlx_network`` once for each model."""
+    if "rlx_network" in metafunc.fixturenames:
+        metafunc.parametrize("rlx_network", list(models(metafunc.config)), indirect=True)
+
+
+def models(config: pytest.Config) -> dict[str, Path]:
+    """Return the path of each model that the configuration names.
+
+    Raises:
+        pytest.UsageError: A line is not ``name = path``, or there is no such file.
+    """
+    root = config.inipath.parent if config.inipath else config.rootpath
+    found: dict[str, Path] = {}
+    for line in config.getini(_INI):
+        name, equals, text = (part.strip() for part in line.partition("="))
+        if not (name and equals and text):
+            raise pytest.UsageError(f"{_INI}: {line!r} is not 'name = path'")
+        if name in found:
+            raise pytest.UsageError(f"{_INI}: two models are called {name!r}")
+        found[name] = root / text
+        if not found[name].is_file():
+            raise pytest.UsageError(f"{_INI}: model {name!r}: no file {str(found[name])!r}")
+    return found
+
+
+@pytest.fixture(scope="session")
+def rlx(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Networks:
+    """Return the networks under test; each is emitted, built and run once in a session."""
+    from rlx.testing.networks import Networks
+
+    keep: Path | None = request.config.getoption("--rlx-keep")
+    if keep is None:
+        return Networks(models(request.config), tmp_path_factory.mktemp("rlx"))
+    try:
+        keep.mkdir(parents=True)
+    except FileExistsError:
+        raise pytest.UsageError(f"--rlx-keep: {str(keep)!r} exists already") from None
+    return Networks(models(request.config), keep)
+
+
+@pytest.fixture
+def rlx_network(request: pytest.FixtureRequest, rlx: Networks) -> Network:
+    """Return each network that the configuration names, one after the other."""
+    return rlx[request.param]
