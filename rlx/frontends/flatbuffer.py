@@ -32,14 +32,14 @@ class Scalar:
     Attributes:
         code: NumPy's name of the little-endian type, such as ``i4``; ``?`` is a boolean.
         default: Value of an absent field.
-        least: Smallest value allowed, None for no bound.
-        most: Greatest value allowed, None for no bound.
+        minimum: Smallest value allowed, None for no bound.
+        maximum: Largest value allowed, None for no bound.
     """
 
     code: str
     default: float = 0
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,10 +384,10 @@ def check_range(name: str, kind: Scalar, value: float) -> None:
     Raises:
         MalformedError: It is out of range.
     """
-    if kind.least is not None and not value >= kind.least:
-        raise MalformedError(f"{name} is {value}, want at least {kind.least}", hint=_RANGE_HINT)
-    if kind.most is not None and not value <= kind.most:
-        raise MalformedError(f"{name} is {value}, want at most {kind.most}", hint=_RANGE_HINT)
+    if kind.minimum is not None and not value >= kind.minimum:
+        raise MalformedError(f"{name} is {value}, want at least {kind.minimum}", hint=_RANGE_HINT)
+    if kind.maximum is not None and not value <= kind.maximum:
+        raise MalformedError(f"{name} is {value}, want at most {kind.maximum}", hint=_RANGE_HINT)
 
 
 _RANGE_HINT = "convert the model again; no converter writes this number"

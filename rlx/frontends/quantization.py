@@ -55,8 +55,7 @@ def rescale_of(*factors: float) -> Rescale:
     for factor in factors:
         if not factor <= _FACTOR_MAX:
             raise UnsupportedError(
-                f"the scales are so far apart that codes are multiplied by {factor:.3g}, want less"
-                " than 2^30",
+                f"the scales give a factor of {factor:.3g}, want less than 2^30",
                 hint="quantize the model again; a scale is out of proportion",
             )
     return Rescale.of(*factors)
@@ -161,7 +160,7 @@ def quantized(real: float, scale: float, zero_point: int) -> int:
     Args:
         real: A real number, exact in float32.
         scale: A scale, exact in float32.
-        zero_point: Code that stands for zero.
+        zero_point: Quantized value that stands for zero.
 
     Raises:
         MalformedError: The quotient does not fit int32.
@@ -203,7 +202,7 @@ def activation_bounds(
 def check_accumulator(magnitudes: Int64, bias: Array, zero_point: int) -> None:
     """Refuse a convolution or dense layer whose sum of products could leave int32.
 
-    Exact integers, nothing is rounded. The input may hold any int8 code.
+    Exact integers, nothing is rounded. The input may hold any int8 value.
 
     Args:
         magnitudes: Sum of the weights' magnitudes of each output channel, int64[O]

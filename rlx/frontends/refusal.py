@@ -1,8 +1,7 @@
-"""How readers say no: a reason, a remedy, and a place that is gathered while the reader unwinds.
+"""Errors of readers: a reason, a hint, and a location that is collected while the reader unwinds.
 
 Readers raise these; the function that was given the file turns them into the public errors of
-``rlx.errors`` with ``public``. Each class of defect has a remedy of its own for the refusals that
-know no better one.
+``rlx.errors`` with ``public``. Each class of defect has a default hint, for refusals without one.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ class RefusedError(Exception):
 
     Attributes:
         error: The public error.
-        remedy: What to do about refusals without a ``hint`` of their own.
+        default_hint: The hint of refusals that are raised without one.
     """
 
     error: ClassVar[type[RlxError]] = RlxError
-    remedy: ClassVar[str] = ""
+    default_hint: ClassVar[str] = ""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint or self.remedy
+        self.hint = hint or self.default_hint
         self.path: list[str] = []
 
     def inside(self, place: str) -> RefusedError:
@@ -44,7 +43,7 @@ class MalformedError(RefusedError):
     """Tensors, operators and numbers of a file contradict each other."""
 
     error = FrontendError
-    remedy = (
+    default_hint = (
         "the file contradicts itself: convert the model again, and look at what changed the file "
         "after the converter wrote it"
     )
@@ -53,17 +52,19 @@ class MalformedError(RefusedError):
 class DamagedError(MalformedError):
     """The bytes of a file are not laid out as its format says."""
 
-    remedy = "the file is damaged or cut short: copy or download it again, or convert it again"
+    default_hint = (
+        "the file is damaged or cut short: copy or download it again, or convert it again"
+    )
 
 
 class OverLimitError(MalformedError):
     """A file asks for more than a limit allows."""
 
-    remedy = "if the file is to be trusted, raise the limit (--limit NAME=NUMBER)"
+    default_hint = "if the file is to be trusted, raise the limit (--limit NAME=NUMBER)"
 
 
 class UnsupportedError(RefusedError):
     """The file may be fine, but holds what rlx does not model."""
 
     error = UnsupportedOpError
-    remedy = "express the layer by other operators in the model, and convert it again"
+    default_hint = "express the layer by other operators in the model, and convert it again"

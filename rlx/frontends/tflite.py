@@ -10,7 +10,7 @@ from rlx.frontends.reading import read_bytes
 from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
 from rlx.frontends.tflite_file import Model, Operator, Tensor, parse
 from rlx.frontends.tflite_ops import IMPORTERS, Call, known
-from rlx.frontends.tflite_ops.call import DTYPES, Scope, codes_of, type_hint
+from rlx.frontends.tflite_ops.call import DTYPES, Scope, quant_of, type_hint
 from rlx.frontends.tflite_schema import TensorType
 from rlx.frontends.tflite_unknown import unknown
 from rlx.frontends.work import check_work
@@ -30,7 +30,7 @@ REFERENCE: Final = Reference("tflite-micro", "0.dev20261023182759")
 
 It widens every scale to double before it multiplies or divides; only the ends of fused activations
 are quotients in float32. Other versions differ: some multiply in float32 in ``FULLY_CONNECTED``,
-``SUB``, ``LEAKY_RELU``, ``HARD_SWISH`` and ``RELU``, which moves a code by one where its
+``SUB``, ``LEAKY_RELU``, ``HARD_SWISH`` and ``RELU``, which moves a value by one where its
 accumulator lies at a rounding half.
 """
 
@@ -89,7 +89,7 @@ def build(model: Model, limits: Limits = DEFAULT_LIMITS) -> Graph:
 
 
 def _refuse_by_kind(model: Model) -> None:
-    """Refuse a model without any int8 code that is not a weight, with one reason for all of it."""
+    """Refuse a model without int8 tensors other than weights, with one reason for all of it."""
     made = [model.tensors[i] for o in model.operators for i in o.outputs]
     if any(t.type is TensorType.INT8 for t in [*made, *(model.tensors[i] for i in model.inputs)]):
         return
@@ -125,7 +125,7 @@ def _input_type(tensor: Tensor) -> Type:
     if tensor.refusal is not None:
         raise tensor.refusal.inside(tensor.label)
     if tensor.type is TensorType.INT8:
-        return Type(tensor.shape, DType.I8, codes_of(tensor).params)
+        return Type(tensor.shape, DType.I8, quant_of(tensor).params)
     if tensor.type not in DTYPES:
         raise UnsupportedError(
             f"{tensor.label} is {tensor.described}, want int8", hint=type_hint(TensorType.FLOAT32)
@@ -156,8 +156,8 @@ def _import(call: Call) -> None:
         return
     importer = IMPORTERS.get(call.operator.name)
     if importer is None:
-        reason, remedy = unknown(call.operator.name)
-        raise UnsupportedError(reason, hint=remedy)
+        reason, hint = unknown(call.operator.name)
+        raise UnsupportedError(reason, hint=hint)
     _refuse_tensors(call)
     try:
         importer(call)
@@ -180,7 +180,7 @@ def _add_placeholders(call: Call) -> None:
     for tensor in call.outputs:
         quant = None
         if tensor.type is TensorType.INT8 and tensor.quantization is not None:
-            quant = codes_of(tensor).params if tensor.quantization.per_tensor else None
+            quant = quant_of(tensor).params if tensor.quantization.per_tensor else None
         type_ = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), quant)
         call.scope.values[tensor.index] = call.scope.graph.input("", type_)
 
@@ -212,7 +212,7 @@ def _unsupported(
 def _explain(
     model: Model, operator: Operator, error: UnsupportedError, *, several: bool
 ) -> Iterable[str]:
-    """Yield the lines about one operator; the remedy of a single one is the error's own hint."""
+    """Yield the lines about one operator; the hint of a single one is the error's own."""
     inputs = ", ".join(model.tensors[i].described for i in operator.inputs[:8] if i != -1)
     outputs = ", ".join(model.tensors[i].described for i in operator.outputs[:8])
     label = shorten(model.tensors[operator.outputs[0]].name)

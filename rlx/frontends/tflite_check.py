@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlx.frontends.refusal import MalformedError, OverLimitError, RefusedError, UnsupportedError
-from rlx.frontends.tflite_schema import CODE_RANGE, ELEMENT_BITS, TensorType
+from rlx.frontends.tflite_schema import ELEMENT_BITS, VALUE_RANGE, TensorType
 from rlx.limits import raise_hint
 
 if TYPE_CHECKING:
@@ -114,13 +114,13 @@ def _check_quantization(tensor: Tensor) -> None:
             "want a finite number above 0",
             hint="quantize the model again with samples in which this tensor is not constant",
         )
-    low, high = CODE_RANGE[tensor.type]
+    low, high = VALUE_RANGE[tensor.type]
     bad = (quantization.zero_point < low) | (quantization.zero_point > high)
     if bad.any():
         point = int(quantization.zero_point[bad.argmax()])
         raise MalformedError(
             f"has the zero point {point}, want {low} to {high}",
-            hint="quantize the model again: the zero point must be one of the tensor's codes",
+            hint="quantize the model again: the zero point must be in the range of its type",
         )
 
 

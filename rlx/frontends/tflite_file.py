@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Quantization:
-    """What the codes of a tensor stand for: ``real = scale * (code - zero_point)``.
+    """What the values of a tensor stand for: ``real = scale * (quantized - zero_point)``.
 
     Attributes:
         scale: float32, one for the tensor or one for each index of ``axis``.
@@ -180,7 +180,7 @@ def _model(root: Record, source: str) -> Model:
     # The first subgraph is what runs. Others matter to the operators that call them (IF, WHILE,
     # CALL_ONCE and so on), which rlx refuses by name.
     graph, buffers = graphs[0], root.records("buffers")
-    codes = root.records("operator_codes")
+    kinds = root.records("operator_codes")
     tensors = _each("tensor", graph.records("tensors"), lambda i, t: _tensor(i, t, buffers))
     return Model(
         source=source,
@@ -189,7 +189,7 @@ def _model(root: Record, source: str) -> Model:
         operators=_each(
             "operator",
             graph.records("operators"),
-            lambda i, o: _operator(i, o, codes, len(tensors)),
+            lambda i, o: _operator(i, o, kinds, len(tensors)),
         ),
         inputs=_references("graph input", graph.integers("inputs"), len(tensors)),
         outputs=_references("graph output", graph.integers("outputs"), len(tensors)),
@@ -297,27 +297,27 @@ def _quantization(record: Record | None) -> Quantization | None:
     return Quantization(scale=scale, zero_point=points, axis=record.integer("axis"))
 
 
-def _operator(index: int, record: Record, codes: Sequence[Record], tensors: int) -> Operator:
+def _operator(index: int, record: Record, kinds: Sequence[Record], tensors: int) -> Operator:
     number = record.integer("opcode_index")
-    if number >= len(codes):
-        raise MalformedError(f"refers to operator code {number}, but there are {len(codes)}")
-    code = codes[number]
-    name = _operator_name(code)
+    if number >= len(kinds):
+        raise MalformedError(f"refers to operator code {number}, but there are {len(kinds)}")
+    kind = kinds[number]
+    name = _operator_name(kind)
     inputs = _references("input", record.integers("inputs"), tensors, optional=True)
     outputs = _references("output", record.integers("outputs"), tensors)
     return Operator(
         index=index,
         name=name,
-        version=code.integer("version"),
+        version=kind.integer("version"),
         inputs=inputs,
         outputs=outputs,
         options=_options(name, record),
     )
 
 
-def _operator_name(code: Record) -> str:
+def _operator_name(kind: Record) -> str:
     """Return the operator's name. Old writers know the first of the two fields only."""
-    number = max(code.integer("builtin_code"), code.integer("deprecated_builtin_code"))
+    number = max(kind.integer("builtin_code"), kind.integer("deprecated_builtin_code"))
     if number < 0:
         raise MalformedError(f"has the operator code {number}, want at least 0")
     if number >= len(schema.OPERATOR_NAMES):
@@ -325,7 +325,7 @@ def _operator_name(code: Record) -> str:
     name = schema.OPERATOR_NAMES[number]
     if name != "CUSTOM":
         return name
-    return f"CUSTOM '{shorten(printable(code.text('custom_code')))}'"
+    return f"CUSTOM '{shorten(printable(kind.text('custom_code')))}'"
 
 
 def _options(name: str, record: Record) -> Mapping[str, Any]:

@@ -78,8 +78,8 @@ ELEMENT_BITS = {
     TensorType.FLOAT8_E5M2: 8,
 }
 
-# Codes that a quantized tensor of each type may hold.
-CODE_RANGE = {
+# Smallest and largest value of each quantized type.
+VALUE_RANGE = {
     TensorType.INT8: (-128, 127),
     TensorType.UINT8: (0, 255),
     TensorType.INT16: (-32768, 32767),
@@ -107,7 +107,7 @@ class Activation(enum.IntEnum):
     SIGN_BIT = 5
 
 
-# Names of the builtin operators; the place in the list is the code.
+# Names of the builtin operators; the position in the list is the code.
 OPERATOR_NAMES = """
 ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE
 EMBEDDING_LOOKUP FLOOR FULLY_CONNECTED HASHTABLE_LOOKUP L2_NORMALIZATION L2_POOL_2D

@@ -33,16 +33,16 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         _CALLS,
         ("IF", "WHILE", "CALL", "STABLEHLO_WHILE", "STABLEHLO_CASE", "STABLEHLO_COMPOSITE"),
     ),
-    ("makes real numbers of codes", _INT8, ("DEQUANTIZE", "CAST")),
+    ("turns quantized values into real numbers", _INT8, ("DEQUANTIZE", "CAST")),
     ("is only there to train", _INT8, ("FAKE_QUANT",)),
 )  # fmt: skip
 
 
 def unknown(name: str) -> tuple[str, str]:
     """Return why an operator that has no importer is refused, and what to do about it."""
-    for reason, remedy, names in _KINDS:
+    for reason, hint, names in _KINDS:
         if name in names:
-            return reason, remedy
+            return reason, hint
     if name.startswith("CUSTOM "):
         return (
             "is a custom operator, which only the program that registered it can run",

@@ -82,7 +82,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 1 operators cannot be imported\n"
             "  operator 0 QUANTIZE 'y' (int8[1, 3] -> int8[1, 3])\n"
-            "    why  the scales are so far apart that codes are multiplied by 2.43e+83, "
+            "    why  the scales give a factor of 2.43e+83, "
             "want less than 2^30"
         ),
     ),
@@ -97,7 +97,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 1 operators cannot be imported\n"
             "  operator 0 RELU 'y' (int8[1, 3] -> int8[1, 3])\n"
-            "    why  the scales are so far apart that codes are multiplied by 2.43e+83, "
+            "    why  the scales give a factor of 2.43e+83, "
             "want less than 2^30"
         ),
     ),
@@ -190,7 +190,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 1 operators cannot be imported\n"
             "  operator 0 ADD 'y' (int8[1, 3], int8[1, 3] -> int8[1, 3])\n"
-            "    why  the scales are so far apart that codes are multiplied by 6.48e+32, "
+            "    why  the scales give a factor of 6.48e+32, "
             "want less than 2^30"
         ),
     ),
@@ -201,7 +201,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 1 operators cannot be imported\n"
             "  operator 0 ADD 'y' (int8[1, 3], int8[1, 3] -> int8[1, 3])\n"
-            "    why  the scales are so far apart that codes are multiplied by 4.63e+77, "
+            "    why  the scales give a factor of 4.63e+77, "
             "want less than 2^30"
         ),
     ),
@@ -216,7 +216,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 1 operators cannot be imported\n"
             "  operator 0 SUB 'y' (int8[1, 3], int8[1, 3] -> int8[1, 3])\n"
-            "    why  the scales are so far apart that codes are multiplied by 6.48e+32, "
+            "    why  the scales give a factor of 6.48e+32, "
             "want less than 2^30"
         ),
     ),
@@ -227,7 +227,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 1 operators cannot be imported\n"
             "  operator 0 SUB 'y' (int8[1, 3], int8[1, 3] -> int8[1, 3])\n"
-            "    why  the scales are so far apart that codes are multiplied by 4.63e+77, "
+            "    why  the scales give a factor of 4.63e+77, "
             "want less than 2^30"
         ),
     ),
@@ -242,7 +242,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 1 operators cannot be imported\n"
             "  operator 0 MUL 'y' (int8[1, 3], int8[1, 3] -> int8[1, 3])\n"
-            "    why  the scales are so far apart that codes are multiplied by 8.25e+121, "
+            "    why  the scales give a factor of 8.25e+121, "
             "want less than 2^30"
         ),
     ),
@@ -264,7 +264,7 @@ CASES: dict[str, Case] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] "
             "-> int8[1, 4, 4, 3])\n"
-            "    why  the scales are so far apart that codes are multiplied by 3.4e+38, "
+            "    why  the scales give a factor of 3.4e+38, "
             "want less than 2^30"
         ),
     ),
@@ -280,7 +280,7 @@ CASES: dict[str, Case] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] "
             "-> int8[1, 4, 4, 3])\n"
-            "    why  the scales are so far apart that codes are multiplied by 3.57e+43, "
+            "    why  the scales give a factor of 3.57e+43, "
             "want less than 2^30"
         ),
     ),
@@ -292,7 +292,7 @@ CASES: dict[str, Case] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 3 FULLY_CONNECTED 'dense' (int8[1, 12], int8[5, 12], int32[5] "
             "-> int8[1, 5])\n"
-            "    why  the scales are so far apart that codes are multiplied by 3.4e+38, "
+            "    why  the scales give a factor of 3.4e+38, "
             "want less than 2^30"
         ),
     ),
@@ -307,7 +307,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 1 operators cannot be imported\n"
             "  operator 0 MEAN 'y' (int8[2, 3], int32[1] -> int8[2])\n"
-            "    why  the scales are so far apart that codes are multiplied by 2.43e+83, "
+            "    why  the scales give a factor of 2.43e+83, "
             "want less than 2^30"
         ),
     ),

@@ -173,7 +173,7 @@ CASES: dict[str, Case] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 3 FULLY_CONNECTED 'dense' (int8[1, 12], int8[5, 12], int32[5] "
             "-> int8[1, 5])\n"
-            "    why  the scales are so far apart that codes are multiplied by 3.6e+77, "
+            "    why  the scales give a factor of 3.6e+77, "
             "want less than 2^30"
         ),
     ),
@@ -308,7 +308,7 @@ CASES: dict[str, Case] = {
         lambda: padv2(),
         FrontendError,
         "operator 0 PADV2",
-        "tensor 2 'value' must be one code of the input's scale",
+        "tensor 2 'value' must be one value in the input's scale",
     ),
     "slice outside": Refused(
         lambda: one("SLICE", (2, 3), (2, 3), [0, 1], [2, 3]),

@@ -132,7 +132,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 1 operators cannot be imported\n"
             "  operator 0 DEQUANTIZE 'y' (int8[1, 3] -> float32[1, 3])\n"
-            "    why  makes real numbers of codes"
+            "    why  turns quantized values into real numbers"
         ),
     ),
     "other output type": Refused(
@@ -398,7 +398,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 1 operators cannot be imported\n"
             "  operator 0 QUANTIZE 'y' (int8[1, 3] -> int8[1, 3])\n"
-            "    why  the scales are so far apart that codes are multiplied by 1.07e+09, want "
+            "    why  the scales give a factor of 1.07e+09, want "
             "less than 2^30"
         ),
     ),

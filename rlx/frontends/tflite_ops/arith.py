@@ -30,7 +30,7 @@ def import_sub(call: Call) -> None:
 def _sum(call: Call, make: type[QAdd]) -> None:
     """Append a sum or a difference."""
     call.arity(2)
-    x, y, result = call.codes(0), call.codes(1), call.result_codes
+    x, y, result = call.quant(0), call.quant(1), call.result_quant
     low, high = activation_bounds(call, result)
     scaling = sum_scaling(x.real, y.real, result.real)
     op = make(
@@ -51,7 +51,7 @@ def _sum(call: Call, make: type[QAdd]) -> None:
 def import_mul(call: Call) -> None:
     """``MUL``."""
     call.arity(2)
-    x, y, result = call.codes(0), call.codes(1), call.result_codes
+    x, y, result = call.quant(0), call.quant(1), call.result_quant
     low, high = activation_bounds(call, result)
     op = QMul(
         x_zero_point=x.zero_point,
@@ -75,15 +75,15 @@ def import_quantize(call: Call) -> None:
 def import_relu(call: Call) -> None:
     """``RELU`` as an operator of its own, which may change scale and zero point."""
     call.arity(1)
-    low = max(-128, call.result_codes.zero_point)
-    if call.codes(0) == call.result_codes:
+    low = max(-128, call.result_quant.zero_point)
+    if call.quant(0) == call.result_quant:
         call.finish(QClamp(low=low), call.value(0))
     else:
         _requantize(call, low)
 
 
 def _requantize(call: Call, low: int) -> None:
-    x, result = call.codes(0), call.result_codes
+    x, result = call.quant(0), call.result_quant
     op = QRequantize(
         x_zero_point=x.zero_point,
         rescale=rescale_of(x.real / result.real),
@@ -97,6 +97,6 @@ def _requantize(call: Call, low: int) -> None:
 def import_relu6(call: Call) -> None:
     """``RELU6`` as an operator of its own: a clamp, as the interpreter reads only the input."""
     call.arity(1)
-    codes = call.same_codes()
-    low, high = quantization.activation_bounds(0.0, 6.0, codes.real, codes.zero_point, DType.I8)
+    quant = call.same_quant()
+    low, high = quantization.activation_bounds(0.0, 6.0, quant.real, quant.zero_point, DType.I8)
     call.finish(QClamp(low=low, high=high), call.value(0))

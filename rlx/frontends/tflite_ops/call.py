@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_schema import CODE_RANGE, TensorType
+from rlx.frontends.tflite_schema import VALUE_RANGE, TensorType
 from rlx.ir import DType, Origin, QuantParams
 from rlx.ir import TensorType as Type
 from rlx.limits import DEFAULT_LIMITS, Limits
@@ -36,12 +36,12 @@ DTYPES: Mapping[TensorType, DType] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Codes:
+class PerTensor:
     """Scale and zero point of a tensor with one scale.
 
     Attributes:
         scale: As the file holds it. Bounds of activations are divided by it in float32.
-        zero_point: Code that stands for zero.
+        zero_point: Quantized value that stands for zero.
     """
 
     scale: np.float32
@@ -115,11 +115,11 @@ class Call:
         """The operator's options by the schema's names."""
         return self.operator.options
 
-    def arity(self, least: int, most: int | None = None, outputs: int = 1) -> None:
+    def arity(self, minimum: int, maximum: int | None = None, outputs: int = 1) -> None:
         """Check the number of inputs and outputs."""
-        found, top = len(self.operator.inputs), least if most is None else most
-        if not least <= found <= top:
-            wanted = str(least) if least == top else f"{least} to {top}"
+        found, top = len(self.operator.inputs), minimum if maximum is None else maximum
+        if not minimum <= found <= top:
+            wanted = str(minimum) if minimum == top else f"{minimum} to {top}"
             raise MalformedError(f"has {found} inputs, want {wanted}")
         if len(self.operator.outputs) != outputs:
             raise MalformedError(f"has {len(self.operator.outputs)} outputs, want {outputs}")
@@ -155,29 +155,29 @@ class Call:
         require_type(tensor, TensorType.INT8)
         return self.scope.value(tensor.index)
 
-    def codes(self, place: int) -> Codes:
+    def quant(self, place: int) -> PerTensor:
         """Return scale and zero point of an int8 input."""
         tensor = self.input(place)
         require_type(tensor, TensorType.INT8)
-        return codes_of(tensor)
+        return quant_of(tensor)
 
     @property
-    def result_codes(self) -> Codes:
+    def result_quant(self) -> PerTensor:
         """Scale and zero point of the int8 output."""
         require_type(self.output, TensorType.INT8)
-        return codes_of(self.output)
+        return quant_of(self.output)
 
-    def same_codes(self, place: int = 0) -> Codes:
-        """Return the codes of the outputs, which must be those of an input."""
-        given = self.codes(place)
+    def same_quant(self, place: int = 0) -> PerTensor:
+        """Return scale and zero point of the outputs, which must be those of an input."""
+        given = self.quant(place)
         for output in self.outputs:
             require_type(output, TensorType.INT8)
-            found = codes_of(output)
+            found = quant_of(output)
             if found != given:
                 raise UnsupportedError(
                     f"input and output must share scale and zero point, but {_show(given)} "
                     f"and {_show(found)} differ",
-                    hint="quantize the model again; the operator moves codes as they are",
+                    hint="quantize the model again; the operator copies values unchanged",
                 )
         return given
 
@@ -215,11 +215,11 @@ class Call:
             raise MalformedError(f"the axis is {value}, but the input has {rank} dimensions")
         return value % rank
 
-    def emit(self, op: Op, *operands: Value, codes: Codes | None = None) -> Value:
-        """Append an op on the way to an output; ``codes`` if they differ from its operand's."""
-        quant = codes.params if codes else None
+    def emit(self, op: Op, *operands: Value, quant: PerTensor | None = None) -> Value:
+        """Append an op on the way to an output; ``quant`` if it differs from its operand's."""
+        params = quant.params if quant else None
         return self.scope.graph.apply(
-            op, *operands, name=self.operator_name, quant=quant, origin=self.origin
+            op, *operands, name=self.operator_name, quant=params, origin=self.origin
         )
 
     def finish(self, op: Op, *operands: Value, output: Tensor | None = None) -> None:
@@ -227,7 +227,7 @@ class Call:
         tensor = output or self.output
         quant = None
         if tensor.type is TensorType.INT8:
-            quant = codes_of(tensor).params
+            quant = quant_of(tensor).params
         value = self.scope.graph.apply(
             op, *operands, name=tensor.name, quant=quant, origin=self.origin
         )
@@ -282,28 +282,28 @@ def type_hint(found: TensorType) -> str | None:
     return _TYPE_HINTS.get(found)
 
 
-def codes_of(tensor: Tensor) -> Codes:
+def quant_of(tensor: Tensor) -> PerTensor:
     """Return scale and zero point of a tensor that must have one scale."""
     quantization = tensor.quantization
     if quantization is None:
         raise MalformedError(f"{tensor.label} is {tensor.described} without scale and zero point")
     if not quantization.per_tensor:
         raise UnsupportedError(f"{tensor.label} has {len(quantization.scale)} scales, want one")
-    return Codes(quantization.scale[0], int(quantization.zero_point[0]))
+    return PerTensor(quantization.scale[0], int(quantization.zero_point[0]))
 
 
 def _stated(tensor: Tensor, quantization: Quantization) -> QuantParams | None:
     """Return what a constant's only scale says; None if it says nothing that can be meant."""
-    if not quantization.per_tensor or tensor.type not in CODE_RANGE:
+    if not quantization.per_tensor or tensor.type not in VALUE_RANGE:
         return None
-    low, high = CODE_RANGE[tensor.type]
+    low, high = VALUE_RANGE[tensor.type]
     scale, point = float(quantization.scale[0]), int(quantization.zero_point[0])
     sound = 0 < scale < float("inf") and low <= point <= high
     return QuantParams.per_tensor(scale, point) if sound else None
 
 
-def _show(codes: Codes) -> str:
-    return f"({codes.real!r}, {codes.zero_point})"
+def _show(quant: PerTensor) -> str:
+    return f"({quant.real!r}, {quant.zero_point})"
 
 
 _INT8_HINT = (

@@ -8,7 +8,7 @@ import numpy as np
 
 from rlx.frontends.quantization import rescale_of
 from rlx.frontends.refusal import UnsupportedError
-from rlx.frontends.tflite_ops.call import codes_of, importer, require_type
+from rlx.frontends.tflite_ops.call import importer, quant_of, require_type
 from rlx.frontends.tflite_schema import TensorType
 from rlx.ops.q import QMaximum, QMinimum, QPrelu
 
@@ -34,8 +34,8 @@ def import_minimum(call: Call) -> None:
 def _extreme(call: Call, op: QMaximum | QMinimum) -> None:
     """Append a comparison; the interpreter compares int8 values whatever they stand for."""
     call.arity(2)
-    call.same_codes(0)
-    call.same_codes(1)
+    call.same_quant(0)
+    call.same_quant(1)
     call.finish(op, call.value(0), call.value(1))
 
 
@@ -46,10 +46,10 @@ def import_prelu(call: Call) -> None:
     Source: tflite-micro ``CalculatePreluParams``, which widens each scale to double first.
     """
     call.arity(2)
-    x, result = call.codes(0), call.result_codes
+    x, result = call.quant(0), call.result_quant
     tensor = call.constant(1)
     require_type(tensor, TensorType.INT8)
-    slopes = codes_of(tensor)
+    slopes = quant_of(tensor)
     op = QPrelu(
         x_zero_point=x.zero_point,
         y_zero_point=slopes.zero_point,

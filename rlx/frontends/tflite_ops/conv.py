@@ -62,16 +62,16 @@ def _channels(call: Call) -> int:
 
 def _convolve(call: Call, tensor: Tensor, groups: int, axes: Axes = ()) -> None:
     """Append a convolution; ``axes`` bring the weights into the order OHWI."""
-    x, codes, result = call.value(0), call.codes(0), call.result_codes
+    x, quant, result = call.value(0), call.quant(0), call.result_quant
     outputs, rows, columns, _ = (tensor.shape[a] for a in axes or range(4))
     bias = bias_array(call, 2, outputs)
-    check_accumulator(call, tensor, bias, codes.zero_point, axes)
+    check_accumulator(call, tensor, bias, quant.zero_point, axes)
     low, high = activation_bounds(call, result)
     op = QConv2d(
         window=window(call, call.input(0), (rows, columns)),
         groups=groups,
-        x_zero_point=codes.zero_point,
-        rescale=layer_rescale(tensor, codes, result),
+        x_zero_point=quant.zero_point,
+        rescale=layer_rescale(tensor, quant, result),
         zero_point=result.zero_point,
         low=low,
         high=high,

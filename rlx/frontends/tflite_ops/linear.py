@@ -30,13 +30,13 @@ def import_fully_connected(call: Call) -> None:
     if call.options["weights_format"]:
         raise UnsupportedError("has shuffled weights", hint="convert with default weights")
     tensor, array = weights(call, 1, rank=2, axis=0)
-    x, codes, result = call.value(0), call.codes(0), call.result_codes
+    x, quant, result = call.value(0), call.quant(0), call.result_quant
     bias = bias_array(call, 2, array.shape[0])
-    check_accumulator(call, tensor, bias, codes.zero_point)
+    check_accumulator(call, tensor, bias, quant.zero_point)
     low, high = activation_bounds(call, result)
     op = QDense(
-        x_zero_point=codes.zero_point,
-        rescale=layer_rescale(tensor, codes, result),
+        x_zero_point=quant.zero_point,
+        rescale=layer_rescale(tensor, quant, result),
         zero_point=result.zero_point,
         low=low,
         high=high,
@@ -48,7 +48,7 @@ def import_fully_connected(call: Call) -> None:
     if call.output.shape == (*x.type.static_shape[:-1], array.shape[0]):
         call.finish(op, x, *operands)
         return
-    flat = call.emit(op, x, *operands, codes=result)
+    flat = call.emit(op, x, *operands, quant=result)
     call.finish(QReshape(shape=call.output.shape), flat)
 
 

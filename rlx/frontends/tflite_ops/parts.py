@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
     from rlx.frontends.quantization import Bounds
     from rlx.frontends.tflite_file import Quantization, Tensor
-    from rlx.frontends.tflite_ops.call import Call, Codes
+    from rlx.frontends.tflite_ops.call import Call, PerTensor
     from rlx.ir import Value
     from rlx.numerics.fixed_point import Rescale
 
 Axes = tuple[int, ...]
 
 
-def activation_bounds(call: Call, codes: Codes) -> Bounds:
-    """Return the codes that a fused activation lets through."""
+def activation_bounds(call: Call, quant: PerTensor) -> Bounds:
+    """Return the range of quantized values that a fused activation lets through."""
     activation = Activation(call.options["activation"])
     if activation not in _REAL_BOUNDS:
         raise UnsupportedError(
@@ -36,7 +36,7 @@ def activation_bounds(call: Call, codes: Codes) -> Bounds:
             hint="make the activation a layer of its own behind this one",
         )
     low, high = _REAL_BOUNDS[activation]
-    return quantization.activation_bounds(low, high, codes.real, codes.zero_point, DType.I8)
+    return quantization.activation_bounds(low, high, quant.real, quant.zero_point, DType.I8)
 
 
 _REAL_BOUNDS: dict[Activation, tuple[float | None, float | None]] = {
@@ -102,15 +102,15 @@ def weight_scales(tensor: Tensor) -> tuple[float, ...]:
     return tuple(float(s) for s in tensor.quantization.scale)
 
 
-def layer_rescale(tensor: Tensor, codes: Codes, result: Codes) -> Rescale:
+def layer_rescale(tensor: Tensor, quant: PerTensor, result: PerTensor) -> Rescale:
     """Return the scaling of a layer's accumulators to ``result``: one factor for each scale.
 
     Args:
         tensor: The weights.
-        codes: Codes of the layer's input.
-        result: Codes of its result.
+        quant: Scale and zero point of the layer's input.
+        result: Scale and zero point of its result.
     """
-    return quantization.linear_rescale(codes.real, weight_scales(tensor), result.real)
+    return quantization.linear_rescale(quant.real, weight_scales(tensor), result.real)
 
 
 def weight_constant(call: Call, tensor: Tensor, axes: Axes = ()) -> Value:
@@ -164,7 +164,7 @@ def check_accumulator(
         call: The operator.
         tensor: Its weights.
         bias: One bias for each output channel.
-        zero_point: Zero point of the input, whose codes are taken to be any int8.
+        zero_point: Zero point of the input, which may hold any int8 value.
         axes: Order of the weights' axes that puts the output channels in front.
     """
     known, key = call.scope.magnitudes, (tensor.index, axes)

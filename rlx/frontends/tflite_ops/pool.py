@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def import_pool(call: Call) -> None:
     """``AVERAGE_POOL_2D`` and ``MAX_POOL_2D``."""
     call.arity(1)
-    low, high = activation_bounds(call, call.same_codes())
+    low, high = activation_bounds(call, call.same_quant())
     kernel = (call.options["filter_h"], call.options["filter_w"])
     make = QAveragePool2d if call.operator.name == "AVERAGE_POOL_2D" else QMaxPool2d
     call.finish(make(window=window(call, call.input(0), kernel), low=low, high=high), call.value(0))

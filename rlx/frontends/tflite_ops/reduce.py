@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def import_mean(call: Call) -> None:
     """``MEAN`` over constant axes; an axis given twice counts once."""
     call.arity(2)
-    x, result = call.codes(0), call.result_codes
+    x, result = call.quant(0), call.result_quant
     shape = call.input(0).shape
     axes = tuple(sorted({call.axis(a, len(shape)) for a in call.integers(1)}))
     op = QMean(
@@ -41,5 +41,5 @@ def import_arg_max(call: Call) -> None:
     if len(axes) != 1:
         raise MalformedError(f"has {len(axes)} axes, want 1")
     axis = call.axis(axes[0], len(call.input(0).shape))
-    call.codes(0)
+    call.quant(0)
     call.finish(QArgmax(axis=axis), call.value(0))

@@ -1,4 +1,4 @@
-"""Operators that give codes another shape or join them."""
+"""Operators that reshape or join tensors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_ops.call import codes_of, importer, require_type
+from rlx.frontends.tflite_ops.call import importer, quant_of, require_type
 from rlx.frontends.tflite_schema import TensorType
 from rlx.ops.q import QConcat, QPad, QReshape, QTranspose
 
@@ -71,7 +71,7 @@ def _reshape_to(call: Call, shape: tuple[int, ...]) -> None:
 
 
 def _reshape(call: Call) -> None:
-    call.same_codes()
+    call.same_quant()
     given, wanted = call.input(0), call.output
     if math.prod(given.shape) != math.prod(wanted.shape):
         raise MalformedError(f"turns {given.described} into {wanted.described}")
@@ -82,7 +82,7 @@ def _reshape(call: Call) -> None:
 def import_transpose(call: Call) -> None:
     """``TRANSPOSE`` with a constant permutation."""
     call.arity(2)
-    call.same_codes()
+    call.same_quant()
     rank = len(call.input(0).shape)
     axes = tuple(call.axis(a, rank) for a in call.integers(1))
     call.finish(QTranspose(axes=axes), call.value(0))
@@ -96,7 +96,7 @@ def import_concatenation(call: Call) -> None:
     if call.options["activation"]:
         raise UnsupportedError("has a fused activation, which the interpreter refuses too")
     for place in range(count):
-        call.same_codes(place)
+        call.same_quant(place)
     axis = call.axis(call.options["axis"], len(call.input(0).shape))
     call.finish(QConcat(axis=axis), *(call.value(p) for p in range(count)))
 
@@ -112,7 +112,7 @@ def import_pack(call: Call) -> None:
     axis = call.axis(call.options["axis"], len(shape) + 1)
     parts = []
     for place in range(count):
-        call.same_codes(place)
+        call.same_quant(place)
         found = call.input(place)
         if found.shape != shape:
             raise MalformedError(f"{found.label} is {found.described}, want the shape {shape}")
@@ -126,17 +126,17 @@ def import_pad(call: Call) -> None:
     """``PAD`` and ``PADV2`` with constant widths; the former adds real zeros."""
     v2 = call.operator.name == "PADV2"
     call.arity(3 if v2 else 2)
-    codes = call.same_codes()
+    quant = call.same_quant()
     rank, widths = len(call.input(0).shape), call.integers(1)
     if len(widths) != 2 * rank:
         raise MalformedError(f"has {len(widths)} widths for {rank} dimensions")
     if min(widths, default=0) < 0:
         raise MalformedError(f"has the widths {list(widths)}, want none below 0")
-    value = codes.zero_point
+    value = quant.zero_point
     if v2:
         tensor = call.constant(2)
         require_type(tensor, TensorType.INT8)
-        if math.prod(tensor.shape) != 1 or codes_of(tensor) != codes:
-            raise MalformedError(f"{tensor.label} must be one code of the input's scale")
+        if math.prod(tensor.shape) != 1 or quant_of(tensor) != quant:
+            raise MalformedError(f"{tensor.label} must be one value in the input's scale")
         value = int(tensor.array().reshape(-1)[0])
     call.finish(QPad(before=widths[::2], after=widths[1::2], value=value), call.value(0))

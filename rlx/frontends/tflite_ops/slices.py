@@ -18,7 +18,7 @@ Integers = tuple[int, ...]
 def import_slice(call: Call) -> None:
     """``SLICE``: constant begin and size; size -1 means up to the end."""
     call.arity(3)
-    call.same_codes()
+    call.same_quant()
     shape = call.input(0).shape
     start, size = _each(call, 1, shape), _each(call, 2, shape)
     stop = tuple(
@@ -39,7 +39,7 @@ def _each(call: Call, place: int, shape: Integers) -> Integers:
 def import_strided_slice(call: Call) -> None:
     """``STRIDED_SLICE`` with positive strides; an axis may be indexed away."""
     call.arity(4)
-    call.same_codes()
+    call.same_quant()
     for mask in ("ellipsis_mask", "new_axis_mask", "offset"):
         if call.options[mask]:
             raise UnsupportedError(f"has {mask} {int(call.options[mask])}, want 0")
@@ -110,7 +110,7 @@ def _split_axis(call: Call, axis_place: int, place: int) -> tuple[int, int]:
 
 
 def _split(call: Call, place: int, axis: int, sizes: Integers) -> None:
-    call.same_codes(place)
+    call.same_quant(place)
     shape, first = call.input(place).shape, 0
     for size, output in zip(sizes, call.outputs, strict=True):
         start, stop = [0] * len(shape), list(shape)
@@ -124,7 +124,7 @@ def _split(call: Call, place: int, axis: int, sizes: Integers) -> None:
 def import_unpack(call: Call) -> None:
     """``UNPACK``: one output for each index of an axis, which goes away."""
     call.arity(1, outputs=call.options["num"])
-    call.same_codes()
+    call.same_quant()
     shape = call.input(0).shape
     axis = call.axis(call.options["axis"], len(shape))
     if shape[axis] != len(call.outputs):

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @importer("SOFTMAX")
 def import_softmax(call: Call) -> None:
-    """``SOFTMAX`` over the last axis; the result's codes are fixed by the operator."""
+    """``SOFTMAX`` over the last axis; the operator fixes the scale and zero point of the result."""
     call.arity(1)
-    codes, result = call.codes(0), call.result_codes
+    quant, result = call.quant(0), call.result_quant
     if (result.real, result.zero_point) != (1 / 256, -128):
         raise MalformedError(
             f"has the output scale {result.real!r} and zero point {result.zero_point}, "
@@ -31,7 +31,7 @@ def import_softmax(call: Call) -> None:
             f"has beta {beta!r}, want a finite number above 0",
             hint="use a finite beta, 1.0 in Keras; at 0 every probability is the same",
         )
-    scaling = softmax_scaling(codes.real, beta)
+    scaling = softmax_scaling(quant.real, beta)
     op = QSoftmax(
         multiplier=scaling.multiplier,
         left_shift=scaling.left_shift,

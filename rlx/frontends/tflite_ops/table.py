@@ -1,4 +1,4 @@
-"""Functions of one code: tables."""
+"""Functions of one quantized value: tables."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from rlx.numerics import activations
 from rlx.ops.q import QTable
 
 if TYPE_CHECKING:
-    from rlx.frontends.tflite_ops.call import Call, Codes
+    from rlx.frontends.tflite_ops.call import Call, PerTensor
 
 
 @importer("LOGISTIC")
 def import_logistic(call: Call) -> None:
-    """``LOGISTIC``; the result's codes are fixed by the operator."""
+    """``LOGISTIC``; the operator fixes the scale and zero point of the result."""
     call.arity(1)
-    codes = _sigmoid_codes(call, 1 / 256, -128)
-    _finish(call, activations.logistic_table(codes.real, codes.zero_point), "logistic")
+    quant = _sigmoid_quant(call, 1 / 256, -128)
+    _finish(call, activations.logistic_table(quant.real, quant.zero_point), "logistic")
 
 
 @importer("TANH")
 def import_tanh(call: Call) -> None:
-    """``TANH``; the result's codes are fixed by the operator."""
+    """``TANH``; the operator fixes the scale and zero point of the result."""
     call.arity(1)
-    codes = _sigmoid_codes(call, 1 / 128, 0)
-    _finish(call, activations.tanh_table(codes.real, codes.zero_point), "tanh")
+    quant = _sigmoid_quant(call, 1 / 128, 0)
+    _finish(call, activations.tanh_table(quant.real, quant.zero_point), "tanh")
 
 
-def _sigmoid_codes(call: Call, scale: float, zero_point: int) -> Codes:
-    """Return the input's codes after checking those of the result."""
-    codes, result = call.codes(0), call.result_codes
+def _sigmoid_quant(call: Call, scale: float, zero_point: int) -> PerTensor:
+    """Return the input's scale and zero point after checking those of the result."""
+    quant, result = call.quant(0), call.result_quant
     if (result.real, result.zero_point) != (scale, zero_point):
         raise UnsupportedError(
             f"has the output scale {result.real!r} and zero point {result.zero_point}, "
             f"want {scale!r} and {zero_point}",
             hint="convert the model again: the operator's output has this scale by definition",
         )
-    if not 2.0**-27 <= codes.real < 2.0**30:
+    if not 2.0**-27 <= quant.real < 2.0**30:
         raise UnsupportedError(
-            f"has the input scale {codes.real!r}, outside of the fixed point", hint=_SCALES_HINT
+            f"has the input scale {quant.real!r}, outside of the fixed point", hint=_SCALES_HINT
         )
-    return codes
+    return quant
 
 
 @importer("LEAKY_RELU")
@@ -56,7 +56,7 @@ def import_leaky_relu(call: Call) -> None:
             f"has the slope {alpha!r}, want a finite number from 0",
             hint="use a slope from 0, such as alpha=0.1 in Keras",
         )
-    x, result = call.codes(0), call.result_codes
+    x, result = call.quant(0), call.result_quant
     _check_ratio(x, result)
     if alpha * x.real / result.real > 2.0**23:
         raise UnsupportedError(
@@ -73,7 +73,7 @@ def import_leaky_relu(call: Call) -> None:
 def import_hard_swish(call: Call) -> None:
     """``HARD_SWISH``."""
     call.arity(1)
-    x, result = call.codes(0), call.result_codes
+    x, result = call.quant(0), call.result_quant
     _check_ratio(x, result)
     output, relu = activations.hard_swish_multipliers(x.real, result.real)
     if not (-15 <= output[1] <= 0 and -15 <= relu[1] <= 31):
@@ -88,7 +88,7 @@ def import_hard_swish(call: Call) -> None:
 _SCALES_HINT = "quantize the model again with representative samples; no layer needs such numbers"
 
 
-def _check_ratio(x: Codes, result: Codes) -> None:
+def _check_ratio(x: PerTensor, result: PerTensor) -> None:
     """Refuse scales whose ratio overflows what tables are computed in."""
     if not 2.0**-31 <= x.real / result.real <= 2.0**23:
         raise UnsupportedError(

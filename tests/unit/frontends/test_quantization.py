@@ -38,7 +38,7 @@ def test_factors_become_multipliers_of_31_bits() -> None:
 
 
 def test_a_factor_beyond_the_fixed_point_is_refused() -> None:
-    message = "the scales are so far apart that codes are multiplied by 1.07e+09, want less than"
+    message = "the scales give a factor of 1.07e+09, want less than"
     with pytest.raises(UnsupportedError, match=f"^{re.escape(message)} 2"):
         rescale_of(1.0, 2.0**30)
 
