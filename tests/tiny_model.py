@@ -8,7 +8,7 @@ import numpy as np
 
 from rlx.golden import Golden
 from rlx.outputs import Producer, write_folder
-from rlx_cortexm.firmware import Port, firmware_files
+from rlx_cortexm.firmware import FirmwareBuffer, firmware_files
 
 TABLE = np.array([1, -2, 3, 100], np.int32)
 
@@ -59,9 +59,9 @@ def golden(frames, two_outputs=False):
 
 def tiny_files(frames=5, *, two_outputs=False, fault="", vectors=None):
     """Return the folder's files; ``fault`` is C that runs at the end of ``tiny_run``."""
-    outputs = [Port("TINY_OUTPUT_BYTES")]
+    outputs = [FirmwareBuffer("TINY_OUTPUT_BYTES")]
     if two_outputs:
-        outputs.append(Port("TINY_SUM_BYTES", "int32_t"))
+        outputs.append(FirmwareBuffer("TINY_SUM_BYTES", "int32_t"))
     parameter = "int32_t *sum, " if two_outputs else ""
     source = SOURCE.replace("SUM_PARAMETER ", parameter).replace("FAULT_CODE", fault)
     source = source.replace("SUM_CODE", SUM_CODE if two_outputs else "")
@@ -69,7 +69,7 @@ def tiny_files(frames=5, *, two_outputs=False, fault="", vectors=None):
         "include/tiny.h": HEADER.format(sum_parameter=parameter),
         "src/tiny.c": source,
         **firmware_files(
-            "tiny", [Port("TINY_INPUT_BYTES")], outputs, arena_bytes="TINY_ARENA_BYTES"
+            "tiny", [FirmwareBuffer("TINY_INPUT_BYTES")], outputs, arena_bytes="TINY_ARENA_BYTES"
         ),
         **(vectors or golden(frames, two_outputs)).files(),
     }

@@ -13,14 +13,14 @@ from rlx_c.symbols import layer_name
 
 if TYPE_CHECKING:
     from rlx.ir import Value
-    from rlx_c.interface import Interface
-    from rlx_c.layer import Layer
-    from rlx_c.program import Program, Step
+    from rlx_c.entry_point import EntryPoint
+    from rlx_c.layer import LoweredLayer
+    from rlx_c.program import LoweredProgram, Step
     from rlx_c.symbols import Symbols
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class LayerCall:
     """One layer in the entry point.
 
     Attributes:
@@ -39,34 +39,34 @@ class Call:
 class Calls:
     """Makes the statements of one program's entry point."""
 
-    def __init__(self, program: Program, interface: Interface, symbols: Symbols) -> None:
+    def __init__(self, program: LoweredProgram, entry_point: EntryPoint, symbols: Symbols) -> None:
         self._program = program
-        self._interface = interface
+        self._entry_point = entry_point
         self._symbols = symbols
-        self._places = interface.places(program)
+        self._places = entry_point.places(program)
 
-    def layers(self) -> list[Call]:
+    def layers(self) -> list[LayerCall]:
         """Return every layer, in order of execution."""
         return [self._call(step) for step in self._program.steps]
 
     def copies(self) -> list[str]:
         """Return statements for outputs that no layer writes: inputs, constants, repeated ones."""
-        if self._interface.in_arena:
+        if self._entry_point.in_arena:
             return []
-        outputs = zip(self._program.graph.outputs, self._interface.outputs, strict=True)
+        outputs = zip(self._program.graph.outputs, self._entry_point.outputs, strict=True)
         statements = [
             self._copy(Place(port.parameter, 0), value, port.bytes) for value, port in outputs
         ]
         return [s for s in statements if s]
 
-    def _call(self, step: Step) -> Call:
+    def _call(self, step: Step) -> LayerCall:
         result = step.node.results[0]
         label = comment_text(step.node.name)
         what = f"{step.index}: {step.node.op.name} {label}".rstrip()
         read = ", ".join(type_text(v) for v in step.layer.operands)
         comment = f"{what}, {read} -> {type_text(result)}"
         name = layer_name(self._program, step)
-        return Call(step.index, name, comment, self._statement(step, result))
+        return LayerCall(step.index, name, comment, self._statement(step, result))
 
     def _statement(self, step: Step, result: Value) -> str:
         layer = step.layer
@@ -89,7 +89,7 @@ class Calls:
 
     def _tables(self, step: Step) -> tuple[str, list[str]]:
         """Return the statement that unpacks a layer's weights, if one does, and its tables."""
-        layer: Layer = step.layer
+        layer: LoweredLayer = step.layer
         tables = [self._symbols.table(t) for t in layer.tables]
         if not layer.unpacked:
             return "", tables

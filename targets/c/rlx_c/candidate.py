@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-    from rlx_c.layer import Kernel, Layer
+    from rlx_c.layer import Kernel, LoweredLayer
 
 CodeSizes: TypeAlias = "Callable[[Kernel], Mapping[Hashable, int]]"
 """Returns the bytes of machine code of each function that a kernel needs: its own, by the kernel,
@@ -32,7 +32,7 @@ class Candidate:
 
     name: str
     kernel: Kernel | None
-    lower: Callable[[], Layer]
+    lower: Callable[[], LoweredLayer]
     instructions: int
     table_bytes: int
     scratch_bytes: int
@@ -50,7 +50,7 @@ class Candidate:
         return self.table_bytes + sum(code.values())
 
     @staticmethod
-    def of(layer: Layer, name: str) -> Candidate:
+    def of(layer: LoweredLayer, name: str) -> Candidate:
         """Return the candidate that is a layer already."""
         return Candidate(
             name,

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rlx_c.selection import Option, Selection
+from rlx_c.selection import Alternative, Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -69,7 +69,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MemoryLimits:
     """What must not be exceeded; None: no limit.
 
     Attributes:
@@ -85,7 +85,7 @@ def choose(
     needs: Sequence[Need],
     arena: int,
     objective: Objective,
-    limits: Limits,
+    limits: MemoryLimits,
     code_sizes: CodeSizes,
 ) -> tuple[Candidate, ...] | None:
     """Return a candidate for each layer, as cheap as found; None if none keep to the limits.
@@ -135,7 +135,7 @@ def _most(least: int, greatest: int, objective: Objective, ram: int | None) -> i
 
 def _options(
     needs: Sequence[Need], code_sizes: CodeSizes
-) -> tuple[dict[int, int], list[list[Option[Candidate, int]]]]:
+) -> tuple[dict[int, int], list[list[Alternative[Candidate, int]]]]:
     """Return the bytes of parts that several layers may use, and the candidates as options."""
     numbers: dict[Hashable, int] = {}
     uses = [
@@ -162,10 +162,10 @@ def _options(
 
 def _option(
     candidate: Candidate, flash_bytes: int, uses: dict[int, int], parts: dict[int, int]
-) -> Option[Candidate, int]:
+) -> Alternative[Candidate, int]:
     shared = frozenset(part for part in uses if part in parts)
     own = flash_bytes - sum(parts[part] for part in shared)
-    return Option(candidate, candidate.instructions, own, shared)
+    return Alternative(candidate, candidate.instructions, own, shared)
 
 
 def flash_bytes(chosen: Iterable[Candidate], code_sizes: CodeSizes) -> int:

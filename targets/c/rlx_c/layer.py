@@ -75,7 +75,7 @@ _ELEMENT_BYTES: Final = {"int8_t": 1, "int16_t": 2, "int32_t": 4, "channel": 4}
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class ConstantTable:
     """Constant data of a layer, in read-only memory.
 
     Attributes:
@@ -106,7 +106,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class LoweredLayer:
     """A node in C. The call is ``kernel(operands, tables, arguments, scratch, result)``.
 
     Attributes:
@@ -126,7 +126,7 @@ class Layer:
 
     kernel: Kernel | None
     operands: tuple[Value, ...]
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ConstantTable, ...] = ()
     arguments: tuple[int, ...] = ()
     scratch_bytes: int = 0
     macs: int = 0

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class StridedLoop:
     """One loop: how often, and how far each array moves at each step (in elements)."""
 
     extent: int
@@ -29,28 +29,28 @@ def broadcast_strides(shape: Sequence[int], to: Sequence[int]) -> tuple[int, ...
     return (0,) * (len(to) - len(shape)) + own
 
 
-def nest(shape: Sequence[int], *strides: Sequence[int]) -> tuple[Loop, ...]:
+def nest(shape: Sequence[int], *strides: Sequence[int]) -> tuple[StridedLoop, ...]:
     """Return the loops over ``shape``, outermost first, for arrays with the given strides.
 
     Loops of one step are dropped, and two loops are merged where every array moves evenly through
     both. An empty result stands for a single element.
     """
-    loops: list[Loop] = []
+    loops: list[StridedLoop] = []
     for extent, steps in zip(shape, zip(*strides, strict=True), strict=True):
         if extent == 1:
             continue
         if loops and _even(loops[-1], extent, steps):
-            loops[-1] = Loop(loops[-1].extent * extent, steps)
+            loops[-1] = StridedLoop(loops[-1].extent * extent, steps)
         else:
-            loops.append(Loop(extent, steps))
+            loops.append(StridedLoop(extent, steps))
     return tuple(loops)
 
 
-def _even(outer: Loop, extent: int, steps: tuple[int, ...]) -> bool:
+def _even(outer: StridedLoop, extent: int, steps: tuple[int, ...]) -> bool:
     return all(o == s * extent for o, s in zip(outer.strides, steps, strict=True))
 
 
-def split_run(loops: tuple[Loop, ...]) -> tuple[tuple[Loop, ...], int]:
+def split_run(loops: tuple[StridedLoop, ...]) -> tuple[tuple[StridedLoop, ...], int]:
     """Split off the innermost loop if all arrays run through it element by element.
 
     Returns:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import Graph, MemoryPlan, Node, Value
     from rlx_c.candidate import Candidate
-    from rlx_c.layer import Kernel, Layer, Table
+    from rlx_c.layer import ConstantTable, Kernel, LoweredLayer
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Step:
 
     index: int
     node: Node
-    layer: Layer
+    layer: LoweredLayer
     scratch: int
     candidate: Candidate
 
@@ -43,7 +43,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class LoweredProgram:
     """A planned graph, lowered.
 
     Attributes:
@@ -61,7 +61,7 @@ class Program:
     plan: MemoryPlan
     steps: tuple[Step, ...]
     kernels: dict[Kernel, Named]
-    tables: dict[tuple[object, ...], tuple[Table, Named]]
+    tables: dict[tuple[object, ...], tuple[ConstantTable, Named]]
     constants: dict[Value, int]
     arena_bytes: int
     alignment: int
@@ -71,12 +71,12 @@ class Program:
         """Bytes of all tables."""
         return sum(table.nbytes for table, _ in self.tables.values())
 
-    def table_of(self, table: Table) -> tuple[Table, Named]:
+    def table_of(self, table: ConstantTable) -> tuple[ConstantTable, Named]:
         """Return the emitted table with the content of ``table``."""
         return self.tables[table.content]
 
 
-def assembled(graph: Graph, plan: MemoryPlan, chosen: Sequence[Candidate]) -> Program:
+def assembled(graph: Graph, plan: MemoryPlan, chosen: Sequence[Candidate]) -> LoweredProgram:
     """Return the program of a graph.
 
     Args:
@@ -98,7 +98,7 @@ def assembled(graph: Graph, plan: MemoryPlan, chosen: Sequence[Candidate]) -> Pr
     ends = [step.scratch + step.layer.scratch_bytes for step in steps if step.layer.scratch_bytes]
     alignment = max(plan.alignment, ALIGNMENT)
     arena = max(plan.arena_bytes, 1, *ends)
-    return Program(
+    return LoweredProgram(
         graph=graph,
         plan=plan,
         steps=steps,
@@ -118,9 +118,9 @@ def _kernels(steps: tuple[Step, ...]) -> dict[Kernel, Named]:
     return {kernel: Named(indices[0], tuple(indices)) for kernel, indices in users.items()}
 
 
-def _tables(steps: tuple[Step, ...]) -> dict[tuple[object, ...], tuple[Table, Named]]:
+def _tables(steps: tuple[Step, ...]) -> dict[tuple[object, ...], tuple[ConstantTable, Named]]:
     users: dict[tuple[object, ...], list[int]] = {}
-    first: dict[tuple[object, ...], Table] = {}
+    first: dict[tuple[object, ...], ConstantTable] = {}
     for step in steps:
         for table in step.layer.tables:
             key = table.content

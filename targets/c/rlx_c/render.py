@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
     import jinja2
 
-    from rlx_c.nest import Loop
+    from rlx_c.nest import StridedLoop
 
 
-def index(loops: Sequence[Loop], array: int, start: int = 0, inner: Sequence[Loop] = ()) -> str:
+def index(
+    loops: Sequence[StridedLoop], array: int, start: int = 0, inner: Sequence[StridedLoop] = ()
+) -> str:
     """Return the C expression of an element's offset inside nested loops over i0, i1, ...
 
     Args:
@@ -33,7 +35,7 @@ def index(loops: Sequence[Loop], array: int, start: int = 0, inner: Sequence[Loo
     return " + ".join(terms) or "0"
 
 
-def at(base: str, loops: Sequence[Loop], array: int, start: int = 0) -> str:
+def at(base: str, loops: Sequence[StridedLoop], array: int, start: int = 0) -> str:
     """Return the C expression of the pointer ``base`` moved to an element inside nested loops."""
     offset = index(loops, array, start)
     return base if offset == "0" else f"{base} + {offset}"
@@ -71,7 +73,7 @@ def affine(expression: str, factor: int, number: int) -> str:
     return plus(times(expression, factor), number)
 
 
-def steps(loops: Sequence[Loop]) -> str:
+def steps(loops: Sequence[StridedLoop]) -> str:
     """Return for a comment how often nested loops run."""
     return " by ".join(str(loop.extent) for loop in loops) + " codes" if loops else "1 code"
 

@@ -31,7 +31,7 @@ P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
-class Option(Generic[T, P]):
+class Alternative(Generic[T, P]):
     """One way for a layer.
 
     Attributes:
@@ -59,7 +59,7 @@ class Selection(Generic[T, P]):
 
     def __init__(
         self,
-        layers: Sequence[Sequence[Option[T, P]]],
+        layers: Sequence[Sequence[Alternative[T, P]]],
         parts: Mapping[P, int],
         price: int,
         limit: int | None = None,
@@ -73,12 +73,12 @@ class Selection(Generic[T, P]):
         # Layers with one option first: what they use is there for all others.
         self._order = sorted(range(len(layers)), key=lambda i: (len(self._layers[i]), i))
 
-    def cost(self, options: Iterable[Option[T, P]]) -> int:
+    def cost(self, options: Iterable[Alternative[T, P]]) -> int:
         """Return what a selection costs, its bytes included."""
         chosen = list(options)
         return sum(o.cost for o in chosen) + self._price * self.nbytes(chosen)
 
-    def nbytes(self, options: Iterable[Option[T, P]]) -> int:
+    def nbytes(self, options: Iterable[Alternative[T, P]]) -> int:
         """Return the bytes of a selection, shared parts counted once."""
         chosen = list(options)
         parts = frozenset().union(*(o.shared for o in chosen))
@@ -88,12 +88,12 @@ class Selection(Generic[T, P]):
         """Return a cost that no selection is below."""
         return self._rest(0, frozenset(), 0)
 
-    def solve(self) -> list[Option[T, P]] | None:
+    def solve(self) -> list[Alternative[T, P]] | None:
         """Return the cheapest selection found, or None if none within the limit was found."""
         rise, start = self._start()
-        return _Search(self, rise, start).run()
+        return _BranchAndBound(self, rise, start).run()
 
-    def _start(self) -> tuple[int, list[Option[T, P]] | None]:
+    def _start(self) -> tuple[int, list[Alternative[T, P]] | None]:
         """Return the least rise of the price at which a descent keeps to the limit."""
         granted = sorted(self._shares, key=lambda p: -self._parts[p])[:STARTS]
         starts = [frozenset[P](), frozenset(self._shares), *(frozenset([p]) for p in granted)]
@@ -104,10 +104,10 @@ class Selection(Generic[T, P]):
                 return rise, min(fitting, key=self.cost)
         return RISES[-1], None
 
-    def _fits(self, options: Iterable[Option[T, P]]) -> bool:
+    def _fits(self, options: Iterable[Alternative[T, P]]) -> bool:
         return self._limit is None or self.nbytes(options) <= self._limit
 
-    def _descend(self, rise: int, free: frozenset[P]) -> list[Option[T, P]]:
+    def _descend(self, rise: int, free: frozenset[P]) -> list[Alternative[T, P]]:
         """Choose layer by layer what is cheapest beside the others, until nothing changes.
 
         Args:
@@ -127,7 +127,7 @@ class Selection(Generic[T, P]):
                 break
         return chosen
 
-    def _added(self, option: Option[T, P], rise: int, there: frozenset[P]) -> int:
+    def _added(self, option: Alternative[T, P], rise: int, there: frozenset[P]) -> int:
         """Return what an option costs where some parts are there already."""
         new = sum(self._parts[part] for part in option.shared if part not in there)
         return option.cost + (self._price + rise) * (option.nbytes + new)
@@ -146,15 +146,15 @@ class Selection(Generic[T, P]):
             for i in self._order[place:]
         )
 
-    def _split(self, option: Option[T, P], there: frozenset[P]) -> int:
+    def _split(self, option: Alternative[T, P], there: frozenset[P]) -> int:
         return sum(self._shares[part] for part in option.shared if part not in there)
 
 
-class _Search(Generic[T, P]):
+class _BranchAndBound(Generic[T, P]):
     """Depth first through selections, cutting off what cannot be better."""
 
     def __init__(
-        self, problem: Selection[T, P], rise: int, start: list[Option[T, P]] | None
+        self, problem: Selection[T, P], rise: int, start: list[Alternative[T, P]] | None
     ) -> None:
         self._problem = problem
         self._rise = rise
@@ -162,13 +162,13 @@ class _Search(Generic[T, P]):
         self._best = start
         self._cost = 1 << 62 if start is None else problem.cost(start)
 
-    def run(self) -> list[Option[T, P]] | None:
+    def run(self) -> list[Alternative[T, P]] | None:
         """Return the best selection found."""
         self._descend([], frozenset(), 0, 0)
         return self._best
 
     def _descend(
-        self, picked: list[Option[T, P]], there: frozenset[P], cost: int, nbytes: int
+        self, picked: list[Alternative[T, P]], there: frozenset[P], cost: int, nbytes: int
     ) -> None:
         problem = self._problem
         if len(picked) == len(problem._layers):
@@ -198,17 +198,17 @@ class _Search(Generic[T, P]):
         return cost + dear < self._cost
 
 
-def _in_order(picked: Sequence[Option[T, P]], order: Sequence[int]) -> list[Option[T, P]]:
+def _in_order(picked: Sequence[Alternative[T, P]], order: Sequence[int]) -> list[Alternative[T, P]]:
     """Return options picked in ``order`` in the order of the layers."""
     by_layer = dict(zip(order, picked, strict=True))
     return [by_layer[i] for i in range(len(picked))]
 
 
 def _undominated(
-    options: Sequence[Option[T, P]], price: int, *, limited: bool
-) -> list[Option[T, P]]:
+    options: Sequence[Alternative[T, P]], price: int, *, limited: bool
+) -> list[Alternative[T, P]]:
     """Return what is not worse than another option with the same shared parts."""
-    kept: list[Option[T, P]] = []
+    kept: list[Alternative[T, P]] = []
     for option in sorted(options, key=lambda o: (o.cost + price * o.nbytes, o.nbytes)):
         same = [o for o in kept if o.shared == option.shared]
         if not same or (limited and option.nbytes < min(o.nbytes for o in same)):

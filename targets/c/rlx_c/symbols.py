@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rlx.ir import Value
-    from rlx_c.layer import Kernel, Table
-    from rlx_c.program import Program, Step
+    from rlx_c.layer import ConstantTable, Kernel
+    from rlx_c.program import LoweredProgram, Step
 
 
 class Symbols:
     """Names of everything that one program defines."""
 
-    def __init__(self, prefix: str, program: Program) -> None:
+    def __init__(self, prefix: str, program: LoweredProgram) -> None:
         self.prefix = prefix
         self._program = program
 
@@ -21,7 +21,7 @@ class Symbols:
         """Return the symbol of a function."""
         return f"{self.prefix}_{kernel.kind}_{self._program.kernels[kernel].index}"
 
-    def table(self, table: Table) -> str:
+    def table(self, table: ConstantTable) -> str:
         """Return the symbol of a layer's table."""
         emitted, named = self._program.table_of(table)
         return f"{self.prefix}_{emitted.role}_{named.index}"
@@ -31,7 +31,7 @@ class Symbols:
         return f"{self.prefix}_constant_{self._program.constants[value]}"
 
 
-def layer_name(program: Program, step: Step) -> str:
+def layer_name(program: LoweredProgram, step: Step) -> str:
     """Return kind and number of a layer's function, or the op's where it has none."""
     kernel = step.layer.kernel
     if kernel is None:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rlx.ir import DType
-from rlx_c.layer import Table
+from rlx_c.layer import ConstantTable
 
 if TYPE_CHECKING:
     from rlx.ir import Value
-    from rlx_c.program import Program
+    from rlx_c.program import LoweredProgram
     from rlx_c.symbols import Symbols
 
 
-def tables_of(program: Program, symbols: Symbols) -> list[dict[str, Any]]:
+def tables_of(program: LoweredProgram, symbols: Symbols) -> list[dict[str, Any]]:
     """Return what the templates print of each table of a program."""
     tables = [
         (symbols.table(table), table, named.users) for table, named in program.tables.values()
@@ -31,7 +31,7 @@ def users_text(steps: tuple[int, ...]) -> str:
     return f"Layer{'s' if len(steps) > 1 else ''} {', '.join(map(str, steps))}"
 
 
-def _row(prefix: str, symbol: str, table: Table, users: tuple[int, ...]) -> dict[str, Any]:
+def _row(prefix: str, symbol: str, table: ConstantTable, users: tuple[int, ...]) -> dict[str, Any]:
     channel = table.element == "channel"
     return {
         "symbol": symbol,
@@ -44,10 +44,12 @@ def _row(prefix: str, symbol: str, table: Table, users: tuple[int, ...]) -> dict
     }
 
 
-def _table(value: Value) -> Table:
+def _table(value: Value) -> ConstantTable:
     """Return the table of a constant operand."""
     data = value.constant
     if data is None:
         raise AssertionError(f"{value.node.label} is no constant")
     element = "int32_t" if value.type.dtype is DType.I32 else "int8_t"
-    return Table("constant", element, np.asarray(data).reshape(-1), f"constant {value.type}")
+    return ConstantTable(
+        "constant", element, np.asarray(data).reshape(-1), f"constant {value.type}"
+    )

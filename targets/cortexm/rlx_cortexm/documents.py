@@ -12,11 +12,11 @@ from rlx_cortexm.render import render
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rlx_c.program import Program
+    from rlx_c.program import LoweredProgram
 
 
 def documents(
-    program: Program, common: Mapping[str, Any], packages: Sequence[str]
+    program: LoweredProgram, common: Mapping[str, Any], packages: Sequence[str]
 ) -> dict[str, str]:
     """Return the documents by relative path.
 

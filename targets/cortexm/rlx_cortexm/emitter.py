@@ -9,7 +9,7 @@ from rlx.errors import UsageError
 from rlx.ir.hash import structural_hash
 from rlx.names import comment_text
 from rlx_c.calls import Calls
-from rlx_c.interface import Interface
+from rlx_c.entry_point import EntryPoint
 from rlx_c.symbols import Symbols
 from rlx_c.tables import tables_of, users_text
 from rlx_cortexm.documents import documents
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array
     from rlx_c.layer import Kernel
     from rlx_c.ports import Port
-    from rlx_c.program import Named, Program
+    from rlx_c.program import LoweredProgram, Named
     from rlx_cortexm.options import CortexMOptions
 
 STACK_BYTES: Final = 1024
@@ -34,17 +34,17 @@ STACK_BYTES: Final = 1024
 class Emitter:
     """Renders one program as the options want it."""
 
-    def __init__(self, program: Program, options: CortexMOptions) -> None:
+    def __init__(self, program: LoweredProgram, options: CortexMOptions) -> None:
         self.prefix = options.prefix_for(program.graph.name)
         self._program = program
         self._options = options
         self._symbols = Symbols(self.prefix, program)
-        self._interface = Interface.of(program, in_arena=options.io == "arena")
+        self._entry_point = EntryPoint.of(program, in_arena=options.io == "arena")
         self._common = self._context()
 
     def _context(self) -> dict[str, Any]:
         """Return what every template sees."""
-        program, options, interface = self._program, self._options, self._interface
+        program, options, entry_point = self._program, self._options, self._entry_point
         hash_ = structural_hash(program.graph)
         return {
             "prefix": self.prefix,
@@ -53,10 +53,10 @@ class Emitter:
             "version": __version__,
             "hash": hash_,
             "id": hash_[:8],
-            "inputs": interface.inputs,
-            "outputs": interface.outputs,
-            "inside": interface.in_arena,
-            "entry_parameters": interface.parameters,
+            "inputs": entry_point.inputs,
+            "outputs": entry_point.outputs,
+            "inside": entry_point.in_arena,
+            "entry_parameters": entry_point.parameters,
             "arena_bytes": program.arena_bytes,
             "alignment": program.alignment,
             "static_arena": options.static_arena,
@@ -75,7 +75,7 @@ class Emitter:
             **weights_header,
             **sources,
             **documents(self._program, self._common, self._options.package),
-            **firmware_of(self.prefix, self._interface, self_test=bool(self._options.self_test)),
+            **firmware_of(self.prefix, self._entry_point, self_test=bool(self._options.self_test)),
             **self._package_files(list(sources)),
         }
 
@@ -86,7 +86,7 @@ class Emitter:
             *(k.support for k in program.kernels),
             *({f"unpack_i{s.layer.weight_bits}"} for s in program.steps if s.layer.unpacked),
         )
-        entry = Calls(program, self._interface, self._symbols)
+        entry = Calls(program, self._entry_point, self._symbols)
         calls, copies = entry.layers(), entry.copies()
         return self._render(
             "model.c",
@@ -97,7 +97,7 @@ class Emitter:
             calls=calls,
             copies=copies,
             uses_arena=any("memory" in s for s in (*(c.statement for c in calls), *copies)),
-            checked=self._interface.pointers,
+            checked=self._entry_point.pointers,
             has_tables=bool(program.tables or program.constants),
         )
 
@@ -120,8 +120,8 @@ class Emitter:
             "self_test.c",
             frames=frames.frames,
             tested=[
-                *_tested("input", self._interface.inputs, frames.inputs),
-                *_tested("output", self._interface.outputs, frames.outputs),
+                *_tested("input", self._entry_point.inputs, frames.inputs),
+                *_tested("output", self._entry_point.outputs, frames.outputs),
             ],
         )
         return {self._self_test: text}

@@ -12,10 +12,10 @@ from rlx_cortexm.code_size import code_bytes, kernel_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx_c.program import Program, Step
+    from rlx_c.program import LoweredProgram, Step
 
 
-def estimate(program: Program) -> Mapping[str, Any]:
+def estimate(program: LoweredProgram) -> Mapping[str, Any]:
     """Return layers and totals, ready for JSON."""
     layers = layer_rows(program)
     return {
@@ -30,12 +30,12 @@ def estimate(program: Program) -> Mapping[str, Any]:
     }
 
 
-def layer_rows(program: Program) -> list[dict[str, Any]]:
+def layer_rows(program: LoweredProgram) -> list[dict[str, Any]]:
     """Return what a report says about each layer."""
     return [_row(program, step) for step in program.steps]
 
 
-def _row(program: Program, step: Step) -> dict[str, Any]:
+def _row(program: LoweredProgram, step: Step) -> dict[str, Any]:
     return {
         "index": step.index,
         "op": step.node.op.name,
@@ -51,7 +51,7 @@ def _row(program: Program, step: Step) -> dict[str, Any]:
     }
 
 
-def scratch_places(program: Program) -> list[ScratchPlace]:
+def scratch_places(program: LoweredProgram) -> list[ScratchPlace]:
     """Return where the layers' scratch memory lies."""
     return [
         ScratchPlace(step.index, step.scratch, step.layer.scratch_bytes)
@@ -60,7 +60,7 @@ def scratch_places(program: Program) -> list[ScratchPlace]:
     ]
 
 
-def _peak(program: Program) -> dict[str, Any]:
+def _peak(program: LoweredProgram) -> dict[str, Any]:
     """Return the layer at which the most bytes of the arena are alive."""
     alive = alive_bytes(program.plan, scratch_places(program))
     if not alive:

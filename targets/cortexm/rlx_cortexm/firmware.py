@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx_c import ports
-    from rlx_c.interface import Interface
+    from rlx_c.entry_point import EntryPoint
 
 FOLDER = "test"
 """Folder of the emitted files, beside ``src``, ``include`` and ``golden``."""
@@ -33,7 +33,7 @@ COPIED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class FirmwareBuffer:
     """What the test program has to know about one input or output of ``<prefix>_run``.
 
     Attributes:
@@ -47,24 +47,24 @@ class Port:
     inside: str | None = None
 
 
-def firmware_of(prefix: str, interface: Interface, *, self_test: bool = False) -> dict[str, str]:
+def firmware_of(prefix: str, entry_point: EntryPoint, *, self_test: bool = False) -> dict[str, str]:
     """Return the files of the test program of a network with an entry point of rlx's.
 
     Args:
         prefix: Prefix of the model's C identifiers.
-        interface: Its inputs and outputs.
+        entry_point: Its inputs and outputs.
         self_test: There is a ``<prefix>_self_test(arena)`` to run too.
     """
     macro = prefix.upper()
 
-    def tested(port: ports.Port) -> Port:
-        inside = f"{prefix}_{port.parameter}" if interface.in_arena else None
-        return Port(f"{macro}_{port.macro}_BYTES", port.type, inside)
+    def tested(port: ports.Port) -> FirmwareBuffer:
+        inside = f"{prefix}_{port.parameter}" if entry_point.in_arena else None
+        return FirmwareBuffer(f"{macro}_{port.macro}_BYTES", port.type, inside)
 
     return firmware_files(
         prefix,
-        [tested(port) for port in interface.inputs],
-        [tested(port) for port in interface.outputs],
+        [tested(port) for port in entry_point.inputs],
+        [tested(port) for port in entry_point.outputs],
         arena_bytes=f"{macro}_ARENA_BYTES",
         self_test=self_test,
     )
@@ -72,8 +72,8 @@ def firmware_of(prefix: str, interface: Interface, *, self_test: bool = False) -
 
 def firmware_files(
     prefix: str,
-    inputs: Sequence[Port],
-    outputs: Sequence[Port],
+    inputs: Sequence[FirmwareBuffer],
+    outputs: Sequence[FirmwareBuffer],
     *,
     arena_bytes: str,
     self_test: bool = False,

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from rlx.ir import once_per_node
-from rlx_c.nest import Loop, nest
+from rlx_c.nest import StridedLoop, nest
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -24,7 +24,7 @@ class Tap(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Image:
+class WindowedImage:
     """Sizes of input and result, and the window that slides over the input."""
 
     batch: int
@@ -38,12 +38,12 @@ class Image:
 
     @staticmethod
     @once_per_node
-    def of(node: Node) -> Image:
+    def of(node: Node) -> WindowedImage:
         """Read the geometry of a convolution or pool."""
         op = cast("QConv2d | QAveragePool2d | QMaxPool2d", node.op)
         batch, in_h, in_w, in_c = node.operands[0].type.static_shape
         _, out_h, out_w, out_c = node.types[0].static_shape
-        return Image(batch, in_h, in_w, in_c, out_h, out_w, out_c, op.window)
+        return WindowedImage(batch, in_h, in_w, in_c, out_h, out_w, out_c, op.window)
 
     @property
     def constants(self) -> dict[str, Hashable]:
@@ -66,7 +66,7 @@ class Image:
         return self.batch * self.out_h * self.out_w
 
     @property
-    def loops(self) -> tuple[Loop, ...]:
+    def loops(self) -> tuple[StridedLoop, ...]:
         """Loops over the batch for input and result."""
         return nest(
             (self.batch,),

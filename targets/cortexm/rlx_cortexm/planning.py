@@ -14,7 +14,7 @@ from rlx_cortexm.streaming import variants
 
 if TYPE_CHECKING:
     from rlx.ir import GraphModule, Node
-    from rlx_c.program import Program
+    from rlx_c.program import LoweredProgram
     from rlx_cortexm.options import CortexMOptions
 
 ROUNDS = 2
@@ -67,7 +67,7 @@ def _planned(module: GraphModule, settings: Settings, inside: bool, *, search: b
     )
 
 
-def _price(lowered: Program, settings: Settings) -> tuple[int, int]:
+def _price(lowered: LoweredProgram, settings: Settings) -> tuple[int, int]:
     """Return what is to be small: bytes beyond the limits, then what the objective counts."""
     flash = code_bytes(lowered.kernels, len(lowered.steps)) + lowered.constant_bytes
     over = sum(

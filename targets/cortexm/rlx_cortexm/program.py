@@ -10,8 +10,8 @@ from rlx.ir import Stage
 from rlx.plan import moves_nothing
 from rlx_c.arena import alive_by_step, find_scratch
 from rlx_c.candidate import Candidate
-from rlx_c.choice import DEFAULT, OBJECTIVES, Limits, Need, choose
-from rlx_c.layer import Layer
+from rlx_c.choice import DEFAULT, OBJECTIVES, MemoryLimits, Need, choose
+from rlx_c.layer import LoweredLayer
 from rlx_c.program import assembled
 from rlx_cortexm.code_size import code_sizes, entry_bytes
 from rlx_cortexm.core import DEFAULT_CORE, Core
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import GraphModule, MemoryPlan, Node, Placement
-    from rlx_c.program import Program
+    from rlx_c.program import LoweredProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Settings:
         return max(self.flash - fixed, 0)
 
 
-def program(module: GraphModule, settings: Settings | None = None) -> Program:
+def program(module: GraphModule, settings: Settings | None = None) -> LoweredProgram:
     """Lower a module at stage LIR.
 
     Args:
@@ -79,9 +79,9 @@ def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
     ]
     arena, objective = plan.arena_bytes, OBJECTIVES[settings.optimize]
     tries = (
-        (objective, Limits(settings.ram, settings.kernel_flash(plan))),
-        (OBJECTIVES["size"], Limits(settings.ram)),
-        (OBJECTIVES["ram"], Limits()),
+        (objective, MemoryLimits(settings.ram, settings.kernel_flash(plan))),
+        (OBJECTIVES["size"], MemoryLimits(settings.ram)),
+        (OBJECTIVES["ram"], MemoryLimits()),
     )
     found = (choose(needs, arena, what, limits, code_sizes) for what, limits in tries)
     return next(chosen for chosen in found if chosen is not None)
@@ -89,7 +89,7 @@ def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
 
 def _candidates(plan: MemoryPlan, node: Node, core: Core) -> tuple[Candidate, ...]:
     if moves_nothing(plan, node):
-        return (Candidate.of(Layer(None, operands=node.operands), "nothing"),)
+        return (Candidate.of(LoweredLayer(None, operands=node.operands), "nothing"),)
     return candidates(node, core)
 
 

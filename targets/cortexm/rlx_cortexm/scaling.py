@@ -26,7 +26,7 @@ USUAL_PLACES: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Scaling:
+class AccumulatorScaling:
     """How accumulators become codes.
 
     Attributes:
@@ -51,24 +51,24 @@ class Scaling:
         return self.function.startswith("requantize_level")
 
 
-def scaling(rescale: Rescale, bound: int) -> Scaling:
+def scaling(rescale: Rescale, bound: int) -> AccumulatorScaling:
     """Return the cheapest exact way to scale numbers of magnitude up to ``bound``.
 
     ``requantize_narrow`` doubles the accumulator and never shifts left, so that it needs
     ``bound < 2^30`` and a right shift of at least 1; ``requantize_wide`` takes any int32 number.
     """
     if rescale.rounding is Rounding.SINGLE:
-        return Scaling(
+        return AccumulatorScaling(
             "requantize_single", rescale.multiplier, tuple(31 - s for s in rescale.shift)
         )
     # A factor of zero gives zero whatever the shift.
     shift = tuple(s if m else -1 for m, s in zip(rescale.multiplier, rescale.shift, strict=True))
     if bound < NARROW_BOUND and max(shift) <= -1:
-        return Scaling("requantize_narrow", rescale.multiplier, tuple(-s for s in shift))
-    return Scaling("requantize_wide", rescale.multiplier, shift)
+        return AccumulatorScaling("requantize_narrow", rescale.multiplier, tuple(-s for s in shift))
+    return AccumulatorScaling("requantize_wide", rescale.multiplier, shift)
 
 
-def folded(chosen: Scaling, bounds: Int64, zero_point: int) -> Scaling:
+def folded(chosen: AccumulatorScaling, bounds: Int64, zero_point: int) -> AccumulatorScaling:
     """Return a scaling that adds half and zero point at once, where int32 is proven to hold it.
 
     ``requantize_folded`` computes ``(high + offset) >> shift`` where ``requantize_narrow`` adds two
@@ -90,12 +90,12 @@ def folded(chosen: Scaling, bounds: Int64, zero_point: int) -> Scaling:
     offset = abs(2 * zero_point + 1) << (shift - 1)
     if (high + 1 + offset).max() >= INT32_BOUND:
         return chosen
-    return Scaling("requantize_folded", _integers(multiplier), _integers(shift))
+    return AccumulatorScaling("requantize_folded", _integers(multiplier), _integers(shift))
 
 
 def level(
-    chosen: Scaling, bounds: Int64, zero_point: int, most_larger: int | Int64 = 16
-) -> Scaling:
+    chosen: AccumulatorScaling, bounds: Int64, zero_point: int, most_larger: int | Int64 = 16
+) -> AccumulatorScaling:
     """Return a scaling that shifts all channels by the same number of places, if int32 holds it.
 
     A channel that ``requantize_folded`` shifts by ``s`` places is kept ``2^(places - s)`` times as
@@ -122,7 +122,9 @@ def level(
         offset = abs(2 * zero_point + 1) << (places - 1)
         fits = (larger <= most_larger).all() and (most << larger).max() < INT32_BOUND
         if fits and (high + offset).max() < INT32_BOUND:
-            return Scaling(f"requantize_level_{places}", _integers(multiplier), _integers(larger))
+            return AccumulatorScaling(
+                f"requantize_level_{places}", _integers(multiplier), _integers(larger)
+            )
     return chosen
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx.ir import GraphModule, Node, Op, Refusal
-    from rlx_c.program import Program
+    from rlx_c.program import LoweredProgram
 
 
 class CortexM:
@@ -82,7 +82,7 @@ class CortexM:
         return _fitting_estimate(lowered, options)
 
 
-def _fitting_estimate(lowered: Program, options: CortexMOptions) -> Mapping[str, Any]:
+def _fitting_estimate(lowered: LoweredProgram, options: CortexMOptions) -> Mapping[str, Any]:
     """Return the estimate, or raise DoesNotFitError."""
     report = estimate(lowered)
     check_budget(lowered.graph.name, report, ram=options.ram, flash=options.flash)

@@ -14,7 +14,7 @@ from rlx_cortexm.narrow import WHOLE, pack_codes
 
 if TYPE_CHECKING:
     from rlx.ir import Node
-    from rlx_c.layer import Layer
+    from rlx_c.layer import LoweredLayer
 
 CALL: Final = 20
 WEIGHT: Final = 4
@@ -32,7 +32,7 @@ def candidates(node: Node, *ways: Candidate) -> tuple[Candidate, ...]:
     )
 
 
-def _unpacking(layer: Layer, bits: int) -> Layer:
+def _unpacking(layer: LoweredLayer, bits: int) -> LoweredLayer:
     """Return a layer with the weights, its first table, packed."""
     weights, *others = layer.tables
     if weights.element != "int8_t":

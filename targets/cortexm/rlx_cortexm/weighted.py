@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 import numpy as np
 
 from rlx.ops.q import Linear, QDense
-from rlx_c.layer import Table
-from rlx_cortexm.image import Image
+from rlx_c.layer import ConstantTable
+from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow
 from rlx_cortexm.operands import constant_operand, unsupported
 from rlx_cortexm.packing import pack_rows
 from rlx_cortexm.scaling import (
     INT32_BOUND,
-    Scaling,
+    AccumulatorScaling,
     folded,
     level,
     output_constants,
@@ -38,7 +38,7 @@ REQUANTIZE: Final = 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weighted:
+class WeightedLayer:
     """Weights, bias and scaling of a convolution or dense layer.
 
     Attributes:
@@ -53,12 +53,12 @@ class Weighted:
     weights: Array
     bias: Int64
     bounds: Int64
-    scaling: Scaling
+    scaling: AccumulatorScaling
     output: dict[str, Hashable]
     bits: int = WHOLE
 
     @staticmethod
-    def of(node: Node, *, centred: bool = False) -> Weighted:
+    def of(node: Node, *, centred: bool = False) -> WeightedLayer:
         """Read the constants of ``node``.
 
         Args:
@@ -80,7 +80,7 @@ class Weighted:
         bits = node.operands[1].type.dtype.bits
         bits = bits if can_pack(weights, bits) else WHOLE
         own_bias = linear.unfolded_bias if centred else linear.bias
-        return Weighted(weights, own_bias, bounds, scaling(op.rescale, bound), output, bits)
+        return WeightedLayer(weights, own_bias, bounds, scaling(op.rescale, bound), output, bits)
 
     @property
     def narrow(self) -> str:
@@ -91,7 +91,7 @@ class Weighted:
         """Return codes [O, S, K] in the order in which the dot products read them."""
         return pack_rows(weights) if self.bits == WHOLE else pack_narrow(weights, self.bits)
 
-    def folded(self) -> Weighted:
+    def folded(self) -> WeightedLayer:
         """Return the same with a scaling that adds half and zero point at once, if it can be.
 
         Not for ``centred`` ones.
@@ -99,7 +99,7 @@ class Weighted:
         zero_point = int(cast("int", self.output["zero_point"]))
         return replace(self, scaling=folded(self.scaling, self.bounds, zero_point))
 
-    def level(self, most_larger: int | Int64 = 16) -> Weighted:
+    def level(self, most_larger: int | Int64 = 16) -> WeightedLayer:
         """Return the same with a scaling that shifts all channels alike, or what folded() gives.
 
         Not for ``centred`` ones.
@@ -111,7 +111,7 @@ class Weighted:
         zero_point = int(cast("int", self.output["zero_point"]))
         return replace(own, scaling=level(own.scaling, self.bounds, zero_point, most_larger))
 
-    def level_in_16_bits(self) -> Weighted:
+    def level_in_16_bits(self) -> WeightedLayer:
         """Return the same with a scaling whose factors weights of 16 bits can take."""
         by_channel = self.weights.reshape(len(self.weights), -1).astype(np.int64)
         # -128 times 2^8 is the least number of 16 bits.
@@ -158,20 +158,20 @@ class Weighted:
         """Bytes of the table beside the weights: of channels or biases."""
         return len(self.bias) * (12 if self.scaling.per_channel else 4)
 
-    def tables(self, packed: Array, note: str) -> tuple[Table, ...]:
+    def tables(self, packed: Array, note: str) -> tuple[ConstantTable, ...]:
         """Return the tables: ``packed`` weights, then channels or biases."""
         return (self.table(packed, note), self._channels())
 
     @staticmethod
-    def table(packed: Array, note: str) -> Table:
+    def table(packed: Array, note: str) -> ConstantTable:
         """Return the table of ``packed`` weights."""
-        return Table("weights", "int8_t", packed, note)
+        return ConstantTable("weights", "int8_t", packed, note)
 
-    def _channels(self) -> Table:
+    def _channels(self) -> ConstantTable:
         if not self.scaling.per_channel:
-            return Table("bias", "int32_t", self.bias, "bias of each output channel")
+            return ConstantTable("bias", "int32_t", self.bias, "bias of each output channel")
         columns = (self.bias, np.array(self.scaling.multiplier), np.array(self.scaling.shift))
-        return Table(
+        return ConstantTable(
             "channels",
             "channel",
             np.stack(columns, axis=1),
@@ -199,7 +199,7 @@ def rows_of(node: Node) -> MatrixRows | None:
     """
     if isinstance(node.op, QDense):
         return MatrixRows(math.prod(node.operands[0].type.static_shape[:-1]), "dense")
-    op, image = cast("QConv2d", node.op), Image.of(node)
+    op, image = cast("QConv2d", node.op), WindowedImage.of(node)
     pointwise = op.window.taps == 1 and op.window.stride == (1, 1)
     whole = op.window.kernel == (image.in_h, image.in_w) and op.window.dilation == (1, 1)
     if op.groups == 1 and not op.window.is_padded and (pointwise or whole):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlx_c.nest import Loop, broadcast_strides, nest, row_major, split_run
+from rlx_c.nest import StridedLoop, broadcast_strides, nest, row_major, split_run
 from rlx_c.render import affine, at, index, moved, pixel, plus, steps, times
 
 
@@ -20,7 +20,7 @@ def test_broadcast_strides_stand_still_on_missing_and_single_axes():
 
 
 def test_even_loops_become_one():
-    assert nest((2, 3, 4), row_major((2, 3, 4))) == (Loop(24, (1,)),)
+    assert nest((2, 3, 4), row_major((2, 3, 4))) == (StridedLoop(24, (1,)),)
 
 
 def test_single_steps_vanish():
@@ -29,9 +29,9 @@ def test_single_steps_vanish():
 
 def test_loops_stay_apart_where_one_array_jumps():
     loops = nest((2, 3), (10, 1), (3, 1))
-    assert loops == (Loop(2, (10, 3)), Loop(3, (1, 1)))
-    assert split_run(loops) == ((Loop(2, (10, 3)),), 3)
-    assert split_run((Loop(2, (2, 1)),)) == ((Loop(2, (2, 1)),), 1)
+    assert loops == (StridedLoop(2, (10, 3)), StridedLoop(3, (1, 1)))
+    assert split_run(loops) == ((StridedLoop(2, (10, 3)),), 3)
+    assert split_run((StridedLoop(2, (2, 1)),)) == ((StridedLoop(2, (2, 1)),), 1)
 
 
 @given(st.lists(st.integers(1, 4), max_size=4), st.data())
@@ -39,7 +39,7 @@ def test_a_nest_visits_the_same_elements_in_the_same_order(shape, data):
     strides = [data.draw(st.lists(st.integers(0, 9), min_size=len(shape), max_size=len(shape)))
                for _ in range(2)]  # fmt: skip
     assert visited(nest(shape, *strides)) == visited(
-        [Loop(n, s) for n, *s in zip(shape, *strides, strict=True)]
+        [StridedLoop(n, s) for n, *s in zip(shape, *strides, strict=True)]
     )
 
 
@@ -52,7 +52,7 @@ def visited(loops):
     ]
 
 
-LOOPS = (Loop(2, (12, 0)), Loop(3, (1, 4)))
+LOOPS = (StridedLoop(2, (12, 0)), StridedLoop(3, (1, 4)))
 
 
 @pytest.mark.parametrize(

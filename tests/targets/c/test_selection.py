@@ -5,11 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rlx_c.selection import Option, Selection
+from rlx_c.selection import Alternative, Selection
 
 
 def option(tag, cost, nbytes=0, *shared):
-    return Option(tag, cost, nbytes, frozenset(shared))
+    return Alternative(tag, cost, nbytes, frozenset(shared))
 
 
 def tags(found):

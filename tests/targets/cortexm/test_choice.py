@@ -4,7 +4,7 @@ import pytest
 from targets.cortexm.zoo import RELU, Zoo, planned
 
 from rlx_c.candidate import Candidate
-from rlx_c.choice import OBJECTIVES, Limits, Need, Objective, choose, flash_bytes
+from rlx_c.choice import OBJECTIVES, MemoryLimits, Need, Objective, choose, flash_bytes
 from rlx_c.layer import Kernel
 from rlx_cortexm.code_size import code_bytes, code_sizes
 from rlx_cortexm.program import Settings, program
@@ -19,7 +19,7 @@ def candidate(name, instructions, table_bytes=0, scratch_bytes=0, tables=None):
 def chosen(*layers, arena=0, objective=PRICES, free=0, **limits):
     """Return the names of what is chosen; ``free`` bytes of scratch memory are there anyway."""
     needs = [Need(layer, lambda nbytes: arena + max(nbytes - free, 0)) for layer in layers]
-    found = choose(needs, arena, objective, Limits(**limits), code_sizes)
+    found = choose(needs, arena, objective, MemoryLimits(**limits), code_sizes)
     return None if found is None else [c.name for c in found]
 
 

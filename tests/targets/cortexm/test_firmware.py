@@ -6,12 +6,15 @@ from tiny_model import write_tiny
 
 from rlx.paths import template_root
 from rlx.process import run
-from rlx_cortexm.firmware import COPIED, Port, firmware_files
+from rlx_cortexm.firmware import COPIED, FirmwareBuffer, firmware_files
 
 
 def test_files_of_the_test_program():
     files = firmware_files(
-        "net", [Port("NET_INPUT_BYTES")], [Port("8", "int32_t")], arena_bytes="9"
+        "net",
+        [FirmwareBuffer("NET_INPUT_BYTES")],
+        [FirmwareBuffer("8", "int32_t")],
+        arena_bytes="9",
     )
     assert set(files) == {f"test/{name}" for name in (*COPIED, "main.c")}
     main = files["test/main.c"]

@@ -23,7 +23,7 @@ from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QAdd, QAveragePool2d, QMaxPool2d, QSub, Window
 from rlx_cortexm.core import CORES
 from rlx_cortexm.lower import candidates
-from rlx_cortexm.mve.rows import CHANNELS, STRAIGHT, UNROLLED, VECTOR, Rows, pack
+from rlx_cortexm.mve.rows import CHANNELS, STRAIGHT, UNROLLED, VECTOR, VectorRows, pack
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import HostC
 from rlx_sim.profile import profile
@@ -213,7 +213,7 @@ def test_packing_keeps_every_weight(outputs, codes, seed):
 
 @given(codes=st.integers(1, 5000), tail=st.booleans())
 def test_steps_passes_and_rest_are_the_whole_row(codes, tail):
-    run = Rows(codes, tail)
+    run = VectorRows(codes, tail)
     steps = run.straight + run.loops * UNROLLED
     assert steps * VECTOR + run.rest >= codes > (steps - 1) * VECTOR + run.rest
     assert run.vectors == steps + (run.rest > 0)

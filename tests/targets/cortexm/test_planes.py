@@ -6,8 +6,8 @@ from targets.cortexm.forced import chosen_by, named
 from targets.cortexm.zoo import RELU, WHOLE, Zoo, emit_graph
 
 from rlx.numerics.fixed_point import Rescale
-from rlx_cortexm.image import Image
-from rlx_cortexm.kernels.depthwise_planes.planes import Line, Planes
+from rlx_cortexm.image import WindowedImage
+from rlx_cortexm.kernels.depthwise_planes.planes import Planes, TapLine
 from rlx_cortexm.lower import candidates
 
 
@@ -27,7 +27,7 @@ def found(node):
 @pytest.mark.parametrize("kernel", range(1, 9))
 @pytest.mark.parametrize("stride", range(1, 5))
 def test_a_line_multiplies_every_tap_once(kernel, stride):
-    line = Line.of(kernel, stride)
+    line = TapLine.of(kernel, stride)
     random = np.random.default_rng(kernel)
     weights = random.integers(-128, 128, kernel)
     codes = random.integers(-128, 128, 2 * len(line.products))
@@ -47,7 +47,7 @@ def test_a_line_multiplies_every_tap_once(kernel, stride):
 
 @pytest.mark.parametrize("kernel", range(1, 9))
 def test_a_lone_output_has_no_weights_of_a_neighbour(kernel):
-    line = Line.of(kernel, 1, outputs=1)
+    line = TapLine.of(kernel, 1, outputs=1)
     used = {product.weights for own in line.products for product in own}
     assert used == set(range(len(line.weights)))
     assert sorted(tap for word in line.weights for tap in word if tap is not None) == [
@@ -56,7 +56,7 @@ def test_a_lone_output_has_no_weights_of_a_neighbour(kernel):
 
 
 def test_three_taps_need_two_words_of_weights():
-    line = Line.of(3, 1)
+    line = TapLine.of(3, 1)
     assert line.weights == ((0, 1), (1, 2))
     forms = [[product.form for product in own] for own in line.products]
     assert forms == [["smlad", "smlatb"], ["smlabt", "smlad"]]
@@ -64,10 +64,10 @@ def test_three_taps_need_two_words_of_weights():
 
 def test_planes_hold_what_is_read():
     node = convolution((1, 25, 5, 8))
-    down = Planes(Image.of(node), down=True, strip=5)
+    down = Planes(WindowedImage.of(node), down=True, strip=5)
     assert (down.pairs, down.pixels, down.pitch, down.lines) == (12, 25, 28, 7)
     assert down.scratch_bytes == 2 * 4 * 28 * 7
-    along = Planes(Image.of(node), down=False, strip=10)
+    along = Planes(WindowedImage.of(node), down=False, strip=10)
     assert (along.pairs, along.pixels, along.pitch, along.lines, along.strips) == (2, 5, 8, 12, 3)
 
 

@@ -9,7 +9,7 @@ from targets.cortexm.zoo import Zoo, classifier, emit_graph, planned
 from rlx.ir import Graph, GraphModule, MemoryPlan, Placement, Region, Stage, i8
 from rlx.ops.q import QClamp
 from rlx_c.arena import alive_by_step, find_scratch
-from rlx_c.layer import Table
+from rlx_c.layer import ConstantTable
 from rlx_c.symbols import Symbols
 from rlx_cortexm.program import program
 
@@ -46,10 +46,12 @@ def test_equal_layers_share_a_function():
 
 
 def test_equal_tables_are_stored_once():
-    first = Table("codes", "int8_t", np.arange(4), "a")
-    assert first.content == Table("other", "int8_t", np.arange(4), "b").content
-    assert first.content != Table("codes", "int32_t", np.arange(4), "a").content
-    assert first.content != Table("codes", "int8_t", np.arange(4).reshape(2, 2), "a").content
+    first = ConstantTable("codes", "int8_t", np.arange(4), "a")
+    assert first.content == ConstantTable("other", "int8_t", np.arange(4), "b").content
+    assert first.content != ConstantTable("codes", "int32_t", np.arange(4), "a").content
+    assert (
+        first.content != ConstantTable("codes", "int8_t", np.arange(4).reshape(2, 2), "a").content
+    )
 
 
 def test_a_module_without_a_plan_is_refused():

@@ -6,7 +6,7 @@ import pytest
 from rlx.golden import Golden
 from rlx.numerics.exponential import one_over_one_plus_x
 from rlx.numerics.fixed_point import Rounding, multiply_by_quantized_multiplier
-from rlx_cortexm.firmware import Port, firmware_files
+from rlx_cortexm.firmware import FirmwareBuffer, firmware_files
 from rlx_cortexm.render import ENV
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import HostC
@@ -67,7 +67,12 @@ def check(simulator, folder, function, call, x, expected):
     files = {
         "include/t.h": HEADER,
         "src/t.c": SOURCE % (support, count, call),
-        **firmware_files("t", [Port(str(12 * count))], [Port(str(8 * count))], arena_bytes="4"),
+        **firmware_files(
+            "t",
+            [FirmwareBuffer(str(12 * count))],
+            [FirmwareBuffer(str(8 * count))],
+            arena_bytes="4",
+        ),
     }
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from targets.cortexm.zoo import Zoo
 
-from rlx_cortexm.image import Image
+from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.conv2d_winograd import tactic as winograd
 from rlx_cortexm.lower import candidates
 
@@ -83,7 +83,7 @@ def test_other_convolutions_do_not_fit(attributes):
 @pytest.mark.parametrize("padding", [((1, 1), (1, 1)), ((0, 0), (0, 0)), ((2, 1), (0, 2))])
 def test_tiles_inside_the_image_read_nothing_outside(size, padding):
     node = convolution((1, size + 2, size + 1, 4), 2, padding=padding)
-    image = Image.of(node)
+    image = WindowedImage.of(node)
     if min(image.out_h, image.out_w) < 2:
         return
     tiles = winograd.Tiles(image, "ram", 1)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx_c.layer import Table
+from rlx_c.layer import ConstantTable
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from rlx_cortexm.scaling import Scaling
-    from rlx_cortexm.weighted import Weighted
+    from rlx_cortexm.scaling import AccumulatorScaling
+    from rlx_cortexm.weighted import WeightedLayer
 
 LANES: Final = 4
 """Sums in a vector."""
@@ -21,18 +21,18 @@ SUFFIXES: Final = {"requantize_narrow": "narrow", "requantize_wide": "wide"}
 """How sums are scaled (see ``scaling``), to the end of the vector function's name."""
 
 
-def can_scale(chosen: Scaling) -> bool:
+def can_scale(chosen: AccumulatorScaling) -> bool:
     """Whether there is a vector function for a scaling: not for those that round once."""
     return chosen.function in SUFFIXES
 
 
-def right_shift(chosen: Scaling) -> tuple[int, ...]:
+def right_shift(chosen: AccumulatorScaling) -> tuple[int, ...]:
     """Return the shifts, negative to the right, as VRSHL takes them."""
     narrow = chosen.function == "requantize_narrow"
     return tuple(-s for s in chosen.shift) if narrow else chosen.shift
 
 
-def constants(weighted: Weighted) -> dict[str, Hashable]:
+def constants(weighted: WeightedLayer) -> dict[str, Hashable]:
     """Return what the templates see of the scaling and the result."""
     return {
         **weighted.constants,
@@ -41,30 +41,32 @@ def constants(weighted: Weighted) -> dict[str, Hashable]:
     }
 
 
-def support(weighted: Weighted) -> tuple[str, ...]:
+def support(weighted: WeightedLayer) -> tuple[str, ...]:
     """Return the shared C functions for scaling, on both paths."""
     return ("mve", "mve_dot", weighted.scaling.function)
 
 
-def factor_table(weighted: Weighted) -> Table:
+def factor_table(weighted: WeightedLayer) -> ConstantTable:
     """Return biases, or for four channels at a time biases, multipliers and shifts."""
     if not weighted.scaling.per_channel:
-        return Table("bias", "int32_t", _filled(weighted.bias), "bias of each output channel")
+        return ConstantTable(
+            "bias", "int32_t", _filled(weighted.bias), "bias of each output channel"
+        )
     multiplier, shift = weighted.scaling.multiplier, right_shift(weighted.scaling)
     rows = np.stack([_filled(np.array(v)) for v in (weighted.bias, multiplier, shift)])
     by_four = rows.reshape(3, -1, LANES).transpose(1, 0, 2).reshape(-1)
     note = "for every four output channels the biases, the multipliers, the shifts"
-    return Table("factors", "int32_t", by_four, note)
+    return ConstantTable("factors", "int32_t", by_four, note)
 
 
-def arguments(weighted: Weighted) -> tuple[int, ...]:
+def arguments(weighted: WeightedLayer) -> tuple[int, ...]:
     """Return multiplier and shift, where one pair serves all channels."""
     if weighted.scaling.per_channel:
         return ()
     return weighted.scaling.multiplier[0], right_shift(weighted.scaling)[0]
 
 
-def instructions(weighted: Weighted) -> int:
+def instructions(weighted: WeightedLayer) -> int:
     """Return what it takes to scale and store four sums."""
     wide = weighted.scaling.function == "requantize_wide"
     return 8 + (0 if weighted.turns_positive else 2 + wide) + 2 * wide

@@ -34,7 +34,7 @@ REST: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class VectorRows:
     """A run of codes, cut into vectors.
 
     Attributes:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rlx.ops.q import QSub
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import Kernel, LoweredLayer
 from rlx_cortexm.elementwise import loop_constants, result_constants
 from rlx_cortexm.scaling import scaling
 from rlx_cortexm.tactic import Tactic
@@ -45,7 +45,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     support = (str(constants["requantize"]), *(function for function, _, _ in scales))
     kernel = Kernel.of(kind, "add/kernel", constants, support)
     instructions = node.types[0].size * ELEMENT
-    layer = Layer(kernel, operands=node.operands, instructions=instructions)
+    layer = LoweredLayer(kernel, operands=node.operands, instructions=instructions)
     return (Candidate.of(layer, "add"),)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from rlx.ops.q import QAdd, QSub
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_cortexm.mve import factors
 from rlx_cortexm.scaling import output_constants, scaling
 from rlx_cortexm.tactic import Tactic
@@ -72,7 +72,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         for suffix, *_, positive in (*scales, (constants["scale"], constants["positive"]))
     )
     kernel = Kernel.of(kind, "add_mve/kernel", constants, support, CodeSize(0.5))
-    layer = Layer(kernel, operands=node.operands, instructions=steps * count)
+    layer = LoweredLayer(kernel, operands=node.operands, instructions=steps * count)
     return (Candidate.of(layer, f"mve {kind}"),)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from rlx.ops.q import QSub
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer, Table
+from rlx_c.layer import CodeSize, ConstantTable, Kernel, LoweredLayer
 from rlx_c.nest import broadcast_strides, nest, row_major, split_run
 from rlx_cortexm.scaling import INT32_BOUND, folded, level, output_constants, scaling
 from rlx_cortexm.tactic import Tactic
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx.numerics.fixed_point import Int64
     from rlx.ops.q import QAdd
-    from rlx_cortexm.scaling import Scaling
+    from rlx_cortexm.scaling import AccumulatorScaling
 
 CODES = np.arange(-128, 128).astype(np.int8)
 """Every code, in the order of a table."""
@@ -113,7 +113,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(_lower(node, terms, chosen), "add table"),)
 
 
-def _lower(node: Node, terms: Terms, own: Scaling) -> Layer:
+def _lower(node: Node, terms: Terms, own: AccumulatorScaling) -> LoweredLayer:
     """Return the layer."""
     op = cast("QAdd", node.op)
     shape = node.types[0].static_shape
@@ -132,12 +132,14 @@ def _lower(node: Node, terms: Terms, own: Scaling) -> Layer:
         **output_constants(op.low, op.high, op.zero_point),
     }
     tables = tuple(
-        Table(f"{name}_scaled", "int32_t", values, f"operand {name} scaled, codes -128 .. 127")
+        ConstantTable(
+            f"{name}_scaled", "int32_t", values, f"operand {name} scaled, codes -128 .. 127"
+        )
         for name, values in zip("xy", terms.tables, strict=True)
         if values is not None
     )
     kind = "sub" if isinstance(op, QSub) else "add"
-    return Layer(
+    return LoweredLayer(
         Kernel.of(kind, "add_table/kernel", constants, (own.function,), CodeSize(0.7)),
         operands=node.operands,
         tables=tables,
@@ -145,7 +147,7 @@ def _lower(node: Node, terms: Terms, own: Scaling) -> Layer:
     )
 
 
-def _instructions(size: int, run: int, tables: int, op: QAdd, scaling: Scaling) -> int:
+def _instructions(size: int, run: int, tables: int, op: QAdd, scaling: AccumulatorScaling) -> int:
     """Return what a sum of ``size`` elements takes, ``run`` of them after each other."""
     clamps = (op.low > -128) + (op.high < 127)
     scale = SCALED + CLAMPED * clamps + NEGATIVE * (op.low < op.zero_point)

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     }
     kernel = Kernel.of("argmax", "argmax/kernel", constants, size=CodeSize(0.6))
     instructions = (CODE_APART if shape[axis + 1 :] else CODE) * math.prod(shape)
-    layer = Layer(kernel, operands=node.operands, instructions=instructions)
+    layer = LoweredLayer(kernel, operands=node.operands, instructions=instructions)
     return (Candidate.of(layer, "argmax"),)
 
 

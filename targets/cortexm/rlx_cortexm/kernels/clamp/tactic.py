@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     length = node.types[0].size
     constants = {"length": length, "low": op.low, "high": op.high}
     kernel = Kernel.of("clamp", "clamp/kernel", constants, size=CodeSize(0.5))
-    layer = Layer(kernel, operands=node.operands, instructions=length * ELEMENT)
+    layer = LoweredLayer(kernel, operands=node.operands, instructions=length * ELEMENT)
     return (Candidate.of(layer, "clamp"),)
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer
-from rlx_c.nest import Loop, nest
-from rlx_cortexm.image import Image
+from rlx_c.layer import CodeSize, Kernel, LoweredLayer
+from rlx_c.nest import StridedLoop, nest
+from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.dense.dot import dot_products, dot_size, instructions
 from rlx_cortexm.kernels.depthwise.by_tap import is_depthwise
 from rlx_cortexm.narrow import run_bytes
 from rlx_cortexm.packing import BLOCK, QUAD
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import Weighted, rows_of
+from rlx_cortexm.weighted import WeightedLayer, rows_of
 
 if TYPE_CHECKING:
     from rlx.ir import Array, Node
@@ -43,10 +43,10 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(_layer(node), "conv2d"),)
 
 
-def _layer(node: Node) -> Layer:
+def _layer(node: Node) -> LoweredLayer:
     """Multiply window by window, most of them where they are."""
-    op, image = cast("QConv2d", node.op), Image.of(node)
-    weighted = Weighted.of(node)
+    op, image = cast("QConv2d", node.op), WindowedImage.of(node)
+    weighted = WeightedLayer.of(node)
     kernel_h, kernel_w = op.window.kernel
     group_in, group_out = image.in_c // op.groups, image.out_c // op.groups
     run = kernel_w * group_in
@@ -81,7 +81,7 @@ def _layer(node: Node) -> Layer:
     )
     support = (*dot_products(group_out, weighted.narrow), *weighted.support)
     size = CodeSize(inlined=dot_size(support))
-    return Layer(
+    return LoweredLayer(
         Kernel.of("conv2d", "conv2d/kernel", constants, support, size),
         operands=node.operands[:1],
         tables=weighted.tables(packed, note),
@@ -105,7 +105,7 @@ def _runs(kernel_h: int, run: int, in_place: str) -> tuple[int, int]:
     return kernel_h, run
 
 
-def _packed(weighted: Weighted, groups: int, rows: int, length: int) -> Array:
+def _packed(weighted: WeightedLayer, groups: int, rows: int, length: int) -> Array:
     """Return the weights of all groups as runs, with zeros where a run is filled up."""
     by_channel = weighted.weights.reshape(len(weighted.weights), -1)
     filled = np.pad(by_channel, ((0, 0), (0, rows * length - by_channel.shape[1])))
@@ -116,7 +116,7 @@ def _packed(weighted: Weighted, groups: int, rows: int, length: int) -> Array:
     return np.concatenate(streams)
 
 
-def _group_loops(image: Image, groups: int, stream: int) -> tuple[Loop, ...]:
+def _group_loops(image: WindowedImage, groups: int, stream: int) -> tuple[StridedLoop, ...]:
     """Return the loops over batch and groups for input, result, weights and channels.
 
     The weights of a group take ``stream`` bytes.
@@ -130,7 +130,7 @@ def _group_loops(image: Image, groups: int, stream: int) -> tuple[Loop, ...]:
     )
 
 
-def _copying(image: Image, in_place: str) -> int:
+def _copying(image: WindowedImage, in_place: str) -> int:
     """Return what it takes to copy all windows that are not read in place."""
     y0, y1, x0, x1 = image.interior
     inner = image.batch * (y1 - y0) * (x1 - x0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rlx_cortexm.packing import QUAD
 
 if TYPE_CHECKING:
-    from rlx_cortexm.image import Image
+    from rlx_cortexm.image import WindowedImage
 
 WINDOWS: Final = 3
 """Windows of a block."""
@@ -20,7 +20,7 @@ OCTET: Final = 8
 """Weights of a channel that are unpacked together."""
 
 
-def is_dense(image: Image) -> bool:
+def is_dense(image: WindowedImage) -> bool:
     """Whether windows are single pixels that follow each other."""
     window = image.window
     return window.taps == 1 and window.stride == (1, 1) and not window.is_padded
@@ -38,7 +38,7 @@ class Blocks:
         ready: Weights are stored as they are multiplied: 16 bits, as much larger as they have to.
     """
 
-    image: Image
+    image: WindowedImage
     codes: int
     unrolled: int
     panel: int

@@ -9,7 +9,7 @@ from rlx_cortexm.packing import QUAD
 
 if TYPE_CHECKING:
     from rlx_cortexm.kernels.conv2d_blocks.blocks import Blocks
-    from rlx_cortexm.weighted import Weighted
+    from rlx_cortexm.weighted import WeightedLayer
 
 STEP: Final = 8
 PASS: Final = 3
@@ -63,7 +63,7 @@ TAP_COPIED: Final = 6
 CODE_COPIED: Final = 6
 
 
-def instructions(blocks: Blocks, weighted: Weighted) -> int:
+def instructions(blocks: Blocks, weighted: WeightedLayer) -> int:
     """Return about how many instructions the layer takes: fitted to counts, GCC 12 at -O2."""
     image = blocks.image
     pairs = -(-image.out_c // CHANNELS)

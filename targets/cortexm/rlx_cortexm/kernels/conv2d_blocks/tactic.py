@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer, Table
-from rlx_cortexm.image import Image
+from rlx_c.layer import CodeSize, ConstantTable, Kernel, LoweredLayer
+from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.conv2d_blocks.blocks import CHANNELS, OCTET, WINDOWS, Blocks, is_dense
 from rlx_cortexm.kernels.conv2d_blocks.cost import instructions
 from rlx_cortexm.narrow import WHOLE
 from rlx_cortexm.packing import QUAD
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import Weighted
+from rlx_cortexm.weighted import WeightedLayer
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -41,20 +41,20 @@ PANELS: Final = (2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48)
 
 def pixels(node: Node) -> tuple[Candidate, ...]:
     """Return the ways to compute a convolution of single pixels in blocks; none for others."""
-    return _candidates(node) if is_dense(Image.of(node)) else ()
+    return _candidates(node) if is_dense(WindowedImage.of(node)) else ()
 
 
 def windows(node: Node) -> tuple[Candidate, ...]:
     """Return the ways to compute any other convolution in blocks."""
-    return () if is_dense(Image.of(node)) else _candidates(node)
+    return () if is_dense(WindowedImage.of(node)) else _candidates(node)
 
 
 def _candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the ways to compute a convolution in blocks; none if its shape does not fit."""
-    op, image = cast("QConv2d", node.op), Image.of(node)
+    op, image = cast("QConv2d", node.op), WindowedImage.of(node)
     if op.groups != 1 or image.windows < WINDOWS or image.out_c < CHANNELS:
         return ()
-    weighted = Weighted.of(node)
+    weighted = WeightedLayer.of(node)
     if weighted.bits != WHOLE:
         return ()
     # Where negative sums are turned, shifting all channels alike saves nothing.
@@ -66,7 +66,7 @@ def _candidates(node: Node) -> tuple[Candidate, ...]:
     )
 
 
-def _cuts(image: Image) -> Iterator[Blocks]:
+def _cuts(image: WindowedImage) -> Iterator[Blocks]:
     """Yield every way to cut a convolution that may pay."""
     codes = image.window.taps * image.in_c
     steps = -(-codes // QUAD) * 2
@@ -82,7 +82,7 @@ def _cuts(image: Image) -> Iterator[Blocks]:
                 yield Blocks(image, codes, unrolled, panel, ready=True)
 
 
-def _candidate(node: Node, weighted: Weighted, blocks: Blocks) -> Candidate:
+def _candidate(node: Node, weighted: WeightedLayer, blocks: Blocks) -> Candidate:
     return Candidate(
         name=f"{_way(blocks)} of {blocks.unrolled} steps, {blocks.panel} groups",
         kernel=_kernel(node, weighted, blocks),
@@ -105,11 +105,11 @@ def weights_bytes(blocks: Blocks) -> int:
     return blocks.image.out_c * blocks.row
 
 
-def lower(node: Node, weighted: Weighted, blocks: Blocks) -> Layer:
+def lower(node: Node, weighted: WeightedLayer, blocks: Blocks) -> LoweredLayer:
     """Return the layer."""
     image = blocks.image
     sizes = (image.windows, blocks.codes, image.out_c, blocks.panel) if blocks.is_dense else ()
-    return Layer(
+    return LoweredLayer(
         _kernel(node, weighted, blocks),
         operands=node.operands[:1],
         tables=(_weights(weighted, blocks), weighted.tables(weighted.weights, "")[1]),
@@ -121,7 +121,7 @@ def lower(node: Node, weighted: Weighted, blocks: Blocks) -> Layer:
     )
 
 
-def _weights(weighted: Weighted, blocks: Blocks) -> Table:
+def _weights(weighted: WeightedLayer, blocks: Blocks) -> ConstantTable:
     """Return the table of weights."""
     outputs = blocks.image.out_c
     by_channel = weighted.weights.reshape(outputs, -1).astype(np.int64)
@@ -129,7 +129,7 @@ def _weights(weighted: Weighted, blocks: Blocks) -> Table:
         filled = np.pad(by_channel, ((0, 0), (0, blocks.row - blocks.codes)))
         ending = ", filled up with zeros" if blocks.codes % OCTET else ""
         note = f"weights of {outputs} channels by {blocks.codes} codes{ending}"
-        return Table("weights", "int8_t", filled.reshape(-1), note)
+        return ConstantTable("weights", "int8_t", filled.reshape(-1), note)
     scaled = by_channel * weighted.factors[:, np.newaxis]
     filled = np.pad(scaled, ((0, 0), (0, blocks.depth - blocks.codes)))
     # Codes 0 and 2 of a quad are multiplied together, then 1 and 3.
@@ -137,10 +137,10 @@ def _weights(weighted: Weighted, blocks: Blocks) -> Table:
     first = [min(o, outputs - CHANNELS) for o in range(0, outputs, CHANNELS)]
     pairs = np.concatenate([np.stack([steps[o], steps[o + 1]], axis=1).reshape(-1) for o in first])
     note = f"weights of {outputs} channels by {blocks.codes} codes, as they are multiplied"
-    return Table("weights", "int16_t", pairs, note)
+    return ConstantTable("weights", "int16_t", pairs, note)
 
 
-def _common(weighted: Weighted, blocks: Blocks) -> dict[str, Hashable]:
+def _common(weighted: WeightedLayer, blocks: Blocks) -> dict[str, Hashable]:
     """Return what both templates need."""
     return {
         **weighted.constants,
@@ -152,18 +152,18 @@ def _common(weighted: Weighted, blocks: Blocks) -> dict[str, Hashable]:
     }
 
 
-def _kernel(node: Node, weighted: Weighted, blocks: Blocks) -> Kernel:
+def _kernel(node: Node, weighted: WeightedLayer, blocks: Blocks) -> Kernel:
     return _pointwise(weighted, blocks) if blocks.is_dense else _windows(node, weighted, blocks)
 
 
-def _pointwise(weighted: Weighted, blocks: Blocks) -> Kernel:
+def _pointwise(weighted: WeightedLayer, blocks: Blocks) -> Kernel:
     """Return the kernel for pixels; its sizes are arguments, so that layers can share it."""
     constants = {**_common(weighted, blocks), "rest": blocks.codes % QUAD != 0}
     support = (*_unpack2(blocks), "unpack3", "step", blocks.multiply, *weighted.support)
     return Kernel.of("pointwise", "conv2d_blocks/pointwise", constants, support, _size(blocks))
 
 
-def _windows(node: Node, weighted: Weighted, blocks: Blocks) -> Kernel:
+def _windows(node: Node, weighted: WeightedLayer, blocks: Blocks) -> Kernel:
     """Return the kernel for any windows."""
     image = blocks.image
     constants = {

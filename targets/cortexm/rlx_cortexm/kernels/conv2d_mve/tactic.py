@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer
-from rlx_cortexm.image import Image
+from rlx_c.layer import CodeSize, Kernel, LoweredLayer
+from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.dense_mve.tactic import for_rows
 from rlx_cortexm.mve import factors
-from rlx_cortexm.mve.rows import CHANNELS, DOT_BYTES, VECTOR, Rows, pack
+from rlx_cortexm.mve.rows import CHANNELS, DOT_BYTES, VECTOR, VectorRows, pack
 from rlx_cortexm.narrow import WHOLE
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import Weighted
+from rlx_cortexm.weighted import WeightedLayer
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -34,10 +34,10 @@ PAIR: Final = 18
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for a convolution whose channels are not in groups, if there is one."""
-    op, image = cast("QConv2d", node.op), Image.of(node)
+    op, image = cast("QConv2d", node.op), WindowedImage.of(node)
     if op.groups != 1:
         return ()
-    weighted = Weighted.of(node)
+    weighted = WeightedLayer.of(node)
     if weighted.bits != WHOLE or not factors.can_scale(weighted.scaling):
         return ()
     window = op.window
@@ -48,10 +48,10 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(_layer(node, weighted), "mve windows"),)
 
 
-def _layer(node: Node, weighted: Weighted) -> Layer:
+def _layer(node: Node, weighted: WeightedLayer) -> LoweredLayer:
     """Return the layer."""
-    op, image = cast("QConv2d", node.op), Image.of(node)
-    run = Rows(op.window.taps * image.in_c, tail=False)
+    op, image = cast("QConv2d", node.op), WindowedImage.of(node)
+    run = VectorRows(op.window.taps * image.in_c, tail=False)
     constants = {
         **factors.constants(weighted),
         **image.constants,
@@ -66,7 +66,7 @@ def _layer(node: Node, weighted: Weighted) -> Layer:
     note = f"weights of {image.out_c} channels by {run.codes} codes, four channels interleaved"
     border = ("mve_fill",) if image.inside != "all" else ()
     support = ("mve_copy", *border, *factors.support(weighted))
-    return Layer(
+    return LoweredLayer(
         Kernel.of(
             "conv2d", "conv2d_mve/kernel", constants, support, CodeSize(0.6, inlined=DOT_BYTES)
         ),
@@ -80,7 +80,7 @@ def _layer(node: Node, weighted: Weighted) -> Layer:
     )
 
 
-def _instructions(weighted: Weighted, image: Image, run: Rows) -> int:
+def _instructions(weighted: WeightedLayer, image: WindowedImage, run: VectorRows) -> int:
     y0, y1, x0, x1 = image.interior
     border = image.windows - image.batch * (y1 - y0) * (x1 - x0)
     kernel_h, kernel_w = image.window.kernel

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer, Table
-from rlx_cortexm.image import Image
+from rlx_c.layer import CodeSize, ConstantTable, Kernel, LoweredLayer
+from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.conv2d_blocks.blocks import CHANNELS, WINDOWS
 from rlx_cortexm.kernels.conv2d_blocks.cost import STEP
 from rlx_cortexm.kernels.conv2d_blocks.tactic import PANELS
@@ -26,7 +26,7 @@ from rlx_cortexm.narrow import WHOLE
 from rlx_cortexm.packing import QUAD
 from rlx_cortexm.scaling import INT32_BOUND
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import Weighted
+from rlx_cortexm.weighted import WeightedLayer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,7 @@ class Tiles:
         panel: Groups of three tiles in a panel.
     """
 
-    image: Image
+    image: WindowedImage
     where: str
     panel: int
 
@@ -147,7 +147,7 @@ class Tiles:
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the ways to compute a convolution by Winograd; none if it does not fit."""
-    op, image = cast("QConv2d", node.op), Image.of(node)
+    op, image = cast("QConv2d", node.op), WindowedImage.of(node)
     window = image.window
     shape = (window.kernel, window.stride, window.dilation, op.groups)
     least = Tiles(image, "pair", 1)
@@ -158,7 +158,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         or least.steps > STEPS_LIMIT
     ):
         return ()
-    weighted = Weighted.of(node).folded()
+    weighted = WeightedLayer.of(node).folded()
     exact = weighted.scaling.function == "requantize_folded" and weighted.bits == WHOLE
     if not exact or sum_bound(weighted.weights) >= INT32_BOUND:
         return ()
@@ -179,13 +179,13 @@ def sum_bound(weights: Array) -> int:
     return int((positions * factors).sum(axis=(1, 2)).max())
 
 
-def _cuts(image: Image, groups: int) -> Iterator[Tiles]:
+def _cuts(image: WindowedImage, groups: int) -> Iterator[Tiles]:
     for where in ("flash", "ram", "pair"):
         for panel in sorted({min(panel, groups) for panel in (1, *PANELS)}):
             yield Tiles(image, where, panel)
 
 
-def _candidate(node: Node, weighted: Weighted, tiles: Tiles) -> Candidate:
+def _candidate(node: Node, weighted: WeightedLayer, tiles: Tiles) -> Candidate:
     return Candidate(
         name=f"winograd, weights in {tiles.where}, {tiles.panel} groups",
         kernel=_kernel(node, weighted, tiles),
@@ -196,10 +196,10 @@ def _candidate(node: Node, weighted: Weighted, tiles: Tiles) -> Candidate:
     )
 
 
-def lower(node: Node, weighted: Weighted, tiles: Tiles) -> Layer:
+def lower(node: Node, weighted: WeightedLayer, tiles: Tiles) -> LoweredLayer:
     """Return the layer."""
     image = tiles.image
-    return Layer(
+    return LoweredLayer(
         _kernel(node, weighted, tiles),
         operands=node.operands[:1],
         tables=(_weights(weighted, tiles), *weighted.tables(weighted.weights.reshape(-1), "")[1:]),
@@ -211,7 +211,7 @@ def lower(node: Node, weighted: Weighted, tiles: Tiles) -> Layer:
     )
 
 
-def _kernel(node: Node, weighted: Weighted, tiles: Tiles) -> Kernel:
+def _kernel(node: Node, weighted: WeightedLayer, tiles: Tiles) -> Kernel:
     constants = {
         **weighted.constants,
         **tiles.image.constants,
@@ -230,14 +230,14 @@ def _kernel(node: Node, weighted: Weighted, tiles: Tiles) -> Kernel:
     return Kernel.of("conv2d", "conv2d_winograd/kernel", constants, support, size)
 
 
-def _weights(weighted: Weighted, tiles: Tiles) -> Table:
+def _weights(weighted: WeightedLayer, tiles: Tiles) -> ConstantTable:
     """Return the table of weights, transformed or not."""
     image = tiles.image
     if tiles.where == "flash":
         note = f"weights of {image.out_c} channels by 3x3x{image.in_c}, at Winograd's positions"
-        return Table("weights", "int16_t", streams(weighted.weights, tiles), note)
+        return ConstantTable("weights", "int16_t", streams(weighted.weights, tiles), note)
     note = f"weights of {image.out_c} channels by 3x3x{image.in_c} codes"
-    return Table("weights", "int8_t", weighted.weights.reshape(-1), note)
+    return ConstantTable("weights", "int8_t", weighted.weights.reshape(-1), note)
 
 
 def streams(weights: Array, tiles: Tiles) -> Array:
@@ -280,7 +280,7 @@ CHANNEL: Final = 14
 REACH: Final = 4095
 
 
-def instructions(tiles: Tiles, weighted: Weighted) -> int:
+def instructions(tiles: Tiles, weighted: WeightedLayer) -> int:
     """Return about how many instructions the layer takes: fitted to counts, GCC 12 at -O2."""
     image = tiles.image
     panels = -(-tiles.groups // tiles.panel)

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
-from rlx_c.nest import Loop, nest, row_major, split_run
+from rlx_c.layer import Kernel, LoweredLayer
+from rlx_c.nest import StridedLoop, nest, row_major, split_run
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx.ops.q import QConcat, QPad, QSlice, QTranspose
 
-Part = tuple[int, tuple[Loop, ...], int, int, int]
+Part = tuple[int, tuple[StridedLoop, ...], int, int, int]
 """Operand, loops, elements of a run, first element read, first element written."""
 
 SINGLE: Final = 4.6
@@ -29,7 +29,7 @@ BYTE: Final = 0.5
 
 def nothing(node: Node) -> tuple[Candidate, ...]:
     """Do nothing: the codes stay in their order."""
-    return (Candidate.of(Layer(None, operands=node.operands), "nothing"),)
+    return (Candidate.of(LoweredLayer(None, operands=node.operands), "nothing"),)
 
 
 def transpose(node: Node) -> tuple[Candidate, ...]:
@@ -106,7 +106,7 @@ def _copies(
     )
     filled = 0 if fill is None else _instructions(1, node.types[0].size)
     kernel = Kernel.of(kind, "copy/kernel", constants)
-    layer = Layer(kernel, operands=node.operands, instructions=round(copied + filled))
+    layer = LoweredLayer(kernel, operands=node.operands, instructions=round(copied + filled))
     return (Candidate.of(layer, "copy"),)
 
 

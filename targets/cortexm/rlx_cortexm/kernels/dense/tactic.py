@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_c.nest import nest
 from rlx_cortexm.kernels.dense.dot import dot_products, dot_size, instructions
 from rlx_cortexm.narrow import run_bytes
 from rlx_cortexm.packing import BLOCK
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import Weighted, rows_of
+from rlx_cortexm.weighted import WeightedLayer, rows_of
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -22,7 +22,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     found = rows_of(node)
     if found is None:
         return ()
-    weighted = Weighted.of(node)
+    weighted = WeightedLayer.of(node)
     outputs = len(weighted.weights)
     inputs = weighted.weights.size // outputs
     constants = {
@@ -42,7 +42,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     )
     support = (*dot_products(outputs, weighted.narrow), *weighted.support)
     size = CodeSize(inlined=dot_size(support))
-    layer = Layer(
+    layer = LoweredLayer(
         Kernel.of(found.kind, "dense/kernel", constants, support, size),
         operands=node.operands[:1],
         tables=weighted.tables(packed, note),

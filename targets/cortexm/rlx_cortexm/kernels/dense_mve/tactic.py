@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_cortexm.mve import factors
-from rlx_cortexm.mve.rows import CHANNELS, DOT_BYTES, Rows, pack
+from rlx_cortexm.mve.rows import CHANNELS, DOT_BYTES, VectorRows, pack
 from rlx_cortexm.narrow import WHOLE
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import Weighted
+from rlx_cortexm.weighted import WeightedLayer
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -32,20 +32,22 @@ MASKED: Final = 5
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for a dense layer, if there is one."""
     rows = math.prod(node.operands[0].type.static_shape[:-1])
-    weighted = Weighted.of(node)
+    weighted = WeightedLayer.of(node)
     return for_rows(node, weighted, rows, "dense")
 
 
-def for_rows(node: Node, weighted: Weighted, rows: int, kind: str) -> tuple[Candidate, ...]:
+def for_rows(node: Node, weighted: WeightedLayer, rows: int, kind: str) -> tuple[Candidate, ...]:
     """Return the candidate for ``rows`` rows of the operand times all weights, if there is one."""
     if weighted.bits != WHOLE or not factors.can_scale(weighted.scaling):
         return ()
-    run = Rows(weighted.weights.size // len(weighted.weights), tail=True)
+    run = VectorRows(weighted.weights.size // len(weighted.weights), tail=True)
     layer = _layer(node, weighted, rows, kind, run)
     return (Candidate.of(layer, "mve rows"),)
 
 
-def _layer(node: Node, weighted: Weighted, rows: int, kind: str, run: Rows) -> Layer:
+def _layer(
+    node: Node, weighted: WeightedLayer, rows: int, kind: str, run: VectorRows
+) -> LoweredLayer:
     """Return the layer."""
     outputs = len(weighted.weights)
     odd = outputs % CHANNELS != 0
@@ -66,7 +68,7 @@ def _layer(node: Node, weighted: Weighted, rows: int, kind: str, run: Rows) -> L
     )
     packed = pack(weighted.weights.reshape(outputs, -1))
     note = f"weights of {outputs} channels by {run.codes} codes, four channels interleaved"
-    return Layer(
+    return LoweredLayer(
         Kernel.of(kind, "dense_mve/kernel", constants, factors.support(weighted), SIZE),
         operands=node.operands[:1],
         tables=(weighted.table(packed, note), factors.factor_table(weighted)),

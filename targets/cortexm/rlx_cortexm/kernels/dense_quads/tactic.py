@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_cortexm.narrow import WHOLE
 from rlx_cortexm.packing import BLOCK, QUAD
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import Weighted
+from rlx_cortexm.weighted import WeightedLayer
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -65,7 +65,7 @@ class Quads:
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the ways to compute a dense layer in quads; none if it does not fit."""
     rows = math.prod(node.operands[0].type.static_shape[:-1])
-    weighted = Weighted.of(node)
+    weighted = WeightedLayer.of(node)
     outputs, inputs = weighted.weights.reshape(len(weighted.weights), -1).shape
     if outputs < BLOCK or weighted.bits != WHOLE:
         return ()
@@ -75,7 +75,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return tuple(_candidate(node, own, quads) for quads in cuts if quads.quads <= least)
 
 
-def _candidate(node: Node, weighted: Weighted, quads: Quads) -> Candidate:
+def _candidate(node: Node, weighted: WeightedLayer, quads: Quads) -> Candidate:
     return Candidate(
         name=f"quads, {quads.unrolled} unrolled",
         kernel=_kernel(weighted, quads),
@@ -86,11 +86,11 @@ def _candidate(node: Node, weighted: Weighted, quads: Quads) -> Candidate:
     )
 
 
-def lower(node: Node, weighted: Weighted, quads: Quads) -> Layer:
+def lower(node: Node, weighted: WeightedLayer, quads: Quads) -> LoweredLayer:
     """Return the layer."""
     rows = (quads.rows,) if quads.rows > 1 else ()
     note = f"weights of {quads.outputs} channels by {quads.inputs} codes, four channels interleaved"
-    return Layer(
+    return LoweredLayer(
         _kernel(weighted, quads),
         operands=node.operands[:1],
         tables=weighted.tables(_packed(weighted, quads), note),
@@ -102,7 +102,7 @@ def lower(node: Node, weighted: Weighted, quads: Quads) -> Layer:
     )
 
 
-def _kernel(weighted: Weighted, quads: Quads) -> Kernel:
+def _kernel(weighted: WeightedLayer, quads: Quads) -> Kernel:
     constants: dict[str, Hashable] = {
         **weighted.constants,
         "unrolled": quads.unrolled,
@@ -117,7 +117,7 @@ def _kernel(weighted: Weighted, quads: Quads) -> Kernel:
     return Kernel.of("dense", "dense_quads/kernel", constants, support, size)
 
 
-def _packed(weighted: Weighted, quads: Quads) -> Array:
+def _packed(weighted: WeightedLayer, quads: Quads) -> Array:
     """Return the weights by groups of four channels, then quads, then channels."""
     by_channel = weighted.weights.reshape(quads.outputs, quads.inputs)
     filled = np.pad(by_channel, ((0, 0), (0, QUAD * quads.quads - quads.inputs)))
@@ -147,7 +147,7 @@ LAYER: Final = 40
 UNPACKED: Final = 7
 
 
-def instructions(quads: Quads, weighted: Weighted) -> int:
+def instructions(quads: Quads, weighted: WeightedLayer) -> int:
     """Return about how many instructions the layer takes: fitted to counts, GCC 12 at -O2."""
     passes = quads.quads // quads.unrolled
     function = weighted.scaling.function

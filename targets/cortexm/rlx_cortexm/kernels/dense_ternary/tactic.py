@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import Kernel, LoweredLayer
 from rlx_c.nest import nest
 from rlx_cortexm.narrow import WHOLE
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import REQUANTIZE, Weighted, rows_of
+from rlx_cortexm.weighted import REQUANTIZE, WeightedLayer, rows_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -37,14 +37,16 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     found = rows_of(node)
     if found is None:
         return ()
-    weighted = Weighted.of(node)
+    weighted = WeightedLayer.of(node)
     weights = weighted.weights.reshape(len(weighted.weights), -1)
     if np.abs(weights.astype(np.int16)).max(initial=0) > 1:
         return ()
     return (Candidate.of(_layer(node, weighted, weights, found.rows, found.kind), "ternary lists"),)
 
 
-def _layer(node: Node, weighted: Weighted, weights: Array, rows: int, kind: str) -> Layer:
+def _layer(
+    node: Node, weighted: WeightedLayer, weights: Array, rows: int, kind: str
+) -> LoweredLayer:
     """Return the layer."""
     outputs, inputs = weights.shape
     segments = -(-inputs // SEGMENT)
@@ -60,7 +62,7 @@ def _layer(node: Node, weighted: Weighted, weights: Array, rows: int, kind: str)
     entries = int(np.count_nonzero(weights))
     each = int(entries * ENTRY) + outputs * (2 * segments * LIST + REQUANTIZE)
     note = f"lists of the codes that {outputs} channels of {inputs} codes add and take off"
-    return Layer(
+    return LoweredLayer(
         Kernel.of(kind, "dense_ternary/kernel", constants, ("ternary", *weighted.support)),
         operands=node.operands[:1],
         tables=weighted.tables(lists(weights), note),

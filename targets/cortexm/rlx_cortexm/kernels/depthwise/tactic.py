@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_cortexm import unpacked
-from rlx_cortexm.image import Image
+from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.depthwise.by_tap import is_depthwise, layer_by_tap
 from rlx_cortexm.packing import BLOCK
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import REQUANTIZE, Weighted
+from rlx_cortexm.weighted import REQUANTIZE, WeightedLayer
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -43,9 +43,9 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (*unpacked.candidates(node, way), way)
 
 
-def _layer(node: Node) -> Layer:
-    op, image = cast("QConv2d", node.op), Image.of(node)
-    weighted = Weighted.of(node)
+def _layer(node: Node) -> LoweredLayer:
+    op, image = cast("QConv2d", node.op), WindowedImage.of(node)
+    weighted = WeightedLayer.of(node)
     padded = image.inside != "all"
     blocked = image.out_c - image.out_c % BLOCK if image.out_c == image.in_c else 0
     constants = {
@@ -65,7 +65,7 @@ def _layer(node: Node) -> Layer:
     return layer_by_tap(node, weighted, kernel, _instructions(image, blocked), scratch_bytes)
 
 
-def _instructions(image: Image, blocked: int) -> int:
+def _instructions(image: WindowedImage, blocked: int) -> int:
     """Return what a layer takes that computes ``blocked`` channels four at a time."""
     taps, singles = image.window.taps, image.out_c - blocked
     y0, y1, x0, x1 = image.interior

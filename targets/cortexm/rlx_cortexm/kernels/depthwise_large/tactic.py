@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import Kernel, LoweredLayer
 from rlx_cortexm import unpacked
-from rlx_cortexm.image import Image
+from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.depthwise.by_tap import is_depthwise, layer_by_tap
 from rlx_cortexm.kernels.depthwise.tactic import UNROLLED_TAPS
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import REQUANTIZE, Weighted
+from rlx_cortexm.weighted import REQUANTIZE, WeightedLayer
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -29,9 +29,9 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (*unpacked.candidates(node, way), way)
 
 
-def _layer(node: Node) -> Layer:
-    op, image = cast("QConv2d", node.op), Image.of(node)
-    weighted = Weighted.of(node, centred=True)
+def _layer(node: Node) -> LoweredLayer:
+    op, image = cast("QConv2d", node.op), WindowedImage.of(node)
+    weighted = WeightedLayer.of(node, centred=True)
     constants = {
         **image.constants,
         **weighted.constants,

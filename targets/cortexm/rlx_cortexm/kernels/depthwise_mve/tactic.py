@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_cortexm import unpacked
-from rlx_cortexm.image import Image
+from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.mve import factors
 from rlx_cortexm.mve.rows import VECTOR
 from rlx_cortexm.narrow import WHOLE
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import Weighted
+from rlx_cortexm.weighted import WeightedLayer
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -52,7 +52,7 @@ FILL: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class ColumnAxis:
     """One direction of the image.
 
     Attributes:
@@ -85,19 +85,21 @@ class Columns:
         transposed: Whether columns are the image's rows.
     """
 
-    image: Image
-    line: Axis
-    column: Axis
+    image: WindowedImage
+    line: ColumnAxis
+    column: ColumnAxis
     transposed: bool
 
     @staticmethod
-    def cuts(image: Image) -> tuple[Columns, Columns]:
+    def cuts(image: WindowedImage) -> tuple[Columns, Columns]:
         """Return both ways."""
         (kernel_h, kernel_w), (stride_h, stride_w) = image.window.kernel, image.window.stride
         (top, _), (left, _) = image.window.padding
         row, out_row = image.in_w * image.in_c, image.out_w * image.out_c
-        rows = Axis(image.in_h, image.out_h, kernel_h, stride_h, top, row, out_row)
-        columns = Axis(image.in_w, image.out_w, kernel_w, stride_w, left, image.in_c, image.out_c)
+        rows = ColumnAxis(image.in_h, image.out_h, kernel_h, stride_h, top, row, out_row)
+        columns = ColumnAxis(
+            image.in_w, image.out_w, kernel_w, stride_w, left, image.in_c, image.out_c
+        )
         return Columns(image, rows, columns, False), Columns(image, columns, rows, True)
 
     @property
@@ -132,7 +134,7 @@ class Columns:
             "transposed": self.transposed,
         }
 
-    def instructions(self, weighted: Weighted) -> int:
+    def instructions(self, weighted: WeightedLayer) -> int:
         """Return about how many instructions it takes."""
         image, line = self.image, self.line
         step = STEP + factors.instructions(weighted)
@@ -147,10 +149,10 @@ class Columns:
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidates for a depthwise convolution with a small window."""
-    op, image = cast("QConv2d", node.op), Image.of(node)
+    op, image = cast("QConv2d", node.op), WindowedImage.of(node)
     if not (op.groups == image.in_c == image.out_c > 1) or op.window.dilation != (1, 1):
         return ()
-    weighted = Weighted.of(node)
+    weighted = WeightedLayer.of(node)
     small = max(op.window.kernel) <= LINES and max(op.window.stride) <= LINES
     if not small or not factors.can_scale(weighted.scaling):
         return ()
@@ -164,7 +166,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (*unpacked.candidates(node, *ways), *ways)
 
 
-def _layer(node: Node, weighted: Weighted, columns: Columns) -> Layer:
+def _layer(node: Node, weighted: WeightedLayer, columns: Columns) -> LoweredLayer:
     """Return the layer."""
     op, image = cast("QConv2d", node.op), columns.image
     constants = {
@@ -177,7 +179,7 @@ def _layer(node: Node, weighted: Weighted, columns: Columns) -> Layer:
     }
     note = f"weights of {image.out_c} channels by 4 columns by 4 lines, unused ones zero"
     support = ("mve", "mve_fill", "mve_windows", *weighted.support)
-    return Layer(
+    return LoweredLayer(
         Kernel.of("depthwise", "depthwise_mve/kernel", constants, support, CodeSize(0.5)),
         operands=node.operands[:1],
         tables=weighted.tables(_by_column(weighted.weights, columns), note),

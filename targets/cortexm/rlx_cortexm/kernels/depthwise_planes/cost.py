@@ -8,7 +8,7 @@ from rlx_cortexm.kernels.depthwise_planes.planes import OUTPUTS, PLANES
 
 if TYPE_CHECKING:
     from rlx_cortexm.kernels.depthwise_planes.planes import Planes
-    from rlx_cortexm.weighted import Weighted
+    from rlx_cortexm.weighted import WeightedLayer
 
 PAIR: Final = 4
 """Of a pair of outputs beside its products: what registers do not hold."""
@@ -43,7 +43,7 @@ NEGATIVE: Final = 4
 """Of a code, where one end of its range is cut off; where halves of negative numbers are turned."""
 
 
-def instructions(planes: Planes, weighted: Weighted | None = None) -> int:
+def instructions(planes: Planes, weighted: WeightedLayer | None = None) -> int:
     """Return about how many instructions the layer takes: fitted to counts, GCC 12 at -O2.
 
     Args:
@@ -77,7 +77,7 @@ def _products(planes: Planes, outputs: int) -> int:
     return lines * (-(-words // 2) + len(products))
 
 
-def _code(weighted: Weighted) -> int:
+def _code(weighted: WeightedLayer) -> int:
     """Return what it takes to scale a sum and store the code."""
     output = weighted.output
     clamps = (output["low"] != -128) + (output["high"] != 127)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from rlx_cortexm.image import Image
+    from rlx_cortexm.image import WindowedImage
 
 PLANES: Final = 4
 """Channels that are unpacked together."""
@@ -16,7 +16,7 @@ OUTPUTS: Final = 2
 """Neighbours that are computed together."""
 
 
-class Axis(NamedTuple):
+class PlaneAxis(NamedTuple):
     """Sizes along one axis of the image; steps are distances in memory, in codes."""
 
     inputs: int
@@ -29,7 +29,7 @@ class Axis(NamedTuple):
     out_step: int
 
 
-class Product(NamedTuple):
+class TapProduct(NamedTuple):
     """One multiplication of a word of two codes.
 
     Attributes:
@@ -62,7 +62,7 @@ class Load(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TapLine:
     """How a line of taps is multiplied: words of weights, and products for each word of codes.
 
     Attributes:
@@ -71,11 +71,11 @@ class Line:
     """
 
     weights: tuple[tuple[int, int | None], ...]
-    products: tuple[tuple[Product, ...], ...]
+    products: tuple[tuple[TapProduct, ...], ...]
 
     @staticmethod
     @cache
-    def of(kernel: int, stride: int, outputs: int = OUTPUTS) -> Line:
+    def of(kernel: int, stride: int, outputs: int = OUTPUTS) -> TapLine:
         """Return the products of a line of ``kernel`` taps for outputs ``stride`` apart.
 
         Args:
@@ -95,13 +95,13 @@ class Line:
             own = []
             for output, (lower, upper) in enumerate(word):
                 if lower in inside and upper in inside:
-                    own.append(Product(output, "smlad", weights.index((lower, upper))))
+                    own.append(TapProduct(output, "smlad", weights.index((lower, upper))))
                 elif lower in inside or upper in inside:
                     place, half = _half(weights, lower if lower in inside else upper)
                     form = f"smla{'b' if lower in inside else 't'}{half}"
-                    own.append(Product(output, form, place))
+                    own.append(TapProduct(output, form, place))
             products.append(tuple(own))
-        return Line(tuple(weights), tuple(products))
+        return TapLine(tuple(weights), tuple(products))
 
     def words(self, outputs: int) -> int:
         """Return how many words of codes the first ``outputs`` outputs need."""
@@ -148,30 +148,30 @@ class Planes:
         unrolled: Pairs of outputs that are written out in a loop.
     """
 
-    image: Image
+    image: WindowedImage
     down: bool
     strip: int
     unrolled: int = 1
 
     @property
-    def axes(self) -> tuple[Axis, Axis]:
+    def axes(self) -> tuple[PlaneAxis, PlaneAxis]:
         """Along a line, and from line to line."""
         image, window = self.image, self.image.window
-        vertical = Axis(
+        vertical = PlaneAxis(
             image.in_h, image.out_h, window.kernel[0], window.stride[0], window.dilation[0],
             window.padding[0][0], image.in_w * image.in_c, image.out_w * image.out_c,
         )  # fmt: skip
-        horizontal = Axis(
+        horizontal = PlaneAxis(
             image.in_w, image.out_w, window.kernel[1], window.stride[1], window.dilation[1],
             window.padding[1][0], image.in_c, image.out_c,
         )  # fmt: skip
         return (vertical, horizontal) if self.down else (horizontal, vertical)
 
     @property
-    def line(self) -> Line:
+    def line(self) -> TapLine:
         """How a line of taps is multiplied."""
         along = self.axes[0]
-        return Line.of(along.kernel, along.stride, min(along.outputs, OUTPUTS))
+        return TapLine.of(along.kernel, along.stride, min(along.outputs, OUTPUTS))
 
     @property
     def pairs(self) -> int:

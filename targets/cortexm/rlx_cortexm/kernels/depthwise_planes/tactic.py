@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer
-from rlx_cortexm.image import Image
+from rlx_c.layer import CodeSize, Kernel, LoweredLayer
+from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.depthwise_planes.cost import instructions
 from rlx_cortexm.kernels.depthwise_planes.planes import OUTPUTS, PLANES, Planes
 from rlx_cortexm.narrow import WHOLE
 from rlx_cortexm.tactic import Tactic
-from rlx_cortexm.weighted import Weighted
+from rlx_cortexm.weighted import WeightedLayer
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -41,18 +41,18 @@ UNROLLED: Final = (1, 2, 3, 4)
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the ways to compute a depthwise convolution on planes; none if it does not fit."""
-    op, image = cast("QConv2d", node.op), Image.of(node)
+    op, image = cast("QConv2d", node.op), WindowedImage.of(node)
     if op.groups != image.in_c or image.in_c != image.out_c or image.out_c < PLANES:
         return ()
     if image.window.taps > TAPS_LIMIT:
         return ()
-    weighted = Weighted.of(node).level_in_16_bits()
+    weighted = WeightedLayer.of(node).level_in_16_bits()
     if weighted.scaling.function == "requantize_folded" or weighted.scaling.is_level:
         return tuple(_candidate(node, weighted, planes) for planes in _cuts(image))
     return ()
 
 
-def _cuts(image: Image) -> Iterator[Planes]:
+def _cuts(image: WindowedImage) -> Iterator[Planes]:
     """Yield every way to lay planes of which none takes less memory and fewer instructions."""
     for unrolled in UNROLLED:
         least = math.inf
@@ -63,7 +63,7 @@ def _cuts(image: Image) -> Iterator[Planes]:
                 yield planes
 
 
-def _all_cuts(image: Image) -> Iterator[Planes]:
+def _all_cuts(image: WindowedImage) -> Iterator[Planes]:
     for down in (False, True):
         whole = Planes(image, down, 1)
         along, across = whole.axes
@@ -77,7 +77,7 @@ def _all_cuts(image: Image) -> Iterator[Planes]:
                     yield Planes(image, down, -(-across.outputs // parts), unrolled)
 
 
-def _candidate(node: Node, weighted: Weighted, planes: Planes) -> Candidate:
+def _candidate(node: Node, weighted: WeightedLayer, planes: Planes) -> Candidate:
     direction = "down" if planes.down else "along"
     return Candidate(
         name=f"planes {direction}, {planes.strip} lines, {planes.unrolled} pairs",
@@ -89,11 +89,11 @@ def _candidate(node: Node, weighted: Weighted, planes: Planes) -> Candidate:
     )
 
 
-def lower(node: Node, weighted: Weighted, planes: Planes) -> Layer:
+def lower(node: Node, weighted: WeightedLayer, planes: Planes) -> LoweredLayer:
     """Return the layer."""
     image = planes.image
     by_channel = weighted.weights.reshape(-1)
-    return Layer(
+    return LoweredLayer(
         _kernel(node, weighted, planes),
         operands=node.operands[:1],
         tables=weighted.tables(by_channel, f"weights of {image.out_c} channels by their taps"),
@@ -105,7 +105,7 @@ def lower(node: Node, weighted: Weighted, planes: Planes) -> Layer:
     )
 
 
-def _kernel(node: Node, weighted: Weighted, planes: Planes) -> Kernel:
+def _kernel(node: Node, weighted: WeightedLayer, planes: Planes) -> Kernel:
     along, across = planes.axes
     constants: dict[str, Hashable] = {
         **weighted.constants,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlx.ops.q import QMaximum
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import Kernel, LoweredLayer
 from rlx_cortexm.elementwise import loop_constants
 from rlx_cortexm.tactic import Tactic
 
@@ -22,7 +22,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     name = "maximum" if isinstance(node.op, QMaximum) else "minimum"
     kernel = Kernel.of(name, "extreme/kernel", {"kind": name, **loop_constants(node)})
     instructions = node.types[0].size * ELEMENT
-    layer = Layer(kernel, operands=node.operands, instructions=instructions)
+    layer = LoweredLayer(kernel, operands=node.operands, instructions=instructions)
     return (Candidate.of(layer, name),)
 
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import Kernel, LoweredLayer
 from rlx_c.nest import nest, row_major
 from rlx_cortexm.operands import unsupported
 from rlx_cortexm.scaling import INT32_BOUND, output_constants, scaling
@@ -47,7 +47,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     }
     kernel = Kernel.of("mean", "mean/kernel", constants, (chosen.function,))
     instructions = round(TERM * math.prod(shape) + RESULT * math.prod(kept_shape))
-    layer = Layer(kernel, operands=node.operands, instructions=instructions)
+    layer = LoweredLayer(kernel, operands=node.operands, instructions=instructions)
     return (Candidate.of(layer, "mean"),)
 
 

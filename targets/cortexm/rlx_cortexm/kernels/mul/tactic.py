@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import Kernel, LoweredLayer
 from rlx_cortexm.elementwise import loop_constants, result_constants
 from rlx_cortexm.tactic import Tactic
 
@@ -25,7 +25,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     constants = {"zero_points": zero_points, **result, **loop_constants(node)}
     kernel = Kernel.of("mul", "mul/kernel", constants, (str(result["requantize"]),))
     instructions = node.types[0].size * ELEMENT
-    layer = Layer(kernel, operands=node.operands, instructions=instructions)
+    layer = LoweredLayer(kernel, operands=node.operands, instructions=instructions)
     return (Candidate.of(layer, "mul"),)
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 from rlx.ops.q import QMaxPool2d
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer
-from rlx_cortexm.image import Image
+from rlx_c.layer import CodeSize, Kernel, LoweredLayer
+from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def maximum(node: Node) -> tuple[Candidate, ...]:
 def lanes(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for four channels side by side, if sums of codes fit 16 bits."""
     op = cast("QAveragePool2d", node.op)
-    image = Image.of(node)
+    image = WindowedImage.of(node)
     taps = image.window.taps
     if image.inside != "all" or op.window.is_padded or image.in_c < LANES or taps > LANES_TAPS:
         return ()
@@ -56,15 +56,15 @@ def lanes(node: Node) -> tuple[Candidate, ...]:
         "high": op.high,
     }
     kernel = Kernel.of("avg_pool2d", "pool2d/lanes", constants, ("lanes_sum",), CodeSize(0.7))
-    layer = Layer(
+    layer = LoweredLayer(
         kernel, operands=node.operands, instructions=_lanes_instructions(image, written=written)
     )
     return (Candidate.of(layer, "avg pool2d lanes"),)
 
 
-def _pool(node: Node, kind: str, template: str, size: CodeSize) -> Layer:
+def _pool(node: Node, kind: str, template: str, size: CodeSize) -> LoweredLayer:
     op = cast("QAveragePool2d | QMaxPool2d", node.op)
-    image = Image.of(node)
+    image = WindowedImage.of(node)
     constants = {
         **image.constants,
         "loops": image.loops,
@@ -74,10 +74,10 @@ def _pool(node: Node, kind: str, template: str, size: CodeSize) -> Layer:
     }
     kernel = Kernel.of(kind, template, constants, size=size)
     instructions = _instructions(image, is_max=isinstance(op, QMaxPool2d))
-    return Layer(kernel, operands=node.operands, instructions=instructions)
+    return LoweredLayer(kernel, operands=node.operands, instructions=instructions)
 
 
-def _instructions(image: Image, *, is_max: bool) -> int:
+def _instructions(image: WindowedImage, *, is_max: bool) -> int:
     """Return what a pool takes, code by code."""
     kernel_h, kernel_w = image.window.kernel
     inside_h, inside_w = image.window.taps_inside((image.in_h, image.in_w))
@@ -95,7 +95,7 @@ def _instructions(image: Image, *, is_max: bool) -> int:
     return round(image.windows * image.out_c * code)
 
 
-def _lanes_instructions(image: Image, *, written: bool) -> int:
+def _lanes_instructions(image: WindowedImage, *, written: bool) -> int:
     """Return what an average pool takes that sums four channels side by side."""
     kernel_h, kernel_w = image.window.kernel
     row = 3 * kernel_w + 4 if written else 6 * kernel_w + 8

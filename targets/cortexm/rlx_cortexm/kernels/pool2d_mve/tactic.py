@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 from rlx.ops.q import QAveragePool2d
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer
-from rlx_cortexm.image import Image
+from rlx_c.layer import CodeSize, Kernel, LoweredLayer
+from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ GREATEST: Final = 8
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for a pool, if there is one."""
-    op, image = cast("QAveragePool2d | QMaxPool2d", node.op), Image.of(node)
+    op, image = cast("QAveragePool2d | QMaxPool2d", node.op), WindowedImage.of(node)
     average = isinstance(op, QAveragePool2d)
     if average and image.window.taps > MOST_TAPS:
         return ()
@@ -53,7 +53,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         instructions = vectors * (WINDOW + ROW * rows + TAP * taps + lanes * MEAN)
     else:
         instructions = vectors * (GREATEST + GREATEST_TAP * taps)
-    layer = Layer(kernel, operands=node.operands, instructions=instructions)
+    layer = LoweredLayer(kernel, operands=node.operands, instructions=instructions)
     return (Candidate.of(layer, f"mve {kind}"),)
 
 

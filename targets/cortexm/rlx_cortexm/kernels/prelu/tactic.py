@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer, Table
+from rlx_c.layer import ConstantTable, Kernel, LoweredLayer
 from rlx_cortexm.operands import constant_operand
 from rlx_cortexm.scaling import output_constants, scaling
 from rlx_cortexm.tactic import Tactic
@@ -32,8 +32,10 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         **output_constants(op.low, op.high, op.zero_point),
     }
     kernel = Kernel.of("prelu", "prelu/kernel", constants, (above.function, below.function))
-    table = Table("slopes", "int8_t", slopes, "slope of each channel")
-    layer = Layer(kernel, operands=node.operands[:1], tables=(table,), instructions=size * ELEMENT)
+    table = ConstantTable("slopes", "int8_t", slopes, "slope of each channel")
+    layer = LoweredLayer(
+        kernel, operands=node.operands[:1], tables=(table,), instructions=size * ELEMENT
+    )
     return (Candidate.of(layer, "prelu"),)
 
 

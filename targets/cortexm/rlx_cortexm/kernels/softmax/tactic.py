@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from rlx.numerics.exponential import softmax_table
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer, Table
+from rlx_c.layer import CodeSize, ConstantTable, Kernel, LoweredLayer
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     constants = {"rows": rows, "classes": classes, "entries": entries}
     kernel = Kernel.of("softmax", "softmax/kernel", constants, ("softmax",), CodeSize(1.15))
     note = f"exp of the scaled differences -{entries - 1} .. 0, Q0.31"
-    table = Table("exponentials", "int32_t", exponentials, note)
+    table = ConstantTable("exponentials", "int32_t", exponentials, note)
     instructions = rows * (ROW + CLASS * classes)
-    layer = Layer(kernel, operands=node.operands, tables=(table,), instructions=instructions)
+    layer = LoweredLayer(kernel, operands=node.operands, tables=(table,), instructions=instructions)
     return (Candidate.of(layer, "softmax"),)
 
 

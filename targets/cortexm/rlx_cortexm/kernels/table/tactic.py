@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer, Table
+from rlx_c.layer import ConstantTable, Kernel, LoweredLayer
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     (values,) = node.op.evaluate(np.arange(-128, 128).astype(np.int8))
     length = node.types[0].size
     kernel = Kernel.of("table", "table/kernel", {"length": length})
-    table = Table("codes", "int8_t", values, f"{node.op.name} of the codes -128 .. 127")
+    table = ConstantTable("codes", "int8_t", values, f"{node.op.name} of the codes -128 .. 127")
     instructions = length * ELEMENT
-    layer = Layer(kernel, operands=node.operands, tables=(table,), instructions=instructions)
+    layer = LoweredLayer(kernel, operands=node.operands, tables=(table,), instructions=instructions)
     return (Candidate.of(layer, "table"),)
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from rlx_c.ports import Places, Port, inside, ports
 
 if TYPE_CHECKING:
-    from rlx_c.program import Program
+    from rlx_c.program import LoweredProgram
 
 
 @dataclass(frozen=True, slots=True)
-class Interface:
+class EntryPoint:
     """Inputs and outputs of the entry point.
 
     Attributes:
@@ -26,8 +26,8 @@ class Interface:
     in_arena: bool
 
     @staticmethod
-    def of(program: Program, *, in_arena: bool) -> Interface:
-        """Return the interface of a program.
+    def of(program: LoweredProgram, *, in_arena: bool) -> EntryPoint:
+        """Return the entry point of a program.
 
         Raises:
             EmitError: An input or output has an element type that C code cannot take, or no place
@@ -38,7 +38,7 @@ class Interface:
         if in_arena:
             inputs = inside(inputs, graph.inputs, program.plan)
             outputs = inside(outputs, graph.outputs, program.plan)
-        return Interface(inputs, outputs, in_arena)
+        return EntryPoint(inputs, outputs, in_arena)
 
     @property
     def parameters(self) -> list[str]:
@@ -54,6 +54,6 @@ class Interface:
         own = () if self.in_arena else (*self.inputs, *self.outputs)
         return [*(port.parameter for port in own), "arena"]
 
-    def places(self, program: Program) -> Places:
+    def places(self, program: LoweredProgram) -> Places:
         """Return where each value lies."""
         return Places(program.graph, program.plan, self.inputs, self.outputs)
