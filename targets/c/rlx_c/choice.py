@@ -1,8 +1,8 @@
 """The choice of a kernel for every layer at once, under limits of flash and RAM.
 
-Layers depend on each other: the arena is as large as the layer with most scratch memory makes it,
-what flash one layer takes another cannot have, and a kernel that several layers call is there once.
-So every size that the arena may have is tried, and for each the kernels are selected together.
+Layers depend on each other: the layer with the most scratch memory sets the size of the arena,
+flash is shared, and a kernel that several layers call is stored once. So several arena sizes are
+tried, and for each the kernels of all layers are selected together.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What a byte has to save.
+    """How many instructions a byte of memory must save.
 
     Attributes:
         flash: Instructions of an inference that each byte of flash must save.
         ram: Instructions that each byte of the arena must save.
-        growth: Whether scratch memory may make the arena as large as it likes, as far as it pays.
+        growth: Whether scratch memory may grow the arena without limit, as long as it pays.
     """
 
     flash: int
@@ -45,23 +45,23 @@ OBJECTIVES: Final = {
 DEFAULT: Final = "balanced"
 
 GROWTH: Final = 8
-"""Unless a limit is given, scratch memory for speed may add one part in so many to the arena."""
+"""Without a limit, scratch memory for speed may grow the arena by one part in so many."""
 
 SMALL_GROWTH: Final = 2048
 """Or so many bytes, where that is more."""
 
 
 SIZES: Final = 48
-"""Most arenas that are tried, from the smallest to the largest."""
+"""Maximum number of arena sizes that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A layer that wants a kernel.
+    """A layer for which a kernel has to be chosen.
 
     Attributes:
         candidates: Its kernels, at least one.
-        end: The arena that it takes to have so many bytes of scratch memory there.
+        end: Maps bytes of scratch memory to the arena size that has them free at this layer.
     """
 
     candidates: Sequence[Candidate]
@@ -98,11 +98,11 @@ def choose(
         code_sizes: Bytes of machine code of a kernel.
     """
     ends = [[max(arena, need.end(c.scratch_bytes)) for c in need.candidates] for need in needs]
-    least = max([arena, *map(min, ends)])
-    most = _most(least, max([arena, *map(max, ends)]), objective, limits.ram)
+    smallest = max([arena, *map(min, ends)])
+    largest = _largest(smallest, max([arena, *map(max, ends)]), objective, limits.ram)
     parts, layers = _options(needs, code_sizes)
     best: tuple[int, tuple[Candidate, ...]] | None = None
-    for size in _sizes(least, most, {end for row in ends for end in row}):
+    for size in _sizes(smallest, largest, {end for row in ends for end in row}):
         kept = [
             [option for option, end in zip(layer, row, strict=True) if end <= size]
             for layer, row in zip(layers, ends, strict=True)
@@ -117,20 +117,20 @@ def choose(
     return None if best is None else best[1]
 
 
-def _sizes(least: int, most: int, ends: set[int]) -> list[int]:
-    """Return the arenas that are tried: as all layers need, and where some kernel begins to fit."""
-    if least > most:
+def _sizes(smallest: int, largest: int, ends: set[int]) -> list[int]:
+    """Return the arena sizes to try: the minimum, and each at which another kernel fits."""
+    if smallest > largest:
         return []
-    sizes = sorted({least, *(end for end in ends if least < end <= most)})
+    sizes = sorted({smallest, *(end for end in ends if smallest < end <= largest)})
     count = len(sizes)
     return [sizes[i * (count - 1) // (SIZES - 1)] for i in range(SIZES)] if count > SIZES else sizes
 
 
-def _most(least: int, greatest: int, objective: Objective, ram: int | None) -> int:
-    """Return the largest arena that is tried."""
+def _largest(smallest: int, unlimited: int, objective: Objective, ram: int | None) -> int:
+    """Return the largest arena to try; ``unlimited`` holds every kernel's scratch memory."""
     if ram is not None:
         return ram
-    return greatest if objective.growth else least + max(least // GROWTH, SMALL_GROWTH)
+    return unlimited if objective.growth else smallest + max(smallest // GROWTH, SMALL_GROWTH)
 
 
 def _options(

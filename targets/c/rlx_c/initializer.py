@@ -24,7 +24,7 @@ _FEW: Final = 2048
 """Numbers of which each is looked at."""
 
 _INDENT: Final = "  "
-_ROOM: Final = COLUMNS - len(_INDENT)
+_TEXT_COLUMNS: Final = COLUMNS - len(_INDENT)
 
 
 def c_array(data: Array) -> str:
@@ -81,10 +81,10 @@ def _blocks(data: Array) -> Iterator[_Block]:
 
 
 def _numbers(data: Array) -> _Block:
-    least, most = int(data.min()), int(data.max())
-    if most - least < _BLOCK:
-        words = [f"{v}," for v in range(least, most + 1)]
-        return _Block(words, data.astype(np.intp) - least)
+    low, high = int(data.min()), int(data.max())
+    if high - low < _BLOCK:
+        words = [f"{v}," for v in range(low, high + 1)]
+        return _Block(words, data.astype(np.intp) - low)
     distinct, places = np.unique(data, return_inverse=True)
     return _Block([f"{v}," for v in distinct.tolist()], places)
 
@@ -108,11 +108,11 @@ def _line_starts(lengths: npt.NDArray[np.int64], filled: int) -> tuple[list[int]
     ends = [0, *np.cumsum(lengths + 1).tolist()]
     count = len(lengths)
     # A word that follows another takes a column more, which ``ends`` counts behind each word.
-    start = bisect_right(ends, _ROOM - filled) - 1 if filled else 0
+    start = bisect_right(ends, _TEXT_COLUMNS - filled) - 1 if filled else 0
     starts = []
     line = -filled
     while start < count:
         starts.append(start)
         line = ends[start] + 1
-        start = bisect_right(ends, ends[start] + _ROOM + 1, start) - 1
+        start = bisect_right(ends, ends[start] + _TEXT_COLUMNS + 1, start) - 1
     return starts, ends[count] - line

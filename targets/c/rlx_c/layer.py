@@ -1,4 +1,4 @@
-"""What a rule makes of a node: a C function, the tables it reads, and the call."""
+"""What a node is lowered to: a C function, the tables that it reads, and the call."""
 
 from __future__ import annotations
 
@@ -112,11 +112,11 @@ class LoweredLayer:
     Attributes:
         kernel: The function; None where the result has the operand's bytes, so that nothing
             happens, or one copy if the plan put it elsewhere.
-        operands: Values whose codes the function reads.
+        operands: Values that the function reads.
         tables: Constant data.
         arguments: Scalar arguments, int32.
         scratch_bytes: Bytes of the arena that the function uses while it runs.
-        macs: Multiplications of weights and codes, padding included.
+        macs: Multiplications of weights and activations, padding included.
         instructions: Estimate for the processor at hand.
         weight_bits: Of a weight as it is stored; None without weights.
         packed_bytes: What packing several weights to a byte saves.

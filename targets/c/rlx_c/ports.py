@@ -34,7 +34,7 @@ class Port:
         type: C type of an element.
         shape: Dimensions.
         bytes: Size.
-        quant: What codes stand for, if there is one scale.
+        quant: Scale and zero point, if there is one scale.
         text: Type in the notation of the IR, for comments.
         offset: Bytes from the start of the arena, or None if it is an array of the caller.
     """

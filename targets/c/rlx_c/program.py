@@ -133,7 +133,7 @@ def _tables(steps: tuple[Step, ...]) -> dict[tuple[object, ...], tuple[ConstantT
 
 
 def _constant_operands(steps: tuple[Step, ...], graph: Graph) -> tuple[Value, ...]:
-    """Return the constants that are read as codes or handed out, in order of first use."""
+    """Return the constants that are operands or outputs, in order of first use."""
     read = [value for step in steps for value in step.layer.operands]
     values = [v for v in (*read, *graph.outputs) if v.constant is not None]
     return tuple(dict.fromkeys(values))

@@ -94,7 +94,7 @@ class Selection(Generic[T, P]):
         return _BranchAndBound(self, rise, start).run()
 
     def _start(self) -> tuple[int, list[Alternative[T, P]] | None]:
-        """Return the least rise of the price at which a descent keeps to the limit."""
+        """Return the smallest rise of the price at which a descent keeps to the limit."""
         granted = sorted(self._shares, key=lambda p: -self._parts[p])[:STARTS]
         starts = [frozenset[P](), frozenset(self._shares), *(frozenset([p]) for p in granted)]
         for rise in RISES if self._limit is not None else RISES[:1]:

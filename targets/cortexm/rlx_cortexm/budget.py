@@ -41,29 +41,29 @@ def check_budget(
         flash: Most bytes for constants and code, or None.
 
     Raises:
-        DoesNotFitError: It does not; the message tells what does, for both at once.
+        DoesNotFitError: It does not; the hint gives values of both limits that would.
     """
     needs: list[int] = [report[f"{k}_bytes"] for k in ("arena", "constant", "code")]
     arena, constants, code = needs
-    problems, remedies = [], []
+    problems, suggestions = [], []
     if ram is not None and arena > ram:
         peak = report["peak"]
         problems.append(
             f"RAM: {_size(arena)} needed for the arena, {_size(ram)} given (--ram);"
             f" most of it at layer {peak['layer']}, {peak['op']}"
         )
-        remedies.append(f"--ram {arena}")
+        suggestions.append(f"--ram {arena}")
     if flash is not None and constants + code > flash:
         problems.append(
             f"flash: about {_size(constants + code)} needed, of it {_size(constants)} for"
             f" constants, {_size(flash)} given (--flash)"
         )
-        remedies.append(f"--flash {constants + code}")
+        suggestions.append(f"--flash {constants + code}")
     if problems:
         raise DoesNotFitError(
             "\n  ".join(["it does not fit the memory given", *problems]),
             where=name,
-            hint=f"what fits is {' '.join(remedies)}",
+            hint=f"what fits is {' '.join(suggestions)}",
         )
 
 

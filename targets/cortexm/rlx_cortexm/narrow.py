@@ -1,9 +1,9 @@
 """Weights of 4 and 2 bits, two or four to a byte; the order is that of ``packing``.
 
-Four channels computed together: for each four codes of input, words whose byte ``k`` holds the
-weights of code ``k``, channel by channel from the lowest bits on. Then, for each code that is left,
-the four weights in as few bytes. What the number of channels leaves over follows code by code, each
-run from a byte of its own on.
+Four channels computed together: for each four inputs, words whose byte ``k`` holds the weights of
+input ``k``, channel by channel from the lowest bits on; then, for each remaining input, the four
+weights in as few bytes as possible. Remaining channels follow input by input, each run starting at
+a byte of its own.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ def run_bytes(length: int, bits: int) -> int:
 
 
 def pack_narrow(weights: npt.NDArray[np.generic], bits: int) -> npt.NDArray[np.int8]:
-    """Return weights [O, S, K] as one stream of bytes: O channels, S rows of K codes each."""
-    codes = weights.astype(np.int8).view(np.uint8) & np.uint8((1 << bits) - 1)
-    blocked = len(codes) - len(codes) % BLOCK
-    parts = [_pack_rows(codes[o : o + BLOCK], bits) for o in range(0, blocked, BLOCK)]
-    parts += [_join(row, bits) for channel in codes[blocked:] for row in channel]
+    """Return weights [O, S, K] as one stream of bytes: O channels, S rows of K values each."""
+    values = weights.astype(np.int8).view(np.uint8) & np.uint8((1 << bits) - 1)
+    blocked = len(values) - len(values) % BLOCK
+    parts = [_pack_rows(values[o : o + BLOCK], bits) for o in range(0, blocked, BLOCK)]
+    parts += [_join(row, bits) for channel in values[blocked:] for row in channel]
     return np.concatenate(parts).view(np.int8)
 
 
-def pack_codes(codes: npt.NDArray[np.generic], bits: int) -> npt.NDArray[np.int8]:
-    """Return codes [n] one after the other, the first in the lowest bits of the first byte."""
-    return _join(codes.astype(np.int8).view(np.uint8) & np.uint8((1 << bits) - 1), bits).view(
+def pack_values(values: npt.NDArray[np.generic], bits: int) -> npt.NDArray[np.int8]:
+    """Return values [n] one after the other, the first in the lowest bits of the first byte."""
+    return _join(values.astype(np.int8).view(np.uint8) & np.uint8((1 << bits) - 1), bits).view(
         np.int8
     )
 
@@ -53,16 +53,16 @@ def _pack_rows(block: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]
     parts = []
     for row in block.transpose(1, 2, 0):
         fields = WHOLE // bits
-        # [quads, codes, words, fields] -> [quads, words, codes, fields]
+        # [quads, inputs, words, fields] -> [quads, words, inputs, fields]
         quads = row[:whole].reshape(-1, QUAD, BLOCK // fields, fields).transpose(0, 2, 1, 3)
         parts += [_join(quads.reshape(-1), bits), _join(row[whole:].reshape(-1), bits)]
     return np.concatenate(parts)
 
 
-def _join(codes: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:
-    """Return codes as bytes, the first in the lowest bits; the last byte is filled with zeros."""
+def _join(values: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:
+    """Return values as bytes, the first in the lowest bits; the last byte is filled with zeros."""
     fields = WHOLE // bits
-    filled = np.pad(codes, (0, -len(codes) % fields)).reshape(-1, fields)
+    filled = np.pad(values, (0, -len(values) % fields)).reshape(-1, fields)
     shifted = filled.astype(np.uint16) << (bits * np.arange(fields, dtype=np.uint16))
     joined: npt.NDArray[np.uint8] = shifted.sum(axis=1).astype(np.uint8)
     return joined

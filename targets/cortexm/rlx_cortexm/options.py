@@ -60,7 +60,7 @@ class CortexMOptions:
         default=DEFAULT,
         metadata={"help": "What counts most when kernels are chosen, within --ram and --flash."
                   " balanced: a byte of flash must save 10 instructions, one of RAM 8; speed: one"
-                  " each; size: least flash; ram: 1000 for RAM.",
+                  " each; size: smallest flash; ram: 1000 for RAM.",
                   "choices": tuple(OBJECTIVES)},
     )  # fmt: skip
     io: str = field(

@@ -1,9 +1,9 @@
 """Order of weights in flash.
 
-The kernels compute four output channels at a time, so that each input code is loaded and unpacked
-once for four products. Their weights lie side by side: for each four codes of input ``k .. k + 3``
+The kernels compute four output channels at a time, so that each input is loaded and unpacked
+once for four products. Their weights lie side by side: for each four inputs ``k .. k + 3``
 the four weights of channel ``o``, then those of ``o + 1``, ``o + 2`` and ``o + 3``. What the
-number of codes leaves over follows code by code; what the number of channels leaves over follows
+number of inputs leaves over follows one by one; what the number of channels leaves over follows
 channel by channel.
 """
 
@@ -16,11 +16,11 @@ BLOCK = 4
 """Output channels computed together."""
 
 QUAD = 4
-"""Codes of input loaded together, one 32-bit word."""
+"""Inputs loaded together, one 32-bit word."""
 
 
 def pack_rows(weights: npt.NDArray[np.generic]) -> npt.NDArray[np.int8]:
-    """Return weights [O, S, K] as one stream: O channels, S rows of K codes each."""
+    """Return weights [O, S, K] as one stream: O channels, S rows of K values each."""
     wide = weights.astype(np.int8)
     outputs = wide.shape[0]
     blocked = outputs - outputs % BLOCK

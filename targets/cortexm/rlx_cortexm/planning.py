@@ -9,7 +9,7 @@ from rlx.ops.q import QSoftmax
 from rlx.plan import elementwise_in_place, to_lir
 from rlx_c.choice import OBJECTIVES
 from rlx_cortexm.code_size import code_bytes
-from rlx_cortexm.program import Settings, least_scratch, program
+from rlx_cortexm.program import Settings, min_scratch, program
 from rlx_cortexm.streaming import variants
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def settings_of(options: CortexMOptions) -> Settings:
 
 
 def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
-    """Return ``module`` at stage LIR, with room for the least scratch memory of every node.
+    """Return ``module`` at stage LIR, with space for the minimum scratch memory of every node.
 
     Where a small arena is wanted, layers may be computed in stripes of rows, if that helps.
     """
@@ -50,10 +50,10 @@ def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
             for graph in variants(best, settings.core, settings.ram)
         ]
         priced = [(_price(program(lir, settings), settings), lir) for lir in tried]
-        least = min(priced, key=lambda pair: pair[0], default=(price, best))
-        if least[0] >= price:
+        cheapest = min(priced, key=lambda pair: pair[0], default=(price, best))
+        if cheapest[0] >= price:
             break
-        price, best = least
+        price, best = cheapest
     return best
 
 
@@ -61,7 +61,7 @@ def _planned(module: GraphModule, settings: Settings, inside: bool, *, search: b
     return to_lir(
         module,
         in_place=in_place,
-        scratch=partial(least_scratch, core=settings.core),
+        scratch=partial(min_scratch, core=settings.core),
         ports_inside=inside,
         search=search,
     )

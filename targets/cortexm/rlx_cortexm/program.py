@@ -70,8 +70,8 @@ def program(module: GraphModule, settings: Settings | None = None) -> LoweredPro
 def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
     """Return the kernel of each step, by the objective and within the limits.
 
-    If none keep to the limits, those with the least of what there is too little of are returned:
-    of RAM first, then of flash.
+    If no choice keeps to both limits, the one with the smallest flash within ``ram`` is returned;
+    if there is none either, the one with the smallest arena.
     """
     needs = [
         Need(_candidates(plan, node, settings.core), partial(_end, alive))
@@ -93,8 +93,8 @@ def _candidates(plan: MemoryPlan, node: Node, core: Core) -> tuple[Candidate, ..
     return candidates(node, core)
 
 
-def least_scratch(node: Node, core: Core = DEFAULT_CORE) -> int:
-    """Return the scratch memory of the kernel with least of it, or raise UnsupportedOpError."""
+def min_scratch(node: Node, core: Core = DEFAULT_CORE) -> int:
+    """Return the minimum scratch memory of any kernel of a node, or raise UnsupportedOpError."""
     return min(candidate.scratch_bytes for candidate in candidates(node, core))
 
 

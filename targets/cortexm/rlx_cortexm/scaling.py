@@ -22,12 +22,12 @@ INT32_BOUND: Final = 1 << 31
 NARROW_BOUND: Final = 1 << 30
 
 USUAL_PLACES: Final = 12
-"""Places by which all channels of a layer are shifted right, if accumulators have room for it."""
+"""Places by which all channels of a layer are shifted right, if accumulators have bits to spare."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccumulatorScaling:
-    """How accumulators become codes.
+    """How accumulators become int8 values.
 
     Attributes:
         function: ``requantize_narrow``, ``requantize_folded``, ``requantize_level_<places>``,
@@ -94,33 +94,33 @@ def folded(chosen: AccumulatorScaling, bounds: Int64, zero_point: int) -> Accumu
 
 
 def level(
-    chosen: AccumulatorScaling, bounds: Int64, zero_point: int, most_larger: int | Int64 = 16
+    chosen: AccumulatorScaling, bounds: Int64, zero_point: int, max_places: int | Int64 = 16
 ) -> AccumulatorScaling:
     """Return a scaling that shifts all channels by the same number of places, if int32 holds it.
 
     A channel that ``requantize_folded`` shifts by ``s`` places is kept ``2^(places - s)`` times as
     large and shifted by ``places``, a number in the instruction that also clamps. Nothing is
     rounded in between, so that every bit stays. ``shift`` counts the places by which accumulators
-    come larger, one more than that: a product's high word is half of what is wanted.
+    are pre-scaled, one more than that: a product's high word is half of what is wanted.
 
     Args:
         chosen: What :func:`folded` returned; other functions than ``requantize_folded`` stay.
         bounds: Bound on the accumulators of each channel.
         zero_point: Of the result.
-        most_larger: Places by which each channel's accumulators may come larger.
+        max_places: Most places by which each channel's accumulators may be pre-scaled.
     """
     if chosen.function != "requantize_folded":
         return chosen
     multiplier, shift = (np.array(v, np.int64) for v in (chosen.multiplier, chosen.shift))
     most = bounds if chosen.per_channel else bounds.max(keepdims=True)
-    least = int(shift.max(initial=1, where=multiplier != 0)) + 1
+    fewest = int(shift.max(initial=1, where=multiplier != 0)) + 1
     # Layers shall share functions: one number for all that can take it, round ones for the others.
-    usual = (USUAL_PLACES,) if least <= USUAL_PLACES else ()
-    for places in (*usual, -(-least // 4) * 4, -(-least // 2) * 2, least):
+    usual = (USUAL_PLACES,) if fewest <= USUAL_PLACES else ()
+    for places in (*usual, -(-fewest // 4) * 4, -(-fewest // 2) * 2, fewest):
         larger = np.where(multiplier != 0, places - shift, 1) + 1
         high = (most * multiplier >> (32 - np.minimum(larger, 32))) + (1 << larger)
         offset = abs(2 * zero_point + 1) << (places - 1)
-        fits = (larger <= most_larger).all() and (most << larger).max() < INT32_BOUND
+        fits = (larger <= max_places).all() and (most << larger).max() < INT32_BOUND
         if fits and (high + offset).max() < INT32_BOUND:
             return AccumulatorScaling(
                 f"requantize_level_{places}", _integers(multiplier), _integers(larger)

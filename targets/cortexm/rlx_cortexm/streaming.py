@@ -52,18 +52,18 @@ def variants(module: GraphModule, core: Core, ram: int | None) -> list[Graph]:
     Args:
         module: A module at stage LIR.
         core: What the kernels run on.
-        ram: Bytes that the arena may have: least work is wanted that keeps to it; None: the
-            smallest arena is wanted.
+        ram: Bytes that the arena may have: those within it that add the fewest instructions are
+            wanted; None: those with the smallest arena.
     """
     plan = module.plan
     if plan is None:
         raise ValueError("a module at stage lir is wanted")
     found = [way for way in _ways(module.graph, plan, core) if way.peak < plan.arena_bytes]
-    least = sorted(found, key=lambda way: (way.peak, way.work, way.rows))
+    best = sorted(found, key=lambda way: (way.peak, way.work, way.rows))
     if ram is not None:
         fitting = [way for way in found if way.peak <= ram]
-        least = sorted(fitting, key=lambda way: (way.work, way.peak, way.rows)) or least
-    return [striped(module.graph, way.chain, way.rows) for way in least[:TRIED]]
+        best = sorted(fitting, key=lambda way: (way.work, way.peak, way.rows)) or best
+    return [striped(module.graph, way.chain, way.rows) for way in best[:TRIED]]
 
 
 def _ways(graph: Graph, plan: MemoryPlan, core: Core) -> Iterator[Way]:

@@ -42,7 +42,7 @@ class CortexM:
         return lowering(node, options.core)
 
     def plan(self, module: GraphModule, options: CortexMOptions) -> GraphModule:
-        """Return ``module`` with a place for every value and for the least scratch memory.
+        """Return ``module`` with a place for every value and for the minimum scratch memory.
 
         When kernels are chosen, faster ones may take what the arena has left.
         """

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from rlx_c.candidate import Candidate
-from rlx_cortexm.narrow import WHOLE, pack_codes
+from rlx_cortexm.narrow import WHOLE, pack_values
 
 if TYPE_CHECKING:
     from rlx.ir import Node
@@ -39,7 +39,7 @@ def _unpacking(layer: LoweredLayer, bits: int) -> LoweredLayer:
         raise AssertionError(f"weights of type {weights.element} do not come from narrow ones")
     count = int(weights.data.size)
     packed = replace(
-        weights, data=pack_codes(weights.data, bits), note=f"{bits}-bit {weights.note}"
+        weights, data=pack_values(weights.data, bits), note=f"{bits}-bit {weights.note}"
     )
     layer = replace(
         layer,

@@ -42,10 +42,10 @@ class WeightedLayer:
     """Weights, bias and scaling of a convolution or dense layer.
 
     Attributes:
-        weights: int8 codes (narrower types widened), output channels first.
+        weights: int8 values (narrower types widened), output channels first.
         bias: One for each output channel, the operand's zero point folded in unless ``centred``.
         bounds: Maximum magnitude of each output channel's partial sums.
-        scaling: How accumulators become codes.
+        scaling: How accumulators become int8 values.
         output: Bounds and zero point of the result, as templates take them.
         bits: Of a weight where it is stored packed.
     """
@@ -63,7 +63,7 @@ class WeightedLayer:
 
         Args:
             node: A convolution or dense layer with operands input, weights, bias.
-            centred: The kernel takes the zero point off every code itself.
+            centred: The kernel takes the zero point off every input itself.
 
         Raises:
             UnsupportedOpError: They are no constants, or a sum could leave int32.
@@ -88,7 +88,7 @@ class WeightedLayer:
         return "" if self.bits == WHOLE else f"_i{self.bits}"
 
     def packed(self, weights: Array) -> Array:
-        """Return codes [O, S, K] in the order in which the dot products read them."""
+        """Return weights [O, S, K] in the order in which the dot products read them."""
         return pack_rows(weights) if self.bits == WHOLE else pack_narrow(weights, self.bits)
 
     def folded(self) -> WeightedLayer:
@@ -99,25 +99,25 @@ class WeightedLayer:
         zero_point = int(cast("int", self.output["zero_point"]))
         return replace(self, scaling=folded(self.scaling, self.bounds, zero_point))
 
-    def level(self, most_larger: int | Int64 = 16) -> WeightedLayer:
+    def level(self, max_places: int | Int64 = 16) -> WeightedLayer:
         """Return the same with a scaling that shifts all channels alike, or what folded() gives.
 
         Not for ``centred`` ones.
 
         Args:
-            most_larger: Places by which each channel's accumulators may come larger.
+            max_places: Most places by which each channel's accumulators may be pre-scaled.
         """
         own = self.folded()
         zero_point = int(cast("int", self.output["zero_point"]))
-        return replace(own, scaling=level(own.scaling, self.bounds, zero_point, most_larger))
+        return replace(own, scaling=level(own.scaling, self.bounds, zero_point, max_places))
 
     def level_in_16_bits(self) -> WeightedLayer:
         """Return the same with a scaling whose factors weights of 16 bits can take."""
         by_channel = self.weights.reshape(len(self.weights), -1).astype(np.int64)
-        # -128 times 2^8 is the least number of 16 bits.
+        # -128 times 2^8 is the smallest 16-bit number.
         most = np.abs(by_channel).max(axis=1).clip(1, 127)
-        room = np.floor(np.log2(WEIGHT_LIMIT / most)).astype(np.int64)
-        return self.level(room if self.scaling.per_channel else room.min(keepdims=True))
+        places = np.floor(np.log2(WEIGHT_LIMIT / most)).astype(np.int64)
+        return self.level(places if self.scaling.per_channel else places.min(keepdims=True))
 
     @property
     def factors(self) -> Int64:
@@ -180,7 +180,7 @@ class WeightedLayer:
 
 
 class MatrixRows(NamedTuple):
-    """What multiplies rows of codes by all weights.
+    """What multiplies rows of values by all weights.
 
     Attributes:
         rows: How many.
@@ -194,7 +194,7 @@ class MatrixRows(NamedTuple):
 def rows_of(node: Node) -> MatrixRows | None:
     """Return the rows of a node that multiplies such; None for other convolutions.
 
-    A convolution does where every window is a run of codes and windows follow each other without
+    A convolution does where every window is a run of values and windows follow each other without
     gaps.
     """
     if isinstance(node.op, QDense):

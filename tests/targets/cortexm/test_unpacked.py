@@ -12,7 +12,7 @@ from rlx.numerics.fixed_point import Rescale
 from rlx_cortexm.code_size import code_sizes
 from rlx_cortexm.core import CORES
 from rlx_cortexm.lower import candidates
-from rlx_cortexm.narrow import pack_codes
+from rlx_cortexm.narrow import pack_values
 from rlx_sim.firmware import FirmwareBuild
 from rlx_sim.host_c import HostC
 from rlx_sim.protocol import compare
@@ -90,7 +90,7 @@ def test_weights_of_bytes_and_other_layers_are_not_unpacked(core):
 def test_codes_follow_each_other_from_the_lowest_bits(count, bits, seed):
     low = -(2 ** (bits - 1))
     codes = np.random.default_rng(seed).integers(low, -low, count).astype(np.int8)
-    stream = np.unpackbits(pack_codes(codes, bits).view(np.uint8), bitorder="little")
+    stream = np.unpackbits(pack_values(codes, bits).view(np.uint8), bitorder="little")
     fields = stream[: count * bits].reshape(count, bits).astype(int) @ (1 << np.arange(bits))
     assert np.array_equal(np.where(fields >= -low, fields + 2 * low, fields), codes)
     assert not stream[count * bits :].any()

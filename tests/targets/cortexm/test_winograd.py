@@ -44,19 +44,19 @@ def test_extreme_weights_and_codes_stay_within_16_and_32_bits():
         assert np.abs(edges).max() < -winograd.MARK
     least = np.einsum("iy,yx,jx->ij", *(np.abs(TILE_MATRIX), np.full((4, 4), -128)) * 1,
                       np.abs(TILE_MATRIX))  # fmt: skip
-    assert np.abs(least).max() == winograd.CODE_BOUND
+    assert np.abs(least).max() == winograd.VALUE_BOUND
 
 
 def test_the_bound_is_that_of_the_worst_codes():
     weights = np.zeros((2, 3, 3, 1), np.int8)
     weights[1, 1, 1] = 1
     # One weight in the middle is in the four inner positions only, once in each.
-    assert winograd.sum_bound(weights) == 4 * winograd.CODE_BOUND
+    assert winograd.sum_bound(weights) == 4 * winograd.VALUE_BOUND
 
 
 def test_sums_beyond_int32_are_not_computed_this_way(monkeypatch):
     assert names(convolution())
-    monkeypatch.setattr(winograd, "CODE_BOUND", 1 << 24)
+    monkeypatch.setattr(winograd, "VALUE_BOUND", 1 << 24)
     # What is known of a node is kept: another one is looked at anew.
     assert not names(convolution())
 

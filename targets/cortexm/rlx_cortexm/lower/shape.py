@@ -1,4 +1,4 @@
-"""Ops that move codes: all but the reshape are strided copies."""
+"""Ops that move values: all but the reshape are strided copies."""
 
 from __future__ import annotations
 

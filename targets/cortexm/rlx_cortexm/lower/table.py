@@ -1,4 +1,4 @@
-"""Functions of one code."""
+"""Functions of one value."""
 
 from __future__ import annotations
 

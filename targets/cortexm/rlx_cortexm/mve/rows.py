@@ -1,4 +1,4 @@
-"""Order of weights for MVE: for every 16 codes, those of four output channels side by side."""
+"""Order of weights for MVE: for every 16 inputs, those of four output channels side by side."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from rlx.ir import Array
 
 VECTOR: Final = 16
-"""Codes in a vector."""
+"""Values in a vector."""
 
 CHANNELS: Final = 4
 """Output channels computed together."""
 
 STRAIGHT: Final = 6
-"""Most steps that are written out without a loop."""
+"""Most steps that are unrolled completely."""
 
 UNROLLED: Final = 4
 """Steps in a loop's body."""
@@ -35,26 +35,26 @@ REST: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class VectorRows:
-    """A run of codes, cut into vectors.
+    """A run of values, cut into vectors.
 
     Attributes:
-        codes: Its length.
-        tail: Whether codes behind the last whole vector are read with a mask; if not, the run is
-            filled up.
+        inputs: Its length.
+        tail: Whether values after the last whole vector are read with a mask; if not, the run is
+            padded.
     """
 
-    codes: int
+    inputs: int
     tail: bool
 
     @property
     def vectors(self) -> int:
         """Vectors of weights of a channel."""
-        return -(-self.codes // VECTOR)
+        return -(-self.inputs // VECTOR)
 
     @property
     def rest(self) -> int:
-        """Codes that are read with a mask."""
-        return self.codes % VECTOR if self.tail else 0
+        """Values that are read with a mask."""
+        return self.inputs % VECTOR if self.tail else 0
 
     @property
     def steps(self) -> int:
@@ -75,7 +75,7 @@ class VectorRows:
     def constants(self) -> dict[str, Hashable]:
         """What the templates see."""
         return {
-            "codes": self.codes,
+            "inputs": self.inputs,
             "vectors": self.vectors,
             "straight": self.straight,
             "loops": self.loops,
@@ -89,8 +89,8 @@ class VectorRows:
 
 
 def pack(weights: Array) -> Array:
-    """Return weights [O, K] as one stream, zeros where channels or codes are filled up."""
-    outputs, codes = weights.shape
-    filled = np.pad(weights, ((0, -outputs % CHANNELS), (0, -codes % VECTOR)))
+    """Return weights [O, K] as one stream, padded with zeros to whole blocks and vectors."""
+    outputs, inputs = weights.shape
+    filled = np.pad(weights, ((0, -outputs % CHANNELS), (0, -inputs % VECTOR)))
     blocks = filled.reshape(-1, CHANNELS, filled.shape[1] // VECTOR, VECTOR)
     return blocks.transpose(0, 2, 1, 3).reshape(-1)

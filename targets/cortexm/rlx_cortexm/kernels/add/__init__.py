@@ -1,1 +1,1 @@
-"""Sums and differences of codes, both operands scaled."""
+"""Sums and differences of values, both operands scaled."""

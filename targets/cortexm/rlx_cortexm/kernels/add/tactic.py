@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 ELEMENT: Final = 45
 """Instructions for each element."""
 
-_CODES: Final = np.arange(-128, 128).astype(np.int8)
+_INT8: Final = np.arange(-128, 128).astype(np.int8)
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for a sum or difference."""
     op = cast("QAdd", node.op)
-    scaled = op.scaled_operands((_CODES, _CODES))
+    scaled = op.scaled_operands((_INT8, _INT8))
     bound = sum(int(np.abs(values).max()) for values in scaled)
     scales = []
     for rescale in (op.x_rescale, op.y_rescale):

@@ -1,1 +1,1 @@
-"""Sums and differences of codes with MVE."""
+"""Sums and differences of values with MVE."""

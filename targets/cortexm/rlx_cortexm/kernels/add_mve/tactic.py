@@ -1,4 +1,4 @@
-"""Sums and differences of codes with MVE, four at a time."""
+"""Sums and differences of values with MVE, four at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NEGATIVE: Final = 2
 WIDE: Final = 4
 """Of an operand that is scaled; more if it may be negative; more for any factor."""
 
-_CODES: Final = np.arange(-128, 128).astype(np.int8)
+_INT8: Final = np.arange(-128, 128).astype(np.int8)
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
@@ -33,7 +33,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     shape = node.types[0].static_shape
     if any(operand.type.static_shape != shape for operand in node.operands):
         return ()
-    scaled = op.scaled_operands((_CODES, _CODES))
+    scaled = op.scaled_operands((_INT8, _INT8))
     bound = sum(int(np.abs(values).max()) for values in scaled)
     chosen = [scaling(r, 255 << op.left_shift) for r in (op.x_rescale, op.y_rescale)]
     result = scaling(op.rescale, bound)
@@ -46,8 +46,8 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
             own.function.replace("requantize", "scale"),
             own.multiplier[0],
             factors.right_shift(own)[0],
-            # No code is below the least one, and then what is scaled is not negative.
-            zero_point == _CODES[0],
+            # No value is below the minimum, so that what is scaled is not negative.
+            zero_point == _INT8[0],
         )
         for own, zero_point in zip(chosen, zero_points, strict=True)
     )

@@ -1,1 +1,1 @@
-"""Sums and differences of codes, operands scaled by look-ups."""
+"""Sums and differences of values, operands scaled by look-ups."""

@@ -1,9 +1,9 @@
-"""Sums and differences of codes of different scales, with as few look-ups as can be.
+"""Sums and differences of values of different scales, with as few look-ups as possible.
 
-What an operand becomes in the common scale is tabulated for all codes. Where that grows by the same
-step from code to code (the operand of the coarser scale, as a rule), it is a product with that step
-instead, and its constant goes to the other operand's table. Tables and steps come as much larger as
-``requantize_level`` takes them.
+A table holds each operand in the common scale, for all int8 values. An operand whose table would
+grow by the same step from value to value (usually that of the coarser scale) is multiplied by that
+step instead, and its constant goes to the other operand's table. Tables and steps are pre-scaled as
+``requantize_level`` needs them.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from rlx.ops.q import QAdd
     from rlx_cortexm.scaling import AccumulatorScaling
 
-CODES = np.arange(-128, 128).astype(np.int8)
-"""Every code, in the order of a table."""
+INT8 = np.arange(-128, 128).astype(np.int8)
+"""Every int8 value, in the order of a table."""
 
 UNROLLED = 4
-"""Elements that are written out, if a run is a multiple of it."""
+"""How often a loop is unrolled, if a run is a multiple of it."""
 
 SUM: Final = 5
 """Instructions for an element: both operands looked up, added, stored."""
@@ -48,7 +48,7 @@ LOOP_UNROLLED: Final = 1.25
 LOOP: Final = 4.5
 RUN: Final = 8
 LAYER: Final = 25
-"""For an element of a loop that is written out or not, a run, the layer."""
+"""For an element of an unrolled loop, of another loop, for a run, for the layer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +56,8 @@ class Terms:
     """A sum of two operands.
 
     Attributes:
-        tables: Of each operand, for all codes; None where a step does.
-        steps: What a code is multiplied with instead.
+        tables: Of each operand, for all int8 values; None where a step is enough.
+        steps: What a value is multiplied by instead.
         constant: What is added.
     """
 
@@ -93,7 +93,7 @@ class Terms:
 
 
 def _step(values: Int64) -> int:
-    """Return by what a table grows from code to code, or 0 if that differs."""
+    """Return by what a table grows from value to value, or 0 if that differs."""
     steps = np.unique(np.diff(values))
     return int(steps[0]) if len(steps) == 1 else 0
 
@@ -101,7 +101,7 @@ def _step(values: Int64) -> int:
 def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the ways to add by tables; none if their sum could leave int32."""
     op = cast("QAdd", node.op)
-    x, y = op.scaled_operands((CODES, CODES))
+    x, y = op.scaled_operands((INT8, INT8))
     terms = Terms.of((x, -y if isinstance(op, QSub) else y))
     if terms.bound >= INT32_BOUND:
         return ()

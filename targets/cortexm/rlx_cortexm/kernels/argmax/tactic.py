@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx.ops.q import QArgmax
 
-CODE: Final = 8
-CODE_APART: Final = 10
-"""Instructions for each code, where those of a line lie side by side, and where they do not."""
+ELEMENT: Final = 8
+ELEMENT_APART: Final = 10
+"""Instructions for each element, where those of a line lie side by side, and where they do not."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
@@ -29,7 +29,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         "inner": math.prod(shape[axis + 1 :]),
     }
     kernel = Kernel.of("argmax", "argmax/kernel", constants, size=CodeSize(0.6))
-    instructions = (CODE_APART if shape[axis + 1 :] else CODE) * math.prod(shape)
+    instructions = (ELEMENT_APART if shape[axis + 1 :] else ELEMENT) * math.prod(shape)
     layer = LoweredLayer(kernel, operands=node.operands, instructions=instructions)
     return (Candidate.of(layer, "argmax"),)
 

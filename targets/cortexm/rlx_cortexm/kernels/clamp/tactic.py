@@ -1,4 +1,4 @@
-"""Clamp each code."""
+"""Clamp each value."""
 
 from __future__ import annotations
 

@@ -32,14 +32,14 @@ class Blocks:
 
     Attributes:
         image: Its geometry.
-        codes: Of a window.
-        unrolled: Steps that are written out.
+        inputs: Values of a window.
+        unrolled: Steps of the unrolled loop body.
         panel: Groups of three windows in a panel.
         ready: Weights are stored as they are multiplied: 16 bits, as much larger as they have to.
     """
 
     image: WindowedImage
-    codes: int
+    inputs: int
     unrolled: int
     panel: int
     ready: bool = False
@@ -51,22 +51,22 @@ class Blocks:
 
     @property
     def quads(self) -> int:
-        """Words of four codes that hold a window."""
-        return -(-self.codes // QUAD)
+        """Words of four values that hold a window."""
+        return -(-self.inputs // QUAD)
 
     @property
     def row(self) -> int:
         """Weights of a channel, filled up to octets."""
-        return -(-self.codes // OCTET) * OCTET
+        return -(-self.inputs // OCTET) * OCTET
 
     @property
     def passes(self) -> int:
-        """How often the steps that are written out run for a block."""
+        """How often the unrolled steps run for a block."""
         return -(-2 * self.quads // self.unrolled)
 
     @property
     def depth(self) -> int:
-        """Codes of a window, filled up to whole passes."""
+        """Values of a window, padded to whole passes."""
         return 2 * self.unrolled * self.passes
 
     @property
@@ -97,7 +97,7 @@ class Blocks:
 
     @property
     def patch_bytes(self) -> int:
-        """Scratch memory for codes that are not unpacked where they are."""
+        """Scratch memory for values that are not unpacked in place."""
         if self.is_dense or (self.in_rows and self.image.inside == "all"):
             return 0
         if self.in_taps:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 STEP: Final = 8
 PASS: Final = 3
-"""Behind the steps that are written out, if they run more than once."""
+"""After the unrolled steps, if they run more than once."""
 
 LEVEL: Final = 44
 """Begin, scale and store the sums of a block where all channels shift alike."""
@@ -48,19 +48,19 @@ SCALED: Final = 10
 
 GROUP: Final = 7
 REST: Final = 90
-CODES: Final = 13
-"""Unpack four codes of three pixels."""
+PIXEL_QUAD: Final = 13
+"""Unpack four values of three pixels."""
 
 WINDOW: Final = 24
 ROW: Final = 3
 ROW_COPIED: Final = 16
 QUAD_UNPACKED: Final = 9
-"""Unpack four codes of a window."""
+"""Unpack four values of a window."""
 
 TAP: Final = 13
 BORDER_COPIED: Final = 60
 TAP_COPIED: Final = 6
-CODE_COPIED: Final = 6
+VALUE_COPIED: Final = 6
 
 
 def instructions(blocks: Blocks, weighted: WeightedLayer) -> int:
@@ -88,7 +88,7 @@ def instructions(blocks: Blocks, weighted: WeightedLayer) -> int:
 
 def _pixels(blocks: Blocks) -> int:
     """Return what it takes to unpack all pixels."""
-    return blocks.groups * (GROUP + REST * (blocks.codes % QUAD != 0) + CODES * blocks.quads)
+    return blocks.groups * (GROUP + REST * (blocks.inputs % QUAD != 0) + PIXEL_QUAD * blocks.quads)
 
 
 def _windows_unpacked(blocks: Blocks) -> int:
@@ -101,6 +101,6 @@ def _windows_unpacked(blocks: Blocks) -> int:
     rows = WINDOW + ROW * kernel_h if blocks.in_rows else ROW_COPIED * kernel_h
     taps = image.window.taps * TAP
     if not blocks.in_taps:
-        taps = BORDER_COPIED + TAP_COPIED * image.window.taps + CODE_COPIED * blocks.codes
+        taps = BORDER_COPIED + TAP_COPIED * image.window.taps + VALUE_COPIED * blocks.inputs
     quads = QUAD_UNPACKED * blocks.quads
     return inside * (rows + quads) + border * (taps + quads)

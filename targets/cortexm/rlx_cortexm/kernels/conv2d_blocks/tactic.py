@@ -1,7 +1,7 @@
 """Convolutions in register blocks: two output channels by three windows at a time.
 
-The codes of a panel of windows are unpacked to 16 bits once, three windows side by side, then the
-weights of two channels at a time, so that one SMLAD multiplies two codes and everything loaded is
+The values of a panel of windows are unpacked to 16 bits once, three windows side by side, then the
+weights of two channels at a time, so that one SMLAD multiplies two values and everything loaded is
 used two or three times: 8 instructions for 12 products. ``templates/cortexm/blocks.c.j2`` holds
 that block, ``pointwise.c.j2`` and ``kernel.c.j2`` the loops around it.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rlx.ops.q import QConv2d
 
 UNROLLED: Final = (4, 8, 16, 32)
-"""Steps (of two codes of each window) that may be written out."""
+"""Steps (of two values of each window) that may be unrolled."""
 
 READY: Final = 16
 """Steps of windows whose weights may be stored as they are multiplied: that takes flash twice."""
@@ -68,18 +68,18 @@ def _candidates(node: Node) -> tuple[Candidate, ...]:
 
 def _cuts(image: WindowedImage) -> Iterator[Blocks]:
     """Yield every way to cut a convolution that may pay."""
-    codes = image.window.taps * image.in_c
-    steps = -(-codes // QUAD) * 2
+    inputs = image.window.taps * image.in_c
+    steps = -(-inputs // QUAD) * 2
     exact = (steps,) if steps <= max(UNROLLED) and steps not in UNROLLED else ()
     for unrolled in (*UNROLLED, *exact):
         # More steps than there are would multiply zeros.
         if unrolled > min(UNROLLED) and steps <= unrolled // 2:
             continue
-        groups = Blocks(image, codes, unrolled, 1).groups
+        groups = Blocks(image, inputs, unrolled, 1).groups
         for panel in sorted({min(panel, groups) for panel in PANELS}):
-            yield Blocks(image, codes, unrolled, panel)
+            yield Blocks(image, inputs, unrolled, panel)
             if unrolled == steps <= READY:
-                yield Blocks(image, codes, unrolled, panel, ready=True)
+                yield Blocks(image, inputs, unrolled, panel, ready=True)
 
 
 def _candidate(node: Node, weighted: WeightedLayer, blocks: Blocks) -> Candidate:
@@ -108,7 +108,7 @@ def weights_bytes(blocks: Blocks) -> int:
 def lower(node: Node, weighted: WeightedLayer, blocks: Blocks) -> LoweredLayer:
     """Return the layer."""
     image = blocks.image
-    sizes = (image.windows, blocks.codes, image.out_c, blocks.panel) if blocks.is_dense else ()
+    sizes = (image.windows, blocks.inputs, image.out_c, blocks.panel) if blocks.is_dense else ()
     return LoweredLayer(
         _kernel(node, weighted, blocks),
         operands=node.operands[:1],
@@ -126,17 +126,17 @@ def _weights(weighted: WeightedLayer, blocks: Blocks) -> ConstantTable:
     outputs = blocks.image.out_c
     by_channel = weighted.weights.reshape(outputs, -1).astype(np.int64)
     if not blocks.ready:
-        filled = np.pad(by_channel, ((0, 0), (0, blocks.row - blocks.codes)))
-        ending = ", filled up with zeros" if blocks.codes % OCTET else ""
-        note = f"weights of {outputs} channels by {blocks.codes} codes{ending}"
+        filled = np.pad(by_channel, ((0, 0), (0, blocks.row - blocks.inputs)))
+        ending = ", filled up with zeros" if blocks.inputs % OCTET else ""
+        note = f"weights of {outputs} channels by {blocks.inputs} codes{ending}"
         return ConstantTable("weights", "int8_t", filled.reshape(-1), note)
     scaled = by_channel * weighted.factors[:, np.newaxis]
-    filled = np.pad(scaled, ((0, 0), (0, blocks.depth - blocks.codes)))
-    # Codes 0 and 2 of a quad are multiplied together, then 1 and 3.
+    filled = np.pad(scaled, ((0, 0), (0, blocks.depth - blocks.inputs)))
+    # Values 0 and 2 of a quad are multiplied together, then 1 and 3.
     steps = filled.reshape(outputs, -1, 2, 2).swapaxes(2, 3).reshape(outputs, -1, 2)
     first = [min(o, outputs - CHANNELS) for o in range(0, outputs, CHANNELS)]
     pairs = np.concatenate([np.stack([steps[o], steps[o + 1]], axis=1).reshape(-1) for o in first])
-    note = f"weights of {outputs} channels by {blocks.codes} codes, as they are multiplied"
+    note = f"weights of {outputs} channels by {blocks.inputs} codes, as they are multiplied"
     return ConstantTable("weights", "int16_t", pairs, note)
 
 
@@ -158,7 +158,7 @@ def _kernel(node: Node, weighted: WeightedLayer, blocks: Blocks) -> Kernel:
 
 def _pointwise(weighted: WeightedLayer, blocks: Blocks) -> Kernel:
     """Return the kernel for pixels; its sizes are arguments, so that layers can share it."""
-    constants = {**_common(weighted, blocks), "rest": blocks.codes % QUAD != 0}
+    constants = {**_common(weighted, blocks), "rest": blocks.inputs % QUAD != 0}
     support = (*_unpack2(blocks), "unpack3", "step", blocks.multiply, *weighted.support)
     return Kernel.of("pointwise", "conv2d_blocks/pointwise", constants, support, _size(blocks))
 
@@ -174,7 +174,7 @@ def _windows(node: Node, weighted: WeightedLayer, blocks: Blocks) -> Kernel:
         "in_rows": blocks.in_rows,
         "in_taps": blocks.in_taps,
         "windows": image.windows,
-        "codes": blocks.codes,
+        "inputs": blocks.inputs,
         "depth": blocks.depth,
         "panel": blocks.panel,
         "channel": blocks.channel,
@@ -190,7 +190,7 @@ def _size(blocks: Blocks) -> CodeSize:
 
 
 STEP_BYTES: Final = 28
-"""Machine code of each step that is written out."""
+"""Machine code of each unrolled step."""
 
 
 def _unpack2(blocks: Blocks) -> tuple[str, ...]:

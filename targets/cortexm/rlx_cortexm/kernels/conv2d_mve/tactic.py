@@ -1,4 +1,4 @@
-"""Convolutions with MVE: windows are copied two at a time, then multiplied as rows of codes."""
+"""Convolutions with MVE: windows are copied two at a time, then multiplied as rows of values."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _layer(node: Node, weighted: WeightedLayer) -> LoweredLayer:
         "x_zero_point": op.x_zero_point,
     }
     packed = pack(weighted.weights.reshape(image.out_c, -1))
-    note = f"weights of {image.out_c} channels by {run.codes} codes, four channels interleaved"
+    note = f"weights of {image.out_c} channels by {run.inputs} codes, four channels interleaved"
     border = ("mve_fill",) if image.inside != "all" else ()
     support = ("mve_copy", *border, *factors.support(weighted))
     return LoweredLayer(

@@ -1,6 +1,6 @@
 """Convolutions with 3x3 windows side by side by Winograd's F(2x2, 3x3), exactly.
 
-Tiles of 2x2 outputs are computed from 4x4 codes with 16 multiplications for each pair of channels
+Tiles of 2x2 outputs are computed from 4x4 values with 16 multiplications for each pair of channels
 instead of 36. Winograd's weights are fractions with denominator 4; here whatever has a fraction is
 kept twice or four times as large, so that everything is an integer, and four times the sums of the
 convolution come out: the accumulator, and every bit of the result, is that of a direct convolution.
@@ -42,10 +42,10 @@ POSITIONS: Final = 16
 """Products of a tile for each pair of channels."""
 
 STEPS_LIMIT: Final = 64
-"""Steps that are written out; more would be a lot of code."""
+"""Most steps that are unrolled; more would be a lot of code."""
 
 GROUPED: Final = 4
-"""Steps are written out in fours."""
+"""Steps are unrolled in fours."""
 
 MARK: Final = -(1 << 15)
 """Ends the transformed weights of two channels; no weight is so small."""
@@ -59,8 +59,8 @@ FACTORS: Final = np.array([2, 1, 1, 2], np.int64)
 ORDER: Final = [1, 0, 2, 3]
 """Rows of a column of positions: the sums of 0 and 3 go on from those of 1 and 2."""
 
-CODE_BOUND: Final = 4 * 128
-"""A transformed code is a sum of four codes or their negatives."""
+VALUE_BOUND: Final = 4 * 128
+"""A transformed value is a sum of four values or their negatives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,19 +150,19 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     op, image = cast("QConv2d", node.op), WindowedImage.of(node)
     window = image.window
     shape = (window.kernel, window.stride, window.dilation, op.groups)
-    least = Tiles(image, "pair", 1)
+    smallest = Tiles(image, "pair", 1)
     if (
         shape != ((3, 3), (1, 1), (1, 1), 1)
         or min(image.out_h, image.out_w, image.out_c) < TILE
         or image.in_c % QUAD
-        or least.steps > STEPS_LIMIT
+        or smallest.steps > STEPS_LIMIT
     ):
         return ()
     weighted = WeightedLayer.of(node).folded()
     exact = weighted.scaling.function == "requantize_folded" and weighted.bits == WHOLE
     if not exact or sum_bound(weighted.weights) >= INT32_BOUND:
         return ()
-    return tuple(_candidate(node, weighted, tiles) for tiles in _cuts(image, least.groups))
+    return tuple(_candidate(node, weighted, tiles) for tiles in _cuts(image, smallest.groups))
 
 
 def transformed(weights: Array) -> Int64:
@@ -174,7 +174,7 @@ def transformed(weights: Array) -> Int64:
 
 def sum_bound(weights: Array) -> int:
     """Return a bound on everything that is computed from 3x3 weights [O, 3, 3, C]."""
-    positions = np.abs(transformed(weights)).sum(axis=3) * CODE_BOUND
+    positions = np.abs(transformed(weights)).sum(axis=3) * VALUE_BOUND
     factors = np.multiply.outer(FACTORS, FACTORS)
     return int((positions * factors).sum(axis=(1, 2)).max())
 
@@ -247,7 +247,7 @@ def streams(weights: Array, tiles: Tiles) -> Array:
     edges = transformed(weights) * FACTORS.reshape(4, 1, 1)
     own = edges[:, ORDER].swapaxes(1, 2).reshape(outputs, POSITIONS, inputs)
     filled = np.pad(own, ((0, 0), (0, 0), (0, 2 * tiles.steps - inputs)))
-    # Codes 0 and 2 of a quad are multiplied together, then 1 and 3.
+    # Values 0 and 2 of a quad are multiplied together, then 1 and 3.
     quads = filled.reshape(outputs, POSITIONS, -1, 2, 2).swapaxes(3, 4)
     steps = quads.reshape(outputs, POSITIONS, tiles.steps, 2)
     pairs = [np.stack([steps[o], steps[o + 1]], axis=2).reshape(-1) for o in first]
@@ -256,10 +256,10 @@ def streams(weights: Array, tiles: Tiles) -> Array:
 
 
 STEP_BYTES: Final = 70
-"""Machine code of each step that is written out."""
+"""Machine code of each unrolled step."""
 
 BLOCK: Final = 494
-"""Transform the sums of a block back, scale and store 24 codes."""
+"""Transform the sums of a block back, scale and store 24 values."""
 
 NEGATIVE: Final = 42
 """Of a block more, where halves of negative numbers are turned."""

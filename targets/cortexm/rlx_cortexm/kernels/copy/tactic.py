@@ -1,4 +1,4 @@
-"""Ops that move codes: all but the reshape are strided copies."""
+"""Ops that move values: all but the reshape are strided copies."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Part = tuple[int, tuple[StridedLoop, ...], int, int, int]
 """Operand, loops, elements of a run, first element read, first element written."""
 
 SINGLE: Final = 4.6
-"""Instructions to copy one code."""
+"""Instructions to copy one value."""
 
 RUN: Final = 14
 BYTE: Final = 0.5
-"""To copy a run of codes with the C library, and for each of its bytes."""
+"""To copy a run of values with the C library, and for each of its bytes."""
 
 
 def nothing(node: Node) -> tuple[Candidate, ...]:
-    """Do nothing: the codes stay in their order."""
+    """Do nothing: the values stay in their order."""
     return (Candidate.of(LoweredLayer(None, operands=node.operands), "nothing"),)
 
 
@@ -52,7 +52,7 @@ def slice_(node: Node) -> tuple[Candidate, ...]:
 
 
 def pad(node: Node) -> tuple[Candidate, ...]:
-    """Fill the result with the padding code, then copy the operand into it."""
+    """Fill the result with the padding value, then copy the operand into it."""
     op = cast("QPad", node.op)
     shape = node.operands[0].type.static_shape
     strides = row_major(node.types[0].static_shape)
@@ -111,7 +111,7 @@ def _copies(
 
 
 def _instructions(runs: int, length: int) -> float:
-    """Return what it takes to copy ``runs`` runs of ``length`` codes."""
+    """Return what it takes to copy ``runs`` runs of ``length`` values."""
     return runs * (SINGLE if length == 1 else RUN + BYTE * length)
 
 

@@ -1,1 +1,1 @@
-"""Rows of codes times weights, four output channels at a time."""
+"""Rows of inputs times weights, four output channels at a time."""

@@ -1,4 +1,4 @@
-"""Dot products of runs of codes with the weights of four channels: what kernels with them share."""
+"""Cost of dot products: runs of inputs times the weights of four channels."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ BYTES: Final = {"dot4": 150, "dot1": 50}
 
 _QUAD: Final = 24
 _QUAD_TAIL: Final = 13
-"""Instructions for four codes and one code of a run, times the weights of four channels."""
+"""Instructions for four inputs and one input of a run, times the weights of four channels."""
 
 _SINGLE: Final = 6
-"""For one code times a weight of one channel."""
+"""For one input times a weight of one channel."""
 
 _RUN: Final = 10
 """For each run, where there are several."""
@@ -36,7 +36,7 @@ def dot_size(support: Iterable[str]) -> int:
 
 
 def instructions(rows: int, length: int, outputs: int) -> int:
-    """Return what all ``outputs`` of a window of ``rows`` runs of ``length`` codes take."""
+    """Return what all ``outputs`` of a window of ``rows`` runs of ``length`` values take."""
     block = rows * (length // QUAD * _QUAD + length % QUAD * _QUAD_TAIL + _RUN * (rows > 1))
     single = rows * (length * _SINGLE + _RUN)
     blocks, singles = divmod(outputs, BLOCK)

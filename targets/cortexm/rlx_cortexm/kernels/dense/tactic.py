@@ -1,4 +1,4 @@
-"""Rows of codes times weights, four output channels at a time, any number of bits."""
+"""Rows of inputs times weights, four output channels at a time, any number of bits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate for rows of codes times weights; none for other nodes."""
+    """Return the candidate for rows of inputs times weights; none for other nodes."""
     found = rows_of(node)
     if found is None:
         return ()

@@ -1,1 +1,1 @@
-"""Rows of codes times weights with MVE."""
+"""Rows of inputs times weights with MVE."""

@@ -1,4 +1,4 @@
-"""Rows of codes times weights, with MVE: dense layers and 1x1 convolutions."""
+"""Rows of inputs times weights, with MVE: dense layers and 1x1 convolutions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _layer(
         + singles * (run.instructions(1) + scale + SINGLE)
     )
     packed = pack(weighted.weights.reshape(outputs, -1))
-    note = f"weights of {outputs} channels by {run.codes} codes, four channels interleaved"
+    note = f"weights of {outputs} channels by {run.inputs} codes, four channels interleaved"
     return LoweredLayer(
         Kernel.of(kind, "dense_mve/kernel", constants, factors.support(weighted), SIZE),
         operands=node.operands[:1],

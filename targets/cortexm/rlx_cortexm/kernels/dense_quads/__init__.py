@@ -1,1 +1,1 @@
-"""Dense layers on codes that are unpacked once."""
+"""Dense layers on values that are unpacked once."""

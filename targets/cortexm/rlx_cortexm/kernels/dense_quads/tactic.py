@@ -1,6 +1,6 @@
-"""Dense layers on codes that are unpacked once: four output channels at a time.
+"""Dense layers on values that are unpacked once: four output channels at a time.
 
-A row of codes is unpacked to 16 bits, then multiplied with quads of four channels' weights: 18
+A row of inputs is unpacked to 16 bits, then multiplied with quads of four channels' weights: 18
 instructions for 16 products. ``templates/cortexm/blocks.c.j2`` holds that block,
 ``kernel.c.j2`` the loops around it.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Node
 
 UNROLLED: Final = (1, 2, 4, 8)
-"""Quads that may be written out."""
+"""Quads that may be unrolled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,10 @@ class Quads:
     """A dense layer cut into quads.
 
     Attributes:
-        rows: Rows of codes.
-        inputs: Codes of a row.
+        rows: Rows of values.
+        inputs: Values of a row.
         outputs: Channels.
-        unrolled: Quads that are written out.
+        unrolled: Quads of the unrolled loop body.
     """
 
     rows: int
@@ -70,9 +70,9 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     if outputs < BLOCK or weighted.bits != WHOLE:
         return ()
     own = weighted.level() if weighted.turns_positive else weighted.folded()
-    least = min(Quads(rows, inputs, outputs, u).quads for u in UNROLLED)
+    fewest = min(Quads(rows, inputs, outputs, u).quads for u in UNROLLED)
     cuts = [Quads(rows, inputs, outputs, u) for u in UNROLLED]
-    return tuple(_candidate(node, own, quads) for quads in cuts if quads.quads <= least)
+    return tuple(_candidate(node, own, quads) for quads in cuts if quads.quads <= fewest)
 
 
 def _candidate(node: Node, weighted: WeightedLayer, quads: Quads) -> Candidate:
@@ -127,13 +127,13 @@ def _packed(weighted: WeightedLayer, quads: Quads) -> Array:
 
 
 QUAD_BYTES: Final = 76
-"""Machine code of each quad that is written out."""
+"""Machine code of each unrolled quad."""
 
 MULTIPLY: Final = 18
-"""Multiply a quad of codes with those of four channels."""
+"""Multiply a quad of values with those of four channels."""
 
 PASS: Final = 3
-"""Behind the quads that are written out."""
+"""After the unrolled quads."""
 
 GROUP: Final = {"requantize_folded": 56, "requantize_single": 75, "requantize_wide": 68}
 GROUP_LEVEL: Final = 44

@@ -1,1 +1,1 @@
-"""Rows of codes times weights of -1, 0 and 1, as lists."""
+"""Rows of inputs times weights of -1, 0 and 1, as lists."""

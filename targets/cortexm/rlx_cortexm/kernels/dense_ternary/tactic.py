@@ -1,4 +1,4 @@
-"""Weights of -1, 0 and 1 without multiplications: lists of the codes to add and to take off.
+"""Weights of -1, 0 and 1 without multiplications: lists of the inputs to add and to subtract.
 
 Zeros cost nothing, other weights less than four instructions on any core. Products take some three
 without DSP extension and little more than one with it: there it pays if most weights are zero.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Node
 
 SEGMENT: Final = 255
-"""Codes that the indices of a list, bytes, can tell apart; also the most entries of a list."""
+"""Inputs that the one-byte indices of a list can address; also the most entries of a list."""
 
 ENTRY: Final = 3.75
 """Instructions for an entry of a list."""
@@ -33,7 +33,7 @@ LIST: Final = 25
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate for rows of codes times ternary weights; none for others."""
+    """Return the candidate for rows of inputs times ternary weights; none for others."""
     found = rows_of(node)
     if found is None:
         return ()
@@ -76,7 +76,7 @@ def _layer(
 def lists(weights: Array) -> npt.NDArray[np.int8]:
     """Return weights [O, K] of -1, 0, 1 as bytes.
 
-    For each channel, for each segment of codes: the number of ones, their places in the segment,
+    For each channel, for each segment of values: the number of ones, their places in the segment,
     then the same of the minus ones.
     """
     stream: list[int] = []

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rlx.ops.q import QConv2d
 
 UNROLLED_TAPS: Final = 16
-"""Windows up to this size are written out tap by tap."""
+"""Windows up to this size are unrolled tap by tap."""
 
 _WINDOW: Final = 30
 """Instructions for each window."""
@@ -71,10 +71,10 @@ def _instructions(image: WindowedImage, blocked: int) -> int:
     y0, y1, x0, x1 = image.interior
     inner = (y1 - y0) * (x1 - x0)
     outer = image.out_h * image.out_w - inner
-    codes = image.windows * (image.out_c * REQUANTIZE + _WINDOW)
+    outputs = image.windows * (image.out_c * REQUANTIZE + _WINDOW)
     within = blocked // BLOCK * taps * _LANES + singles * taps * _SINGLE
     without = blocked // BLOCK * taps * _LANES_OUTSIDE + singles * taps * _SINGLE_OUTSIDE
-    return codes + image.batch * (inner * within + outer * (without + taps * _TAP_OUTSIDE))
+    return outputs + image.batch * (inner * within + outer * (without + taps * _TAP_OUTSIDE))
 
 
 DEPTHWISE: Final = Tactic(

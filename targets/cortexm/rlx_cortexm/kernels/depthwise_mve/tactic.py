@@ -48,7 +48,7 @@ MASKED: Final = 4
 """Of a column of eight channels that is taken up; more if there may be fewer channels."""
 
 FILL: Final = 5
-"""Of 16 codes of columns that are filled at the start."""
+"""Of 16 values of columns that are filled at the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class ColumnAxis:
         taps: Of the window.
         stride: Steps between windows.
         pad: Rows or columns in front of the image.
-        step: Codes from one row or column of the input to the next.
-        out_step: Codes from one of the result to the next.
+        step: Elements from one row or column of the input to the next.
+        out_step: Elements from one of the result to the next.
     """
 
     size: int

@@ -26,7 +26,7 @@ TAP: Final = 5
 """Of a channel and its taps: unpack the weights."""
 
 UNPACKED: Final = 15
-"""Unpack two codes of four channels."""
+"""Unpack two values of four channels."""
 
 LINE_UNPACKED: Final = 28
 HALF_UNPACKED: Final = 24
@@ -35,12 +35,12 @@ HALF_UNPACKED: Final = 24
 QUAD: Final = 87
 FILL: Final = 8
 LAYER: Final = 640
-LEAST_CODE: Final = 3
-"""Scale a sum and store the code."""
+SCALE_MIN: Final = 3
+"""Scale a sum and store the result, at least."""
 
 CLAMP: Final = 2
 NEGATIVE: Final = 4
-"""Of a code, where one end of its range is cut off; where halves of negative numbers are turned."""
+"""To clamp a result at one end; to round halves of negative numbers away from zero."""
 
 
 def instructions(planes: Planes, weighted: WeightedLayer | None = None) -> int:
@@ -57,7 +57,7 @@ def instructions(planes: Planes, weighted: WeightedLayer | None = None) -> int:
     line = (
         planes.pairs * (_products(planes, 2) + PAIR + WORD * max(words - REGISTERS, 0))
         + along.outputs % OUTPUTS * _products(planes, 1)
-        + along.outputs * (_code(weighted) if weighted is not None else LEAST_CODE)
+        + along.outputs * (_scale_and_store(weighted) if weighted is not None else SCALE_MIN)
         + looped * (PASS * planes.pairs / planes.unrolled + LINE_LOOPED)
         + LINE
     )
@@ -77,16 +77,16 @@ def _products(planes: Planes, outputs: int) -> int:
     return lines * (-(-words // 2) + len(products))
 
 
-def _code(weighted: WeightedLayer) -> int:
-    """Return what it takes to scale a sum and store the code."""
+def _scale_and_store(weighted: WeightedLayer) -> int:
+    """Return what it takes to scale a sum and store the result."""
     output = weighted.output
     clamps = (output["low"] != -128) + (output["high"] != 127)
-    scale = LEAST_CODE + (weighted.scaling.function == "requantize_folded")
+    scale = SCALE_MIN + (weighted.scaling.function == "requantize_folded")
     return scale + CLAMP * clamps + NEGATIVE * (not weighted.turns_positive)
 
 
 def _unpacking(planes: Planes) -> int:
-    """Return what it takes to unpack all codes."""
+    """Return what it takes to unpack all values."""
     image, along = planes.image, planes.axes[0]
     quads = -(-image.out_c // PLANES)
     lead = along.pad % 2

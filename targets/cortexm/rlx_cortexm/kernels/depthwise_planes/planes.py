@@ -17,7 +17,7 @@ OUTPUTS: Final = 2
 
 
 class PlaneAxis(NamedTuple):
-    """Sizes along one axis of the image; steps are distances in memory, in codes."""
+    """Sizes along one axis of the image; steps are distances in memory, in values."""
 
     inputs: int
     outputs: int
@@ -30,12 +30,12 @@ class PlaneAxis(NamedTuple):
 
 
 class TapProduct(NamedTuple):
-    """One multiplication of a word of two codes.
+    """One multiplication of a word of two values.
 
     Attributes:
         output: Which output it belongs to, 0 or 1.
         form: Instruction: ``smlad`` for two taps; else one of ``smlabb`` and its kin, whose last
-            letters tell which half of the codes and which half of the weights are multiplied.
+            letters say which half of the inputs and which half of the weights are multiplied.
         weights: Which of a line's words of weights.
     """
 
@@ -45,7 +45,7 @@ class TapProduct(NamedTuple):
 
 
 class Load(NamedTuple):
-    """One load of words of two codes.
+    """One load of words of two values.
 
     Attributes:
         word: The first word.
@@ -57,17 +57,17 @@ class Load(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """Largest offset in codes: LDR takes 12 bits of bytes, LDRD 8 bits of words."""
+        """Largest offset in values: LDR takes 12 bits of bytes, LDRD 8 bits of words."""
         return 1020 // 2 if len(self.registers) > 1 else 4095 // 2
 
 
 @dataclass(frozen=True, slots=True)
 class TapLine:
-    """How a line of taps is multiplied: words of weights, and products for each word of codes.
+    """How a line of taps is multiplied: words of weights, and products for each word of values.
 
     Attributes:
         weights: Taps in the lower and upper half of each word, None for zero.
-        products: For each word of codes what is done with it.
+        products: For each word of inputs, what it is multiplied by.
     """
 
     weights: tuple[tuple[int, int | None], ...]
@@ -84,7 +84,7 @@ class TapLine:
             outputs: Outputs that are computed together: two, or one where a line has no more.
         """
         words = ((outputs - 1) * stride + kernel - 1) // 2 + 1
-        # Taps that meet the halves of a word of codes, for each output.
+        # Taps that meet the halves of a word of values, for each output.
         met = [[(2 * i - o * stride, 2 * i + 1 - o * stride) for o in range(outputs)]
                for i in range(words)]  # fmt: skip
         inside = range(kernel)
@@ -104,7 +104,7 @@ class TapLine:
         return TapLine(tuple(weights), tuple(products))
 
     def words(self, outputs: int) -> int:
-        """Return how many words of codes the first ``outputs`` outputs need."""
+        """Return how many words of values the first ``outputs`` outputs need."""
         return 1 + max(i for i, own in enumerate(self.products) for p in own if p.output < outputs)
 
     def loads(self, outputs: int) -> tuple[Load, ...]:
@@ -144,8 +144,8 @@ class Planes:
     Attributes:
         image: Its geometry.
         down: Lines are columns of the image, not rows.
-        strip: Lines of outputs whose codes are unpacked together.
-        unrolled: Pairs of outputs that are written out in a loop.
+        strip: Lines of outputs whose values are unpacked together.
+        unrolled: Pairs of outputs of the unrolled loop body.
     """
 
     image: WindowedImage
@@ -180,7 +180,7 @@ class Planes:
 
     @property
     def pixels(self) -> int:
-        """Codes of a line that some window sees."""
+        """Values of a line that some window sees."""
         along = self.axes[0]
         seen = (along.outputs - 1) * along.stride + along.kernel - along.pad
         return max(min(along.inputs, seen), 0)

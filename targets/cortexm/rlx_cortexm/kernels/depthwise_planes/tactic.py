@@ -1,6 +1,6 @@
 """Depthwise convolutions on planes of 16 bits: two neighbouring taps in one multiplication.
 
-Four channels at a time, the codes are unpacked and sorted by channel, so that neighbours of a line
+Four channels at a time, the values are unpacked and sorted by channel, so that neighbours of a line
 lie side by side in a word; a line is a row of the image or, where that wastes less, a column. Then
 SMLAD multiplies two taps at once, the weights stay in registers for all lines, and two outputs are
 computed from what is loaded.
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from rlx.ops.q import QConv2d
 
 TAPS_LIMIT: Final = 64
-"""Taps that are written out; more would be a lot of code."""
+"""Most taps that are unrolled; more would be a lot of code."""
 
 STRIPS: Final = (1, 2, 4, 8)
 """Parts that the lines may be cut into."""
 
 UNROLLED: Final = (1, 2, 3, 4)
-"""Pairs of outputs that may be written out, three only if there are no more."""
+"""Pairs of outputs that may be unrolled, three only if there are no more."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
@@ -55,11 +55,11 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
 def _cuts(image: WindowedImage) -> Iterator[Planes]:
     """Yield every way to lay planes of which none takes less memory and fewer instructions."""
     for unrolled in UNROLLED:
-        least = math.inf
+        fewest = math.inf
         cuts = [p for p in _all_cuts(image) if p.unrolled == unrolled]
         for planes in sorted(cuts, key=lambda p: (p.scratch_bytes, instructions(p))):
-            if instructions(planes) < least:
-                least = instructions(planes)
+            if instructions(planes) < fewest:
+                fewest = instructions(planes)
                 yield planes
 
 

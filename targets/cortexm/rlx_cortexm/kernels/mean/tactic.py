@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TERM: Final = 4
 RESULT: Final = 12.4
-"""Instructions for each code that is summed, and for each mean."""
+"""Instructions for each value that is summed, and for each mean."""
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
@@ -30,10 +30,10 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     kept = [(n, s) for a, (n, s) in enumerate(zip(shape, strides, strict=True)) if a not in axes]
     reduced = [(shape[a], strides[a]) for a in sorted(axes)]
     count = math.prod(n for n, _ in reduced)
-    # Sums of raw codes, with the zero point taken off at the end: both stay below this.
+    # Sums of raw values, with the zero point subtracted at the end: both stay below this.
     bound = (128 + abs(op.x_zero_point)) * count
     if bound >= INT32_BOUND:
-        raise unsupported(node, f"a sum of {count} codes does not fit int32")
+        raise unsupported(node, f"a sum of {count} values does not fit int32")
     chosen = scaling(op.rescale, bound)
     kept_shape = tuple(n for n, _ in kept)
     constants = {

@@ -1,4 +1,4 @@
-"""Pools, code by code, and average pools of four channels side by side."""
+"""Pools, element by element, and average pools of four channels side by side."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LANES: Final = 4
 """Channels that are summed side by side."""
 
 LANES_TAPS: Final = 255
-"""Taps whose sum fits 16 bits, whatever the codes."""
+"""Taps whose sum fits 16 bits, whatever the values."""
 
 WRITTEN: Final = 8
-"""Taps of a row that may be written out."""
+"""Taps of a row that may be unrolled."""
 
 _MANY_TAPS: Final = 12
 _WRITTEN: Final = 2
@@ -41,7 +41,7 @@ def maximum(node: Node) -> tuple[Candidate, ...]:
 
 
 def lanes(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate for four channels side by side, if sums of codes fit 16 bits."""
+    """Return the candidate for four channels side by side, if sums of values fit 16 bits."""
     op = cast("QAveragePool2d", node.op)
     image = WindowedImage.of(node)
     taps = image.window.taps
@@ -78,21 +78,21 @@ def _pool(node: Node, kind: str, template: str, size: CodeSize) -> LoweredLayer:
 
 
 def _instructions(image: WindowedImage, *, is_max: bool) -> int:
-    """Return what a pool takes, code by code."""
+    """Return what a pool takes, element by element."""
     kernel_h, kernel_w = image.window.kernel
     inside_h, inside_w = image.window.taps_inside((image.in_h, image.in_w))
     # Rows and taps of a window that lie inside, on average.
     rows, columns = sum(inside_h) / len(inside_h), sum(inside_w) / len(inside_w)
     taps = rows * columns
     if image.inside != "all":
-        code = 24 + 12.5 * rows + (1.2 if taps < _MANY_TAPS else 4.5) * taps
+        each = 24 + 12.5 * rows + (1.2 if taps < _MANY_TAPS else 4.5) * taps
     elif kernel_h <= _WRITTEN and kernel_w <= _WRITTEN:
-        code = 11.4 + taps + 22.6 / image.out_c
+        each = 11.4 + taps + 22.6 / image.out_c
     elif kernel_w <= _WRITTEN:
-        code = 13.5 + 10.5 * rows
+        each = 13.5 + 10.5 * rows
     else:
-        code = 23.6 + 3.9 * rows + 5.88 * taps if is_max else 34 + 3.6 * rows + 4 * taps
-    return round(image.windows * image.out_c * code)
+        each = 23.6 + 3.9 * rows + 5.88 * taps if is_max else 34 + 3.6 * rows + 4 * taps
+    return round(image.windows * image.out_c * each)
 
 
 def _lanes_instructions(image: WindowedImage, *, written: bool) -> int:

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from rlx.ops.q import QMaxPool2d
 
 MOST_TAPS: Final = 255
-"""Sums of so many codes fit 16 bits."""
+"""Sums of so many values fit 16 bits."""
 
 TAP: Final = 4
 ROW: Final = 4
 WINDOW: Final = 40
 MEAN: Final = 9
-"""Instructions of an average: of a tap of a vector, a row of taps, a vector, a code."""
+"""Instructions of an average: of a tap of a vector, a row of taps, a vector, an output."""
 
-GREATEST_TAP: Final = 3
-GREATEST: Final = 8
+MAX_TAP: Final = 3
+MAX: Final = 8
 """Of a maximum: of a tap of a vector, of a vector."""
 
 
@@ -52,7 +52,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     if average:
         instructions = vectors * (WINDOW + ROW * rows + TAP * taps + lanes * MEAN)
     else:
-        instructions = vectors * (GREATEST + GREATEST_TAP * taps)
+        instructions = vectors * (MAX + MAX_TAP * taps)
     layer = LoweredLayer(kernel, operands=node.operands, instructions=instructions)
     return (Candidate.of(layer, f"mve {kind}"),)
 

@@ -1,1 +1,1 @@
-"""Functions of one code as a table of all 256."""
+"""Functions of one value, as a table of all 256 results."""

@@ -1,4 +1,4 @@
-"""Any function of one code: a look-up."""
+"""Any function of one value: a look-up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ELEMENT: Final = 5
 
 
 def candidates(node: Node) -> tuple[Candidate, ...]:
-    """Return the candidate for a function of one code, tabulated for all 256."""
+    """Return the candidate for a function of one value, tabulated for all 256."""
     (values,) = node.op.evaluate(np.arange(-128, 128).astype(np.int8))
     length = node.types[0].size
     kernel = Kernel.of("table", "table/kernel", {"length": length})
