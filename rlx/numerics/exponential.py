@@ -117,9 +117,7 @@ def softmax_scaling(scale: float, beta: float = 1.0) -> tuple[int, int, int]:
     return multiplier, left_shift, -((31 << 26) >> left_shift)
 
 
-def softmax_codes(
-    x: Array, multiplier: int, left_shift: int, diff_min: int
-) -> npt.NDArray[np.int8]:
+def softmax_int8(x: Array, multiplier: int, left_shift: int, diff_min: int) -> npt.NDArray[np.int8]:
     """Return the softmax of int8 ``x`` over its last axis as int8, scale 1/256, zero point -128."""
     return softmax_by_table(x, softmax_table(multiplier, left_shift, diff_min))
 

@@ -230,11 +230,11 @@ class Expression:
         return self.apply(real.RealReduceMean(axes=self._axes(axes), keep_dims=keep_dims))
 
     def max(self, *axes: int, keep_dims: bool = False) -> Self:
-        """Return the greatest number over ``axes``; over all without arguments."""
+        """Return the maximum over ``axes``; over all without arguments."""
         return self.apply(real.RealReduceMax(axes=self._axes(axes), keep_dims=keep_dims))
 
     def min(self, *axes: int, keep_dims: bool = False) -> Self:
-        """Return the least number over ``axes``; over all without arguments."""
+        """Return the minimum over ``axes``; over all without arguments."""
         return self.apply(real.RealReduceMin(axes=self._axes(axes), keep_dims=keep_dims))
 
     def prod(self, *axes: int, keep_dims: bool = False) -> Self:

@@ -13,7 +13,7 @@ from support import missing
 
 from rlx.errors import OutputError, UsageError
 from rlx.golden import Golden, read_golden
-from rlx.numerics.exponential import softmax_codes, softmax_scaling, softmax_table
+from rlx.numerics.exponential import softmax_int8, softmax_scaling, softmax_table
 from rlx.process import kept_environment
 from rlx_fpga.axi import Interface, StreamPort
 from rlx_fpga.cells.softmax import Softmax
@@ -43,7 +43,7 @@ def interface():
 
 def write(folder, *, spoil=False):
     x = np.random.default_rng(0).integers(-128, 128, (6, 1, COUNT)).astype(np.int8)
-    y = softmax_codes(x, *SCALING)
+    y = softmax_int8(x, *SCALING)
     if spoil:
         y[1, 0, 2] ^= 1
     cell = Softmax(COUNT, softmax_table(*SCALING).tolist())

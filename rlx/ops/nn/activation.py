@@ -48,8 +48,8 @@ class NnClamp(NnActivation):
     """``y = min(max(x, low), high)``: ReLU6 is ``low=0, high=6``.
 
     Attributes:
-        low: Least result, or None for no bound.
-        high: Greatest result, or None for no bound.
+        low: Smallest result, or None for no bound.
+        high: Largest result, or None for no bound.
     """
 
     name: ClassVar[str] = "nn.clamp"

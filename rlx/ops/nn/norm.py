@@ -40,7 +40,7 @@ class NnLayerNorm(NnOp):
     ``y = (x - mean(x)) / sqrt(variance(x) + epsilon) * gamma + beta``
 
     Operands: ``x`` floating-point [..., D...], ``gamma`` [D...], ``beta`` [D...] (may be left
-    out). The shape of ``gamma`` tells over which axes. Result: the type of ``x``.
+    out). The shape of ``gamma`` gives the axes. Result: the type of ``x``.
 
     Attributes:
         epsilon: Added to the variance.
@@ -81,7 +81,7 @@ class NnRmsNorm(NnOp):
 
     ``y = x / sqrt(mean(x^2) + epsilon) * gamma``
 
-    Operands: ``x`` floating-point [..., D...], ``gamma`` [D...], whose shape tells over which
+    Operands: ``x`` floating-point [..., D...], ``gamma`` [D...], whose shape gives the
     axes. Result: the type of ``x``.
 
     Attributes:
@@ -195,7 +195,7 @@ class NnL2Norm(NnOp):
 
     Attributes:
         axes: Axes over which the length is taken; negative ones count from the end.
-        epsilon: Least square of the length that is divided by.
+        epsilon: Minimum of the squared length that is divided by.
     """
 
     name: ClassVar[str] = "nn.l2_norm"

@@ -44,7 +44,7 @@ class _Pool(NnOp):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NnMaxPool(_Pool):
-    """Greatest number of each window; padding is never chosen.
+    """Maximum of each window; padding is never chosen.
 
     Operand: ``x`` numbers. Result: an image of as many channels.
 

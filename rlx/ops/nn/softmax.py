@@ -26,13 +26,13 @@ class _AlongAxis(NnOp):
         normalize_axis(self, self.axis, operands[0].rank)
 
     def expand(self, *operands: Expression) -> Expression:
-        """Return the function of the operand and its greatest numbers."""
+        """Return the function of the operand and its maxima."""
         (x,) = operands
         return self.of_shifted(x - x.max(self.axis, keep_dims=True), x)
 
     @abstractmethod
     def of_shifted(self, shifted: Expression, x: Expression) -> Expression:
-        """Return the result, given ``x`` less its greatest number along the axis."""
+        """Return the result, given ``x`` minus its maximum along the axis."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

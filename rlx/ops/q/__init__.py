@@ -1,4 +1,4 @@
-"""MIR on integers: exact ops on int8 codes, the ones that emitters see."""
+"""MIR on integers: exact int8 ops, the ones that emitters see."""
 
 from rlx.ops.q.arith import QAdd, QClamp, QMul, QRequantize, QSub
 from rlx.ops.q.compare import QMaximum, QMinimum, QPrelu

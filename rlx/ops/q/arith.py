@@ -1,4 +1,4 @@
-"""Elementwise arithmetic on integer codes."""
+"""Elementwise arithmetic on integers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rlx.ops.q.common import (
     check_int8,
     check_rescale,
     check_zero_point,
-    to_codes,
+    to_int8,
 )
 from rlx.ops.q.prepared.table import prepare_binary, prepare_unary
 from rlx.ops.shapes import broadcast_shapes
@@ -51,7 +51,7 @@ class _Binary(Op):
         return (TensorType(broadcast_shapes(self, x, y), DType.I8),)
 
     def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
-        """Return the form that looks every pair of codes up."""
+        """Return the form that looks up every pair of values."""
         del constants
         return prepare_binary(self)
 
@@ -63,7 +63,7 @@ class _Binary(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QAdd(_Binary):
-    """Sum of codes of different scales.
+    """Sum of quantized values of different scales.
 
     ``y = clamp(rescale(x_rescale((x - x_zero_point) << left_shift)
     + y_rescale((y - y_zero_point) << left_shift)) + zero_point)``
@@ -71,15 +71,15 @@ class QAdd(_Binary):
     Operands: ``x`` int8, ``y`` int8, shapes broadcast. Result: int8.
 
     Attributes:
-        x_zero_point: Code of the first operand that stands for zero.
-        y_zero_point: Code of the second operand that stands for zero.
+        x_zero_point: Quantized value of the first operand that stands for zero.
+        y_zero_point: Quantized value of the second operand that stands for zero.
         x_rescale: One factor, at most 1: from the first scale to the common one.
         y_rescale: One factor, at most 1: from the second scale to the common one.
         left_shift: Bits of headroom given to both before scaling.
         rescale: One factor: from the common scale to the result's.
-        zero_point: Code of the result that stands for zero.
-        low: Least code of the result.
-        high: Greatest code of the result.
+        zero_point: Quantized value of the result that stands for zero.
+        low: Minimum of the result.
+        high: Maximum of the result.
 
     Source: tflite-micro ``reference_integer_ops::Add``.
     """
@@ -111,14 +111,14 @@ class QAdd(_Binary):
         )
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the sum's codes."""
+        """Return the quantized sums."""
         x, y = self.scaled_operands(operands)
-        return (to_codes(self.rescale.apply(x + y), self.zero_point, self.low, self.high),)
+        return (to_int8(self.rescale.apply(x + y), self.zero_point, self.low, self.high),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QSub(QAdd):
-    """Difference of codes of different scales: as ``q.add`` with the second operand negated.
+    """Difference of quantized values: ``q.add`` with the second operand negated.
 
     Operands, result and attributes: as ``q.add``.
 
@@ -128,26 +128,26 @@ class QSub(QAdd):
     name: ClassVar[str] = "q.sub"
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the difference's codes."""
+        """Return the quantized differences."""
         x, y = self.scaled_operands(operands)
-        return (to_codes(self.rescale.apply(x - y), self.zero_point, self.low, self.high),)
+        return (to_int8(self.rescale.apply(x - y), self.zero_point, self.low, self.high),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QMul(_Binary):
-    """Product of codes.
+    """Product of quantized values.
 
     ``y = clamp(rescale((x - x_zero_point) * (y - y_zero_point)) + zero_point)``
 
     Operands: ``x`` int8, ``y`` int8, shapes broadcast. Result: int8.
 
     Attributes:
-        x_zero_point: Code of the first operand that stands for zero.
-        y_zero_point: Code of the second operand that stands for zero.
+        x_zero_point: Quantized value of the first operand that stands for zero.
+        y_zero_point: Quantized value of the second operand that stands for zero.
         rescale: One factor: product of the operands' scales over the result's scale.
-        zero_point: Code of the result that stands for zero.
-        low: Least code of the result.
-        high: Greatest code of the result.
+        zero_point: Quantized value of the result that stands for zero.
+        low: Minimum of the result.
+        high: Maximum of the result.
 
     Source: tflite-micro ``reference_integer_ops::Mul``.
     """
@@ -155,9 +155,9 @@ class QMul(_Binary):
     name: ClassVar[str] = "q.mul"
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the product's codes."""
+        """Return the quantized products."""
         x, y = self._centred(operands)
-        return (to_codes(self.rescale.apply(x * y), self.zero_point, self.low, self.high),)
+        return (to_int8(self.rescale.apply(x * y), self.zero_point, self.low, self.high),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,11 +167,11 @@ class QRequantize(Op):
     Operand: ``x`` int8[*]. Result: int8[*].
 
     Attributes:
-        x_zero_point: Code of ``x`` that stands for zero.
+        x_zero_point: Quantized value of ``x`` that stands for zero.
         rescale: One factor: scale of ``x`` over scale of the result.
-        zero_point: Code of the result that stands for zero.
-        low: Least code of the result.
-        high: Greatest code of the result.
+        zero_point: Quantized value of the result that stands for zero.
+        low: Minimum of the result.
+        high: Maximum of the result.
 
     Source: tflite-micro ``reference_ops::Requantize``.
     """
@@ -194,13 +194,13 @@ class QRequantize(Op):
         return (TensorType(x.shape, DType.I8),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the codes in the new scale."""
+        """Return the values in the new scale."""
         (x,) = operands
         scaled = self.rescale.apply(x.astype(np.int64) - self.x_zero_point)
-        return (to_codes(scaled, self.zero_point, self.low, self.high),)
+        return (to_int8(scaled, self.zero_point, self.low, self.high),)
 
     def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
-        """Return the form that looks every code up."""
+        """Return the form that looks up every value."""
         del constants
         return prepare_unary(self)
 
@@ -212,8 +212,8 @@ class QClamp(Op):
     Operand: ``x`` int8[*]. Result: the same type.
 
     Attributes:
-        low: Least code let through.
-        high: Greatest code let through.
+        low: Smallest value let through.
+        high: Largest value let through.
     """
 
     name: ClassVar[str] = "q.clamp"
@@ -229,6 +229,6 @@ class QClamp(Op):
         return (x,)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the clamped codes."""
+        """Return the clamped values."""
         (x,) = operands
         return (np.asarray(np.clip(x, self.low, self.high), np.int8),)

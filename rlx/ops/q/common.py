@@ -26,7 +26,7 @@ def check_int8(op: Op, what: str, type_: TensorType, *, rank: int | None = None)
 
 
 def check_weights(op: Op, type_: TensorType, *, rank: int) -> None:
-    """Raise ShapeError unless ``type_`` holds int8, int4 or int2 codes of the given rank."""
+    """Raise ShapeError unless ``type_`` is int8, int4 or int2 of the given rank."""
     if type_.dtype not in (DType.I8, DType.I4, DType.I2) or type_.rank != rank:
         raise op.refuse(f"weights must be i8, i4 or i2 with {rank} dimensions, not {type_}")
 
@@ -44,7 +44,7 @@ def check_rescale(op: Op, rescale: Rescale, channels: int) -> None:
 
 
 def check_clamp(op: Op, low: int, high: int) -> None:
-    """Raise ShapeError unless the bounds are ordered int8 codes."""
+    """Raise ShapeError unless the bounds are ordered int8 values."""
     if not INT8_MIN <= low <= high <= INT8_MAX:
         raise op.refuse(
             f"bounds must satisfy -128 <= low <= high <= 127, not low {low} and high {high}"
@@ -52,13 +52,13 @@ def check_clamp(op: Op, low: int, high: int) -> None:
 
 
 def check_zero_point(op: Op, *zero_points: int) -> None:
-    """Raise ShapeError unless every zero point is an int8 code."""
+    """Raise ShapeError unless every zero point fits int8."""
     for zero_point in zero_points:
         if not INT8_MIN <= zero_point <= INT8_MAX:
             raise op.refuse(f"zero point must lie in [-128, 127], not {zero_point}")
 
 
-def to_codes(x: Int64, zero_point: int, low: int, high: int) -> npt.NDArray[np.int8]:
+def to_int8(x: Int64, zero_point: int, low: int, high: int) -> npt.NDArray[np.int8]:
     """Return ``clamp(x + zero_point, low, high)`` as int8."""
-    codes: npt.NDArray[np.int8] = np.asarray(np.clip(x + zero_point, low, high), np.int8)
-    return codes
+    clamped: npt.NDArray[np.int8] = np.asarray(np.clip(x + zero_point, low, high), np.int8)
+    return clamped

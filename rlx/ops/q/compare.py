@@ -10,7 +10,7 @@ import numpy as np
 
 from rlx.ir import DType, Op, TensorType, Traits
 from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q.common import check_clamp, check_int8, check_rescale, check_zero_point, to_codes
+from rlx.ops.q.common import check_clamp, check_int8, check_rescale, check_zero_point, to_int8
 from rlx.ops.q.prepared.table import prepare_by_channel
 from rlx.ops.shapes import broadcast_shapes
 
@@ -136,9 +136,9 @@ class QPrelu(Op):
         centred = x - self.x_zero_point
         below = self.slope_rescale.apply(centred * (slopes - self.y_zero_point))
         scaled = np.where(centred >= 0, self.rescale.apply(centred), below)
-        return (to_codes(scaled, self.zero_point, self.low, self.high),)
+        return (to_int8(scaled, self.zero_point, self.low, self.high),)
 
     def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
-        """Return the form that looks every value up if the slopes are constant."""
+        """Return the form that looks up every value if the slopes are constant."""
         slopes = constants[1]
         return self.evaluate if slopes is None else prepare_by_channel(self, slopes)

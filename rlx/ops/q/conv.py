@@ -1,4 +1,4 @@
-"""Convolutions on integer codes."""
+"""Convolutions on integers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rlx.ops.q.common import (
     check_rescale,
     check_weights,
     check_zero_point,
-    to_codes,
+    to_int8,
 )
 from rlx.ops.q.prepared.linear import prepare_conv
 from rlx.ops.q.window import Window
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from rlx.numerics.products import Int32
 
 _BLOCK = 1 << 20
-"""Codes of windows that are multiplied together, if a group has no more by itself."""
+"""Values of windows that one product reads, unless a single group has more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QConv2d(Op):
-    """2-D convolution (cross-correlation), grouped or depthwise, on codes.
+    """2-D convolution (cross-correlation), grouped or depthwise, on quantized values.
 
     ``y = clamp(rescale(sum((x - x_zero_point) * w) + bias) + zero_point)``; padding stands for
-    real zero, that is for the code ``x_zero_point``.
+    real zero, that is for ``x_zero_point``.
 
     Operands: ``x`` int8[N, H, W, C], ``w`` int8|int4|int2[O, KH, KW, C / groups],
     ``bias`` int32[O]. Result: int8[N, OH, OW, O]. Output channel ``o`` reads the input channels
@@ -47,11 +47,11 @@ class QConv2d(Op):
     Attributes:
         window: Kernel, stride, dilation and padding; its kernel must be that of ``w``.
         groups: Divides C and O.
-        x_zero_point: Code of ``x`` that stands for zero.
+        x_zero_point: Quantized value of ``x`` that stands for zero.
         rescale: From accumulator scale to result scale, one factor or one for each of O.
-        zero_point: Code of the result that stands for zero.
-        low: Least code of the result (a fused activation raises it).
-        high: Greatest code of the result.
+        zero_point: Quantized value of the result that stands for zero.
+        low: Minimum of the result (a fused activation raises it).
+        high: Maximum of the result.
 
     Source: tflite-micro ``conv`` and ``depthwise_conv`` reference kernels, int8.
     """
@@ -90,11 +90,11 @@ class QConv2d(Op):
         return (TensorType((x.shape[0], height, width, outputs), DType.I8),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the convolution's codes."""
+        """Return the quantized result."""
         x, w, bias = operands
         accumulator = self.accumulate(x, w, bias)
         scaled = self.rescale.apply(accumulator)
-        return (to_codes(scaled, self.zero_point, self.low, self.high),)
+        return (to_int8(scaled, self.zero_point, self.low, self.high),)
 
     def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
         """Return the fast form if weights and bias are constant."""
@@ -102,7 +102,7 @@ class QConv2d(Op):
         return self.evaluate if w is None or bias is None else prepare_conv(self, w, bias)
 
     def accumulate(self, x: Array, w: Array, bias: Array) -> Int32:
-        """Return int32[N, OH, OW, O], what ``evaluate`` brings to codes."""
+        """Return int32[N, OH, OW, O], the sums that ``evaluate`` requantizes."""
         patches = self.window.patches(x, self.x_zero_point)
         batch, height, width = patches.shape[:3]
         windows, taps, inner = batch * height * width, self.window.taps, w.shape[-1]

@@ -1,4 +1,4 @@
-"""Dense layers on integer codes."""
+"""Dense layers on integers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rlx.ops.q.common import (
     check_rescale,
     check_weights,
     check_zero_point,
-    to_codes,
+    to_int8,
 )
 from rlx.ops.q.prepared.linear import prepare_dense
 
@@ -34,11 +34,11 @@ class QDense(Op):
     Result: int8[..., N].
 
     Attributes:
-        x_zero_point: Code of ``x`` that stands for zero.
+        x_zero_point: Quantized value of ``x`` that stands for zero.
         rescale: From accumulator scale to result scale, one factor or one for each of N.
-        zero_point: Code of the result that stands for zero.
-        low: Least code of the result (a fused activation raises it).
-        high: Greatest code of the result.
+        zero_point: Quantized value of the result that stands for zero.
+        low: Minimum of the result (a fused activation raises it).
+        high: Maximum of the result.
 
     Source: tflite-micro ``fully_connected`` reference kernel, int8.
     """
@@ -67,11 +67,11 @@ class QDense(Op):
         return (TensorType((*x.shape[:-1], outputs), DType.I8),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the layer's codes."""
+        """Return the quantized result."""
         x, w, bias = operands
         accumulator = exact_matmul(x, w.T, x_zero_point=self.x_zero_point, bias=bias)
         scaled = self.rescale.apply(accumulator)
-        return (to_codes(scaled, self.zero_point, self.low, self.high),)
+        return (to_int8(scaled, self.zero_point, self.low, self.high),)
 
     def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
         """Return the fast form if weights and bias are constant."""

@@ -1,4 +1,4 @@
-"""Pooling on integer codes. Input and result share scale and zero point."""
+"""Pooling on integers. Input and result share scale and zero point."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rlx.ir.op import Evaluator
     from rlx.numerics.requantizer import Int8
 
-# Sums of fewer codes than this, and half a count added, stay within int16.
+# Sums of fewer values than this, with half the count added, stay within int16.
 _INT16_TAPS = 255
 
 
@@ -57,8 +57,8 @@ class QAveragePool2d(_Pool):
 
     Attributes:
         window: Kernel, stride, dilation and padding.
-        low: Least code of the result.
-        high: Greatest code of the result.
+        low: Minimum of the result.
+        high: Maximum of the result.
 
     Source: tflite-micro ``reference_integer_ops::AveragePool``.
     """
@@ -66,7 +66,7 @@ class QAveragePool2d(_Pool):
     name: ClassVar[str] = "q.avg_pool2d"
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the averages as codes."""
+        """Return the quantized averages."""
         (x,) = operands
         return (self._averages(x, self.window.patches(x, 0).sum(axis=(3, 4), dtype=np.int64)),)
 
@@ -85,26 +85,26 @@ class QAveragePool2d(_Pool):
         return evaluate
 
     def _averages(self, x: Array, sums: npt.NDArray[np.integer]) -> Int8:
-        """Return the codes of the averages of windows of ``x`` with these sums."""
+        """Return the quantized averages of windows of ``x`` with these sums."""
         rows, columns = self.window.taps_inside((x.shape[1], x.shape[2]))
         counts = np.outer(rows, columns)[:, :, np.newaxis]
         # Half away from zero by a division that truncates: move away from zero by n // 2 first.
         magnitude = (np.abs(sums) + counts // 2) // counts
         rounded = np.where(sums >= 0, magnitude, -magnitude)
-        codes: Int8 = np.clip(rounded, self.low, self.high).astype(np.int8)
-        return codes
+        averages: Int8 = np.clip(rounded, self.low, self.high).astype(np.int8)
+        return averages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QMaxPool2d(_Pool):
-    """Greatest code of each window, padding not counted, clamped.
+    """Maximum of each window, padding not counted, clamped.
 
     Operand: ``x`` int8[N, H, W, C]. Result: int8[N, OH, OW, C].
 
     Attributes:
         window: Kernel, stride, dilation and padding.
-        low: Least code of the result.
-        high: Greatest code of the result.
+        low: Minimum of the result.
+        high: Maximum of the result.
 
     Source: tflite-micro ``reference_integer_ops::MaxPool``.
     """
@@ -112,7 +112,7 @@ class QMaxPool2d(_Pool):
     name: ClassVar[str] = "q.max_pool2d"
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the maxima as codes."""
+        """Return the maxima."""
         (x,) = operands
         largest = self.window.patches(x, -128).max(axis=(3, 4))
         return (np.clip(largest, self.low, self.high).astype(np.int8),)

@@ -1,4 +1,4 @@
-"""Reductions of integer codes over axes."""
+"""Reductions of integers over axes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rlx.ops.q.common import (
     check_int8,
     check_rescale,
     check_zero_point,
-    to_codes,
+    to_int8,
 )
 from rlx.ops.shapes import normalize_axes, normalize_axis
 
@@ -34,11 +34,11 @@ class QMean(Op):
     Attributes:
         axes: Axes that are averaged; negative ones count from the end.
         keep_dims: Whether reduced axes stay as dimensions of 1.
-        x_zero_point: Code of ``x`` that stands for zero.
+        x_zero_point: Quantized value of ``x`` that stands for zero.
         rescale: One factor: scale of ``x`` over scale of the result and number of elements.
-        zero_point: Code of the result that stands for zero.
-        low: Least code of the result.
-        high: Greatest code of the result.
+        zero_point: Quantized value of the result that stands for zero.
+        low: Minimum of the result.
+        high: Maximum of the result.
 
     Source: tflite-micro ``reference_ops::QuantizedMeanOrSum``.
     """
@@ -68,17 +68,17 @@ class QMean(Op):
         return (TensorType(tuple(kept if self.keep_dims else dropped), DType.I8),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the means as codes."""
+        """Return the quantized means."""
         (x,) = operands
         sums = np.sum(x, axis=self.axes, keepdims=self.keep_dims, dtype=np.int64)
         count = x.size // sums.size
         scaled = self.rescale.apply(np.asarray(sums - count * self.x_zero_point))
-        return (to_codes(scaled, self.zero_point, self.low, self.high),)
+        return (to_int8(scaled, self.zero_point, self.low, self.high),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QArgmax(Op):
-    """Index of the greatest code along an axis; the first one where several are equal.
+    """Index of the maximum along an axis; the first one where several are equal.
 
     Operand: ``x`` int8[*]. Result: int32 without that axis.
 

@@ -1,4 +1,4 @@
-"""Ops that move codes without computing."""
+"""Ops that move values without computing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QReshape(Op):
-    """The same codes in row-major order under another shape.
+    """The same values in row-major order under another shape.
 
     Operand: ``x`` int8[*]. Result: int8[shape] with the same quantization.
 
@@ -39,7 +39,7 @@ class QReshape(Op):
         return (x.with_shape(self.shape),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the reshaped codes."""
+        """Return the reshaped values."""
         (x,) = operands
         return (x.reshape(self.shape),)
 
@@ -75,7 +75,7 @@ class QConcat(Op):
         return (first.with_shape((*first.shape[:axis], total, *first.shape[axis + 1 :])),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the joined codes."""
+        """Return the joined values."""
         return (np.concatenate(operands, axis=self.axis),)
 
 
@@ -102,7 +102,7 @@ class QTranspose(Op):
         return (x.with_shape(tuple(x.shape[a] for a in self.axes)),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the permuted codes."""
+        """Return the permuted values."""
         (x,) = operands
         return (np.asarray(x.transpose(self.axes), order="C"),)
 
@@ -139,7 +139,7 @@ class QSlice(Op):
         return (x.with_shape(tuple(len(range(*s)) for s in steps)),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the part's codes."""
+        """Return the values of the slice."""
         (x,) = operands
         steps = zip(self.start, self.stop, self.step, strict=True)
         return (np.asarray(x[tuple(slice(*s) for s in steps)], order="C"),)
@@ -147,14 +147,14 @@ class QSlice(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QPad(Op):
-    """A constant code added around the tensor.
+    """A constant value added around the tensor.
 
     Operand: ``x`` int8[*]. Result: int8 with the same quantization.
 
     Attributes:
         before: Elements added in front of each axis.
         after: Elements added behind each axis.
-        value: The code added, normally the zero point.
+        value: The value added, normally the zero point.
     """
 
     name: ClassVar[str] = "q.pad"
@@ -176,7 +176,7 @@ class QPad(Op):
         return (TensorType(tuple(b + n + a for b, n, a in sizes), DType.I8, x.quant),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the padded codes."""
+        """Return the padded values."""
         (x,) = operands
         widths = list(zip(self.before, self.after, strict=True))
         # NumPy has no empty list of widths.

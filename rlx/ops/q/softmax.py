@@ -1,4 +1,4 @@
-"""Softmax on integer codes."""
+"""Softmax on integers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rlx.ir import Along, Op, QuantParams, TensorType, Traits
-from rlx.numerics.exponential import softmax_by_table, softmax_codes, softmax_table
+from rlx.numerics.exponential import softmax_by_table, softmax_int8, softmax_table
 from rlx.ops.q.common import check_int8
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlx.ir.op import Evaluator
 
 # The sum of exponentials is an int32 with 19 fractional bits.
-_MOST_CODES = 2**12 - 1
+_MAX_COUNT = 2**12 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +25,12 @@ class QSoftmax(Op):
 
     Operand: ``x`` int8[..., C] with C at most 4095. Result: int8[..., C] with scale 1/256 and
     zero point -128. Where the sum of exponentials reaches 512, which TensorFlow Lite Micro stops
-    at, every probability is below half a step: code -128.
+    at, every probability is below half a step and becomes -128.
 
     Attributes:
         multiplier: Q0.31 part of ``beta * scale(x) * 2^26``.
         left_shift: Its power of two, in [0, 30]; differences are scaled to Q5.26.
-        diff_min: Differences ``x - max(x)`` below this one give probability 0 (code -128).
+        diff_min: Differences ``x - max(x)`` below this one give probability 0 (-128 quantized).
 
     Source: tflite-micro ``reference_ops::Softmax``; gemmlowp ``fixedpoint.h``.
     """
@@ -48,8 +48,8 @@ class QSoftmax(Op):
         if x.rank < 1:
             raise self.refuse(f"input needs a last axis, not {x}")
         count = x.shape[-1]
-        if isinstance(count, int) and count > _MOST_CODES:
-            raise self.refuse(f"the sum of more than {_MOST_CODES} exponentials overflows: {x}")
+        if isinstance(count, int) and count > _MAX_COUNT:
+            raise self.refuse(f"the sum of more than {_MAX_COUNT} exponentials overflows: {x}")
         if not (0 <= self.multiplier < 2**31 and 0 <= self.left_shift <= 30):
             raise self.refuse(
                 f"multiplier {self.multiplier} or left shift {self.left_shift} is out of range"
@@ -59,9 +59,9 @@ class QSoftmax(Op):
         return (TensorType(x.shape, x.dtype, QuantParams.per_tensor(1 / 256, -128)),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the probabilities as codes."""
+        """Return the quantized probabilities."""
         (x,) = operands
-        return (softmax_codes(x, self.multiplier, self.left_shift, self.diff_min),)
+        return (softmax_int8(x, self.multiplier, self.left_shift, self.diff_min),)
 
     def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
         """Return the form with the exponentials of all differences at hand."""

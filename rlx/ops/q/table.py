@@ -1,4 +1,4 @@
-"""Unary functions of one code as 256-entry tables."""
+"""Functions of one int8 value as 256-entry tables."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QTable(Op):
-    """Elementwise ``y = table[x + 128]``: any function of one code.
+    """Elementwise ``y = table[x + 128]``: any function of one int8 value.
 
     Sigmoid, tanh, GELU, hard-swish and the like become tables at import.
 
     Operand: ``x`` int8[*]. Result: int8[*].
 
     Attributes:
-        table: 256 codes, that of input -128 first.
-        function: Name of the function, for people.
+        table: 256 int8 values, the one of input -128 first.
+        function: Name of the function, for display.
     """
 
     name: ClassVar[str] = "q.table"
@@ -47,7 +47,7 @@ class QTable(Op):
         return (TensorType(x.shape, x.dtype),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the entries that the codes select."""
+        """Return the entries that the inputs select."""
         (x,) = operands
         table = np.array(self.table, np.int8)
         return (np.asarray(table[x.astype(np.int16) + 128]),)

@@ -137,7 +137,7 @@ class Window:
 
 
 def _last_start(n: int, kernel: int, dilation: int, padding: Pair) -> int:
-    """Return the greatest place at which a window of one axis may begin."""
+    """Return the last position at which a window of one axis may begin."""
     return n + padding[1] - ((kernel - 1) * dilation + 1)
 
 

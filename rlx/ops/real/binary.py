@@ -12,9 +12,9 @@ import numpy as np
 from rlx.ir import DType, Op, TensorType, Traits
 from rlx.ops.real.common import (
     check_float,
-    check_no_codes,
     check_number,
     check_same,
+    check_unquantized,
     narrow,
     widen,
 )
@@ -141,7 +141,7 @@ class RealPow(RealBinary):
 
     def check(self, *operands: TensorType) -> None:
         """Raise ShapeError unless both hold floating-point numbers."""
-        check_no_codes(self, *operands)
+        check_unquantized(self, *operands)
         check_float(self, *operands)
 
     @staticmethod
@@ -255,7 +255,7 @@ class RealWhere(Op):
         if condition.dtype is not DType.BOOL:
             raise self.refuse(f"the condition must be bool, not {condition}")
         check_same(self, x, y)
-        check_no_codes(self, x, y)
+        check_unquantized(self, x, y)
         return (TensorType(broadcast_shapes(self, *operands), x.dtype),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:

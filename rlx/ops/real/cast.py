@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir import DType, Op, TensorType, Traits
-from rlx.ops.real.common import check_no_codes, widen
+from rlx.ops.real.common import check_unquantized, widen
 
 if TYPE_CHECKING:
     from rlx.ir import Array
@@ -20,7 +20,7 @@ _INTEGER_RANGE = {
 
 
 def integer_range(dtype: DType) -> tuple[int, int]:
-    """Return the least and greatest number of an integer type."""
+    """Return the minimum and maximum of an integer type."""
     return _INTEGER_RANGE[dtype]
 
 
@@ -45,7 +45,7 @@ class RealCast(Op):
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the same shape with the new element type."""
         (x,) = operands
-        check_no_codes(self, x)
+        check_unquantized(self, x)
         if DType.C64 in (x.dtype, self.dtype):
             raise self.refuse(f"cannot convert {x} to {self.dtype.value}")
         return (TensorType(x.shape, self.dtype),)

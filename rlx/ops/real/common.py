@@ -27,11 +27,13 @@ def is_number(dtype: DType) -> bool:
     return dtype.is_float or (dtype.is_integer and dtype not in _SUB_BYTE)
 
 
-def check_no_codes(op: Op, *types: TensorType) -> None:
-    """Raise ShapeError if one of ``types`` holds integer codes that stand for reals."""
+def check_unquantized(op: Op, *types: TensorType) -> None:
+    """Raise ShapeError if one of ``types`` holds quantized values."""
     for type_ in types:
         if type_.quant is not None:
-            raise op.refuse(f"{type_} holds codes", hint="dequantize it first (real.dequantize)")
+            raise op.refuse(
+                f"{type_} holds quantized values", hint="dequantize it first (real.dequantize)"
+            )
 
 
 def check_float(op: Op, *types: TensorType) -> None:
@@ -42,9 +44,9 @@ def check_float(op: Op, *types: TensorType) -> None:
 
 
 def check_number(op: Op, *types: TensorType) -> None:
-    """Raise ShapeError unless all of ``types`` hold numbers of one type, and no codes."""
+    """Raise ShapeError unless all of ``types`` hold numbers of one type, none of them quantized."""
     check_same(op, *types)
-    check_no_codes(op, *types)
+    check_unquantized(op, *types)
     if not is_number(types[0].dtype):
         raise op.refuse(f"needs a tensor of numbers, not {types[0]}")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rlx.ir import Along, DType, Op, TensorType, Traits
 from rlx.ops.real.cast import integer_range
-from rlx.ops.real.common import check_float, check_no_codes, check_number, narrow, widen
+from rlx.ops.real.common import check_float, check_number, check_unquantized, narrow, widen
 from rlx.ops.real.window import SpatialWindow
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _pooled(op: Op, window: SpatialWindow, x: TensorType) -> TensorType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealMaxPool(Op):
-    """Greatest number of each window; padding is never chosen.
+    """Maximum of each window; padding is never chosen.
 
     Operand: ``x`` numbers [N, spatial..., C]. Result: [N, output size..., C].
 
@@ -48,15 +48,15 @@ class RealMaxPool(Op):
         return (_pooled(self, self.window, x),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the greatest numbers."""
+        """Return the maxima."""
         (x,) = operands
         dtype = DType.of(x)
-        least = -math.inf if dtype.is_float else integer_range(dtype)[0]
-        views = (view for _, view in self.window.taps(self.window.pad(widen(x), least)))
-        greatest: Numbers = next(views)
+        lowest = -math.inf if dtype.is_float else integer_range(dtype)[0]
+        views = (view for _, view in self.window.taps(self.window.pad(widen(x), lowest)))
+        largest: Numbers = next(views)
         for view in views:
-            greatest = np.maximum(greatest, view)
-        return (narrow(greatest, x.dtype),)
+            largest = np.maximum(largest, view)
+        return (narrow(largest, x.dtype),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class RealAveragePool(Op):
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the pooled type."""
         (x,) = operands
-        check_no_codes(self, x)
+        check_unquantized(self, x)
         check_float(self, x)
         return (_pooled(self, self.window, x),)
 

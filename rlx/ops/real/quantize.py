@@ -1,4 +1,4 @@
-"""The bridge between reals and integer codes."""
+"""Conversion between real numbers and quantized values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from rlx.ir import DType, Op, QuantParams, TensorType, Traits
 from rlx.ops.real.cast import float_to_integer, integer_range
-from rlx.ops.real.common import check_float, check_no_codes, widen
+from rlx.ops.real.common import check_float, check_unquantized, widen
 from rlx.ops.shapes import normalize_axis
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Ties(enum.Enum):
-    """Where a number halfway between two codes goes.
+    """How a number halfway between two integers is rounded.
 
-    ``AWAY`` from zero, as C's ``roundf`` and TensorFlow Lite; ``EVEN`` to the even code, as ONNX.
+    ``AWAY`` from zero, as C's ``roundf`` and TensorFlow Lite; ``EVEN`` to the even one, as ONNX.
     """
 
     AWAY = "away"
@@ -31,9 +31,9 @@ class Ties(enum.Enum):
 
 
 def _check_params(op: Op, quant: QuantParams, x: TensorType, dtype: DType) -> None:
-    """Raise ShapeError unless ``quant`` fits the shape of ``x`` and codes of ``dtype``."""
+    """Raise ShapeError unless ``quant`` fits the shape of ``x`` and the range of ``dtype``."""
     if not dtype.is_integer:
-        raise op.refuse(f"codes must be integers, not {dtype.value}")
+        raise op.refuse(f"quantized values must be integers, not {dtype.value}")
     low, high = integer_range(dtype)
     if not all(low <= z <= high for z in quant.zero_point):
         raise op.refuse(f"zero points of {dtype.value} must lie in [{low}, {high}], not {quant}")
@@ -55,17 +55,17 @@ def _along(quant: QuantParams, values: Sequence[float], rank: int, dtype: type) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealQuantize(Op):
-    """Codes of real numbers: ``code = clamp(round(x / scale) + zero_point)``.
+    """Quantized values of real numbers: ``y = clamp(round(x / scale) + zero_point)``.
 
-    The scale is rounded to float32 first; the quotient is float32 (float64 for f64). NaN has the
-    code of zero.
+    The scale is rounded to float32 first; the quotient is float32 (float64 for f64). NaN
+    becomes the zero point.
 
-    Operand: ``x`` floating-point [*]. Result: codes [*] of ``dtype``, carrying ``quant``.
+    Operand: ``x`` floating-point [*]. Result: integers [*] of ``dtype``, carrying ``quant``.
 
     Attributes:
         quant: Scales and zero points.
-        dtype: Element type of the codes.
-        ties: Where a number halfway between two codes goes.
+        dtype: Element type of the result.
+        ties: How a number halfway between two integers is rounded.
 
     Source: tflite-micro ``AffineQuantize`` (ties away); ONNX ``QuantizeLinear`` (ties even).
     """
@@ -77,15 +77,15 @@ class RealQuantize(Op):
     ties: Ties = Ties.AWAY
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
-        """Return the type of the codes."""
+        """Return the type of the quantized values."""
         (x,) = operands
-        check_no_codes(self, x)
+        check_unquantized(self, x)
         check_float(self, x)
         _check_params(self, self.quant, x, self.dtype)
         return (TensorType(x.shape, self.dtype, self.quant),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the codes."""
+        """Return the quantized values."""
         (x,) = operands
         with np.errstate(all="ignore"):
             steps = widen(x) / _along(self.quant, self.quant.scale, x.ndim, np.float32)
@@ -96,15 +96,15 @@ class RealQuantize(Op):
             # Not trunc(x + 1/2): that sum rounds up just below a half.
             fraction, whole = np.modf(steps)
             whole = whole + np.copysign(np.abs(fraction) >= 0.5, steps)
-        codes = whole + _along(self.quant, self.quant.zero_point, x.ndim, np.float64)
-        return (float_to_integer(codes, self.dtype),)
+        quantized = whole + _along(self.quant, self.quant.zero_point, x.ndim, np.float64)
+        return (float_to_integer(quantized, self.dtype),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealDequantize(Op):
-    """Real numbers of codes: ``x = scale * (code - zero_point)``, computed and rounded in float32.
+    """Real numbers of quantized values: ``y = scale * (x - zero_point)``, in float32.
 
-    Operand: ``codes`` integers [*]; if they carry quantization parameters, these must be ``quant``.
+    Operand: ``x`` integers [*]; if they carry quantization parameters, these must be ``quant``.
     Result: f32 [*].
 
     Attributes:
@@ -119,16 +119,16 @@ class RealDequantize(Op):
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return f32 of the same shape."""
-        (codes,) = operands
-        _check_params(self, self.quant, codes, codes.dtype)
-        if codes.quant is not None and codes.quant != self.quant:
-            raise self.refuse(f"{codes} does not carry the parameters {self.quant}")
-        return (TensorType(codes.shape, DType.F32),)
+        (x,) = operands
+        _check_params(self, self.quant, x, x.dtype)
+        if x.quant is not None and x.quant != self.quant:
+            raise self.refuse(f"{x} does not carry the parameters {self.quant}")
+        return (TensorType(x.shape, DType.F32),)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the real numbers."""
-        (codes,) = operands
-        zero_point = _along(self.quant, self.quant.zero_point, codes.ndim, np.int64)
-        scale = _along(self.quant, self.quant.scale, codes.ndim, np.float32)
-        steps = codes.astype(np.int64) - zero_point
+        (x,) = operands
+        zero_point = _along(self.quant, self.quant.zero_point, x.ndim, np.int64)
+        scale = _along(self.quant, self.quant.scale, x.ndim, np.float32)
+        steps = x.astype(np.int64) - zero_point
         return (np.asarray(scale * steps.astype(np.float32), np.float32),)

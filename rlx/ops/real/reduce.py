@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir import Along, DType, Op, TensorType, Traits
-from rlx.ops.real.common import check_float, check_no_codes, check_number, narrow, widen
+from rlx.ops.real.common import check_float, check_number, check_unquantized, narrow, widen
 from rlx.ops.shapes import normalize_axes, normalize_axis
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class RealReduceMean(RealReduce):
 
     def check(self, x: TensorType) -> None:
         """Raise ShapeError unless ``x`` holds floating-point numbers."""
-        check_no_codes(self, x)
+        check_unquantized(self, x)
         check_float(self, x)
 
     def reduce(self, x: Numbers) -> Numbers:
@@ -108,7 +108,7 @@ class RealReduceProd(RealReduce):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Extreme(RealReduce):
-    """What the greatest and the least share: booleans too, and no empty axes."""
+    """What maximum and minimum share: booleans too, and no empty axes."""
 
     def check(self, x: TensorType) -> None:
         """Raise ShapeError unless ``x`` holds numbers or booleans, and some along the axes."""
@@ -121,7 +121,7 @@ class _Extreme(RealReduce):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealReduceMax(_Extreme):
-    """Greatest number over axes; NaN if one is NaN. Of booleans: whether any is true.
+    """Maximum over axes; NaN if one is NaN. Of booleans: whether any is true.
 
     Attributes:
         axes: Axes that are reduced; negative ones count from the end.
@@ -131,14 +131,14 @@ class RealReduceMax(_Extreme):
     name: ClassVar[str] = "real.reduce_max"
 
     def reduce(self, x: Numbers) -> Numbers:
-        """Return the greatest numbers."""
+        """Return the maxima."""
         result: Numbers = np.max(x, axis=self.axes, keepdims=self.keep_dims)
         return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealReduceMin(_Extreme):
-    """Least number over axes; NaN if one is NaN. Of booleans: whether all are true.
+    """Minimum over axes; NaN if one is NaN. Of booleans: whether all are true.
 
     Attributes:
         axes: Axes that are reduced; negative ones count from the end.
@@ -148,7 +148,7 @@ class RealReduceMin(_Extreme):
     name: ClassVar[str] = "real.reduce_min"
 
     def reduce(self, x: Numbers) -> Numbers:
-        """Return the least numbers."""
+        """Return the minima."""
         result: Numbers = np.min(x, axis=self.axes, keepdims=self.keep_dims)
         return result
 
@@ -172,7 +172,7 @@ class _Choice(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealArgmax(_Choice):
-    """Index of the greatest number along an axis; the first one where several are equal.
+    """Index of the maximum along an axis; the first one where several are equal.
 
     Attributes:
         axis: The axis; negative counts from the end.
@@ -188,7 +188,7 @@ class RealArgmax(_Choice):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealArgmin(_Choice):
-    """Index of the least number along an axis; the first one where several are equal.
+    """Index of the minimum along an axis; the first one where several are equal.
 
     Attributes:
         axis: The axis; negative counts from the end.
@@ -239,7 +239,7 @@ class RealCumsum(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealTopK(Op):
-    """The greatest numbers along the last axis, in falling order, and where they are.
+    """The largest numbers along the last axis, in descending order, and their indices.
 
     Of equal numbers the one with the lower index comes first.
 

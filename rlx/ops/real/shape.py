@@ -1,4 +1,4 @@
-"""Ops that move elements without computing. They take any element type, codes included.
+"""Ops that move elements without computing. They take any element type, quantized values included.
 
 Dimensions may be symbols; an attribute that names a symbol gets its number when the graph is
 bound (``rlx.transforms.bind``).
@@ -14,7 +14,7 @@ import numpy as np
 
 from rlx.ir import Along, Dim, DType, Op, Shape, TensorType, Traits
 from rlx.ir.dims import is_negative, minimum
-from rlx.ops.real.common import check_no_codes
+from rlx.ops.real.common import check_unquantized
 from rlx.ops.shapes import has_elements_of, normalize_axes, normalize_axis, steps_between
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def check_one_scale(op: Op, x: TensorType) -> None:
-    """Raise ShapeError if ``x`` holds codes with a scale for each index of an axis."""
+    """Raise ShapeError if ``x`` holds quantized values with a scale for each index of an axis."""
     if x.quant is not None and x.quant.axis is not None:
         raise op.refuse(
-            f"{x} holds codes with a scale for each index of axis {x.quant.axis}",
+            f"{x} holds quantized values with a scale for each index of axis {x.quant.axis}",
             hint="dequantize it first (real.dequantize)",
         )
 
@@ -241,7 +241,7 @@ class RealPad(Op):
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the grown type."""
         (x,) = operands
-        check_no_codes(self, x)
+        check_unquantized(self, x)
         interior = self.interior or (0,) * x.rank
         if not len(self.before) == len(self.after) == len(interior) == x.rank:
             raise self.refuse(f"before, after and interior need {x.rank} entries each")

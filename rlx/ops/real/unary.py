@@ -10,7 +10,7 @@ import numpy as np
 
 from rlx.ir import Op, TensorType, Traits
 from rlx.numerics.special import erf
-from rlx.ops.real.common import check_float, check_no_codes, check_number, narrow, widen
+from rlx.ops.real.common import check_float, check_number, check_unquantized, narrow, widen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ class RealUnary(Op):
         if self.takes_integers:
             check_number(self, x)
         else:
-            check_no_codes(self, x)
+            check_unquantized(self, x)
             check_float(self, x)
         return (x,)
 
@@ -75,7 +75,7 @@ class RealNeg(RealUnary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealAbs(RealUnary):
-    """``y = |x|``; integers too (the least one stays negative)."""
+    """``y = |x|``; integers too (the minimum stays negative)."""
 
     name: ClassVar[str] = "real.abs"
     takes_integers: ClassVar[bool] = True
@@ -101,7 +101,7 @@ class RealSign(RealUnary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealFloor(RealUnary):
-    """Greatest whole number not above ``x``."""
+    """Largest whole number not above ``x``."""
 
     name: ClassVar[str] = "real.floor"
 
@@ -113,7 +113,7 @@ class RealFloor(RealUnary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealCeil(RealUnary):
-    """Least whole number not below ``x``."""
+    """Smallest whole number not below ``x``."""
 
     name: ClassVar[str] = "real.ceil"
 

@@ -14,7 +14,7 @@ from rlx.numerics.exponential import (
     exp_on_negative_values,
     one_over_one_plus_x,
     reciprocal,
-    softmax_codes,
+    softmax_int8,
     softmax_scaling,
     softmax_table,
 )
@@ -36,26 +36,26 @@ def test_softmax_equals_tflm(exponent, beta, shape, spread: int, seed: int) -> N
     expected = run_operator(
         "SOFTMAX", [(x, Quant(scale, 3))], (shape, Quant(1 / 256, -128)), beta=beta
     )
-    assert np.array_equal(softmax_codes(x, *softmax_scaling(scale, beta)), expected)
+    assert np.array_equal(softmax_int8(x, *softmax_scaling(scale, beta)), expected)
 
 
 def test_softmax_of_equal_codes_is_uniform() -> None:
     x = np.full((1, 4), 17, np.int8)
-    assert softmax_codes(x, *softmax_scaling(0.1)).tolist() == [[-64] * 4]
+    assert softmax_int8(x, *softmax_scaling(0.1)).tolist() == [[-64] * 4]
 
 
 def test_softmax_of_more_than_511_equal_codes_is_zero() -> None:
     """From there on every probability is below half a step; TFLite Micro stops the program."""
     for count in (512, 4095):
         x = np.zeros((1, count), np.int8)
-        assert set(softmax_codes(x, *softmax_scaling(0.1)).ravel()) == {-128}
+        assert set(softmax_int8(x, *softmax_scaling(0.1)).ravel()) == {-128}
 
 
 def test_softmax_below_the_least_difference_is_zero() -> None:
     scaling = softmax_scaling(4.0)
     assert scaling[2] == -3
     x = np.array([[0, -3, -4]], np.int8)
-    assert softmax_codes(x, *scaling).tolist() == [[127, -128, -128]]
+    assert softmax_int8(x, *scaling).tolist() == [[127, -128, -128]]
     assert softmax_table(*scaling)[-5:].astype(bool).tolist() == [False, *[True] * 4]
 
 

@@ -1,6 +1,6 @@
 """The fast forms of integer ops: what their ``prepare`` returns.
 
-They compute the same codes as ``evaluate``, by other ways: sums in floating point that hold every
+They compute the same values as ``evaluate`` in other ways: sums in floating point that hold every
 partial sum exactly, scaling in float64 that is proven at every step (``rlx.numerics.requantizer``),
 tables filled by ``evaluate`` itself. Work goes on in blocks that stay in the cache.
 """

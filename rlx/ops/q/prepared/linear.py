@@ -1,4 +1,4 @@
-"""Convolutions and dense layers: exact sums by floating-point products, then codes."""
+"""Convolutions and dense layers: exact sums by floating-point products, then requantization."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def prepare_conv(op: QConv2d, w: Array, bias: Array) -> Evaluator:
     def evaluate(*operands: Array) -> tuple[Array, ...]:
         x = operands[0]
         rows, columns = op.window.output_size((x.shape[1], x.shape[2]))
-        codes = np.empty((len(x), rows, columns, len(w)), np.int8)
-        step = max(1, _BLOCK // codes[0].size)
+        results = np.empty((len(x), rows, columns, len(w)), np.int8)
+        step = max(1, _BLOCK // results[0].size)
         for start in range(0, len(x), step):
-            codes[start : start + step] = requantize(sums(x[start : start + step]))
-        return (codes,)
+            results[start : start + step] = requantize(sums(x[start : start + step]))
+        return (results,)
 
     return evaluate
 
 
 def _requantizer(op: QConv2d | QDense, w: Array, bias: Array) -> Requantizer:
-    """Return what brings the sums of raw codes to codes."""
+    """Return the requantizer of sums of inputs whose zero point is not subtracted."""
     linear = Linear.of(op, w, bias)
     what = Requantization(
         rescale=op.rescale, offset=linear.bias, zero_point=op.zero_point, low=op.low, high=op.high
@@ -71,7 +71,7 @@ def _matrix(op: QDense, w: Array, bias: Array) -> tuple[Float, Requantizer]:
 
 
 def _grouped_sums(op: QConv2d, w: Array) -> Callable[[Array], Float]:
-    """Return a function from NHWC codes to sums: a matrix product for each group."""
+    """Return a function from NHWC inputs to sums: a matrix product for each group."""
     window, groups = op.window, op.groups
     outputs, inner = w.shape[0] // groups, w.shape[-1]
     dtype = exact_float(w.reshape(len(w), -1).T)
@@ -95,7 +95,7 @@ def _grouped_sums(op: QConv2d, w: Array) -> Callable[[Array], Float]:
 
 
 def _depthwise_sums(op: QConv2d, w: Array) -> Callable[[Array], Float]:
-    """Return a function from NHWC codes to sums: a product and an addition for each tap."""
+    """Return a function from NHWC inputs to sums: a product and an addition for each tap."""
     window, multiplier = op.window, len(w) // op.groups
     dtype = exact_float(w.reshape(len(w), -1).T)
     taps = np.ascontiguousarray(w[..., 0].transpose(1, 2, 0).astype(dtype))

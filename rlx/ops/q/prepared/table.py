@@ -1,4 +1,4 @@
-"""Ops of one or two codes as tables that ``evaluate`` filled."""
+"""Ops of one or two int8 values as tables that ``evaluate`` filled."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Op
     from rlx.ir.op import Evaluator
 
-_CODES = np.arange(256, dtype=np.uint8).view(np.int8)
-"""Every code, at the place that its bits say as an unsigned number."""
+_INT8_VALUES = np.arange(256, dtype=np.uint8).view(np.int8)
+"""Every int8 value, at the index that its bits give as an unsigned number."""
 
 
 def prepare_unary(op: Op) -> Evaluator:
-    """Return the evaluator of an op that maps each code by itself."""
-    (results,) = op.evaluate(_CODES)
+    """Return the evaluator of an op that maps each value by itself."""
+    (results,) = op.evaluate(_INT8_VALUES)
     table = results.tobytes()
 
     def evaluate(*operands: Array) -> tuple[Array, ...]:
         (x,) = operands
         # bytearray.translate is twice as fast as indexing.
-        codes = bytearray(x.tobytes()).translate(table)
-        return (np.frombuffer(codes, np.int8).reshape(x.shape),)
+        found = bytearray(x.tobytes()).translate(table)
+        return (np.frombuffer(found, np.int8).reshape(x.shape),)
 
     return evaluate
 
 
 def prepare_binary(op: Op) -> Evaluator:
-    """Return the evaluator of an op that maps each pair of codes by itself, with broadcasting."""
-    (results,) = op.evaluate(_CODES[:, np.newaxis], _CODES)
+    """Return the evaluator of an op that maps each pair of values by itself, with broadcasting."""
+    (results,) = op.evaluate(_INT8_VALUES[:, np.newaxis], _INT8_VALUES)
     table = results.reshape(-1)
 
     def evaluate(*operands: Array) -> tuple[Array, ...]:
@@ -48,7 +48,7 @@ def prepare_by_channel(op: Op, constant: Array) -> Evaluator:
         op: An op of two operands.
         constant: The second operand, int8[C].
     """
-    (results,) = op.evaluate(_CODES[:, np.newaxis], constant)
+    (results,) = op.evaluate(_INT8_VALUES[:, np.newaxis], constant)
     table = results.reshape(-1)
     channels = np.arange(len(constant))
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
-from rlx.numerics.exponential import softmax_codes, softmax_scaling, softmax_table
+from rlx.numerics.exponential import softmax_int8, softmax_scaling, softmax_table
 from rlx_fpga.cells.softmax import Softmax
 
 
@@ -25,7 +25,7 @@ def test_softmax_equals_the_definition(count, scale):
     x[1], x[2] = -128, 127
     x[3, : count // 2] = -128
     run = run_cell(cell, to_beats(x, 1), x.size, stall_in=0.2, stall_out=0.3, idle=20)
-    assert np.array_equal(run.output.reshape(x.shape), softmax_codes(x, *values))
+    assert np.array_equal(run.output.reshape(x.shape), softmax_int8(x, *values))
 
 
 @settings(max_examples=12)
@@ -37,7 +37,7 @@ def test_softmax_equals_the_definition_for_any_scale(scale, x):
     cell, values = make(5, scale)
     codes = np.array(x, np.int8)
     run = run_cell(cell, to_beats(codes, 1), codes.size)
-    assert np.array_equal(run.output.reshape(codes.shape), softmax_codes(codes, *values))
+    assert np.array_equal(run.output.reshape(codes.shape), softmax_int8(codes, *values))
 
 
 @pytest.mark.parametrize("count", [1, 2, 12])
@@ -54,7 +54,7 @@ def test_softmax_starts_anew_after_a_reset():
     x = np.random.default_rng(1).integers(-128, 128, (2, 4)).astype(np.int8)
     for cycles in (2, 30, 95):
         run = run_cell(cell, to_beats(x, 1), x.size, reset_after=cycles)
-        assert np.array_equal(run.output.reshape(x.shape), softmax_codes(x, *values))
+        assert np.array_equal(run.output.reshape(x.shape), softmax_int8(x, *values))
 
 
 def test_softmax_refuses_what_would_overflow():

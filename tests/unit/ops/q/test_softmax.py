@@ -8,7 +8,7 @@ import pytest
 
 from rlx.errors import ShapeError
 from rlx.ir import QuantParams, i8, i32
-from rlx.numerics.exponential import softmax_codes, softmax_scaling
+from rlx.numerics.exponential import softmax_int8, softmax_scaling
 from rlx.ops.q import QSoftmax
 
 SCALING = softmax_scaling(0.25)
@@ -18,7 +18,7 @@ SOFTMAX = QSoftmax(multiplier=SCALING[0], left_shift=SCALING[1], diff_min=SCALIN
 def test_softmax_works_on_each_row_of_the_last_axis() -> None:
     x = np.random.default_rng(1).integers(-128, 128, (2, 3, 5)).astype(np.int8)
     (result,) = SOFTMAX.evaluate(x)
-    rows = [[softmax_codes(r, *SCALING) for r in block] for block in x]
+    rows = [[softmax_int8(r, *SCALING) for r in block] for block in x]
     assert np.array_equal(result, rows)
 
 

@@ -134,7 +134,7 @@ def test_shapes_broadcast_symbols_included():
          r"real.add: operands need one element type, not f32\[2\], i32\[2\]\n"
          r"  hint: convert one of them with real.cast"),
         (real.RealAdd(), (i8(2, quant=QuantParams.per_tensor(1.0)), i8(2)),
-         r"real.add: i8\[2\] q\(1.0, 0\) holds codes\n"
+         r"real.add: i8\[2\] q\(1.0, 0\) holds quantized values\n"
          r"  hint: dequantize it first \(real.dequantize\)"),
         (real.RealAdd(), (TensorType((2,), DType.BOOL),) * 2,
          r"real.add: needs a tensor of numbers, not bool\[2\]"),

@@ -73,5 +73,7 @@ def test_type_keeps_the_shape():
 def test_complex_numbers_and_codes_are_refused():
     with pytest.raises(ShapeError, match=r"^real.cast: cannot convert c64\[2\] to f32$"):
         RealCast(dtype=DType.F32).infer(TensorType((2,), DType.C64))
-    with pytest.raises(ShapeError, match=r"^real.cast: i8\[2\] q\(1.0, 0\) holds codes\n.*$"):
+    with pytest.raises(
+        ShapeError, match=r"^real.cast: i8\[2\] q\(1.0, 0\) holds quantized values\n.*$"
+    ):
         RealCast(dtype=DType.F32).infer(i8(2, quant=QuantParams.per_tensor(1.0)))

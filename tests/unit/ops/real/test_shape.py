@@ -137,8 +137,8 @@ def test_codes_keep_one_scale_but_not_several(op):
     (moved,) = op.infer(CODES)
     assert moved.quant == CODES.quant
     message = (
-        rf"^{op.name}: i8\[2, 3\] q\(axis=0, 0.5:0, 0.25:1\) holds codes with a scale for each"
-        r" index of axis 0\n  hint: dequantize it first \(real.dequantize\)$"
+        rf"^{op.name}: i8\[2, 3\] q\(axis=0, 0.5:0, 0.25:1\) holds quantized values with a"
+        r" scale for each index of axis 0\n  hint: dequantize it first \(real.dequantize\)$"
     )
     with pytest.raises(ShapeError, match=message):
         op.infer(BY_AXIS)
@@ -194,7 +194,7 @@ def test_transpose_moves_the_axis_of_scales():
         (real.RealPad(before=(1,), after=(0,), value=0.5), (i8(2),),
          r"real.pad: value must be whole for i8\[2\], not 0.5"),
         (real.RealPad(before=(0, 0), after=(0, 0)), (CODES,),
-         r"real.pad: i8\[2, 3\] q\(0.5, 1\) holds codes\n"
+         r"real.pad: i8\[2, 3\] q\(0.5, 1\) holds quantized values\n"
          r"  hint: dequantize it first \(real.dequantize\)"),
         (real.RealReverse(axes=(2,)), (f32(2, 3),),
          r"real.reverse: axis 2 is outside a tensor of 2 dimensions"),

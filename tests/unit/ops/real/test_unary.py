@@ -124,7 +124,7 @@ def test_integers_are_refused_where_they_make_no_sense(op):
 
 def test_codes_are_refused():
     message = (
-        r"^real.neg: i8\[3\] q\(0.5, 1\) holds codes\n"
+        r"^real.neg: i8\[3\] q\(0.5, 1\) holds quantized values\n"
         r"  hint: dequantize it first \(real.dequantize\)$"
     )
     with pytest.raises(ShapeError, match=message):
