@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 RANDOM_FRAMES = 16
 RANDOM_ELEMENTS = 1 << 25
-"""Elements that the reference computes for random frames, one frame at least."""
+"""Elements of all tensors that the reference may compute for random frames."""
 
 _BLOCK = 1 << 18
-"""Codes that are drawn together, 64 bits each: drawn in parts they are the same."""
+"""Random values generated at a time, 64 bits each. The block size does not change the values.."""
 
 
 def check_bound(graph: Graph) -> None:
@@ -66,12 +66,12 @@ def random_frames(graph: Graph) -> int:
 
 
 def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tuple[Array, ...]:
-    """Return uniformly random codes for each input, [frames, *shape]; the same every time.
+    """Return uniformly random values for each input, [frames, *shape]; the same every time.
 
     Args:
         graph: Whose inputs.
         frames: How many; None for ``random_frames``.
-        seed: Other seed, other codes.
+        seed: Another seed gives other values.
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
@@ -92,11 +92,11 @@ def _random(random: np.random.Generator, name: str, type_: TensorType, frames: i
         )
     limits = np.iinfo(str(type_.dtype.numpy))
     shape = (frames, *type_.static_shape)
-    codes = np.empty(math.prod(shape), type_.dtype.numpy)
-    for start in range(0, codes.size, _BLOCK):
-        part = codes[start : start + _BLOCK]
+    values = np.empty(math.prod(shape), type_.dtype.numpy)
+    for start in range(0, values.size, _BLOCK):
+        part = values[start : start + _BLOCK]
         part[:] = random.integers(limits.min, limits.max, part.size, np.int64, endpoint=True)
-    return codes.reshape(shape)
+    return values.reshape(shape)
 
 
 def given_inputs(graph: Graph, vectors: Mapping[str, Array], count: int | None) -> Golden:
@@ -166,7 +166,7 @@ def _frames_of(name: str, type_: TensorType, vectors: Mapping[str, Array], *, al
         raise UsageError(
             f"its vectors must be {type_} for each frame, not {array.dtype}{list(array.shape)}",
             where=f"input {name!r}",
-            hint=f"give {type_.dtype.numpy} codes as [frames, {', '.join(map(str, shape))}]",
+            hint=f"give {type_.dtype.numpy} values as [frames, {', '.join(map(str, shape))}]",
         )
     if not array.size:
         raise UsageError(

@@ -99,7 +99,7 @@ class Target(Protocol):
     def estimate(self, module: GraphModule, options: Any) -> Mapping[str, Any]:  # noqa: ANN401
         """Return bytes, MACs and, where known, cycles or instructions, without emitting.
 
-        Where ``fits`` is False, ``short`` tells what is too much for the options' limits.
+        Where ``fits`` is False, ``short`` says which of the options' limits is exceeded.
         """
         ...
 

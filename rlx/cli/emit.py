@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     "--vectors",
     type=click.Path(path_type=Path),
     help="Inputs to store as golden vectors: .npz by input name (or 'x', and 'y' to compare),"
-    " or .npy. Default: random codes.",
+    " or .npy. Default: random values.",
 )
 @click.option("--frames", type=click.IntRange(1), help="Golden vectors to store.")
 @policy_option

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "--input",
     "vectors",
     type=click.Path(path_type=Path),
-    help=".npz with an array for each input (or 'x'), or .npy. Default: random codes.",
+    help=".npz with an array for each input (or 'x'), or .npy. Default: random values.",
 )
 @click.option("--frames", type=click.IntRange(1), help="Frames to run. Default: all given.")
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the outputs as .npz.")
@@ -61,7 +61,7 @@ def command(
         print_json({"frames": golden.frames, "outputs": summary})
         return
     rows = [[s["name"], s["type"], s["minimum"], s["maximum"], s["argmax"]] for s in summary]
-    print_table(f"{golden.frames} frames", ["output", "type", "least", "greatest", "argmax"], rows)
+    print_table(f"{golden.frames} frames", ["output", "type", "min", "max", "argmax"], rows)
     if out is not None:
         print(f"wrote {out}")
 

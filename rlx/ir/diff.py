@@ -174,7 +174,7 @@ def _digests(graph: Graph) -> dict[Node, str]:
     digests: dict[Node, str] = {}
     for node in graph.nodes:
         operands = [(digests[o.node], o.index) for o in node.operands]
-        # Inputs are told apart by name only; it says which value they get.
+        # Inputs are distinguished by name only; it says which value they get.
         name = node.name if node.op.name in ("core.input", "core.param") else ""
         facts = json.dumps([*node_facts(node), operands, name])
         digests[node] = hashlib.sha256(facts.encode()).hexdigest()

@@ -222,7 +222,7 @@ class Graph:
     ) -> Value:
         """Append an op with one result and return that.
 
-        ``quant`` says what the result's codes stand for, where the op cannot know it.
+        ``quant`` says what the result's integers stand for, where the op cannot know it.
         """
         return self.append(op, *operands, name=name, quant=quant, origin=origin).result
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rlx.ir.module import GraphModule, MemoryPlan
 
 MACS: RuleTable[Callable[[Node], int | None]] = RuleTable("the count of multiply-accumulates")
-"""Multiply-accumulates of a node with static shapes; None if they cannot be told."""
+"""Multiply-accumulates of a node with static shapes; None if they cannot be counted."""
 
 NAME_WIDTH = 41
 """Longest name in a table, in characters."""

@@ -25,9 +25,9 @@ class Op(ABC):
     file form can hold every op without knowing it.
 
     Attributes:
-        name: Name in printed IR, ``dialect.op``. The dialect tells the level: ``nn`` (model
+        name: Name in printed IR, ``dialect.op``. The dialect gives the level: ``nn`` (model
             level), ``real`` (tensor algebra), ``q`` (exact integers), ``core`` (any level).
-        operand_count: Number of operands: a number, or ``(least, most)`` with None for no bound.
+        operand_count: Number of operands: a number, or ``(minimum, maximum)``, None for no bound.
         traits: What is true of every use of the op. Every class declares it, if need be as
             ``Traits()``; passes assume nothing of an op that does not.
         registry: Every op class by name.
@@ -90,9 +90,11 @@ class Op(ABC):
             ShapeError: Too few or too many operands, or what ``infer`` raises.
         """
         count = self.operand_count
-        least, most = (count, count) if isinstance(count, int) else count
-        if len(operands) < least or (most is not None and len(operands) > most):
-            wanted = str(least) if least == most else f"{least} to {most or 'any number of'}"
+        minimum, maximum = (count, count) if isinstance(count, int) else count
+        if len(operands) < minimum or (maximum is not None and len(operands) > maximum):
+            wanted = str(minimum)
+            if minimum != maximum:
+                wanted = f"{minimum} to {maximum or 'any number of'}"
             raise ShapeError(f"takes {wanted} operands, not {len(operands)}", where=self.name)
         return self.infer(*operands)
 

@@ -1,4 +1,4 @@
-"""The text form of graphs: reading. ``rlx.ir.printer`` tells how it looks.
+"""The text form of graphs: reading. ``rlx.ir.printer`` describes it.
 
 A recursive descent over tokens. Nothing is evaluated; op classes come by name,
 attribute classes from the annotations of the op.

@@ -17,7 +17,7 @@ _SUB_BYTE = {DType.I4: (-8, 7), DType.I2: (-2, 1)}
 
 
 def to_bytes(array: Array) -> bytes:
-    """Return the elements in row-major order, little-endian; codes below 8 bits take a byte each.
+    """Return the elements in row-major order, little-endian; those below 8 bits take a byte each.
 
     Equal arrays give equal bytes on every machine.
     """
@@ -28,7 +28,7 @@ def from_bytes(data: bytes, type_: TensorType) -> Array:
     """Return the array of ``type_`` whose ``to_bytes`` is ``data``.
 
     Raises:
-        ValueError: ``data`` has another length, or holds codes outside the element type.
+        ValueError: ``data`` has another length, or holds integers outside the element type.
     """
     stored = _stored_dtype(type_.dtype)
     wanted = type_.size * stored.itemsize
@@ -90,7 +90,7 @@ def _fits(number: bool | int | float, dtype: DType) -> bool:
 
 
 def _range(dtype: DType) -> tuple[int, int]:
-    """Return the least and the greatest integer of ``dtype``."""
+    """Return the minimum and maximum of ``dtype``."""
     if dtype in _SUB_BYTE:
         return _SUB_BYTE[dtype]
     info = np.iinfo(dtype.numpy)  # type: ignore[type-var]  # integers only, by the caller
@@ -113,7 +113,7 @@ def _restored(array: Array, dtype: DType) -> Array:
     if dtype in _SUB_BYTE:
         low, high = _SUB_BYTE[dtype]
         if array.size and not low <= int(array.min()) <= int(array.max()) <= high:
-            raise ValueError(f"{dtype.value} holds codes from {low} to {high} only")
+            raise ValueError(f"{dtype.value} holds integers from {low} to {high} only")
     if dtype is DType.BOOL and array.size and int(array.view(np.uint8).max()) > 1:
         raise ValueError("bool holds 0 and 1 only")
     return array.astype(dtype.numpy, copy=False)

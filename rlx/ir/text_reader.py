@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     ItemT = TypeVar("ItemT")
 
 MAX_DIMENSION = 2**31 - 1
-"""Greatest size of one dimension, and greatest number in an expression of symbols."""
+"""Maximum of a dimension, and of a number in an expression of symbols."""
 MAX_DIGITS = 400
 """Longest number, in characters."""
 

@@ -1,4 +1,4 @@
-"""Tensor types: shape, element type and, for integer codes, what the codes stand for."""
+"""Tensor types: shape, element type and, for quantized values, what they stand for."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DType(enum.Enum):
 
     @property
     def numpy(self) -> np.dtype[np.generic]:
-        """NumPy's type for one element (sub-byte codes take one byte each in memory)."""
+        """NumPy's type for one element (sub-byte integers take one byte each in memory)."""
         return _NUMPY[self]
 
     @property
@@ -98,7 +98,7 @@ Shape: TypeAlias = tuple[int | Dim, ...]
 
 @dataclass(frozen=True, slots=True)
 class QuantParams:
-    """What integer codes stand for: ``real = scale * (code - zero_point)``.
+    """What quantized values stand for: ``real = scale * (quantized - zero_point)``.
 
     Attributes:
         scale: One positive scale for the tensor, or one for each index of ``axis``.
@@ -132,7 +132,7 @@ class QuantParams:
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """Shape and element type of a value; for codes also their quantization."""
+    """Shape and element type of a value; for quantized values also scale and zero point."""
 
     shape: Shape
     dtype: DType

@@ -1,7 +1,7 @@
 """Compute away channels that are constant whatever the input is, or that nobody reads.
 
 A pruned network has many of them: in MLPerf Tiny's visual-wake-words network 971 of the 1498
-output channels of pointwise layers have weights that are all zero. Their code is known at compile
+output channels of pointwise layers have weights that are all zero. Their value is known at compile
 time, and so is what they add to every accumulator behind them; no target needs to compute, store
 or read them.
 """
@@ -205,8 +205,8 @@ def _shrink_product(
         small, folded = weights[outputs], bias[outputs]
         op = replace(op, groups=int(inputs.sum()))
     else:
-        codes = ranges[x].low[~inputs] - op.x_zero_point
-        added = (weights[..., ~inputs].astype(np.int64) * codes).reshape(len(weights), -1).sum(1)
+        known = ranges[x].low[~inputs] - op.x_zero_point
+        added = (weights[..., ~inputs].astype(np.int64) * known).reshape(len(weights), -1).sum(1)
         small, folded = weights[outputs][..., inputs], (bias + added)[outputs]
     op = replace(op, rescale=op.rescale.take(np.flatnonzero(outputs).tolist()))
     w_new = new.constant(small, name=w.name, quant=_take_quant(w.type.quant, outputs))

@@ -34,8 +34,8 @@ ROUNDS: Final = 16
 @REWRITES.rule(QClamp, QRequantize)
 def as_table(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
     """q.clamp(x), q.requantize(x) -> q.table(x), a table of the 256 values."""
-    codes = np.arange(-128, 128).astype(np.int8)
-    (values,) = node.op.evaluate(codes)
+    inputs = np.arange(-128, 128).astype(np.int8)
+    (values,) = node.op.evaluate(inputs)
     table = QTable(table=tuple(int(v) for v in values), function=node.op.name)
     return new.apply(table, operands[0], quant=node.types[0].quant)
 

@@ -1,4 +1,4 @@
-"""Which codes each channel of each value can hold, whatever the input.
+"""Which integers each channel of each value can hold, whatever the input.
 
 Channels are the indices of the last axis; a value of rank 0 has one channel. A range is an
 interval; it may be wider than the truth, never narrower. Where both ends meet, the channel is
@@ -34,29 +34,29 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Graph, Node, TensorType, Value
     from rlx.ops.q import Window
 
-    Codes = npt.NDArray[np.int64]
+    Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Least and greatest code of each channel.
+    """Minimum and maximum of each channel.
 
     Attributes:
-        low: int64[C], the least code.
-        high: int64[C], the greatest code.
+        low: int64[C], the minima.
+        high: int64[C], the maxima.
     """
 
-    low: Codes
-    high: Codes
+    low: Integers
+    high: Integers
 
     @property
     def constant(self) -> npt.NDArray[np.bool_]:
-        """Which channels hold one code only, everywhere."""
+        """Which channels hold the same integer everywhere."""
         same: npt.NDArray[np.bool_] = self.low == self.high
         return same
 
     def union(self) -> tuple[int, int]:
-        """Return the least and greatest code of any channel."""
+        """Return the minimum and maximum over all channels."""
         return int(self.low.min()), int(self.high.max())
 
 
@@ -87,17 +87,17 @@ def _by_traits(node: Node, ranges: tuple[Range, ...]) -> Range:
     """Return what the traits of an op say about its int8 result."""
     traits, type_ = node.op.traits, node.types[0]
     if not ranges or len(ranges) < len(node.operands):
-        return _any_code(type_)
+        return _any_int8(type_)
     if traits.moves_only and not traits.elementwise:
         lows, highs = zip(*(r.union() for r in ranges), strict=True)
         return _spread(Range(np.array([min(lows)]), np.array([max(highs)])), _channels(type_))
     if not traits.elementwise:
-        return _any_code(type_)
+        return _any_int8(type_)
     wide = [_spread(r, _channels(type_)) if len(r.low) == 1 else r for r in ranges]
     if traits.monotone:
         return _corners(node, wide)
     varying = [r for r in wide if not r.constant.all()]
-    return _reached(node, wide) if len(varying) == 1 else _any_code(type_)
+    return _reached(node, wide) if len(varying) == 1 else _any_int8(type_)
 
 
 def _corners(node: Node, ranges: list[Range]) -> Range:
@@ -107,21 +107,21 @@ def _corners(node: Node, ranges: list[Range]) -> Range:
 
 
 def _reached(node: Node, ranges: list[Range]) -> Range:
-    """Take the extremes over all codes of the one operand that varies."""
-    codes = np.arange(-128, 128)[:, np.newaxis]
-    operands = [r.low if r.constant.all() else codes for r in ranges]
+    """Take the extremes over all int8 values of the one operand that varies."""
+    numbers = np.arange(-128, 128)[:, np.newaxis]
+    operands = [r.low if r.constant.all() else numbers for r in ranges]
     (x,) = (r for r in ranges if not r.constant.all())
     results = np.broadcast_to(_evaluated(node, *operands), (256, len(x.low)))
-    inside = (x.low <= codes) & (codes <= x.high)
+    inside = (x.low <= numbers) & (numbers <= x.high)
     return Range(
         results.min(axis=0, initial=127, where=inside),
         results.max(axis=0, initial=-128, where=inside),
     )
 
 
-def _evaluated(node: Node, *codes: Codes) -> Codes:
-    """Return what the op makes of codes, of one for each channel in the last axis."""
-    (result,) = node.op.evaluate(*(c.astype(np.int8) for c in codes))
+def _evaluated(node: Node, *operands: Integers) -> Integers:
+    """Return the op's result for operands with one integer for each channel in the last axis."""
+    (result,) = node.op.evaluate(*(o.astype(np.int8) for o in operands))
     return result.astype(np.int64)
 
 
@@ -129,7 +129,7 @@ def _channels(type_: TensorType) -> int:
     return type_.static_shape[-1] if type_.rank else 1
 
 
-def _any_code(type_: TensorType) -> Range:
+def _any_int8(type_: TensorType) -> Range:
     channels = _channels(type_)
     return Range(np.full(channels, -128), np.full(channels, 127))
 
@@ -153,7 +153,7 @@ def conv_range(node: Node, ranges: tuple[Range, ...]) -> Range:
     x, w, bias = node.operands
     weights, offset = w.constant, bias.constant
     if weights is None or offset is None:
-        return _any_code(node.types[0])
+        return _any_int8(node.types[0])
     low, high = _tap_bounds(op, ranges[0], weights.astype(np.int64))
     _, height, width, _ = x.type.static_shape
     outside = may_leave_image(op.window, (height, width))
@@ -162,14 +162,14 @@ def conv_range(node: Node, ranges: tuple[Range, ...]) -> Range:
     return _scaled(op, low, high)
 
 
-def _tap_bounds(op: QConv2d, x: Range, weights: Codes) -> tuple[Codes, Codes]:
-    """Return the least and greatest sum of each tap, int64[O, KH, KW]."""
+def _tap_bounds(op: QConv2d, x: Range, weights: Integers) -> tuple[Integers, Integers]:
+    """Return the minimum and maximum sum of each tap, int64[O, KH, KW]."""
     outputs, inner = weights.shape[0], weights.shape[-1]
     group_of = np.arange(outputs) // (outputs // op.groups)
     channels = group_of[:, None] * inner + np.arange(inner)
-    least = (x.low - op.x_zero_point)[channels][:, None, None, :]
-    greatest = (x.high - op.x_zero_point)[channels][:, None, None, :]
-    products = weights * least, weights * greatest
+    low = (x.low - op.x_zero_point)[channels][:, None, None, :]
+    high = (x.high - op.x_zero_point)[channels][:, None, None, :]
+    products = weights * low, weights * high
     return np.minimum(*products).sum(axis=3), np.maximum(*products).sum(axis=3)
 
 
@@ -193,7 +193,7 @@ def dense_range(node: Node, ranges: tuple[Range, ...]) -> Range:
     assert isinstance(op, QDense)
     weights, offset = node.operands[1].constant, node.operands[2].constant
     if weights is None or offset is None:
-        return _any_code(node.types[0])
+        return _any_int8(node.types[0])
     x, wide = ranges[0], weights.astype(np.int64)
     products = wide * (x.low - op.x_zero_point), wide * (x.high - op.x_zero_point)
     low = np.minimum(*products).sum(axis=1) + offset
@@ -201,25 +201,24 @@ def dense_range(node: Node, ranges: tuple[Range, ...]) -> Range:
     return _scaled(op, low, high)
 
 
-def _scaled(op: QConv2d | QDense, low: Codes, high: Codes) -> Range:
-    """Return the codes of accumulator bounds; scaling and clamping keep order."""
+def _scaled(op: QConv2d | QDense, low: Integers, high: Integers) -> Range:
+    """Return the requantized bounds of an accumulator; scaling and clamping keep order."""
     if not _keeps_order(op, low, high):
         return Range(np.full(len(low), op.low), np.full(len(low), op.high))
     ends = (op.rescale.apply(a) + op.zero_point for a in (low, high))
-    least, greatest = (np.clip(a, op.low, op.high) for a in ends)
-    return Range(least, greatest)
+    return Range(*(np.clip(a, op.low, op.high) for a in ends))
 
 
-def _keeps_order(op: QConv2d | QDense, low: Codes, high: Codes) -> bool:
+def _keeps_order(op: QConv2d | QDense, low: Integers, high: Integers) -> bool:
     """Whether no bound overflows int32 when the scaling shifts it to the left."""
     left = np.maximum(np.array(op.rescale.shift, np.int64), 0)
-    greatest = np.maximum(np.abs(low), np.abs(high)) << left
-    return bool((greatest <= INT32_MAX).all())
+    largest = np.maximum(np.abs(low), np.abs(high)) << left
+    return bool((largest <= INT32_MAX).all())
 
 
 @RANGES.rule(QAveragePool2d, QMaxPool2d)
 def pool_range(node: Node, ranges: tuple[Range, ...]) -> Range:
-    """Clamp the operand's range: a mean or maximum of codes lies between them."""
+    """Clamp the operand's range: means and maxima stay within it."""
     op = node.op
     assert isinstance(op, QAveragePool2d | QMaxPool2d)
     (x,) = ranges
@@ -238,7 +237,7 @@ def reshape_range(node: Node, ranges: tuple[Range, ...]) -> Range:
 
 @RANGES.rule(QPad)
 def pad_range(node: Node, ranges: tuple[Range, ...]) -> Range:
-    """Take in the padding's code; padded channels hold nothing else."""
+    """Include the padding's value; padded channels hold nothing else."""
     op = node.op
     assert isinstance(op, QPad)
     (x,) = ranges

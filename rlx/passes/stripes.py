@@ -2,7 +2,7 @@
 
 A chain of convolutions, pools and elementwise ops computes rows from rows. Here its last result is
 computed some rows at a time: each stripe runs through the whole chain on the rows that it needs,
-and the stripes are joined. Rows that two stripes need are computed twice. All codes stay the same.
+and the stripes are joined. Rows that two stripes need are computed twice. No value changes.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Batching:
-    """What a batching rule is told.
+    """The arguments of a batching rule.
 
     Attributes:
         size: Number of inputs in a batch, or a symbol for it.

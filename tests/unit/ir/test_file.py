@@ -340,7 +340,7 @@ def test_codes_outside_their_type_are_refused(tmp_path):
     graph.output(graph.constant(np.array([1, -2, 0], ml_dtypes.int2)))
     tensors, content = parts(GraphModule.mir(graph))
     tensors["constant.0"] = np.array([1, 254, 5], np.uint8)
-    message = "tensor constant.0: i2 holds codes from -2 to 1 only"
+    message = "tensor constant.0: i2 holds integers from -2 to 1 only"
     refused(tmp_path, sealed(tensors, content), message, "node 0")
     tensors["constant.0"] = np.array([1, 254], np.uint8)
     message = "tensor constant.0: i2[3] needs 3 bytes, not 2"

@@ -48,8 +48,8 @@ def test_numbers_of_floats_are_the_shortest():
     [
         (b"ab", i8(3), "i8[3] needs 3 bytes, not 2"),
         (b"abc", i32(1), "i32[1] needs 4 bytes, not 3"),
-        (b"\x00\x08", TensorType((2,), DType.I4), "i4 holds codes from -8 to 7 only"),
-        (b"\x02", TensorType((1,), DType.I2), "i2 holds codes from -2 to 1 only"),
+        (b"\x00\x08", TensorType((2,), DType.I4), "i4 holds integers from -8 to 7 only"),
+        (b"\x02", TensorType((1,), DType.I2), "i2 holds integers from -2 to 1 only"),
         (b"\x00\x02", TensorType((2,), DType.BOOL), "bool holds 0 and 1 only"),
     ],
 )

@@ -256,7 +256,7 @@ def in_graph(line):
         (in_graph('%1 = core.constant() {value=dense<"AAA=">} : i8[3]'),
          "line 3, column 8: core.constant: i8[3] needs 3 bytes, not 2"),
         (in_graph('%1 = core.constant() {value=dense<"CA==">} : i4[1]'),
-         "line 3, column 8: core.constant: i4 holds codes from -8 to 7 only"),
+         "line 3, column 8: core.constant: i4 holds integers from -8 to 7 only"),
         (in_graph('%1 = core.constant() {value=dense<"Ag==">} : bool[1]'),
          "line 3, column 8: core.constant: bool holds 0 and 1 only"),
         (in_graph('%1 = core.constant() {value=dense<"A">} : i8[1]'), "line 3, column 37: this is"
