@@ -30,7 +30,15 @@ from rlx.ir.graph import Constant, Graph, Input, Node, Origin, Param, Source, Va
 from rlx.ir.lookup import op_class
 from rlx.ir.module import GraphModule, MemoryPlan, Placement, Region, Stage
 from rlx.ir.payload import from_bytes, to_bytes
-from rlx.ir.plain import PlainError, Record, codec, decode_record, encode_fields, from_json, to_json
+from rlx.ir.plain import (
+    PlainError,
+    PlainRecord,
+    codec,
+    decode_record,
+    encode_fields,
+    from_json,
+    to_json,
+)
 from rlx.ir.sizes import sizes_of
 from rlx.ir.types import DType, TensorType
 from rlx.ir.verify import verify
@@ -58,7 +66,7 @@ _NATIVE = {
 class _Node:
     """A node: op with attributes, operands as (node, result), types, name, origin."""
 
-    op: Record
+    op: PlainRecord
     operands: tuple[tuple[int, int], ...]
     types: tuple[TensorType, ...]
     name: str
@@ -293,9 +301,11 @@ def _document(module: GraphModule) -> _Document:
     )
 
 
-def _op_record(op: Op) -> Record:
+def _op_record(op: Op) -> PlainRecord:
     """Return name and attributes of an op; type and elements of a source are kept elsewhere."""
-    return Record(op.name) if isinstance(op, Source) else Record(op.name, encode_fields(op))
+    return (
+        PlainRecord(op.name) if isinstance(op, Source) else PlainRecord(op.name, encode_fields(op))
+    )
 
 
 def _pair(value: Value) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from rlx.ir.dims import Dim
 from rlx.ir.graph import Constant, Graph, Origin, Source, Value
 from rlx.ir.lookup import op_class
 from rlx.ir.payload import from_bytes, from_numbers
-from rlx.ir.plain import Plain, PlainError, Record, decode_record
+from rlx.ir.plain import Plain, PlainError, PlainRecord, decode_record
 from rlx.ir.text_reader import TextReader
 from rlx.ir.tokens import HINT
 from rlx.ir.types import DType, QuantParams, Shape, TensorType
@@ -224,7 +224,7 @@ class _Parser(TextReader):
 
     def first(self, value: Plain, token: Token) -> int | Dim:
         """Return a value that was read as the first factor of a sum of products."""
-        if isinstance(value, Record) and not value.fields:
+        if isinstance(value, PlainRecord) and not value.fields:
             return Dim(value.name)
         if isinstance(value, str):
             return Dim(value)
@@ -253,7 +253,7 @@ class _Parser(TextReader):
             self.abbreviated()
         return self.plain(depth + 1)
 
-    def record(self, name: Token, depth: int) -> Record:
+    def record(self, name: Token, depth: int) -> PlainRecord:
         """Read the rest of a record or symbol."""
         fields: dict[str, Plain] = {}
         if self.accept("("):
@@ -261,7 +261,7 @@ class _Parser(TextReader):
                 if token.text in fields:
                     self.fail(f"{token.text} is given twice", token)
                 fields[token.text] = value
-        return Record(name.text, fields)
+        return PlainRecord(name.text, fields)
 
     def field(self, depth: int) -> tuple[Token, Plain]:
         """Read ``name=value`` of a record."""
@@ -369,4 +369,4 @@ class _Parser(TextReader):
 
 def _as_plain(dim: int | Dim) -> Plain:
     """Return a dimension as the plain value of an attribute."""
-    return dim if isinstance(dim, int) else Record(Dim.__name__, dim.to_plain())
+    return dim if isinstance(dim, int) else PlainRecord(Dim.__name__, dim.to_plain())

@@ -9,9 +9,9 @@ Python value                     plain value
 ================================ =================================================
 None, bool, int, float, str      the same
 tuple                            tuple
-member of an enum                ``Record`` without fields, named by ``symbol_of``
-frozen dataclass                 ``Record`` with every field, or those of its ``to_plain``
-``Record``                       the same
+member of an enum                ``PlainRecord`` without fields, named by ``symbol_of``
+frozen dataclass                 ``PlainRecord`` with every field, or those of its ``to_plain``
+``PlainRecord``                  the same
 ================================ =================================================
 """
 
@@ -35,7 +35,7 @@ RESERVED = frozenset({"true", "false", "none", "inf", "nan", "dense"})
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class PlainRecord:
     """A dataclass or the member of an enum, without its class.
 
     Attributes:
@@ -47,7 +47,7 @@ class Record:
     fields: Mapping[str, Plain] = field(default_factory=dict)
 
 
-Plain: TypeAlias = "bool | int | float | str | tuple[Plain, ...] | Record | None"
+Plain: TypeAlias = "bool | int | float | str | tuple[Plain, ...] | PlainRecord | None"
 
 
 class PlainError(ValueError):
@@ -191,7 +191,7 @@ class _step:  # noqa: N801 - reads as a statement
 
 def _refusal(wants: str, found: object) -> PlainError:
     """Return the error for a value of another kind."""
-    if isinstance(found, Record):
+    if isinstance(found, PlainRecord):
         text = found.name
     elif isinstance(found, bool | int | float | str | tuple | None):
         text = repr(found)
@@ -226,7 +226,7 @@ _SCALARS: dict[Any, Codec] = {
     bool: _scalar(bool, "true or false"),
     str: _scalar(str, "a string"),
     float: Codec("a number", _number, _number),
-    Record: _scalar(Record, "a record"),
+    PlainRecord: _scalar(PlainRecord, "a record"),
     type(None): _scalar(type(None), "none"),
 }
 
@@ -292,10 +292,10 @@ def _enum(cls: type[enum.Enum]) -> Codec:
     def encode(value: Any) -> Plain:  # noqa: ANN401 - checked here
         if type(value) is not cls:
             raise _refusal(wants, value)
-        return Record(symbol_of(value))
+        return PlainRecord(symbol_of(value))
 
     def decode(plain: Plain) -> enum.Enum:
-        if not isinstance(plain, Record) or plain.fields or plain.name not in members:
+        if not isinstance(plain, PlainRecord) or plain.fields or plain.name not in members:
             raise _refusal(wants, plain)
         return members[plain.name]
 
@@ -309,10 +309,10 @@ def _record(cls: type) -> Codec:
     def encode(value: Any) -> Plain:  # noqa: ANN401 - checked here
         if type(value) is not cls:
             raise _refusal(wants, value)
-        return Record(cls.__name__, encode_fields(value))
+        return PlainRecord(cls.__name__, encode_fields(value))
 
     def decode(plain: Plain) -> object:
-        if not isinstance(plain, Record) or plain.name != cls.__name__:
+        if not isinstance(plain, PlainRecord) or plain.name != cls.__name__:
             raise _refusal(wants, plain)
         return decode_record(cls, plain.fields)
 
@@ -326,10 +326,10 @@ def _self_written(cls: Any) -> Codec:  # noqa: ANN401 - a class with to_plain an
     def encode(value: Any) -> Plain:  # noqa: ANN401 - checked here
         if type(value) is not cls:
             raise _refusal(wants, value)
-        return Record(cls.__name__, value.to_plain())
+        return PlainRecord(cls.__name__, value.to_plain())
 
     def decode(plain: Plain) -> object:
-        if not isinstance(plain, Record) or plain.name != cls.__name__:
+        if not isinstance(plain, PlainRecord) or plain.name != cls.__name__:
             raise _refusal(wants, plain)
         try:
             return cls.from_plain(plain.fields)
@@ -341,7 +341,7 @@ def _self_written(cls: Any) -> Codec:  # noqa: ANN401 - a class with to_plain an
 
 def to_json(plain: Plain) -> Any:  # noqa: ANN401 - JSON
     """Return a plain value as JSON holds it: a record as an object with its name under ``@``."""
-    if isinstance(plain, Record):
+    if isinstance(plain, PlainRecord):
         return {"@": plain.name, **{k: to_json(v) for k, v in plain.fields.items()}}
     if isinstance(plain, tuple):
         return [to_json(item) for item in plain]
@@ -365,4 +365,4 @@ def from_json(value: Any) -> Plain:  # noqa: ANN401 - JSON
         raise PlainError("must name its class under '@'")
     if name in ("inf", "-inf", "nan") and len(value) == 1:
         return float(name)
-    return Record(name, {k: from_json(v) for k, v in value.items() if k != "@"})
+    return PlainRecord(name, {k: from_json(v) for k, v in value.items() if k != "@"})

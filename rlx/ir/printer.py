@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 from rlx.ir.dims import Dim
 from rlx.ir.graph import Constant, Source
 from rlx.ir.payload import to_bytes, to_numbers
-from rlx.ir.plain import Plain, PlainError, Record, encode_fields, is_word
+from rlx.ir.plain import Plain, PlainError, PlainRecord, encode_fields, is_word
 
 if TYPE_CHECKING:
     from rlx.ir.graph import Graph, Node, Origin, Value
@@ -114,7 +114,7 @@ def format_type(type_: TensorType, *, full: bool = True) -> str:
 
 def format_plain(plain: Plain, *, full: bool = True) -> str:
     """Return the text of a plain value."""
-    if isinstance(plain, Record):
+    if isinstance(plain, PlainRecord):
         if plain.name == Dim.__name__ and "terms" in plain.fields:
             return _dimension(Dim.from_plain(plain.fields))
         inner = ", ".join(f"{k}={format_plain(v, full=full)}" for k, v in plain.fields.items())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Pool(NnOp):
+class _NnPool(NnOp):
     """What pooling layers share. Operand: an image in the order of ``layout``."""
 
     window: SpatialWindow
@@ -43,7 +43,7 @@ class _Pool(NnOp):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NnMaxPool(_Pool):
+class NnMaxPool(_NnPool):
     """Maximum of each window; padding is never chosen.
 
     Operand: ``x`` numbers. Result: an image of as many channels.
@@ -61,7 +61,7 @@ class NnMaxPool(_Pool):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NnAveragePool(_Pool):
+class NnAveragePool(_NnPool):
     """Mean of each window.
 
     Operand: ``x`` floating-point. Result: an image of as many channels.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Binary(Op):
+class _QBinary(Op):
     """What the ops of two operands share: both int8, shapes broadcast as in NumPy."""
 
     operand_count: ClassVar[int | tuple[int, int | None]] = 2
@@ -62,7 +62,7 @@ class _Binary(Op):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QAdd(_Binary):
+class QAdd(_QBinary):
     """Sum of quantized values of different scales.
 
     ``y = clamp(rescale(x_rescale((x - x_zero_point) << left_shift)
@@ -100,7 +100,7 @@ class QAdd(_Binary):
             )
         if not 0 <= self.left_shift <= 20:
             raise self.refuse(f"left shift must lie in [0, 20], not {self.left_shift}")
-        return _Binary.infer(self, *operands)
+        return _QBinary.infer(self, *operands)
 
     def scaled_operands(self, operands: tuple[Array, ...]) -> tuple[Int64, Int64]:
         """Return both operands in the common scale, int64 within int32's range."""
@@ -134,7 +134,7 @@ class QSub(QAdd):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QMul(_Binary):
+class QMul(_QBinary):
     """Product of quantized values.
 
     ``y = clamp(rescale((x - x_zero_point) * (y - y_zero_point)) + zero_point)``

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Extreme(Op):
+class _QExtreme(Op):
     """What both extremes share: two int8 operands of one quantization, shapes broadcast."""
 
     operand_count: ClassVar[int | tuple[int, int | None]] = 2
@@ -48,7 +48,7 @@ class _Extreme(Op):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QMaximum(_Extreme):
+class QMaximum(_QExtreme):
     """Larger of two quantized values: ``z = max(x, y)``.
 
     Operands: ``x`` int8, ``y`` int8 of the same quantization, shapes broadcast. Result: int8 of
@@ -67,7 +67,7 @@ class QMaximum(_Extreme):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QMinimum(_Extreme):
+class QMinimum(_QExtreme):
     """Smaller of two quantized values: ``z = min(x, y)``.
 
     Operands: ``x`` int8, ``y`` int8 of the same quantization, shapes broadcast. Result: int8 of

@@ -26,7 +26,7 @@ _INT16_TAPS = 255
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Pool(Op):
+class _QPool(Op):
     """What both pools share: operand ``x`` int8[N, H, W, C], result int8[N, OH, OW, C]."""
 
     traits: ClassVar[Traits] = Traits(channelwise=True, clamps=True, along=Along.IMAGE)
@@ -50,7 +50,7 @@ class _Pool(Op):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QAveragePool2d(_Pool):
+class QAveragePool2d(_QPool):
     """Average over each window, padding not counted, rounded half away from zero, clamped.
 
     Operand: ``x`` int8[N, H, W, C]. Result: int8[N, OH, OW, C].
@@ -96,7 +96,7 @@ class QAveragePool2d(_Pool):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QMaxPool2d(_Pool):
+class QMaxPool2d(_QPool):
     """Maximum of each window, padding not counted, clamped.
 
     Operand: ``x`` int8[N, H, W, C]. Result: int8[N, OH, OW, C].

@@ -107,7 +107,7 @@ class RealReduceProd(RealReduce):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Extreme(RealReduce):
+class _RealExtreme(RealReduce):
     """What maximum and minimum share: booleans too, and no empty axes."""
 
     def check(self, x: TensorType) -> None:
@@ -120,7 +120,7 @@ class _Extreme(RealReduce):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RealReduceMax(_Extreme):
+class RealReduceMax(_RealExtreme):
     """Maximum over axes; NaN if one is NaN. Of booleans: whether any is true.
 
     Attributes:
@@ -137,7 +137,7 @@ class RealReduceMax(_Extreme):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RealReduceMin(_Extreme):
+class RealReduceMin(_RealExtreme):
     """Minimum over axes; NaN if one is NaN. Of booleans: whether all are true.
 
     Attributes:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rlx.ir.plain import (
     PlainError,
-    Record,
+    PlainRecord,
     codec,
     decode_record,
     encode_fields,
@@ -58,11 +58,11 @@ PATH = Path((Point(x=1), Point(x=-2, y=math.inf, label="é")), (3, 4.0), Point(x
 def test_fields_become_plain_values():
     assert encode_fields(PATH) == {
         "points": (
-            Record("Point", {"x": 1, "y": 0.5, "label": None}),
-            Record("Point", {"x": -2, "y": math.inf, "label": "é"}),
+            PlainRecord("Point", {"x": 1, "y": 0.5, "label": None}),
+            PlainRecord("Point", {"x": -2, "y": math.inf, "label": "é"}),
         ),
         "size": (3, 4.0),
-        "color": Record("Point", {"x": 0, "y": 0.5, "label": None}),
+        "color": PlainRecord("Point", {"x": 0, "y": 0.5, "label": None}),
         "mode": True,
         "closed": True,
         "tags": (),
@@ -93,7 +93,7 @@ def test_integer_is_a_number_and_becomes_a_float():
 )  # fmt: skip
 def test_symbol_of_a_member_is_a_word(member, symbol):
     assert symbol_of(member) == symbol
-    assert codec(Color).decode(Record(symbol)) is member
+    assert codec(Color).decode(PlainRecord(symbol)) is member
 
 
 @pytest.mark.parametrize("word", ["a", "_1", "q.clamp", "x0"])
@@ -114,23 +114,24 @@ GOOD = {"points": (), "size": (1, 2.0)}
     [
         ({"points": 1}, "points must be a list, each item Point(...), not 1"),
         ({"points": (1,)}, "points[0] must be Point(...), not 1"),
-        ({"points": (Record("Path"),)}, "points[0] must be Point(...), not Path"),
-        ({"points": (Record("Point"),)}, "points[0].x is missing"),
-        ({"points": (Record("Point", {"x": 1, "z": 1}),)},
+        ({"points": (PlainRecord("Path"),)}, "points[0] must be Point(...), not Path"),
+        ({"points": (PlainRecord("Point"),)}, "points[0].x is missing"),
+        ({"points": (PlainRecord("Point", {"x": 1, "z": 1}),)},
          "points[0].z is unknown; Point has x, y, label"),
-        ({"points": (Record("Point", {"x": True}),)}, "points[0].x must be an integer, not True"),
-        ({"points": (Record("Point", {"x": 1, "y": "1"}),)},
+        ({"points": (PlainRecord("Point", {"x": True}),)},
+         "points[0].x must be an integer, not True"),
+        ({"points": (PlainRecord("Point", {"x": 1, "y": "1"}),)},
          "points[0].y must be a number, not '1'"),
-        ({"points": (Record("Point", {"x": 1, "y": 10**400}),)},
+        ({"points": (PlainRecord("Point", {"x": 1, "y": 10**400}),)},
          "points[0].y must be a number, not 1" + "0" * 56 + "..."),
-        ({"points": (Record("Point", {"x": 1, "label": 7}),)},
+        ({"points": (PlainRecord("Point", {"x": 1, "label": 7}),)},
          "points[0].label must be a string or none, not 7"),
-        ({"points": (Record("Point", {"x": 1}),) * 13}, "is no Path: 13 points"),
+        ({"points": (PlainRecord("Point", {"x": 1}),) * 13}, "is no Path: 13 points"),
         ({"size": (1,)}, "size must be a list of 2 (an integer, a number), not (1,)"),
         ({"size": (1, None)}, "size[1] must be a number, not None"),
-        ({"color": Record("green")},
+        ({"color": PlainRecord("green")},
          "color must be one of red, DARK_BLUE, TRUE, NUMBER or Point(...), not green"),
-        ({"color": Record("Point", {"x": "y"})}, "color.x must be an integer, not 'y'"),
+        ({"color": PlainRecord("Point", {"x": "y"})}, "color.x must be an integer, not 'y'"),
         ({"mode": "b"}, "mode must be one of 'a', 1, True, not 'b'"),
         ({"mode": 1.0}, "mode must be one of 'a', 1, True, not 1.0"),
         ({"closed": 1}, "closed must be true or false, not 1"),
@@ -166,7 +167,7 @@ PLAIN = st.recursive(
     lambda inner: (
         st.lists(inner).map(tuple)
         | st.builds(
-            Record,
+            PlainRecord,
             st.sampled_from(["Point", "red"]),
             st.dictionaries(st.text(min_size=1).filter(lambda k: k != "@"), inner),
         )
