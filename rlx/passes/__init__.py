@@ -1,7 +1,7 @@
 """Rewrites of graphs: one module for each pass; ``pipelines`` holds the named sequences."""
 
 from rlx.passes.base import Pass, Pipeline, UntilStable
-from rlx.passes.dispatch import DispatchReport, Path, Policies, Policy
+from rlx.passes.dispatch import DispatchReport, Outcome, Policies, Policy
 from rlx.passes.fit import Fitted, fit
 from rlx.passes.pipelines import PIPELINES, SIMPLIFY, pipeline
 
@@ -10,8 +10,8 @@ __all__ = [
     "SIMPLIFY",
     "DispatchReport",
     "Fitted",
+    "Outcome",
     "Pass",
-    "Path",
     "Pipeline",
     "Policies",
     "Policy",

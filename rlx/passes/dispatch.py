@@ -84,7 +84,7 @@ def _known_op(name: str) -> str:
     return name
 
 
-class Path(StrEnum):
+class Outcome(StrEnum):
     """What happens to a node: taken as it is, written in other ops, or refused.
 
     ``REWRITTEN`` is another op of the same level; ``DECOMPOSED`` a formula of simpler ops.
@@ -111,7 +111,7 @@ class OpDispatch:
 
     op: str
     count: int
-    path: Path
+    path: Outcome
     reason: str
     nodes: tuple[str, ...]
     hint: str | None = None
@@ -139,7 +139,7 @@ class DispatchReport:
     @property
     def ready(self) -> bool:
         """Whether no op is refused."""
-        return all(e.path is not Path.REFUSED for e in self.entries)
+        return all(e.path is not Outcome.REFUSED for e in self.entries)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report ready for JSON."""
@@ -148,7 +148,7 @@ class DispatchReport:
 
     def require_ready(self) -> None:
         """Raise one UnsupportedOpError that names every op that cannot be lowered."""
-        bad = [e for e in self.entries if e.path is Path.REFUSED]
+        bad = [e for e in self.entries if e.path is Outcome.REFUSED]
         if bad:
             lines = [f"{e.op} ({', '.join(e.nodes)}): {e.reason}" for e in bad]
             hints = dict.fromkeys(e.hint for e in bad if e.hint is not None)

@@ -14,7 +14,7 @@ import numpy as np
 from rlx.ir import Graph, Node, Refusal, RuleTable, Value, rebuild
 from rlx.ops.nn import NnOp
 from rlx.ops.q import QClamp, QRequantize, QTable
-from rlx.passes.dispatch import DispatchReport, OpDispatch, Path, Policies, Policy
+from rlx.passes.dispatch import DispatchReport, OpDispatch, Outcome, Policies, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,7 +57,7 @@ class Fitted:
 class _Answer:
     """What is done with one node, and why it is not taken as it stands."""
 
-    path: Path
+    path: Outcome
     refusal: Refusal | None = None
 
 
@@ -95,9 +95,11 @@ def fit(graph: Graph, owner: str, claim: Claim, policies: Policies | None = None
         answers = {node: _answer(node, claim, policies) for node in fitted.op_nodes}
         for node, answer in answers.items():
             fate = fates.setdefault(sources[node], _Fate(answer))
-            if answer.path is Path.REFUSED and answer.refusal is not None:
+            if answer.path is Outcome.REFUSED and answer.refusal is not None:
                 fate.refused.append((node, answer.refusal))
-        changed = {n for n, a in answers.items() if a.path in (Path.REWRITTEN, Path.DECOMPOSED)}
+        changed = {
+            n for n, a in answers.items() if a.path in (Outcome.REWRITTEN, Outcome.DECOMPOSED)
+        }
         if not changed:
             return Fitted(fitted, _report(graph, owner, fates))
         for fate in fates.values():
@@ -113,17 +115,17 @@ def _answer(node: Node, claim: Claim, policies: Policies) -> _Answer:
         return _Answer(other, Refusal(f"the policy is {policy}"))
     refusal = claim(node)
     if refusal is None:
-        return _Answer(Path.NATIVE)
+        return _Answer(Outcome.NATIVE)
     if other is None or policy is Policy.NATIVE:
-        return _Answer(Path.REFUSED, refusal)
+        return _Answer(Outcome.REFUSED, refusal)
     return _Answer(other, refusal)
 
 
-def _other_path(node: Node) -> Path | None:
+def _other_path(node: Node) -> Outcome | None:
     """Return how a node can be written in other ops, if it can."""
     if type(node.op) in REWRITES:
-        return Path.REWRITTEN
-    return Path.DECOMPOSED if isinstance(node.op, NnOp) else None
+        return Outcome.REWRITTEN
+    return Outcome.DECOMPOSED if isinstance(node.op, NnOp) else None
 
 
 def _changed(
@@ -153,7 +155,7 @@ def _changed(
 
 def _report(graph: Graph, owner: str, fates: dict[Node, _Fate]) -> DispatchReport:
     """Return what became of the nodes of ``graph``, nodes of one op and fate in one row."""
-    rows: dict[tuple[str, Path, str], OpDispatch] = {}
+    rows: dict[tuple[str, Outcome, str], OpDispatch] = {}
     for node, fate in fates.items():
         row = _row(node, fate)
         known = rows.setdefault((row.op, row.path, row.reason), replace(row, count=0, nodes=()))
@@ -169,7 +171,7 @@ def _row(node: Node, fate: _Fate) -> OpDispatch:
     reason, hint = (refusal.reason, None) if refusal is not None else ("", None)
     if fate.refused:
         part, refusal = fate.refused[0]
-        direct = path is Path.REFUSED
+        direct = path is Outcome.REFUSED
         reason = refusal.reason if direct else f"it comes down to {part.op.name}: {refusal.reason}"
-        path, hint = Path.REFUSED, refusal.hint
+        path, hint = Outcome.REFUSED, refusal.hint
     return OpDispatch(node.op.name, 1, path, reason, (node.label,), hint)
