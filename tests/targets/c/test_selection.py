@@ -34,7 +34,7 @@ def drawn(seed, layers=5):
 
 
 def exhaustive(selection, layers, limit):
-    """Return the least cost of all selections within a limit."""
+    """Return the minimum cost of all selections within a limit."""
     fitting = [
         selection.cost(options)
         for options in product(*layers)

@@ -1,6 +1,6 @@
-"""A graph with one node for each way through the rules and templates, and helpers to run it.
+"""Graphs that together use every tactic and template, and helpers to run them.
 
-All nodes stand side by side: each has inputs and an output of its own.
+All nodes are independent: each has inputs and an output of its own.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ def golden_of(graph: Graph, frames: int = 4) -> Golden:
     return reference_outputs(graph, random_inputs(graph, frames))
 
 
-class Zoo:
+class GraphBuilder:
     """Appends nodes with drawn constants to one graph."""
 
-    def __init__(self, name: str = "zoo") -> None:
+    def __init__(self, name: str = "kernels") -> None:
         self.graph = Graph(name)
         self._random = np.random.default_rng(7)
 
@@ -95,10 +95,10 @@ class Zoo:
         return self.graph.input(f"x{len(self.graph.inputs)}", i8(*shape, quant=quant))
 
     def constant(self, *shape: int, dtype: DType = DType.I8) -> Value:
-        """Append drawn codes of an element type's whole range."""
+        """Append drawn values of an element type's whole range."""
         low, high = -(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1
-        codes = self._random.integers(low, high, shape, np.int64, endpoint=True)
-        return self.graph.constant(codes.astype(dtype.numpy))
+        values = self._random.integers(low, high, shape, np.int64, endpoint=True)
+        return self.graph.constant(values.astype(dtype.numpy))
 
     def bias(self, channels: int, most: int = 4000) -> Value:
         """Append drawn biases."""
@@ -148,7 +148,7 @@ class Zoo:
         return self.graph.apply(op, x, weights, bias, name=f"node{len(self.graph.nodes)}")
 
     def factors(self, channels: int, taps: int, rounding: Rounding = Rounding.DOUBLE) -> Rescale:
-        """Return a factor for each channel that brings sums over ``taps`` to codes."""
+        """Return a factor for each channel that brings sums over ``taps`` to int8 values."""
         reals = self._random.uniform(0.5, 2.0, channels) / (40 * math.sqrt(taps))
         return Rescale.of(*reals, rounding=rounding)
 
@@ -168,8 +168,8 @@ class Zoo:
     def ternary(self, shape: tuple[int, ...], outputs: int) -> Value:
         """Append a dense layer with weights of -1, 0 and 1 on an input of its own."""
         op = QDense(x_zero_point=11, rescale=Rescale.of(0.02), zero_point=-3)
-        codes = self._random.integers(-1, 1, (outputs, shape[-1]), np.int8, endpoint=True)
-        weights = self.graph.constant(codes)
+        values = self._random.integers(-1, 1, (outputs, shape[-1]), np.int8, endpoint=True)
+        weights = self.graph.constant(values)
         return self.node(op, self.input(*shape), weights, self.bias(outputs, 300))
 
     def binary(self, kind: type[Op], x: Value, y: Value, **attributes: object) -> Value:
@@ -191,120 +191,122 @@ WHOLE = ((0, 0), (0, 0))
 
 def convolutions() -> Graph:
     """Return a graph with every way through the rules of convolutions."""
-    zoo = Zoo("convolutions")
-    zoo.conv((1, 6, 7, 8), 8, (3, 3), **RELU)
-    zoo.conv((1, 6, 7, 8), 7, (3, 3), padding=WHOLE, low=-20, high=100)
-    zoo.conv((2, 5, 6, 3), 6, (3, 3), stride=(2, 1))
-    zoo.conv((1, 9, 8, 4), 5, (3, 4), padding=WHOLE, stride=(2, 3))
-    zoo.conv((1, 4, 9, 8), 4, (1, 3))
-    zoo.conv((1, 9, 6, 8), 4, (3, 3), dilation=(2, 1))
-    zoo.conv((1, 7, 9, 6), 5, (2, 3), dilation=(1, 2))
-    zoo.conv((2, 5, 5, 6), 10, (3, 2), groups=2)
-    zoo.conv((1, 1, 1, 8), 4, (3, 3))
-    zoo.conv((1, 2, 2, 8), 5, (3, 3), x_zero_point=127)
-    zoo.conv((2, 4, 4, 5), 9, (1, 1))
-    zoo.conv((1, 5, 5, 8), 4, (1, 1), stride=(2, 2), padding=WHOLE)
-    zoo.conv((2, 3, 4, 5), 6, (3, 4), padding=WHOLE)
-    zoo.conv((1, 4, 4, 8), 4, (3, 3), factors=Rescale.of(0.002))
-    zoo.conv((1, 4, 4, 8), 4, (3, 3), factors=zoo.factors(4, 72, Rounding.SINGLE))
-    zoo.conv((1, 4, 4, 2), 4, (2, 2), factors=Rescale.of(1.5, 0.9, 0.001, 0.0))
-    zoo.conv((1, 4, 4, 4), 4, (3, 3), dtype=DType.I4)
-    zoo.conv((1, 4, 4, 4), 4, (3, 3), dtype=DType.I2)
-    return zoo.graph
+    builder = GraphBuilder("convolutions")
+    builder.conv((1, 6, 7, 8), 8, (3, 3), **RELU)
+    builder.conv((1, 6, 7, 8), 7, (3, 3), padding=WHOLE, low=-20, high=100)
+    builder.conv((2, 5, 6, 3), 6, (3, 3), stride=(2, 1))
+    builder.conv((1, 9, 8, 4), 5, (3, 4), padding=WHOLE, stride=(2, 3))
+    builder.conv((1, 4, 9, 8), 4, (1, 3))
+    builder.conv((1, 9, 6, 8), 4, (3, 3), dilation=(2, 1))
+    builder.conv((1, 7, 9, 6), 5, (2, 3), dilation=(1, 2))
+    builder.conv((2, 5, 5, 6), 10, (3, 2), groups=2)
+    builder.conv((1, 1, 1, 8), 4, (3, 3))
+    builder.conv((1, 2, 2, 8), 5, (3, 3), x_zero_point=127)
+    builder.conv((2, 4, 4, 5), 9, (1, 1))
+    builder.conv((1, 5, 5, 8), 4, (1, 1), stride=(2, 2), padding=WHOLE)
+    builder.conv((2, 3, 4, 5), 6, (3, 4), padding=WHOLE)
+    builder.conv((1, 4, 4, 8), 4, (3, 3), factors=Rescale.of(0.002))
+    builder.conv((1, 4, 4, 8), 4, (3, 3), factors=builder.factors(4, 72, Rounding.SINGLE))
+    builder.conv((1, 4, 4, 2), 4, (2, 2), factors=Rescale.of(1.5, 0.9, 0.001, 0.0))
+    builder.conv((1, 4, 4, 4), 4, (3, 3), dtype=DType.I4)
+    builder.conv((1, 4, 4, 4), 4, (3, 3), dtype=DType.I2)
+    return builder.graph
 
 
 def depthwise() -> Graph:
     """Return a graph with every way through the rules of depthwise convolutions."""
-    zoo = Zoo("depthwise")
-    zoo.conv((1, 6, 5, 8), 8, (3, 3), groups=8, **RELU)
-    zoo.conv((2, 6, 5, 6), 6, (3, 3), groups=6, stride=(2, 2))
-    zoo.conv((1, 7, 6, 4), 4, (3, 2), groups=4, padding=WHOLE)
-    zoo.conv((1, 4, 4, 3), 6, (3, 3), groups=3)
-    zoo.conv((1, 1, 1, 5), 5, (3, 3), groups=5)
-    zoo.conv((1, 6, 6, 4), 4, (3, 3), groups=4, dilation=(2, 2))
-    zoo.conv((2, 6, 6, 4), 8, (5, 5), groups=4)
-    zoo.conv((1, 6, 6, 3), 3, (5, 4), groups=3, factors=Rescale.of(0.002), x_zero_point=0)
-    zoo.conv((1, 4, 4, 5), 5, (3, 3), groups=5, factors=Rescale.of(0.01))
-    return zoo.graph
+    builder = GraphBuilder("depthwise")
+    builder.conv((1, 6, 5, 8), 8, (3, 3), groups=8, **RELU)
+    builder.conv((2, 6, 5, 6), 6, (3, 3), groups=6, stride=(2, 2))
+    builder.conv((1, 7, 6, 4), 4, (3, 2), groups=4, padding=WHOLE)
+    builder.conv((1, 4, 4, 3), 6, (3, 3), groups=3)
+    builder.conv((1, 1, 1, 5), 5, (3, 3), groups=5)
+    builder.conv((1, 6, 6, 4), 4, (3, 3), groups=4, dilation=(2, 2))
+    builder.conv((2, 6, 6, 4), 8, (5, 5), groups=4)
+    builder.conv((1, 6, 6, 3), 3, (5, 4), groups=3, factors=Rescale.of(0.002), x_zero_point=0)
+    builder.conv((1, 4, 4, 5), 5, (3, 3), groups=5, factors=Rescale.of(0.01))
+    return builder.graph
 
 
 def arithmetic() -> Graph:
     """Return a graph with every way through the rules of dense layers and arithmetic."""
-    zoo = Zoo("arithmetic")
+    builder = GraphBuilder("arithmetic")
     single = Rescale.of(0.5, rounding=Rounding.SINGLE)
-    zoo.dense((2, 3, 13), 6)
-    zoo.dense((7,), 3)
-    zoo.dense((1, 8), 8, zoo.factors(8, 8))
-    zoo.dense((1, 8), 5, Rescale.of(0.003, rounding=Rounding.SINGLE))
-    x, y = zoo.input(2, 3, 5), zoo.input(3, 1)
-    zoo.binary(QAdd, x, y)
-    zoo.binary(QSub, y, x, x_rescale=Rescale.of(0.9), rescale=Rescale.of(1.0))
-    zoo.binary(QAdd, x, x, x_rescale=single, y_rescale=single, low=-100, high=3)
-    zoo.binary(QSub, x, zoo.constant(5), rescale=Rescale.of(2**-19, rounding=Rounding.SINGLE))
-    large = zoo.input(1, 8, 8, 8)
-    zoo.binary(QAdd, large, zoo.input(1, 8, 8, 8))
-    zoo.binary(QSub, large, zoo.input(8))
+    builder.dense((2, 3, 13), 6)
+    builder.dense((7,), 3)
+    builder.dense((1, 8), 8, builder.factors(8, 8))
+    builder.dense((1, 8), 5, Rescale.of(0.003, rounding=Rounding.SINGLE))
+    x, y = builder.input(2, 3, 5), builder.input(3, 1)
+    builder.binary(QAdd, x, y)
+    builder.binary(QSub, y, x, x_rescale=Rescale.of(0.9), rescale=Rescale.of(1.0))
+    builder.binary(QAdd, x, x, x_rescale=single, y_rescale=single, low=-100, high=3)
+    builder.binary(
+        QSub, x, builder.constant(5), rescale=Rescale.of(2**-19, rounding=Rounding.SINGLE)
+    )
+    large = builder.input(1, 8, 8, 8)
+    builder.binary(QAdd, large, builder.input(1, 8, 8, 8))
+    builder.binary(QSub, large, builder.input(8))
     zero_points = {"x_zero_point": 0, "y_zero_point": -5, "zero_point": 1}
-    zoo.node(QMul(rescale=Rescale.of(0.01), **zero_points), x, y)
-    zoo.node(QMul(rescale=Rescale.of(3.0), low=-5, **zero_points), x, x)
-    zoo.node(QRequantize(x_zero_point=4, rescale=Rescale.of(1.7), zero_point=-9), x)
-    zoo.node(QClamp(low=-3, high=90), x)
-    zoo.node(QMaximum(), x, y)
-    zoo.node(QMinimum(), y, x)
+    builder.node(QMul(rescale=Rescale.of(0.01), **zero_points), x, y)
+    builder.node(QMul(rescale=Rescale.of(3.0), low=-5, **zero_points), x, x)
+    builder.node(QRequantize(x_zero_point=4, rescale=Rescale.of(1.7), zero_point=-9), x)
+    builder.node(QClamp(low=-3, high=90), x)
+    builder.node(QMaximum(), x, y)
+    builder.node(QMinimum(), y, x)
     slopes = {"x_zero_point": 9, "y_zero_point": -5, "zero_point": 3}
     rescale, slope_rescale = Rescale.of(0.8), Rescale.of(0.006)
     for factors in ((rescale, slope_rescale), (Rescale.of(3.0), Rescale.of(1.5))):
         op = QPrelu(rescale=factors[0], slope_rescale=factors[1], **slopes)
-        zoo.node(op, x, zoo.constant(x.type.static_shape[-1]))
-    zoo.node(QTable(table=tuple(range(127, -129, -1))), x)
-    zoo.ternary((2, 21), 3)
-    return zoo.graph
+        builder.node(op, x, builder.constant(x.type.static_shape[-1]))
+    builder.node(QTable(table=tuple(range(127, -129, -1))), x)
+    builder.ternary((2, 21), 3)
+    return builder.graph
 
 
 def reductions() -> Graph:
     """Return a graph with every way through the rules of reductions and pools."""
-    zoo = Zoo("reductions")
-    x = zoo.input(2, 3, 5)
+    builder = GraphBuilder("reductions")
+    x = builder.input(2, 3, 5)
     single = Rescale.of(0.05, rounding=Rounding.SINGLE)
-    zoo.node(QMean(axes=(1,), x_zero_point=3, rescale=Rescale.of(0.3), zero_point=4), x)
-    zoo.node(QMean(axes=(0, -1), x_zero_point=0, rescale=Rescale.of(1.2), zero_point=0), x)
-    zoo.node(QMean(axes=(0, 1, 2), x_zero_point=-8, rescale=single, zero_point=0), x)
+    builder.node(QMean(axes=(1,), x_zero_point=3, rescale=Rescale.of(0.3), zero_point=4), x)
+    builder.node(QMean(axes=(0, -1), x_zero_point=0, rescale=Rescale.of(1.2), zero_point=0), x)
+    builder.node(QMean(axes=(0, 1, 2), x_zero_point=-8, rescale=single, zero_point=0), x)
     for axis in (0, 1, -1):
-        zoo.node(QArgmax(axis=axis), x)
+        builder.node(QArgmax(axis=axis), x)
     for scale in (0.1, 7.0, 2.0**-20):
         multiplier, left_shift, diff_min = softmax_scaling(scale)
         softmax = QSoftmax(multiplier=multiplier, left_shift=left_shift, diff_min=diff_min)
-        zoo.node(softmax, zoo.input(2, 9))
+        builder.node(softmax, builder.input(2, 9))
     for kind in (QAveragePool2d, QMaxPool2d):
-        image = zoo.input(2, 5, 6, 3)
-        zoo.node(kind(window=Window.same((5, 6), (3, 3), (2, 2))), image)
-        zoo.node(kind(window=Window((5, 6)), low=-10, high=10), image)
-        zoo.node(kind(window=Window((2, 2), (1, 2), (3, 2))), image)
-        zoo.node(kind(window=Window((2, 3), (1, 1), (1, 2), ((1, 0), (1, 2)))), image)
-        zoo.node(kind(window=Window((3, 2), (2, 2))), zoo.input(1, 5, 6, 6))
-    return zoo.graph
+        image = builder.input(2, 5, 6, 3)
+        builder.node(kind(window=Window.same((5, 6), (3, 3), (2, 2))), image)
+        builder.node(kind(window=Window((5, 6)), low=-10, high=10), image)
+        builder.node(kind(window=Window((2, 2), (1, 2), (3, 2))), image)
+        builder.node(kind(window=Window((2, 3), (1, 1), (1, 2), ((1, 0), (1, 2)))), image)
+        builder.node(kind(window=Window((3, 2), (2, 2))), builder.input(1, 5, 6, 6))
+    return builder.graph
 
 
 def moves() -> Graph:
-    """Return a graph with every way through the rules of ops that move codes."""
-    zoo = Zoo("moves")
-    x = zoo.input(2, 3, 5)
-    zoo.node(QReshape(shape=(6, 5)), x)
-    zoo.node(QTranspose(axes=(2, 0, 1)), x)
-    zoo.node(QTranspose(axes=(1, 0, 2)), x)
-    zoo.node(QSlice(start=(0, 1, 0), stop=(2, 3, 5), step=(1, 1, 2)), x)
-    zoo.node(QSlice(start=(1, 0, 1), stop=(2, 3, 4), step=(1, 1, 1)), x)
-    zoo.node(QPad(before=(0, 1, 2), after=(0, 0, 1), value=-77), x)
-    zoo.node(QConcat(axis=1), x, zoo.input(2, 2, 5), zoo.constant(2, 1, 5))
-    zoo.node(QConcat(axis=-1), x)
-    return zoo.graph
+    """Return a graph with every way through the rules of ops that move values."""
+    builder = GraphBuilder("moves")
+    x = builder.input(2, 3, 5)
+    builder.node(QReshape(shape=(6, 5)), x)
+    builder.node(QTranspose(axes=(2, 0, 1)), x)
+    builder.node(QTranspose(axes=(1, 0, 2)), x)
+    builder.node(QSlice(start=(0, 1, 0), stop=(2, 3, 5), step=(1, 1, 2)), x)
+    builder.node(QSlice(start=(1, 0, 1), stop=(2, 3, 4), step=(1, 1, 1)), x)
+    builder.node(QPad(before=(0, 1, 2), after=(0, 0, 1), value=-77), x)
+    builder.node(QConcat(axis=1), x, builder.input(2, 2, 5), builder.constant(2, 1, 5))
+    builder.node(QConcat(axis=-1), x)
+    return builder.graph
 
 
 def classifier() -> Graph:
     """Return a small network with a shortcut, as real ones are, all types quantized."""
-    zoo = Zoo("tiny classifier")
+    builder = GraphBuilder("tiny classifier")
     quant = QuantParams.per_tensor(0.05, -4)
-    x = zoo.graph.input("image", i8(1, 6, 6, 3, quant=quant))
+    x = builder.graph.input("image", i8(1, 6, 6, 3, quant=quant))
 
     def conv(value: Value, outputs: int, kernel: int, name: str, groups: int = 1) -> Value:
         inner = value.type.static_shape[3] // groups
@@ -312,11 +314,13 @@ def classifier() -> Graph:
             window=Window.same((6, 6), (kernel, kernel)),
             groups=groups,
             x_zero_point=-4,
-            rescale=zoo.factors(outputs, kernel * kernel * inner),
+            rescale=builder.factors(outputs, kernel * kernel * inner),
             zero_point=-4,
         )
-        weights = zoo.constant(outputs, kernel, kernel, inner)
-        return zoo.graph.apply(op, value, weights, zoo.bias(outputs), name=name, quant=quant)
+        weights = builder.constant(outputs, kernel, kernel, inner)
+        return builder.graph.apply(
+            op, value, weights, builder.bias(outputs), name=name, quant=quant
+        )
 
     first = conv(x, 8, 3, "conv")
     second = conv(conv(first, 8, 3, "depthwise", groups=8), 8, 1, "pointwise")
@@ -324,16 +328,20 @@ def classifier() -> Graph:
         x_zero_point=-4, y_zero_point=-4, x_rescale=Rescale.of(0.5), y_rescale=Rescale.of(0.5),
         rescale=Rescale.of(1 / 2**18), zero_point=-4,
     )  # fmt: skip
-    total = zoo.graph.apply(add, first, second, name="shortcut", quant=quant)
-    pooled = zoo.graph.apply(QAveragePool2d(window=Window((6, 6))), total, name="pool")
-    flat = zoo.graph.apply(QReshape(shape=(1, 8)), pooled, name="flatten")
+    total = builder.graph.apply(add, first, second, name="shortcut", quant=quant)
+    pooled = builder.graph.apply(QAveragePool2d(window=Window((6, 6))), total, name="pool")
+    flat = builder.graph.apply(QReshape(shape=(1, 8)), pooled, name="flatten")
     dense = QDense(x_zero_point=-4, rescale=Rescale.of(0.004), zero_point=0)
-    logits = zoo.graph.apply(dense, flat, zoo.constant(3, 8), zoo.bias(3), name="logits")
+    logits = builder.graph.apply(
+        dense, flat, builder.constant(3, 8), builder.bias(3), name="logits"
+    )
     multiplier, left_shift, diff_min = softmax_scaling(0.1)
     softmax = QSoftmax(multiplier=multiplier, left_shift=left_shift, diff_min=diff_min)
-    zoo.graph.output(zoo.graph.apply(softmax, logits, name="softmax"), names=["probabilities"])
-    return zoo.graph
+    builder.graph.output(
+        builder.graph.apply(softmax, logits, name="softmax"), names=["probabilities"]
+    )
+    return builder.graph
 
 
-ZOOS = (convolutions, depthwise, arithmetic, reductions, moves, classifier)
+KERNEL_GRAPHS = (convolutions, depthwise, arithmetic, reductions, moves, classifier)
 """Functions that return the graphs."""

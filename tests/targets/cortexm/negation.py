@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from targets.cortexm.zoo import emit_graph, write
+from targets.cortexm.kernel_graphs import emit_graph, write
 
 from rlx.ir import Graph, i8
 from rlx.ops.q import QClamp, QTable
@@ -32,7 +32,7 @@ PROGRAM = (
 
 
 def network(name: str = "net") -> Graph:
-    """Return a network that changes the sign of 16 codes and clamps them at 0."""
+    """Return a network that changes the sign of 16 values and clamps them at 0."""
     graph = Graph(name)
     negate = QTable(table=tuple(-c if c > -128 else 127 for c in range(-128, 128)))
     graph.output(graph.apply(QClamp(low=0), graph.apply(negate, graph.input("x", i8(2, 8)))))

@@ -1,8 +1,8 @@
-"""Networks that do not fit are refused, and what is refused is told."""
+"""Networks that do not fit are refused, and the message says why."""
 
 import pytest
 from support import ROOT
-from targets.cortexm.zoo import ZOOS, emit_graph, planned, write
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, planned, write
 
 from rlx.cli import main
 from rlx.errors import DoesNotFitError
@@ -62,7 +62,7 @@ def test_refusal_names_the_limit_that_is_exceeded():
 
 
 def test_what_the_refusal_says_fits():
-    graph = ZOOS[0]()
+    graph = KERNEL_GRAPHS[0]()
     with pytest.raises(DoesNotFitError) as refusal:
         TARGET.emit(planned(graph), CortexMOptions(ram=1, flash=1))
     words = refusal.value.hint.split()
@@ -74,9 +74,9 @@ def test_what_the_refusal_says_fits():
 
 
 @pytest.mark.qemu
-@pytest.mark.parametrize("zoo", ZOOS, ids=lambda zoo: zoo.__name__)
-def test_estimate_of_the_code_is_right_within_a_third(tmp_path, zoo):
-    emission = emit_graph(zoo())
+@pytest.mark.parametrize("make_graph", KERNEL_GRAPHS, ids=lambda make_graph: make_graph.__name__)
+def test_estimate_of_the_code_is_right_within_a_third(tmp_path, make_graph):
+    emission = emit_graph(make_graph())
     firmware = FirmwareBuild().build(write(tmp_path / "net", emission), tmp_path / "build")
     assert emission.report["code_bytes"] == pytest.approx(firmware.sizes.text, rel=0.34, abs=200)
     assert emission.report["constant_bytes"] == pytest.approx(

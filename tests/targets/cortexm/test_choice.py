@@ -1,7 +1,7 @@
 """The choice of kernels for all layers together."""
 
 import pytest
-from targets.cortexm.zoo import RELU, Zoo, planned
+from targets.cortexm.kernel_graphs import RELU, GraphBuilder, planned
 
 from rlx_c.candidate import Candidate
 from rlx_c.choice import OBJECTIVES, MemoryLimits, Need, Objective, choose, flash_bytes
@@ -58,7 +58,7 @@ def test_the_arena_keeps_its_limit_or_grows_by_a_share():
     assert chosen(both, objective=OBJECTIVES["speed"]) == ["b"]
 
 
-def test_a_limit_of_flash_is_kept_by_the_layer_that_loses_least():
+def test_a_limit_of_flash_is_kept_at_the_lowest_cost_in_instructions():
     first = [candidate("a", 0, 100), candidate("b", 1000, 0)]
     second = [candidate("c", 0, 100), candidate("d", 500, 0)]
     free = Objective(flash=0, ram=0)
@@ -85,11 +85,11 @@ def size(program):
 
 def network():
     """Return a graph whose layers have kernels of every kind."""
-    zoo = Zoo("net")
-    zoo.conv((1, 16, 16, 16), 16, (3, 3), **RELU)
-    zoo.conv((1, 12, 12, 32), 32, (1, 1), **RELU)
-    zoo.conv((1, 12, 12, 32), 32, (1, 1), **RELU)
-    return planned(zoo.graph)
+    builder = GraphBuilder("net")
+    builder.conv((1, 16, 16, 16), 16, (3, 3), **RELU)
+    builder.conv((1, 12, 12, 32), 32, (1, 1), **RELU)
+    builder.conv((1, 12, 12, 32), 32, (1, 1), **RELU)
+    return planned(builder.graph)
 
 
 def test_objectives_get_what_they_ask_for():
@@ -118,6 +118,6 @@ def test_what_fits_is_found():
     lean = program(module, Settings("ram"))
     fast = program(module, Settings("speed", ram=lean.arena_bytes))
     assert fast.arena_bytes == lean.arena_bytes
-    # Nothing fits: what lacks least is what is shown to the user.
+    # Nothing fits: what comes closest is shown to the user.
     assert size(program(module, Settings(flash=1))) == size(small)
     assert program(module, Settings(ram=1)).arena_bytes == lean.arena_bytes

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support import ROOT
-from targets.cortexm.zoo import write
+from targets.cortexm.kernel_graphs import write
 
 from rlx import driver, frontends, target
 from rlx.reference import given_inputs

@@ -4,7 +4,7 @@ Convolutions are in ``test_forced.py``, layers of whole networks in ``tests/benc
 """
 
 import pytest
-from targets.cortexm.zoo import Zoo, golden_of, planned, write
+from targets.cortexm.kernel_graphs import GraphBuilder, golden_of, planned, write
 
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import (
@@ -35,7 +35,7 @@ SHARE, SMALL, FEW = 0.1, 100, 1000
 
 def pools():
     """Return pools of whole images and of windows, with padding or not."""
-    zoo = Zoo("pools")
+    builder = GraphBuilder("pools")
     windows = (
         (Window((25, 5)), 25, 5), (Window((8, 8)), 8, 8), (Window((3, 3)), 3, 3),
         (Window((3, 3), padding=ONE), 3, 3), (Window((2, 2), (2, 2)), 8, 8),
@@ -44,47 +44,47 @@ def pools():
         (Window((4, 2), (2, 2), padding=ONE), 12, 6),
     )  # fmt: skip
     for window, height, width in windows:
-        zoo.node(QAveragePool2d(window=window), zoo.input(1, height, width, 22))
-        zoo.node(QMaxPool2d(window=window), zoo.input(1, height, width, 22))
-    return zoo.graph
+        builder.node(QAveragePool2d(window=window), builder.input(1, height, width, 22))
+        builder.node(QMaxPool2d(window=window), builder.input(1, height, width, 22))
+    return builder.graph
 
 
 def elementwise():
     """Return ops that go element by element."""
-    zoo = Zoo("elementwise")
+    builder = GraphBuilder("elementwise")
     for length in (64, 700, 4096):
-        zoo.node(QClamp(low=-5), zoo.input(length))
-        zoo.node(NEGATE, zoo.input(length))
-        zoo.binary(QAdd, zoo.input(length), zoo.input(length))
-        zoo.binary(QAdd, zoo.input(4, length), zoo.input(length))
-        zoo.node(MUL, zoo.input(length), zoo.input(length))
-    return zoo.graph
+        builder.node(QClamp(low=-5), builder.input(length))
+        builder.node(NEGATE, builder.input(length))
+        builder.binary(QAdd, builder.input(length), builder.input(length))
+        builder.binary(QAdd, builder.input(4, length), builder.input(length))
+        builder.node(MUL, builder.input(length), builder.input(length))
+    return builder.graph
 
 
 def dense():
     """Return dense layers, small and large."""
-    zoo = Zoo("dense")
+    builder = GraphBuilder("dense")
     shapes = ((22, 2), (64, 12), (64, 10), (256, 10), (128, 8), (8, 128), (40, 17), (640, 128))
     for inputs, outputs in shapes:
-        zoo.dense((1, inputs), outputs)
-    return zoo.graph
+        builder.dense((1, inputs), outputs)
+    return builder.graph
 
 
 def reductions_and_moves():
-    """Return means, positions, softmax, and ops that move codes."""
-    zoo = Zoo("reductions")
+    """Return means, positions, softmax, and ops that move values."""
+    builder = GraphBuilder("reductions")
     for shape, axes in (((1, 5, 5, 22), (1, 2)), ((1, 12, 30), (1,)), ((8, 16), (1,))):
         op = QMean(axes=axes, x_zero_point=3, rescale=Rescale.of(0.04), zero_point=0)
-        zoo.node(op, zoo.input(*shape))
+        builder.node(op, builder.input(*shape))
     for shape, axis in (((1, 10), 1), ((1, 200), 1), ((8, 16, 5), 1)):
-        zoo.node(QArgmax(axis=axis), zoo.input(*shape))
+        builder.node(QArgmax(axis=axis), builder.input(*shape))
     for classes in (2, 10, 12):
         op = QSoftmax(multiplier=2**30, left_shift=20, diff_min=-100)
-        zoo.node(op, zoo.input(1, classes))
-    zoo.node(QTranspose(axes=(0, 2, 1)), zoo.input(4, 16, 20))
-    zoo.node(QConcat(axis=1), zoo.input(8, 64), zoo.input(8, 16))
-    zoo.node(QPad(before=(0, 1, 1, 0), after=(0, 1, 1, 0), value=3), zoo.input(1, 8, 8, 16))
-    return zoo.graph
+        builder.node(op, builder.input(1, classes))
+    builder.node(QTranspose(axes=(0, 2, 1)), builder.input(4, 16, 20))
+    builder.node(QConcat(axis=1), builder.input(8, 64), builder.input(8, 16))
+    builder.node(QPad(before=(0, 1, 1, 0), after=(0, 1, 1, 0), value=3), builder.input(1, 8, 8, 16))
+    return builder.graph
 
 
 @pytest.mark.qemu

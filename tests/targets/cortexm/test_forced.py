@@ -1,8 +1,16 @@
-"""Every kernel of convolutions, chosen or not, computes the reference's codes at its own cost."""
+"""Every kernel of convolutions, chosen or not, computes the reference's values at its own cost."""
 
 import pytest
 from targets.cortexm.forced import chosen_by, named
-from targets.cortexm.zoo import RELU, WHOLE, Zoo, convolutions, emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import (
+    RELU,
+    WHOLE,
+    GraphBuilder,
+    convolutions,
+    emit_graph,
+    golden_of,
+    write,
+)
 
 from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QAdd, QAveragePool2d, QSub, Window
@@ -51,44 +59,44 @@ def label(simulator):
 
 def shapes():
     """Return a graph with convolutions for every way through the templates of blocks."""
-    zoo = Zoo("shapes")
-    # Pixels: a remainder of windows, of channels, of codes; one group; several panels.
-    zoo.conv((1, 5, 5, 64), 8, (1, 1), **RELU)
-    zoo.conv((1, 3, 1, 17), 3, (1, 1))
-    zoo.conv((2, 4, 5, 30), 5, (1, 1), low=-100, high=90, zero_point=-20)
-    zoo.conv((1, 3, 6, 3), 2, (1, 1), x_zero_point=127, zero_point=127)
-    zoo.conv((1, 3, 4, 8), 4, (1, 1), factors=Rescale.of(0.002))
-    zoo.conv((1, 3, 4, 8), 4, (1, 1), factors=zoo.factors(4, 8, Rounding.SINGLE))
-    zoo.conv((1, 2, 4, 8), 3, (1, 1), factors=Rescale.of(1.5, 1e-7, 0.001))
-    zoo.conv((1, 2, 4, 8), 3, (1, 1), factors=Rescale.of(0.01, 1e-9, 0.0))
+    builder = GraphBuilder("shapes")
+    # Pixels: a remainder of windows, of channels, of inputs; one group; several panels.
+    builder.conv((1, 5, 5, 64), 8, (1, 1), **RELU)
+    builder.conv((1, 3, 1, 17), 3, (1, 1))
+    builder.conv((2, 4, 5, 30), 5, (1, 1), low=-100, high=90, zero_point=-20)
+    builder.conv((1, 3, 6, 3), 2, (1, 1), x_zero_point=127, zero_point=127)
+    builder.conv((1, 3, 4, 8), 4, (1, 1), factors=Rescale.of(0.002))
+    builder.conv((1, 3, 4, 8), 4, (1, 1), factors=builder.factors(4, 8, Rounding.SINGLE))
+    builder.conv((1, 2, 4, 8), 3, (1, 1), factors=Rescale.of(1.5, 1e-7, 0.001))
+    builder.conv((1, 2, 4, 8), 3, (1, 1), factors=Rescale.of(0.01, 1e-9, 0.0))
     # Windows: rows, taps or patches; inside or not; stride, dilation, batch.
-    zoo.conv((2, 7, 5, 4), 6, (3, 3), stride=(2, 1), **RELU)
-    zoo.conv((1, 9, 7, 1), 5, (5, 4), stride=(2, 2), **RELU)
-    zoo.conv((1, 8, 8, 3), 4, (3, 3), padding=((0, 1), (0, 1)), stride=(2, 2), **RELU)
-    zoo.conv((1, 8, 8, 3), 4, (3, 3), padding=WHOLE)
-    zoo.conv((1, 8, 8, 2), 4, (3, 2), padding=WHOLE, stride=(3, 1))
-    zoo.conv((1, 6, 7, 8), 3, (2, 3), dilation=(1, 2))
-    zoo.conv((1, 7, 6, 4), 2, (2, 2), dilation=(3, 1), x_zero_point=-128)
-    zoo.conv((1, 2, 2, 5), 2, (3, 3), x_zero_point=100)
-    zoo.conv((1, 5, 4, 36), 2, (3, 3), low=-3, zero_point=-3)
-    zoo.conv((1, 4, 4, 16), 4, (1, 1), stride=(2, 1), padding=WHOLE)
-    zoo.conv((1, 3, 4, 4), 4, (3, 3), factors=Rescale.of(0.001, rounding=Rounding.SINGLE))
-    return zoo.graph
+    builder.conv((2, 7, 5, 4), 6, (3, 3), stride=(2, 1), **RELU)
+    builder.conv((1, 9, 7, 1), 5, (5, 4), stride=(2, 2), **RELU)
+    builder.conv((1, 8, 8, 3), 4, (3, 3), padding=((0, 1), (0, 1)), stride=(2, 2), **RELU)
+    builder.conv((1, 8, 8, 3), 4, (3, 3), padding=WHOLE)
+    builder.conv((1, 8, 8, 2), 4, (3, 2), padding=WHOLE, stride=(3, 1))
+    builder.conv((1, 6, 7, 8), 3, (2, 3), dilation=(1, 2))
+    builder.conv((1, 7, 6, 4), 2, (2, 2), dilation=(3, 1), x_zero_point=-128)
+    builder.conv((1, 2, 2, 5), 2, (3, 3), x_zero_point=100)
+    builder.conv((1, 5, 4, 36), 2, (3, 3), low=-3, zero_point=-3)
+    builder.conv((1, 4, 4, 16), 4, (1, 1), stride=(2, 1), padding=WHOLE)
+    builder.conv((1, 3, 4, 4), 4, (3, 3), factors=Rescale.of(0.001, rounding=Rounding.SINGLE))
+    return builder.graph
 
 
 def tiles():
     """Return a graph with convolutions for every way through the template of Winograd."""
-    zoo = Zoo("tiles")
+    builder = GraphBuilder("tiles")
     # Even and odd images, tiles inside or not, a channel left over or filled up, batch.
-    zoo.conv((1, 8, 7, 8), 4, (3, 3), **RELU)
-    zoo.conv((2, 5, 4, 12), 3, (3, 3), x_zero_point=127, low=-30, high=80)
-    zoo.conv((1, 6, 7, 16), 2, (3, 3), padding=WHOLE)
-    zoo.conv((1, 2, 2, 4), 5, (3, 3), zero_point=-128)
-    zoo.conv((1, 3, 4, 4), 2, (3, 3), padding=((2, 0), (0, 2)), factors=Rescale.of(0.002))
-    return zoo.graph
+    builder.conv((1, 8, 7, 8), 4, (3, 3), **RELU)
+    builder.conv((2, 5, 4, 12), 3, (3, 3), x_zero_point=127, low=-30, high=80)
+    builder.conv((1, 6, 7, 16), 2, (3, 3), padding=WHOLE)
+    builder.conv((1, 2, 2, 4), 5, (3, 3), zero_point=-128)
+    builder.conv((1, 3, 4, 4), 2, (3, 3), padding=((2, 0), (0, 2)), factors=Rescale.of(0.002))
+    return builder.graph
 
 
-def lines_along(zoo, turned):
+def lines_along(builder, turned):
     """Append depthwise convolutions of wide images, or of the same turned by a quarter."""
 
     def conv(shape, kernel, **attributes):
@@ -98,7 +106,7 @@ def lines_along(zoo, turned):
                 pairs[name] = pairs[name][::-1]
         batch, channels = shape[0], shape[3]
         own = (batch, *pairs.pop("shape"), channels)
-        zoo.conv(own, channels, pairs.pop("kernel"), groups=channels, **pairs)
+        builder.conv(own, channels, pairs.pop("kernel"), groups=channels, **pairs)
 
     conv((1, 5, 9, 8), (3, 3), **RELU)
     conv((2, 6, 8, 6), (3, 3), stride=(2, 2), low=-100, high=90)
@@ -111,69 +119,69 @@ def lines_along(zoo, turned):
 
 def lines():
     """Return a graph with convolutions for every way through the template of planes."""
-    zoo = Zoo("lines")
+    builder = GraphBuilder("lines")
     # A code left over, channels left over, strips, one line, windows that leave the image far.
     for turned in (False, True):
-        lines_along(zoo, turned)
+        lines_along(builder, turned)
     mixed = Rescale.of(0.002, 1e-6, 0.9, 0.0)
-    zoo.conv((1, 8, 8, 7), 7, (3, 3), groups=7, stride=(2, 2), padding=((0, 1), (0, 1)), **RELU)
-    zoo.conv((1, 5, 4, 4), 4, (3, 3), groups=4, factors=mixed, low=-3, zero_point=-3)
-    zoo.conv((1, 5, 4, 4), 4, (1, 1), groups=4, stride=(2, 1), padding=WHOLE)
-    return zoo.graph
+    builder.conv((1, 8, 8, 7), 7, (3, 3), groups=7, stride=(2, 2), padding=((0, 1), (0, 1)), **RELU)
+    builder.conv((1, 5, 4, 4), 4, (3, 3), groups=4, factors=mixed, low=-3, zero_point=-3)
+    builder.conv((1, 5, 4, 4), 4, (1, 1), groups=4, stride=(2, 1), padding=WHOLE)
+    return builder.graph
 
 
-def rows(zoo=None):
+def rows(builder=None):
     """Return a graph with dense layers for every way through the template of quads."""
-    zoo = zoo or Zoo("rows")
-    # Codes and channels left over, several rows, every function that scales.
-    zoo.dense((1, 64), 8, low=-3, zero_point=-3)
-    zoo.dense((1, 40), 6, zoo.factors(6, 40), **RELU)
-    zoo.dense((2, 3, 13), 6)
-    zoo.dense((3, 30), 9, zoo.factors(9, 30))
-    zoo.dense((1, 7), 4, Rescale.of(1.5))
-    zoo.dense((2, 8), 5, Rescale.of(0.003, rounding=Rounding.SINGLE))
-    return zoo.graph
+    builder = builder or GraphBuilder("rows")
+    # Remaining inputs and channels, several rows, every function that scales.
+    builder.dense((1, 64), 8, low=-3, zero_point=-3)
+    builder.dense((1, 40), 6, builder.factors(6, 40), **RELU)
+    builder.dense((2, 3, 13), 6)
+    builder.dense((3, 30), 9, builder.factors(9, 30))
+    builder.dense((1, 7), 4, Rescale.of(1.5))
+    builder.dense((2, 8), 5, Rescale.of(0.003, rounding=Rounding.SINGLE))
+    return builder.graph
 
 
-def sums(zoo=None):
+def sums(builder=None):
     """Return a graph with sums for every way through the template of tables."""
-    zoo = zoo or Zoo("sums")
+    builder = builder or GraphBuilder("sums")
     shape, ends = (1, 4, 4, 8), {"low": -128, "zero_point": -128}
     half, other = Rescale.of(0.5), Rescale.of(0.49)
     # No table, one, two; runs of whole quads or not, strides of zero; every function that scales.
     for scales in ((half, half), (half, other), (other, half), (other, other)):
         both = dict(zip(("x_rescale", "y_rescale"), scales, strict=True))
-        zoo.binary(QAdd, zoo.input(*shape), zoo.input(*shape), **both, **ends)
-        zoo.binary(QSub, zoo.input(3, 5), zoo.input(3, 5), **both, low=-100, high=30)
-    x = zoo.input(*shape)
-    zoo.binary(QAdd, x, zoo.input(8))
-    zoo.binary(QSub, x, zoo.input(1, 4, 1, 8))
-    zoo.binary(QAdd, x, zoo.input(1, 4, 4, 1), rescale=Rescale.of(1.0))
-    zoo.binary(QAdd, x, x, rescale=Rescale.of(1.3 / 2**19, rounding=Rounding.SINGLE))
-    return zoo.graph
+        builder.binary(QAdd, builder.input(*shape), builder.input(*shape), **both, **ends)
+        builder.binary(QSub, builder.input(3, 5), builder.input(3, 5), **both, low=-100, high=30)
+    x = builder.input(*shape)
+    builder.binary(QAdd, x, builder.input(8))
+    builder.binary(QSub, x, builder.input(1, 4, 1, 8))
+    builder.binary(QAdd, x, builder.input(1, 4, 4, 1), rescale=Rescale.of(1.0))
+    builder.binary(QAdd, x, x, rescale=Rescale.of(1.3 / 2**19, rounding=Rounding.SINGLE))
+    return builder.graph
 
 
-def pools(zoo=None):
+def pools(builder=None):
     """Return a graph with average pools for every way through the template of lanes."""
-    zoo = zoo or Zoo("pools")
+    builder = builder or GraphBuilder("pools")
 
     def pool(shape, window, **attributes):
-        zoo.node(QAveragePool2d(window=window, **attributes), zoo.input(*shape))
+        builder.node(QAveragePool2d(window=window, **attributes), builder.input(*shape))
 
     pool((1, 15, 17, 8), Window((15, 17)))
     pool((1, 8, 8, 16), Window((8, 8)))
     pool((2, 9, 9, 7), Window((2, 3), (2, 2)), low=-10, high=20)
     pool((1, 1, 20, 6), Window((1, 20)))
     pool((1, 9, 9, 4), Window((2, 3), (1, 1), (3, 2)))
-    return zoo.graph
+    return builder.graph
 
 
 def others():
     """Return a graph with all those that are no convolutions."""
-    zoo = Zoo("others")
+    builder = GraphBuilder("others")
     for append in (rows, sums, pools):
-        append(zoo)
-    return zoo.graph
+        append(builder)
+    return builder.graph
 
 
 def emitted_by(chooser, graph, folder):
@@ -207,7 +215,9 @@ def test_host_c_equals_the_reference(kernel, tmp_path):
 
 
 @pytest.fixture(
-    scope="module", params=[shapes, tiles, lines, rows, sums, pools], ids=lambda zoo: zoo.__name__
+    scope="module",
+    params=[shapes, tiles, lines, rows, sums, pools],
+    ids=lambda builder: builder.__name__,
 )
 def mixed(request, tmp_path_factory):
     """Folder and golden vectors of a graph in which every layer has another kernel."""
@@ -244,54 +254,54 @@ def test_lines_of_every_kernel_are_short(kernel):
 
 def layers_of_networks():
     """Return a graph with the kinds of layers that small networks have."""
-    zoo = Zoo("layers")
+    builder = GraphBuilder("layers")
     for inputs, outputs in ((8, 16), (16, 32), (60, 33), (64, 64)):
-        zoo.conv((1, 12, 12, inputs), outputs, (1, 1), **RELU)
-    zoo.conv((1, 6, 6, 57), 30, (1, 1))
-    zoo.conv((1, 3, 3, 25), 31, (1, 1), **RELU)
-    zoo.conv((1, 49, 10, 1), 16, (10, 4), stride=(2, 2), **RELU)
-    zoo.conv((1, 16, 16, 3), 16, (3, 3), **RELU)
-    zoo.conv((1, 24, 24, 3), 8, (3, 3), stride=(2, 2), padding=((0, 1), (0, 1)), **RELU)
-    zoo.conv((1, 16, 16, 16), 32, (3, 3), stride=(2, 2), padding=((0, 1), (0, 1)), **RELU)
-    zoo.conv((1, 8, 8, 16), 16, (3, 3))
-    zoo.conv((1, 16, 16, 16), 32, (1, 1), stride=(2, 2), padding=WHOLE)
-    zoo.conv((1, 8, 8, 32), 32, (3, 3), **RELU)
-    zoo.conv((1, 6, 9, 20), 11, (3, 3), padding=WHOLE)
-    return zoo.graph
+        builder.conv((1, 12, 12, inputs), outputs, (1, 1), **RELU)
+    builder.conv((1, 6, 6, 57), 30, (1, 1))
+    builder.conv((1, 3, 3, 25), 31, (1, 1), **RELU)
+    builder.conv((1, 49, 10, 1), 16, (10, 4), stride=(2, 2), **RELU)
+    builder.conv((1, 16, 16, 3), 16, (3, 3), **RELU)
+    builder.conv((1, 24, 24, 3), 8, (3, 3), stride=(2, 2), padding=((0, 1), (0, 1)), **RELU)
+    builder.conv((1, 16, 16, 16), 32, (3, 3), stride=(2, 2), padding=((0, 1), (0, 1)), **RELU)
+    builder.conv((1, 8, 8, 16), 16, (3, 3))
+    builder.conv((1, 16, 16, 16), 32, (1, 1), stride=(2, 2), padding=WHOLE)
+    builder.conv((1, 8, 8, 32), 32, (3, 3), **RELU)
+    builder.conv((1, 6, 9, 20), 11, (3, 3), padding=WHOLE)
+    return builder.graph
 
 
 def depthwise_of_networks():
     """Return a graph with the kinds of depthwise layers that small networks have."""
-    zoo = Zoo("depthwise")
+    builder = GraphBuilder("depthwise")
     outside = ((0, 1), (0, 1))
-    zoo.conv((1, 25, 5, 32), 32, (3, 3), groups=32, **RELU)
-    zoo.conv((1, 24, 24, 8), 8, (3, 3), groups=8, **RELU)
-    zoo.conv((1, 24, 24, 16), 16, (3, 3), groups=16, stride=(2, 2), padding=outside, **RELU)
-    zoo.conv((1, 6, 6, 57), 57, (3, 3), groups=57, **RELU)
-    zoo.conv((1, 6, 6, 25), 25, (3, 3), groups=25, stride=(2, 2), padding=outside)
-    return zoo.graph
+    builder.conv((1, 25, 5, 32), 32, (3, 3), groups=32, **RELU)
+    builder.conv((1, 24, 24, 8), 8, (3, 3), groups=8, **RELU)
+    builder.conv((1, 24, 24, 16), 16, (3, 3), groups=16, stride=(2, 2), padding=outside, **RELU)
+    builder.conv((1, 6, 6, 57), 57, (3, 3), groups=57, **RELU)
+    builder.conv((1, 6, 6, 25), 25, (3, 3), groups=25, stride=(2, 2), padding=outside)
+    return builder.graph
 
 
 def dense_layers_of_networks():
     """Return a graph with the kinds of dense layers that small networks have."""
-    zoo = Zoo("dense")
+    builder = GraphBuilder("dense")
     for inputs, outputs in ((640, 128), (128, 128), (128, 8), (8, 128), (64, 12), (64, 10)):
-        zoo.dense((1, inputs), outputs, low=-128, zero_point=-128)
-    zoo.dense((1, 256), 10, zoo.factors(10, 256))
-    zoo.dense((5, 30), 7)
-    return zoo.graph
+        builder.dense((1, inputs), outputs, low=-128, zero_point=-128)
+    builder.dense((1, 256), 10, builder.factors(10, 256))
+    builder.dense((5, 30), 7)
+    return builder.graph
 
 
 def elements():
     """Return a graph with the kinds of sums and pools that small networks have."""
-    zoo = Zoo("elements")
+    builder = GraphBuilder("elements")
     shape = (1, 8, 8, 64)
     for attributes in ({}, {"low": -128, "zero_point": -128}, {"x_rescale": Rescale.of(0.49)}):
-        zoo.binary(QAdd, zoo.input(*shape), zoo.input(*shape), **attributes)
-    zoo.binary(QAdd, zoo.input(*shape), zoo.input(64))
+        builder.binary(QAdd, builder.input(*shape), builder.input(*shape), **attributes)
+    builder.binary(QAdd, builder.input(*shape), builder.input(64))
     for size, channels in (((25, 5), 64), ((8, 8), 64), ((3, 3), 22)):
-        zoo.node(QAveragePool2d(window=Window(size)), zoo.input(1, *size, channels))
-    return zoo.graph
+        builder.node(QAveragePool2d(window=Window(size)), builder.input(1, *size, channels))
+    return builder.graph
 
 
 @pytest.mark.qemu

@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 from support import require_program
-from targets.cortexm.zoo import classifier, emit_graph, write
+from targets.cortexm.kernel_graphs import classifier, emit_graph, write
 
 from rlx_sim.host_c import WARNINGS
 
@@ -105,7 +105,7 @@ def test_weights_of_another_model_stop_the_build(folder, tmp_path):
     assert "tiny_weights.h and tiny.h come from different models" in done.stderr
 
 
-CODES = """\
+PRINTED = """\
 #include <math.h>
 #include <stdio.h>
 #include "tiny.h"
@@ -115,8 +115,8 @@ int main(void)
   for (unsigned i = 0; i < sizeof(reals) / sizeof(reals[0]); i++) {
     printf("%%d ", tiny_quantize_input(reals[i]));
   }
-  for (int code = -128; code < 128; code++) {
-    printf("%%a ", (double)tiny_dequantize_output((int8_t)code));
+  for (int value = -128; value < 128; value++) {
+    printf("%%a ", (double)tiny_dequantize_output((int8_t)value));
   }
   return 0;
 }
@@ -132,11 +132,11 @@ def test_helpers_quantize_and_dequantize(folder):
     rounded = np.sign(ratio) * np.floor(np.abs(ratio) + 0.5)
     expected = np.clip(rounded + zero_point, -128, 127).astype(int)
     text = ", ".join(f"{float(r).hex()}f" for r in reals)
-    printed = run_program(folder, CODES % f"{text}, INFINITY, -INFINITY, NAN")
-    codes, values = printed[: len(steps) + 3], printed[len(steps) + 3 :]
-    assert [int(c) for c in codes[:-3]] == expected.tolist()
-    assert codes[-3:] == ["127", "-128", "-128"]
-    assert [float.fromhex(v) for v in values] == [(c + 128) / 256 for c in range(-128, 128)]
+    printed = run_program(folder, PRINTED % f"{text}, INFINITY, -INFINITY, NAN")
+    quantized, reals = printed[: len(steps) + 3], printed[len(steps) + 3 :]
+    assert [int(c) for c in quantized[:-3]] == expected.tolist()
+    assert quantized[-3:] == ["127", "-128", "-128"]
+    assert [float.fromhex(v) for v in reals] == [(c + 128) / 256 for c in range(-128, 128)]
 
 
 def test_the_header_is_cplusplus_too(folder):

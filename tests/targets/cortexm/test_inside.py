@@ -5,7 +5,15 @@ import re
 import numpy as np
 import pytest
 from support import ROOT, require_program
-from targets.cortexm.zoo import ZOOS, Zoo, classifier, emit_graph, golden_of, planned, write
+from targets.cortexm.kernel_graphs import (
+    KERNEL_GRAPHS,
+    GraphBuilder,
+    classifier,
+    emit_graph,
+    golden_of,
+    planned,
+    write,
+)
 
 from rlx.cli import main
 from rlx.errors import EmitError, UsageError
@@ -22,9 +30,9 @@ SIMULATORS = [HostC("gcc", "-O1", sanitize=True), pytest.param(Qemu(), marks=pyt
 
 @pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
-@pytest.mark.parametrize("zoo", ZOOS, ids=lambda zoo: zoo.__name__)
-def test_the_same_bits_as_with_arrays_of_the_caller(tmp_path, zoo, simulator):
-    graph = zoo()
+@pytest.mark.parametrize("make_graph", KERNEL_GRAPHS, ids=lambda make_graph: make_graph.__name__)
+def test_the_same_bits_as_with_arrays_of_the_caller(tmp_path, make_graph, simulator):
+    graph = make_graph()
     folder = write(tmp_path / "net", emit_graph(graph, io="arena"))
     golden = golden_of(graph)
     assert compare("", simulator.simulate(folder, golden, timeout_s=TIMEOUT_S), golden) == []
@@ -48,11 +56,11 @@ int main(void)
 """
 
 
-def test_the_header_tells_where_they_are(tmp_path):
-    zoo = Zoo("net")
-    clamped = zoo.graph.apply(QClamp(low=0, high=5), zoo.input(16))
-    zoo.graph.output(clamped)
-    emission = emit_graph(zoo.graph, io="arena")
+def test_the_header_says_where_they_are(tmp_path):
+    builder = GraphBuilder("net")
+    clamped = builder.graph.apply(QClamp(low=0, high=5), builder.input(16))
+    builder.graph.output(clamped)
+    emission = emit_graph(builder.graph, io="arena")
     folder = write(tmp_path, emission)
     header = emission.files["include/net.h"]
     assert "#define NET_INPUT_OFFSET 0\n" in header
@@ -86,13 +94,13 @@ def test_self_test_and_command_line(tmp_path, capsys):
 
 
 def test_constants_have_no_place():
-    zoo = Zoo("net")
-    zoo.node(QClamp(), zoo.input(4))
-    zoo.graph.output(zoo.constant(3), names=["k"])
+    builder = GraphBuilder("net")
+    builder.node(QClamp(), builder.input(4))
+    builder.graph.output(builder.constant(3), names=["k"])
     with pytest.raises(
         EmitError,
         match=r"^output1: is a constant and has no place in the arena\n  hint: use --io caller$",
     ):
-        emit_graph(zoo.graph, io="arena")
+        emit_graph(builder.graph, io="arena")
     with pytest.raises(UsageError, match=r"^io must be one of caller, arena, not 'stack'$"):
         CortexMOptions(io="stack")

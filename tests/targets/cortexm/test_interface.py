@@ -5,7 +5,7 @@ import re
 import pytest
 from elftools.elf.elffile import ELFFile
 from support import require_program
-from targets.cortexm.zoo import ZOOS, emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, golden_of, write
 
 from rlx import driver, target
 from rlx.errors import SimulationError, UsageError
@@ -91,9 +91,9 @@ def test_names_of_the_model_reach_no_symbol(tmp_path, name, names):
     assert visible == {"net_run", "net_codes_0"}
 
 
-@pytest.mark.parametrize("zoo", ZOOS, ids=lambda zoo: zoo.__name__)
-def test_every_kernel_wants_the_c_library_alone_and_writes_no_global(tmp_path, zoo):
-    built = objects(write(tmp_path / "net", emit_graph(zoo())), tmp_path)
+@pytest.mark.parametrize("make_graph", KERNEL_GRAPHS, ids=lambda make_graph: make_graph.__name__)
+def test_every_kernel_wants_the_c_library_alone_and_writes_no_global(tmp_path, make_graph):
+    built = objects(write(tmp_path / "net", emit_graph(make_graph())), tmp_path)
     assert not sections(built) & {".data", ".bss"}
     shared = [(name, undefined) for path in built for name, _, bind, undefined in symbols(path)
               if bind == "STB_GLOBAL"]  # fmt: skip
@@ -127,7 +127,7 @@ def test_settings_come_from_a_header(tmp_path):
 
 
 def test_arena_limit_is_checked_by_the_compiler(tmp_path):
-    folder = write(tmp_path / "net", emit_graph(ZOOS[0]()))
+    folder = write(tmp_path / "net", emit_graph(KERNEL_GRAPHS[0]()))
     header = (folder / "include" / "net.h").read_text()
     need = int(re.search(r"^#define NET_ARENA_BYTES (\d+)$", header, re.M)[1])
     objects(folder, tmp_path, f"-DNET_ARENA_LIMIT={need}")
@@ -135,8 +135,8 @@ def test_arena_limit_is_checked_by_the_compiler(tmp_path):
         objects(folder, tmp_path, f"-DNET_ARENA_LIMIT={need - 1}")
 
 
-def test_header_tells_version_hash_and_bytes(tmp_path):
-    emission = emit_graph(ZOOS[0]())
+def test_header_gives_version_hash_and_bytes(tmp_path):
+    emission = emit_graph(KERNEL_GRAPHS[0]())
     macros = dict(re.findall(r"^#define (NET_\w+) (\S.*)$", emission.files["include/net.h"], re.M))
     assert re.fullmatch(r'"\d+\.\d+\.\d+"', macros["NET_RLX_VERSION"])
     assert re.fullmatch(r'"[0-9a-f]{64}"', macros["NET_MODEL_HASH"])
@@ -150,8 +150,8 @@ def test_header_tells_version_hash_and_bytes(tmp_path):
     ("cpu", "level"), [("cortex-m4", "-O0"), ("cortex-m4", "-O2"), ("cortex-m0", "-O3")]
 )
 def test_stack_of_every_kernel_is_within_the_macro(tmp_path, cpu, level):
-    for index, zoo in enumerate(ZOOS):
-        folder = write(tmp_path / str(index), emit_graph(zoo()))
+    for index, make_graph in enumerate(KERNEL_GRAPHS):
+        folder = write(tmp_path / str(index), emit_graph(make_graph()))
         firmware = FirmwareBuild(cpu, optimization=level).build(folder, tmp_path / f"build{index}")
         assert firmware.stack.unknown == ()
         assert firmware.stack.bytes <= STACK_BYTES
@@ -160,8 +160,8 @@ def test_stack_of_every_kernel_is_within_the_macro(tmp_path, cpu, level):
 @pytest.mark.qemu
 @pytest.mark.parametrize("level", ["-O0", "-O2", "-Os"])
 def test_no_run_takes_more_stack_than_the_bound(tmp_path, level):
-    for index, zoo in enumerate(ZOOS):
-        graph = zoo()
+    for index, make_graph in enumerate(KERNEL_GRAPHS):
+        graph = make_graph()
         folder = write(tmp_path / str(index), emit_graph(graph))
         simulator = Qemu(FirmwareBuild(optimization=level))
         firmware = simulator.build.build(folder, tmp_path / f"build{index}")
@@ -174,7 +174,7 @@ SIMULATORS = [HostC(), HostC(sanitize=True), pytest.param(Qemu(), marks=pytest.m
 
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
 def test_self_test_passes(tmp_path, simulator):
-    graph = ZOOS[2]()
+    graph = KERNEL_GRAPHS[2]()
     golden = golden_of(graph, FRAMES)
     folder = emitted(tmp_path / "net", graph, golden, self_test=2)
     text = (folder / "src" / "net_self_test.c").read_text()
@@ -183,7 +183,7 @@ def test_self_test_passes(tmp_path, simulator):
     assert compare("", simulator.simulate(folder, golden, timeout_s=TIMEOUT_S), golden) == []
 
 
-def test_self_test_tells_the_frame_that_differs(tmp_path):
+def test_self_test_reports_the_frame_that_differs(tmp_path):
     golden = golden_of(network(), FRAMES)
     wrong = golden.outputs[0].copy()
     wrong[1, 0, 3] ^= 1

@@ -1,10 +1,10 @@
-"""Every way through the rules and templates computes the reference's codes, on every compiler."""
+"""Every tactic and template computes the reference's values, on every compiler."""
 
 import re
 from pathlib import Path
 
 import pytest
-from targets.cortexm.zoo import ZOOS, emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, golden_of, write
 
 import rlx_cortexm
 from rlx.ops.q import Q_OPS
@@ -40,11 +40,11 @@ def label(simulator):
     return f"{simulator.name}-{simulator.compiler}{simulator.optimization}"
 
 
-@pytest.fixture(scope="module", params=ZOOS, ids=lambda zoo: zoo.__name__)
+@pytest.fixture(scope="module", params=KERNEL_GRAPHS, ids=lambda make_graph: make_graph.__name__)
 def emitted(request, tmp_path_factory):
     """Folder and golden vectors of each graph."""
     graph = request.param()
-    folder = write(tmp_path_factory.mktemp("zoo"), emit_graph(graph))
+    folder = write(tmp_path_factory.mktemp("kernels"), emit_graph(graph))
     return folder, golden_of(graph)
 
 
@@ -76,10 +76,10 @@ def layers_of(node):
     return [way.lower() for core in CORES.values() for way in candidates(node, core)]
 
 
-def test_the_zoos_use_every_template_and_every_op():
+def test_the_kernel_graphs_use_every_template_and_every_op():
     kernels, ops = set(), set()
-    for zoo in ZOOS:
-        graph = zoo()
+    for make_graph in KERNEL_GRAPHS:
+        graph = make_graph()
         for node in graph.op_nodes:
             ops.add(type(node.op))
             for layer in layers_of(node):
@@ -93,8 +93,8 @@ def test_the_zoos_use_every_template_and_every_op():
 
 
 def test_the_readme_explains_every_kernel_that_its_table_names():
-    for zoo in ZOOS:
-        emission = emit_graph(zoo())
+    for make_graph in KERNEL_GRAPHS:
+        emission = emit_graph(make_graph())
         legend = emission.files["README.md"].partition("Kernels, as the table names them")[2]
         explained = {word for line in legend.splitlines() for word in line.split("`")[1::2]}
         first = {re.split("[ ,]", text)[0] for text in explained}
@@ -105,7 +105,7 @@ def test_the_readme_explains_every_kernel_that_its_table_names():
 DEGENERATE = re.compile(r"= 0; \w+ < 1; \w+\+\+|(?<!/)\* 1\b|multiple of 1\b|\+= 0;|\w \+ 0\b(?!x)")
 
 
-@pytest.mark.parametrize("zoo", ZOOS, ids=lambda zoo: zoo.__name__)
-def test_no_loop_of_one_round_and_no_factor_of_one(zoo):
-    code = emit_graph(zoo()).files["src/net.c"]
+@pytest.mark.parametrize("make_graph", KERNEL_GRAPHS, ids=lambda make_graph: make_graph.__name__)
+def test_no_loop_of_one_round_and_no_factor_of_one(make_graph):
+    code = emit_graph(make_graph()).files["src/net.c"]
     assert [line for line in code.splitlines() if DEGENERATE.search(line)] == []

@@ -1,14 +1,14 @@
-"""Kernels for MVE: the reference's codes on a Cortex-M55, and by the portable path elsewhere."""
+"""Kernels for MVE: the reference's values on a Cortex-M55, and by the portable path elsewhere."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from targets.cortexm.forced import chosen_by, named
-from targets.cortexm.zoo import (
+from targets.cortexm.kernel_graphs import (
     RELU,
     WHOLE,
-    Zoo,
+    GraphBuilder,
     arithmetic,
     convolutions,
     depthwise,
@@ -33,82 +33,82 @@ from rlx_sim.qemu import Qemu
 M55 = "cortex-m55"
 
 
-def rows_of_codes():
+def rows_of_inputs():
     """Return a graph with every way to cut rows into vectors."""
-    zoo = Zoo("rows")
+    builder = GraphBuilder("rows")
     # Rows: one, odd, even; outputs that fill vectors or not; inputs with and without tails, loops.
     for rows, inputs, outputs in (
         *((1, 8, 4), (1, 16, 5), (2, 64, 8), (3, 33, 7), (5, 96, 4), (4, 112, 6), (1, 640, 9)),
         *((7, 181, 12), (2, 256, 3)),
     ):
-        factors = zoo.factors(outputs, inputs) if rows % 2 else None
-        zoo.dense((rows, inputs), outputs, factors)
-    zoo.dense((2, 48), 6, zoo.factors(6, 48))
-    zoo.dense((1, 50), 6)
-    zoo.dense((3, 20), 4, Rescale.of(1.5, 0.9, 0.001, 0.0))
-    zoo.dense((3, 20), 4, Rescale.of(1.5))
-    zoo.conv((1, 5, 5, 64), 8, (1, 1), **RELU)
-    zoo.conv((2, 3, 3, 17), 6, (1, 1), low=-100, high=90, zero_point=-20)
-    return zoo.graph
+        factors = builder.factors(outputs, inputs) if rows % 2 else None
+        builder.dense((rows, inputs), outputs, factors)
+    builder.dense((2, 48), 6, builder.factors(6, 48))
+    builder.dense((1, 50), 6)
+    builder.dense((3, 20), 4, Rescale.of(1.5, 0.9, 0.001, 0.0))
+    builder.dense((3, 20), 4, Rescale.of(1.5))
+    builder.conv((1, 5, 5, 64), 8, (1, 1), **RELU)
+    builder.conv((2, 3, 3, 17), 6, (1, 1), low=-100, high=90, zero_point=-20)
+    return builder.graph
 
 
 def windows():
     """Return a graph with every way to copy windows."""
-    zoo = Zoo("windows")
+    builder = GraphBuilder("windows")
     # Inside or not, stride, dilation, batch, an odd number.
-    zoo.conv((1, 6, 7, 16), 8, (3, 3), **RELU)
-    zoo.conv((2, 5, 5, 16), 5, (3, 3), padding=WHOLE)
-    zoo.conv((1, 9, 8, 1), 12, (10, 4), stride=(2, 2))
-    zoo.conv((2, 7, 5, 3), 6, (3, 3), stride=(2, 1), x_zero_point=127)
-    zoo.conv((1, 9, 6, 40), 4, (3, 3), dilation=(2, 1))
-    zoo.conv((1, 2, 2, 20), 3, (3, 3), factors=Rescale.of(0.002))
-    zoo.conv((1, 4, 4, 2), 4, (2, 2), factors=Rescale.of(1.5, 0.9, 0.001, 0.0))
-    return zoo.graph
+    builder.conv((1, 6, 7, 16), 8, (3, 3), **RELU)
+    builder.conv((2, 5, 5, 16), 5, (3, 3), padding=WHOLE)
+    builder.conv((1, 9, 8, 1), 12, (10, 4), stride=(2, 2))
+    builder.conv((2, 7, 5, 3), 6, (3, 3), stride=(2, 1), x_zero_point=127)
+    builder.conv((1, 9, 6, 40), 4, (3, 3), dilation=(2, 1))
+    builder.conv((1, 2, 2, 20), 3, (3, 3), factors=Rescale.of(0.002))
+    builder.conv((1, 4, 4, 2), 4, (2, 2), factors=Rescale.of(1.5, 0.9, 0.001, 0.0))
+    return builder.graph
 
 
 def planes():
     """Return a graph with depthwise convolutions in every shape that columns are cut for."""
-    zoo = Zoo("planes")
-    zoo.conv((1, 9, 5, 16), 16, (3, 3), groups=16, **RELU)
-    zoo.conv((2, 4, 11, 9), 9, (3, 3), groups=9)
-    zoo.conv((1, 7, 9, 3), 3, (3, 3), groups=3, stride=(2, 2), padding=((0, 1), (0, 1)))
-    zoo.conv((1, 8, 8, 10), 10, (4, 2), groups=10, stride=(1, 3), padding=WHOLE)
-    zoo.conv((1, 3, 3, 8), 8, (3, 3), groups=8, padding=WHOLE)
-    zoo.conv((1, 1, 1, 5), 5, (3, 3), groups=5, x_zero_point=-128)
-    zoo.conv((1, 12, 2, 8), 8, (1, 4), groups=8, padding=((0, 0), (2, 1)))
-    zoo.conv((1, 6, 6, 4), 4, (4, 4), groups=4, factors=Rescale.of(0.002))
-    zoo.conv(
+    builder = GraphBuilder("planes")
+    builder.conv((1, 9, 5, 16), 16, (3, 3), groups=16, **RELU)
+    builder.conv((2, 4, 11, 9), 9, (3, 3), groups=9)
+    builder.conv((1, 7, 9, 3), 3, (3, 3), groups=3, stride=(2, 2), padding=((0, 1), (0, 1)))
+    builder.conv((1, 8, 8, 10), 10, (4, 2), groups=10, stride=(1, 3), padding=WHOLE)
+    builder.conv((1, 3, 3, 8), 8, (3, 3), groups=8, padding=WHOLE)
+    builder.conv((1, 1, 1, 5), 5, (3, 3), groups=5, x_zero_point=-128)
+    builder.conv((1, 12, 2, 8), 8, (1, 4), groups=8, padding=((0, 0), (2, 1)))
+    builder.conv((1, 6, 6, 4), 4, (4, 4), groups=4, factors=Rescale.of(0.002))
+    builder.conv(
         (1, 6, 6, 4), 4, (2, 3), groups=4, stride=(4, 1), factors=Rescale.of(1.5, 0.9, 1e-3, 0)
     )
-    zoo.conv((1, 6, 6, 4), 4, (2, 3), groups=4, factors=Rescale.of(1.5))
-    return zoo.graph
+    builder.conv((1, 6, 6, 4), 4, (2, 3), groups=4, factors=Rescale.of(1.5))
+    return builder.graph
 
 
 def sums():
     """Return a graph with sums and differences, whole vectors and rests."""
-    zoo = Zoo("sums")
+    builder = GraphBuilder("sums")
     for kind, size in ((QAdd, 64), (QSub, 37), (QAdd, 3)):
-        x, y = zoo.input(size), zoo.input(size)
-        zoo.binary(kind, x, y)
-        zoo.binary(kind, x, y, x_zero_point=-128, zero_point=-128, left_shift=7)
-        zoo.binary(kind, x, y, x_rescale=Rescale.of(1.0), rescale=Rescale.of(1.0), low=-100)
-    return zoo.graph
+        x, y = builder.input(size), builder.input(size)
+        builder.binary(kind, x, y)
+        builder.binary(kind, x, y, x_zero_point=-128, zero_point=-128, left_shift=7)
+        builder.binary(kind, x, y, x_rescale=Rescale.of(1.0), rescale=Rescale.of(1.0), low=-100)
+    return builder.graph
 
 
 def pools():
     """Return a graph with pools, whole vectors and rests."""
-    zoo = Zoo("pools")
+    builder = GraphBuilder("pools")
     for kind in (QAveragePool2d, QMaxPool2d):
         for channels in (16, 21):
-            image = zoo.input(2, 5, 6, channels)
-            zoo.node(kind(window=Window.same((5, 6), (3, 3), (2, 2))), image)
-            zoo.node(kind(window=Window((5, 6)), low=-10, high=10), image)
-            zoo.node(kind(window=Window((2, 3), (1, 1), (1, 2), ((1, 0), (1, 2)))), image)
-    return zoo.graph
+            image = builder.input(2, 5, 6, channels)
+            builder.node(kind(window=Window.same((5, 6), (3, 3), (2, 2))), image)
+            builder.node(kind(window=Window((5, 6)), low=-10, high=10), image)
+            builder.node(kind(window=Window((2, 3), (1, 1), (1, 2), ((1, 0), (1, 2)))), image)
+    return builder.graph
 
 
 GRAPHS = (
-    rows_of_codes, windows, planes, sums, pools, convolutions, depthwise, arithmetic, reductions,
+    rows_of_inputs, windows, planes, sums, pools, convolutions, depthwise, arithmetic, reductions,
 )  # fmt: skip
 
 # Depthwise convolutions may be cut in two ways; each turn begins with another one.
@@ -167,21 +167,21 @@ def test_other_compilers_levels_and_cores_equal_the_reference(make, build, tmp_p
 
 def network():
     """Return a graph with the kinds of layers that small networks have."""
-    zoo = Zoo("network")
-    zoo.conv((1, 49, 10, 1), 64, (10, 4), stride=(2, 2), **RELU)
-    zoo.conv((1, 32, 32, 3), 16, (3, 3), **RELU)
-    zoo.conv((1, 16, 16, 32), 32, (3, 3))
-    zoo.conv((1, 16, 16, 16), 32, (1, 1), stride=(2, 2), padding=WHOLE)
+    builder = GraphBuilder("network")
+    builder.conv((1, 49, 10, 1), 64, (10, 4), stride=(2, 2), **RELU)
+    builder.conv((1, 32, 32, 3), 16, (3, 3), **RELU)
+    builder.conv((1, 16, 16, 32), 32, (3, 3))
+    builder.conv((1, 16, 16, 16), 32, (1, 1), stride=(2, 2), padding=WHOLE)
     for shape in ((1, 25, 5, 64), (1, 24, 24, 16), (1, 6, 6, 57)):
-        zoo.conv(shape, shape[3], (3, 3), groups=shape[3], **RELU)
+        builder.conv(shape, shape[3], (3, 3), groups=shape[3], **RELU)
     for shape, outputs in (((1, 24, 24, 32), 32), ((1, 6, 6, 60), 106), ((1, 6, 6, 106), 57)):
-        zoo.conv(shape, outputs, (1, 1), **RELU)
-    zoo.dense((1, 640), 128)
-    zoo.dense((1, 64), 12)
-    zoo.binary(QAdd, zoo.input(1, 8, 8, 16), zoo.input(1, 8, 8, 16))
-    zoo.node(QAveragePool2d(window=Window((25, 5))), zoo.input(1, 25, 5, 64))
-    zoo.node(QMaxPool2d(window=Window((2, 2), (2, 2))), zoo.input(1, 16, 16, 32))
-    return zoo.graph
+        builder.conv(shape, outputs, (1, 1), **RELU)
+    builder.dense((1, 640), 128)
+    builder.dense((1, 64), 12)
+    builder.binary(QAdd, builder.input(1, 8, 8, 16), builder.input(1, 8, 8, 16))
+    builder.node(QAveragePool2d(window=Window((25, 5))), builder.input(1, 25, 5, 64))
+    builder.node(QMaxPool2d(window=Window((2, 2), (2, 2))), builder.input(1, 16, 16, 32))
+    return builder.graph
 
 
 @pytest.mark.qemu
@@ -201,42 +201,42 @@ def test_the_estimate_of_every_layer_is_near_the_count(turn, tmp_path):
 
 
 @given(
-    outputs=st.integers(1, 9), codes=st.integers(1, 70), seed=st.integers(0, 99),
+    outputs=st.integers(1, 9), inputs=st.integers(1, 70), seed=st.integers(0, 99),
 )  # fmt: skip
-def test_packing_keeps_every_weight(outputs, codes, seed):
-    weights = np.random.default_rng(seed).integers(-128, 128, (outputs, codes)).astype(np.int8)
-    blocks = pack(weights).reshape(-1, -(-codes // VECTOR), CHANNELS, VECTOR)
+def test_packing_keeps_every_weight(outputs, inputs, seed):
+    weights = np.random.default_rng(seed).integers(-128, 128, (outputs, inputs)).astype(np.int8)
+    blocks = pack(weights).reshape(-1, -(-inputs // VECTOR), CHANNELS, VECTOR)
     back = blocks.transpose(0, 2, 1, 3).reshape(len(blocks) * CHANNELS, -1)
-    assert np.array_equal(back[:outputs, :codes], weights)
+    assert np.array_equal(back[:outputs, :inputs], weights)
     assert np.abs(back.astype(int)).sum() == np.abs(weights.astype(int)).sum()
 
 
-@given(codes=st.integers(1, 5000), tail=st.booleans())
-def test_steps_passes_and_rest_are_the_whole_row(codes, tail):
-    run = VectorRows(codes, tail)
+@given(inputs=st.integers(1, 5000), tail=st.booleans())
+def test_steps_passes_and_rest_are_the_whole_row(inputs, tail):
+    run = VectorRows(inputs, tail)
     steps = run.straight + run.loops * UNROLLED
-    assert steps * VECTOR + run.rest >= codes > (steps - 1) * VECTOR + run.rest
+    assert steps * VECTOR + run.rest >= inputs > (steps - 1) * VECTOR + run.rest
     assert run.vectors == steps + (run.rest > 0)
     assert 0 <= run.straight <= STRAIGHT
 
 
 def test_only_a_core_with_vectors_gets_these_kernels():
-    zoo = Zoo()
-    node = zoo.dense((1, 64), 8).node
+    builder = GraphBuilder()
+    node = builder.dense((1, 64), 8).node
     names = {name: {c.name for c in candidates(node, core)} for name, core in CORES.items()}
     assert "mve rows" in names[M55]
     assert all("mve rows" not in found for name, found in names.items() if name != M55)
 
 
 def test_what_rounds_once_or_is_packed_has_no_such_kernel():
-    zoo = Zoo()
+    builder = GraphBuilder()
     nodes = [
-        zoo.dense((1, 64), 8, Rescale.of(0.01, rounding=Rounding.SINGLE)).node,
-        zoo.conv((1, 4, 4, 4), 4, (3, 3), dtype=DType.I4).node,
-        zoo.conv((1, 4, 4, 4), 8, (3, 3), groups=4).node,
-        zoo.conv((1, 9, 9, 4), 4, (5, 5), groups=4).node,
-        zoo.binary(QAdd, zoo.input(3, 4), zoo.input(4)).node,
-        zoo.node(QAveragePool2d(window=Window((16, 16))), zoo.input(1, 16, 16, 2)).node,
+        builder.dense((1, 64), 8, Rescale.of(0.01, rounding=Rounding.SINGLE)).node,
+        builder.conv((1, 4, 4, 4), 4, (3, 3), dtype=DType.I4).node,
+        builder.conv((1, 4, 4, 4), 8, (3, 3), groups=4).node,
+        builder.conv((1, 9, 9, 4), 4, (5, 5), groups=4).node,
+        builder.binary(QAdd, builder.input(3, 4), builder.input(4)).node,
+        builder.node(QAveragePool2d(window=Window((16, 16))), builder.input(1, 16, 16, 2)).node,
     ]
     for node in nodes:
         names = [c.name for c in candidates(node, CORES[M55])]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from targets.cortexm.zoo import WHOLE as UNPADDED
-from targets.cortexm.zoo import Zoo, emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import WHOLE as UNPADDED
+from targets.cortexm.kernel_graphs import GraphBuilder, emit_graph, golden_of, write
 
 from rlx.ir import DType
 from rlx.numerics.fixed_point import Rescale
@@ -24,26 +24,26 @@ from rlx_sim.unicorn_runner import Unicorn
 BITS = {DType.I4: 4, DType.I2: 2}
 
 
-def dense(zoo, shape, outputs, dtype):
+def dense(builder, shape, outputs, dtype):
     op = QDense(x_zero_point=11, rescale=Rescale.of(0.02), zero_point=-3)
-    weights = zoo.constant(outputs, shape[-1], dtype=dtype)
-    return zoo.node(op, zoo.input(*shape), weights, zoo.bias(outputs, 300))
+    weights = builder.constant(outputs, shape[-1], dtype=dtype)
+    return builder.node(op, builder.input(*shape), weights, builder.bias(outputs, 300))
 
 
 def network(dtype):
     """Return every way through the rules that packs: with and without tails, groups, copies."""
-    zoo = Zoo("narrow")
+    builder = GraphBuilder("narrow")
     for outputs, inputs in ((4, 8), (4, 1), (3, 7), (9, 13), (6, 31), (8, 64)):
-        dense(zoo, (2, inputs), outputs, dtype)
+        dense(builder, (2, inputs), outputs, dtype)
     shared = {"dtype": dtype, "factors": Rescale.of(0.01)}
-    zoo.conv((1, 6, 7, 8), 8, (3, 3), **shared)
-    zoo.conv((1, 6, 7, 7), 9, (3, 3), padding=UNPADDED, **shared)
-    zoo.conv((2, 5, 6, 3), 6, (3, 3), stride=(2, 1), **shared)
-    zoo.conv((2, 5, 5, 6), 10, (3, 2), groups=2, **shared)
-    zoo.conv((2, 4, 4, 5), 9, (1, 1), **shared)
-    zoo.conv((1, 7, 9, 6), 5, (2, 3), dilation=(1, 2), **shared)
-    zoo.conv((1, 6, 6, 4), 4, (3, 3), groups=4, **shared)
-    return zoo.graph
+    builder.conv((1, 6, 7, 8), 8, (3, 3), **shared)
+    builder.conv((1, 6, 7, 7), 9, (3, 3), padding=UNPADDED, **shared)
+    builder.conv((2, 5, 6, 3), 6, (3, 3), stride=(2, 1), **shared)
+    builder.conv((2, 5, 5, 6), 10, (3, 2), groups=2, **shared)
+    builder.conv((2, 4, 4, 5), 9, (1, 1), **shared)
+    builder.conv((1, 7, 9, 6), 5, (2, 3), dilation=(1, 2), **shared)
+    builder.conv((1, 6, 6, 4), 4, (3, 3), groups=4, **shared)
+    return builder.graph
 
 
 SIMULATORS = [
@@ -138,13 +138,13 @@ def test_weights_whose_scaled_sums_are_too_large_are_not_packed():
 
 
 @pytest.mark.parametrize(("dtype", "bits"), [(DType.I8, 8), (DType.I4, 4), (DType.I2, 2)])
-def test_report_tells_bits_and_bytes(dtype, bits):
-    zoo = Zoo()
-    value = dense(zoo, (1, 64), 32, dtype)
+def test_report_gives_bits_and_bytes(dtype, bits):
+    builder = GraphBuilder()
+    value = dense(builder, (1, 64), 32, dtype)
     layer = candidates(value.node)[-1].lower()
     assert layer.tables[0].nbytes == 64 * 32 * bits // 8
     assert layer.tables[0].note.startswith(f"{bits}-bit weights of 32 channels")
-    report = emit_graph(zoo.graph).report
+    report = emit_graph(builder.graph).report
     (row,) = report["layers"]
     assert row["weight_bits"] == bits
     assert row["constant_bytes"] == 64 * 32 * bits // 8 + 32 * 4
@@ -152,7 +152,7 @@ def test_report_tells_bits_and_bytes(dtype, bits):
 
 
 def test_layers_without_weights_have_no_bits():
-    zoo = Zoo()
-    zoo.dense((1, 8), 8)
-    zoo.node(QClamp(low=0), zoo.input(4))
-    assert [row["weight_bits"] for row in emit_graph(zoo.graph).report["layers"]] == [8, None]
+    builder = GraphBuilder()
+    builder.dense((1, 8), 8)
+    builder.node(QClamp(low=0), builder.input(4))
+    assert [row["weight_bits"] for row in emit_graph(builder.graph).report["layers"]] == [8, None]

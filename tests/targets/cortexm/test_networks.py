@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from targets.cortexm.zoo import write
+from targets.cortexm.kernel_graphs import write
 
 from rlx import driver, frontends
 from rlx.reference import given_inputs

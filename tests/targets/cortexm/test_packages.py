@@ -9,8 +9,8 @@ import kconfiglib
 import pytest
 import yaml
 from support import ROOT, require_program
+from targets.cortexm.kernel_graphs import emit_graph
 from targets.cortexm.negation import PRINTED, PROGRAM, files_of, folder_of, network
-from targets.cortexm.zoo import emit_graph
 
 from rlx.errors import UsageError
 from rlx.process import run
@@ -225,7 +225,7 @@ def test_hostile_names_stay_in_their_place():
 
 
 @pytest.mark.qemu
-def test_example_firmware_tells_the_digit(tmp_path):
+def test_example_firmware_prints_the_digit(tmp_path):
     """The commands of examples/firmware_qemu/README.md."""
     from rlx import driver, frontends, target
 

@@ -6,7 +6,7 @@ from rlx_cortexm.packing import pack_rows
 
 
 def naive(weights):
-    """The order that ``dot4`` and ``dot1`` read, written out."""
+    """The order that ``dot4`` and ``dot1`` read, spelled out."""
     outputs, rows, length = weights.shape
     blocked = outputs - outputs % 4
     stream = []

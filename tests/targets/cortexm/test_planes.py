@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from targets.cortexm.forced import chosen_by, named
-from targets.cortexm.zoo import RELU, WHOLE, Zoo, emit_graph
+from targets.cortexm.kernel_graphs import RELU, WHOLE, GraphBuilder, emit_graph
 
 from rlx.numerics.fixed_point import Rescale
 from rlx_cortexm.image import WindowedImage
@@ -13,10 +13,10 @@ from rlx_cortexm.lower import candidates
 
 def convolution(shape=(1, 6, 6, 8), kernel=(3, 3), **attributes):
     """Return a graph's node with a depthwise convolution."""
-    zoo = Zoo()
+    builder = GraphBuilder()
     channels = shape[3]
-    zoo.conv(shape, channels, kernel, **{"groups": channels, **attributes})
-    (node,) = zoo.graph.op_nodes
+    builder.conv(shape, channels, kernel, **{"groups": channels, **attributes})
+    (node,) = builder.graph.op_nodes
     return node
 
 
@@ -30,18 +30,18 @@ def test_a_line_multiplies_every_tap_once(kernel, stride):
     line = TapLine.of(kernel, stride)
     random = np.random.default_rng(kernel)
     weights = random.integers(-128, 128, kernel)
-    codes = random.integers(-128, 128, 2 * len(line.products))
+    values = random.integers(-128, 128, 2 * len(line.products))
     for outputs in (1, 2):
         sums = [0, 0]
         for word, own in enumerate(line.products[: line.words(outputs)]):
-            halves = {"b": codes[2 * word], "t": codes[2 * word + 1]}
+            halves = {"b": values[2 * word], "t": values[2 * word + 1]}
             for product in own:
                 taps = dict(zip("bt", line.weights[product.weights], strict=True))
                 both = {h: 0 if tap is None else weights[tap] for h, tap in taps.items()}
                 form = product.form.removeprefix("smla")
                 pairs = [("b", "b"), ("t", "t")] if form == "d" else [tuple(form)]
                 sums[product.output] += sum(halves[x] * both[w] for x, w in pairs)
-        expected = [codes[s : s + kernel] @ weights for s in (0, stride)]
+        expected = [values[s : s + kernel] @ weights for s in (0, stride)]
         assert sums[:outputs] == expected[:outputs]
 
 
@@ -105,7 +105,7 @@ def test_dilation_across_the_lines_fits():
 
 
 def test_channels_that_differ_too_much_shift_by_themselves():
-    rescale = Zoo().factors(8, 9)
+    rescale = GraphBuilder().factors(8, 9)
     shifts = (*rescale.shift[:-1], min(rescale.shift) - 9)
     node = convolution(factors=type(rescale)(rescale.multiplier, shifts), padding=WHOLE)
     functions = {dict(c.lower().kernel.constants)["requantize"] for c in found(node)}
@@ -116,10 +116,10 @@ def test_channels_that_differ_too_much_shift_by_themselves():
 @pytest.mark.parametrize("shape", [(1, 7, 5, 8), (1, 4, 9, 4)])
 @pytest.mark.parametrize("padding", [(0, 0), (1, 1), (2, 1)])
 def test_words_are_filled_where_something_lies_outside(shape, padding, direction):
-    zoo = Zoo()
-    zoo.conv(shape, shape[3], (3, 3), groups=shape[3], padding=(padding, padding))
+    builder = GraphBuilder()
+    builder.conv(shape, shape[3], (3, 3), groups=shape[3], padding=(padding, padding))
     with chosen_by(named(f"planes {direction}")) as chosen:
-        text = emit_graph(zoo.graph, self_test=0).files["src/net.c"]
+        text = emit_graph(builder.graph, self_test=0).files["src/net.c"]
     assert chosen[0].name.startswith(f"planes {direction}")
     # Compilers refuse a static function that nobody calls: it is written only if it is called.
     assert (text.count("net_fill_words(") > 1) == ("void net_fill_words(" in text)

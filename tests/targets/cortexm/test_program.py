@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from targets.cortexm.zoo import Zoo, classifier, emit_graph, planned
+from targets.cortexm.kernel_graphs import GraphBuilder, classifier, emit_graph, planned
 
 from rlx.ir import Graph, GraphModule, MemoryPlan, Placement, Region, Stage, i8
 from rlx.ops.q import QClamp
@@ -35,22 +35,22 @@ def test_scratch_goes_to_the_first_gap():
 
 
 def test_equal_layers_share_a_function():
-    zoo = Zoo()
-    x = zoo.input(4)
+    builder = GraphBuilder()
+    x = builder.input(4)
     for low in (0, 0, 1):
-        zoo.node(QClamp(low=low), x)
-    zoo.node(QClamp(low=0), zoo.input(2, 2))
-    lowered = program(planned(zoo.graph))
+        builder.node(QClamp(low=low), x)
+    builder.node(QClamp(low=0), builder.input(2, 2))
+    lowered = program(planned(builder.graph))
     named = {Symbols("net", lowered).kernel(k): n.users for k, n in lowered.kernels.items()}
     assert named == {"net_clamp_0": (0, 1, 3), "net_clamp_2": (2,)}
 
 
 def test_equal_tables_are_stored_once():
-    first = ConstantTable("codes", "int8_t", np.arange(4), "a")
+    first = ConstantTable("table", "int8_t", np.arange(4), "a")
     assert first.content == ConstantTable("other", "int8_t", np.arange(4), "b").content
-    assert first.content != ConstantTable("codes", "int32_t", np.arange(4), "a").content
+    assert first.content != ConstantTable("table", "int32_t", np.arange(4), "a").content
     assert (
-        first.content != ConstantTable("codes", "int8_t", np.arange(4).reshape(2, 2), "a").content
+        first.content != ConstantTable("table", "int8_t", np.arange(4).reshape(2, 2), "a").content
     )
 
 
@@ -60,12 +60,12 @@ def test_a_module_without_a_plan_is_refused():
 
 
 def test_an_arena_has_at_least_one_word():
-    zoo = Zoo()
-    zoo.node(QClamp(), zoo.input(3))
-    assert program(planned(zoo.graph)).arena_bytes == 4
+    builder = GraphBuilder()
+    builder.node(QClamp(), builder.input(3))
+    assert program(planned(builder.graph)).arena_bytes == 4
 
 
-def test_the_report_tells_layers_and_totals():
+def test_the_report_gives_layers_and_totals():
     report = emit_graph(classifier()).report
     layers = report["layers"]
     assert [layer["name"] for layer in layers] == [

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from targets.cortexm.zoo import RELU, Zoo
+from targets.cortexm.kernel_graphs import RELU, GraphBuilder
 
 from rlx.ir import DType
 from rlx_cortexm.kernels.dense_quads.tactic import Quads
@@ -11,9 +11,9 @@ from rlx_cortexm.lower import candidates
 
 def dense(inputs, outputs, **attributes):
     """Return a graph's node with a dense layer."""
-    zoo = Zoo()
-    zoo.dense((1, inputs), outputs, **attributes)
-    (node,) = zoo.graph.op_nodes
+    builder = GraphBuilder()
+    builder.dense((1, inputs), outputs, **attributes)
+    (node,) = builder.graph.op_nodes
     return node
 
 
@@ -47,7 +47,7 @@ def test_layers_of_one_size_share_a_function(inputs):
 
 def test_few_channels_and_narrow_weights_do_not_fit():
     assert not found(dense(64, 3))
-    zoo = Zoo()
-    zoo.conv((1, 1, 1, 8), 4, (1, 1), dtype=DType.I4)
-    (node,) = zoo.graph.op_nodes
+    builder = GraphBuilder()
+    builder.conv((1, 1, 1, 8), 4, (1, 1), dtype=DType.I4)
+    (node,) = builder.graph.op_nodes
     assert not found(node)

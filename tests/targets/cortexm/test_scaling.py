@@ -65,7 +65,7 @@ def test_other_functions_stay():
     assert folded(wide, bounds(5), 0) == wide
 
 
-def test_channels_shift_alike_and_come_larger_before():
+def test_channels_are_pre_scaled_to_shift_alike():
     chosen = AccumulatorScaling("requantize_folded", (2**30, 2**31 - 1, 0), (5, 8, 1))
     assert level(chosen, bounds(5000, 5000, 5000), -128) == AccumulatorScaling(
         "requantize_level_12", chosen.multiplier, (8, 5, 2)
@@ -74,7 +74,7 @@ def test_channels_shift_alike_and_come_larger_before():
     assert not chosen.is_level
 
 
-def test_places_are_round_numbers_if_there_is_room():
+def test_places_are_round_numbers_if_they_fit():
     chosen = AccumulatorScaling("requantize_folded", (2**30, 2**30), (5, 8))
     functions = [level(chosen, bounds(50, 50), 3, most).function for most in (8, 6, 5, 4)]
     assert functions == [

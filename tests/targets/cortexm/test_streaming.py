@@ -1,7 +1,7 @@
 """Layers in stripes of rows, where a small arena is wanted."""
 
 import pytest
-from targets.cortexm.zoo import RELU, Zoo, emit_graph, golden_of, planned, write
+from targets.cortexm.kernel_graphs import RELU, GraphBuilder, emit_graph, golden_of, planned, write
 
 from rlx.errors import DoesNotFitError
 from rlx.ir import Graph, i8
@@ -16,12 +16,12 @@ TIMEOUT_S = 120
 
 def tower():
     """Return a graph with an image that becomes large in the middle."""
-    zoo = Zoo("tower")
-    a = zoo.layer(zoo.input(1, 32, 16, 4), 16, (3, 3), **RELU)
-    b = zoo.layer(a, 16, (3, 3), groups=16, **RELU)
-    c = zoo.layer(b, 24, (1, 1), **RELU)
-    zoo.node(QMaxPool2d(window=Window((2, 2), (2, 2))), c)
-    return zoo.graph
+    builder = GraphBuilder("tower")
+    a = builder.layer(builder.input(1, 32, 16, 4), 16, (3, 3), **RELU)
+    b = builder.layer(a, 16, (3, 3), groups=16, **RELU)
+    c = builder.layer(b, 24, (1, 1), **RELU)
+    builder.node(QMaxPool2d(window=Window((2, 2), (2, 2))), c)
+    return builder.graph
 
 
 def stripes(module):
@@ -52,13 +52,13 @@ def test_a_graph_of_views_alone_needs_no_stripes():
     assert TARGET.estimate(planned(graph, optimize="ram"), CortexMOptions(optimize="ram"))
 
 
-def test_a_limit_is_met_with_the_least_work():
-    least = estimate(tower(), optimize="ram")
+def test_a_limit_is_met_with_the_fewest_instructions():
+    smallest = estimate(tower(), optimize="ram")
     usual = estimate(tower())
-    middle = (least["arena_bytes"] + usual["arena_bytes"]) // 2
+    middle = (smallest["arena_bytes"] + usual["arena_bytes"]) // 2
     found = estimate(tower(), ram=middle)
     assert found["arena_bytes"] <= middle
-    assert found["instructions"] <= least["instructions"]
+    assert found["instructions"] <= smallest["instructions"]
 
 
 def test_what_no_stripes_make_fit_is_refused():
@@ -83,18 +83,18 @@ def test_the_bits_are_the_same(tmp_path, simulator, io):
 
 
 def test_slices_of_inputs_and_joins_in_outputs_cost_nothing(tmp_path):
-    zoo = Zoo("parts")
-    x = zoo.input(1, 4, 4, 4)
+    builder = GraphBuilder("parts")
+    x = builder.input(1, 4, 4, 4)
     rows = [
-        zoo.graph.apply(QSlice(start=(0, i, 0, 0), stop=(1, i + 2, 4, 4), step=(1, 1, 1, 1)), x)
+        builder.graph.apply(QSlice(start=(0, i, 0, 0), stop=(1, i + 2, 4, 4), step=(1, 1, 1, 1)), x)
         for i in range(3)
     ]
     pool = QMaxPool2d(window=Window((2, 1)))
-    zoo.node(QConcat(axis=1), *(zoo.graph.apply(pool, r) for r in rows))
-    emission = emit_graph(zoo.graph)
+    builder.node(QConcat(axis=1), *(builder.graph.apply(pool, r) for r in rows))
+    emission = emit_graph(builder.graph)
     assert [r["op"] for r in emission.report["layers"] if r["instructions"]] == ["q.max_pool2d"] * 3
     assert emission.report["arena_bytes"] == 4
-    golden = golden_of(zoo.graph)
+    golden = golden_of(builder.graph)
     folder = write(tmp_path, emission)
     simulation = HostC("gcc", "-O1", sanitize=True).simulate(folder, golden, timeout_s=TIMEOUT_S)
     assert compare("", simulation, golden) == []

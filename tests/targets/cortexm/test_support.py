@@ -48,12 +48,12 @@ SIMULATORS = [
 ]
 
 
-def triples(least, most, shifts):
+def triples(low, high, shifts):
     """Every edge value, and drawn ones, times every multiplier and shift."""
-    random = np.random.default_rng(1).integers(least, most, 40, np.int64, endpoint=True)
+    random = np.random.default_rng(1).integers(low, high, 40, np.int64, endpoint=True)
     near = random + 1 - random % 2
     values = np.unique(np.concatenate([EDGES, random, near]))
-    values = values[(values >= least) & (values <= most)]
+    values = values[(values >= low) & (values <= high)]
     grid = np.meshgrid(values, MULTIPLIERS, np.array(shifts, np.int64), indexing="ij")
     return np.stack([part.ravel() for part in grid], axis=1)
 

@@ -9,7 +9,7 @@ import pytest
 from campaign.compile import HOST, MORE
 from support import ROOT, require_program
 from targets.cortexm.forced import chosen_by, named
-from targets.cortexm.zoo import Zoo, depthwise, emit_graph, write
+from targets.cortexm.kernel_graphs import GraphBuilder, depthwise, emit_graph, write
 
 from rlx.process import run
 from rlx_sim.firmware import CPUS
@@ -46,31 +46,31 @@ def test_no_function_is_defined_by_two_templates() -> None:
     assert [name for name, count in counts.items() if count > 1] == []
 
 
-def mixed() -> Zoo:
+def mixed() -> GraphBuilder:
     """A network with depthwise layers on planes and convolutions by vectors, both padded."""
-    zoo = Zoo("mixed")
-    zoo.conv((1, 6, 7, 8), 8, (3, 3), groups=8)
-    zoo.conv((1, 6, 7, 8), 16, (3, 3))
-    return zoo
+    builder = GraphBuilder("mixed")
+    builder.conv((1, 6, 7, 8), 8, (3, 3), groups=8)
+    builder.conv((1, 6, 7, 8), 16, (3, 3))
+    return builder
 
 
-def apart() -> Zoo:
-    """Depthwise layers of which no tap reads some words of codes, or words far behind."""
-    zoo = Zoo("apart")
+def apart() -> GraphBuilder:
+    """Depthwise layers of which no tap reads some words of inputs, or words far behind."""
+    builder = GraphBuilder("apart")
     for kernel, stride in (((1, 1), (1, 3)), ((1, 1), (3, 3)), ((3, 1), (1, 5)), ((1, 2), (2, 7))):
-        zoo.conv((1, 9, 23, 4), 4, kernel, groups=4, stride=stride, padding=((0, 0), (0, 0)))
+        builder.conv((1, 9, 23, 4), 4, kernel, groups=4, stride=stride, padding=((0, 0), (0, 0)))
     # The last line of a window is more than 4,095 bytes behind the first.
-    zoo.conv((1, 40, 121, 4), 4, (3, 1), groups=4, dilation=(18, 1))
-    return zoo
+    builder.conv((1, 40, 121, 4), 4, (3, 1), groups=4, dilation=(18, 1))
+    return builder
 
 
-def edges() -> Zoo:
+def edges() -> GraphBuilder:
     """Depthwise layers with windows inside the image and windows that stick out of it."""
-    zoo = Zoo("edges")
-    zoo.conv((1, 2, 9, 11), 11, (1, 2), groups=11, stride=(2, 2), zero_point=-14)
-    zoo.conv((1, 2, 9, 11), 11, (1, 2), groups=11)
-    zoo.conv((1, 5, 9, 11), 11, (2, 2), groups=11, stride=(2, 2))
-    return zoo
+    builder = GraphBuilder("edges")
+    builder.conv((1, 2, 9, 11), 11, (1, 2), groups=11, stride=(2, 2), zero_point=-14)
+    builder.conv((1, 2, 9, 11), 11, (1, 2), groups=11)
+    builder.conv((1, 5, 9, 11), 11, (2, 2), groups=11, stride=(2, 2))
+    return builder
 
 
 @pytest.mark.parametrize("cpu", [HOST, "cortex-m3", "cortex-m4", "cortex-m55"])

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from targets.cortexm.zoo import Zoo, classifier, emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import GraphBuilder, classifier, emit_graph, golden_of, write
 
 from rlx import target
 from rlx.errors import EmitError, UsageError
@@ -84,12 +84,12 @@ def test_an_accumulator_that_may_overflow_is_refused():
     )
 
 
-def test_a_mean_over_too_many_codes_is_refused():
+def test_a_mean_over_too_many_values_is_refused():
     graph = Graph("g")
     op = QMean(axes=(0,), x_zero_point=-128, rescale=Rescale.of(1e-7), zero_point=0)
     node = graph.apply(op, graph.input("x", i8(2**23))).node
     assert TARGET.lowering(node, CortexMOptions()) == Refusal(
-        "a sum of 8388608 codes does not fit int32"
+        "a sum of 8388608 values does not fit int32"
     )
 
 
@@ -106,16 +106,16 @@ def test_ports_of_other_types_are_refused():
 
 
 def test_elementwise_ops_and_softmax_may_run_in_place():
-    zoo = Zoo()
-    x, row = zoo.input(2, 3), zoo.input(3)
-    assert in_place(zoo.node(QClamp(), x).node) == (0,)
+    builder = GraphBuilder()
+    x, row = builder.input(2, 3), builder.input(3)
+    assert in_place(builder.node(QClamp(), x).node) == (0,)
     softmax = QSoftmax(multiplier=2**30, left_shift=20, diff_min=-100)
-    assert in_place(zoo.node(softmax, x).node) == (0,)
+    assert in_place(builder.node(softmax, x).node) == (0,)
     half = Rescale.of(0.5)
     add = QAdd(x_zero_point=0, y_zero_point=0, x_rescale=half, y_rescale=half, rescale=half,
                zero_point=0)  # fmt: skip
-    assert in_place(zoo.node(add, row, x).node) == (1,)
-    assert in_place(zoo.node(QReshape(shape=(6,)), x).node) == ()
+    assert in_place(builder.node(add, row, x).node) == (1,)
+    assert in_place(builder.node(QReshape(shape=(6,)), x).node) == ()
 
 
 @pytest.mark.parametrize(
@@ -151,15 +151,15 @@ def test_the_prefix_comes_from_the_model(name, prefix):
 
 def test_outputs_that_no_layer_writes(tmp_path):
     """Inputs and constants handed out, one value twice, a reshaped input, an index."""
-    zoo = Zoo("handed out")
-    x = zoo.input(2, 3)
-    clamped = zoo.graph.apply(QClamp(low=0), x)
-    reshaped = zoo.graph.apply(QReshape(shape=(3, 2)), clamped)
-    index = zoo.graph.apply(QArgmax(axis=1), clamped)
-    values = (x, clamped, clamped, reshaped, zoo.constant(4), index, index,
-              zoo.graph.apply(QReshape(shape=(6,)), x))  # fmt: skip
-    zoo.graph.output(*values, names=[f"y{i}" for i in range(len(values))])
-    folder, golden = write(tmp_path, emit_graph(zoo.graph)), golden_of(zoo.graph)
+    builder = GraphBuilder("handed out")
+    x = builder.input(2, 3)
+    clamped = builder.graph.apply(QClamp(low=0), x)
+    reshaped = builder.graph.apply(QReshape(shape=(3, 2)), clamped)
+    index = builder.graph.apply(QArgmax(axis=1), clamped)
+    values = (x, clamped, clamped, reshaped, builder.constant(4), index, index,
+              builder.graph.apply(QReshape(shape=(6,)), x))  # fmt: skip
+    builder.graph.output(*values, names=[f"y{i}" for i in range(len(values))])
+    folder, golden = write(tmp_path, emit_graph(builder.graph)), golden_of(builder.graph)
     simulator = HostC(sanitize=True)
     assert compare("host", simulator.simulate(folder, golden, timeout_s=60), golden) == []
 
@@ -204,10 +204,10 @@ def uncommented(text):
 
 DIGEST = """
 import hashlib
-from targets.cortexm.zoo import ZOOS, emit_graph
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph
 digest = hashlib.sha256()
-for zoo in ZOOS:
-    for name, content in sorted(emit_graph(zoo(), static_arena=True).files.items()):
+for make_graph in KERNEL_GRAPHS:
+    for name, content in sorted(emit_graph(make_graph(), static_arena=True).files.items()):
         digest.update(name.encode() + b"\\0" + content.encode() + b"\\0")
 print(digest.hexdigest())
 """

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from targets.cortexm.forced import chosen_by, named
-from targets.cortexm.zoo import Zoo, emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import GraphBuilder, emit_graph, golden_of, write
 
 from rlx.ir import DType
 from rlx.numerics.fixed_point import Rescale
@@ -28,33 +28,33 @@ def drawn(shape, zeros, seed=0):
     return np.where(random.random(shape) < zeros, 0, signs).astype(np.int8)
 
 
-def dense(zoo, shape, weights, **attributes):
+def dense(builder, shape, weights, **attributes):
     op = QDense(**{"x_zero_point": 11, "rescale": Rescale.of(0.02), "zero_point": -3, **attributes})
-    constant = zoo.graph.constant(weights)
-    return zoo.node(op, zoo.input(*shape), constant, zoo.bias(len(weights), 300))
+    constant = builder.graph.constant(weights)
+    return builder.node(op, builder.input(*shape), constant, builder.bias(len(weights), 300))
 
 
-def pointwise(zoo, shape, weights):
+def pointwise(builder, shape, weights):
     op = QConv2d(
         window=Window((1, 1)), x_zero_point=-7, zero_point=5,
-        rescale=zoo.factors(len(weights), shape[3]),
+        rescale=builder.factors(len(weights), shape[3]),
     )  # fmt: skip
-    constant = zoo.graph.constant(weights.reshape(len(weights), 1, 1, -1))
-    return zoo.node(op, zoo.input(*shape), constant, zoo.bias(len(weights), 300))
+    constant = builder.graph.constant(weights.reshape(len(weights), 1, 1, -1))
+    return builder.node(op, builder.input(*shape), constant, builder.bias(len(weights), 300))
 
 
 def layers(zeros=0.4):
     """Return dense layers and convolutions: short, long, all ones, all zeros, several rows."""
-    zoo = Zoo("ternary")
+    builder = GraphBuilder("ternary")
     weights = drawn((9, 40), zeros)
     weights[0], weights[1], weights[2] = 0, 1, -1
-    dense(zoo, (40,), weights)
-    dense(zoo, (3, SEGMENT), drawn((4, SEGMENT), zeros), rescale=zoo.factors(4, 8))
-    dense(zoo, (2, SEGMENT + 1), np.ones((3, SEGMENT + 1), np.int8))
-    dense(zoo, (1, 3 * SEGMENT - 5), drawn((8, 3 * SEGMENT - 5), zeros))
-    pointwise(zoo, (2, 3, 4, 32), drawn((6, 32), zeros))
-    pointwise(zoo, (1, 1, 1, 5), drawn((2, 5), zeros))
-    return zoo.graph
+    dense(builder, (40,), weights)
+    dense(builder, (3, SEGMENT), drawn((4, SEGMENT), zeros), rescale=builder.factors(4, 8))
+    dense(builder, (2, SEGMENT + 1), np.ones((3, SEGMENT + 1), np.int8))
+    dense(builder, (1, 3 * SEGMENT - 5), drawn((8, 3 * SEGMENT - 5), zeros))
+    pointwise(builder, (2, 3, 4, 32), drawn((6, 32), zeros))
+    pointwise(builder, (1, 1, 1, 5), drawn((2, 5), zeros))
+    return builder.graph
 
 
 def emitted(folder, **options):
@@ -97,8 +97,8 @@ def test_the_estimate_is_near_the_count(cpu, tmp_path):
 
 def cheapest(cpu, zeros):
     """Return the name of the kernel with the fewest instructions."""
-    zoo = Zoo()
-    node = dense(zoo, (1, 250), drawn((32, 250), zeros)).node
+    builder = GraphBuilder()
+    node = dense(builder, (1, 250), drawn((32, 250), zeros)).node
     return min(candidates(node, CORES[cpu]), key=lambda way: way.instructions).name
 
 
@@ -119,14 +119,16 @@ def test_chosen_where_it_pays(cpu, zeros, pays):
     ids=lambda weights: f"{weights.min()}..{weights.max()}",
 )
 def test_other_weights_have_no_lists(weights):
-    zoo = Zoo()
-    assert not any(w.name == "ternary lists" for w in candidates(dense(zoo, (1, 3), weights).node))
+    builder = GraphBuilder()
+    assert not any(
+        w.name == "ternary lists" for w in candidates(dense(builder, (1, 3), weights).node)
+    )
 
 
 def test_packed_ternary_weights_have_lists_too():
-    zoo = Zoo()
+    builder = GraphBuilder()
     weights = drawn((4, 16), 0.5).astype(DType.I2.numpy)
-    names = [way.name for way in candidates(dense(zoo, (1, 16), weights).node)]
+    names = [way.name for way in candidates(dense(builder, (1, 16), weights).node)]
     assert "ternary lists" in names
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support import require_program
-from targets.cortexm.zoo import classifier, convolutions, emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import classifier, convolutions, emit_graph, golden_of, write
 
 from rlx.process import run
 from rlx_sim.host_c import WARNINGS
@@ -60,7 +60,7 @@ int main(void)
 
 
 def array(name, frames):
-    """Return a C array of the codes of all frames, frame by frame."""
+    """Return a C array of the values of all frames, frame by frame."""
     flat = frames.reshape(len(frames), -1)
     rows = ",\n".join("{" + ", ".join(map(str, row)) + "}" for row in flat.tolist())
     kind = {1: "int8_t", 4: "int32_t"}[flat.itemsize]

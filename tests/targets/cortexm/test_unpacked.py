@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from targets.cortexm.forced import chosen_by
-from targets.cortexm.zoo import RELU, WHOLE, Zoo, emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import RELU, WHOLE, GraphBuilder, emit_graph, golden_of, write
 
 from rlx.ir import DType
 from rlx.numerics.fixed_point import Rescale
@@ -23,13 +23,13 @@ BITS = {DType.I4: 4, DType.I2: 2}
 
 def layers(dtype):
     """Return every kernel of depthwise layers that reads bytes: with and without own scratch."""
-    zoo = Zoo("depthwise")
-    zoo.conv((1, 6, 5, 8), 8, (3, 3), groups=8, dtype=dtype, **RELU)
-    zoo.conv((2, 6, 5, 6), 6, (3, 3), groups=6, dtype=dtype, stride=(2, 2))
-    zoo.conv((1, 7, 6, 5), 5, (3, 2), groups=5, dtype=dtype, padding=WHOLE)
-    zoo.conv((1, 4, 4, 3), 6, (3, 3), groups=3, dtype=dtype)
-    zoo.conv((2, 6, 6, 4), 8, (5, 5), groups=4, dtype=dtype, factors=Rescale.of(0.01))
-    return zoo.graph
+    builder = GraphBuilder("depthwise")
+    builder.conv((1, 6, 5, 8), 8, (3, 3), groups=8, dtype=dtype, **RELU)
+    builder.conv((2, 6, 5, 6), 6, (3, 3), groups=6, dtype=dtype, stride=(2, 2))
+    builder.conv((1, 7, 6, 5), 5, (3, 2), groups=5, dtype=dtype, padding=WHOLE)
+    builder.conv((1, 4, 4, 3), 6, (3, 3), groups=3, dtype=dtype)
+    builder.conv((2, 6, 6, 4), 8, (5, 5), groups=4, dtype=dtype, factors=Rescale.of(0.01))
+    return builder.graph
 
 
 def unpacking(ways):
@@ -64,8 +64,8 @@ def test_equals_the_reference(dtype, cpu, simulator, tmp_path):
 
 @pytest.mark.parametrize("dtype", BITS, ids=str)
 def test_flash_is_saved_and_scratch_memory_paid(dtype):
-    zoo = Zoo()
-    node = zoo.conv((1, 8, 8, 64), 64, (3, 3), groups=64, dtype=dtype).node
+    builder = GraphBuilder()
+    node = builder.conv((1, 8, 8, 64), 64, (3, 3), groups=64, dtype=dtype).node
     ways = candidates(node)
     plain, narrow = ways[-1].lower(), unpacking(ways).lower()
     bits = BITS[dtype]
@@ -79,18 +79,18 @@ def test_flash_is_saved_and_scratch_memory_paid(dtype):
 
 @pytest.mark.parametrize("core", CORES.values(), ids=lambda core: core.name)
 def test_weights_of_bytes_and_other_layers_are_not_unpacked(core):
-    zoo = Zoo()
-    zoo.conv((1, 8, 8, 8), 8, (3, 3), groups=8)
-    zoo.conv((1, 8, 8, 8), 8, (3, 3), dtype=DType.I4)
-    for node in zoo.graph.op_nodes:
+    builder = GraphBuilder()
+    builder.conv((1, 8, 8, 8), 8, (3, 3), groups=8)
+    builder.conv((1, 8, 8, 8), 8, (3, 3), dtype=DType.I4)
+    for node in builder.graph.op_nodes:
         assert not any(way.name.endswith("unpacked") for way in candidates(node, core))
 
 
 @given(count=st.integers(1, 40), bits=st.sampled_from([4, 2]), seed=st.integers(0, 99))
-def test_codes_follow_each_other_from_the_lowest_bits(count, bits, seed):
+def test_values_follow_each_other_from_the_lowest_bits(count, bits, seed):
     low = -(2 ** (bits - 1))
-    codes = np.random.default_rng(seed).integers(low, -low, count).astype(np.int8)
-    stream = np.unpackbits(pack_values(codes, bits).view(np.uint8), bitorder="little")
+    values = np.random.default_rng(seed).integers(low, -low, count).astype(np.int8)
+    stream = np.unpackbits(pack_values(values, bits).view(np.uint8), bitorder="little")
     fields = stream[: count * bits].reshape(count, bits).astype(int) @ (1 << np.arange(bits))
-    assert np.array_equal(np.where(fields >= -low, fields + 2 * low, fields), codes)
+    assert np.array_equal(np.where(fields >= -low, fields + 2 * low, fields), values)
     assert not stream[count * bits :].any()

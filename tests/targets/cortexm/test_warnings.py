@@ -3,7 +3,7 @@
 import pytest
 from support import require_program
 from targets.cortexm.forced import chosen_by, named
-from targets.cortexm.zoo import ZOOS, emit_graph, write
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, write
 
 from rlx.process import run
 from rlx_sim.host_c import WARNINGS
@@ -20,10 +20,10 @@ COMPILERS = {
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m55"])
-@pytest.mark.parametrize("zoo", ZOOS, ids=lambda zoo: zoo.__name__)
-def test_nothing_is_said(zoo, cpu, compiler, tmp_path):
+@pytest.mark.parametrize("make_graph", KERNEL_GRAPHS, ids=lambda make_graph: make_graph.__name__)
+def test_nothing_is_said(make_graph, cpu, compiler, tmp_path):
     with chosen_by(named("mve" if cpu == "cortex-m55" else "")):
-        emission = emit_graph(zoo(), cpu=cpu, self_test=0)
+        emission = emit_graph(make_graph(), cpu=cpu, self_test=0)
     folder = write(tmp_path, emission)
     command = [require_program(compiler), *WARNINGS, *COMPILERS[compiler], "-fsyntax-only"]
     done = run(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from targets.cortexm.zoo import Zoo
+from targets.cortexm.kernel_graphs import GraphBuilder
 
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.kernels.conv2d_winograd import tactic as winograd
@@ -14,9 +14,9 @@ RESULT_MATRIX = np.array([[1, 1, 1, 0], [0, 1, -1, -1]])
 
 def convolution(shape=(1, 6, 6, 8), outputs=4, kernel=(3, 3), **attributes):
     """Return a graph's node with a convolution."""
-    zoo = Zoo()
-    zoo.conv(shape, outputs, kernel, **attributes)
-    (node,) = zoo.graph.op_nodes
+    builder = GraphBuilder()
+    builder.conv(shape, outputs, kernel, **attributes)
+    (node,) = builder.graph.op_nodes
     return node
 
 
@@ -26,28 +26,28 @@ def names(node):
 
 def test_four_times_the_sums_come_out():
     random = np.random.default_rng(1)
-    codes = random.integers(-128, 128, (4, 4, 20))
+    values = random.integers(-128, 128, (4, 4, 20))
     weights = random.integers(-128, 128, (3, 3, 3, 20))
     products = winograd.transformed(weights) * (
-        np.einsum("iy,yxc,jx->ijc", TILE_MATRIX, codes, TILE_MATRIX)
+        np.einsum("iy,yxc,jx->ijc", TILE_MATRIX, values, TILE_MATRIX)
     )
     scaled = products * np.multiply.outer(winograd.FACTORS, winograd.FACTORS)[:, :, np.newaxis]
     sums = np.einsum("iy,oyxc,jx->oij", RESULT_MATRIX, scaled, RESULT_MATRIX)
-    direct = [[(codes[i : i + 3, j : j + 3] * weights).sum(axis=(1, 2, 3)) for j in range(2)]
+    direct = [[(values[i : i + 3, j : j + 3] * weights).sum(axis=(1, 2, 3)) for j in range(2)]
               for i in range(2)]  # fmt: skip
     assert (sums == 4 * np.transpose(direct, (2, 0, 1))).all()
 
 
-def test_extreme_weights_and_codes_stay_within_16_and_32_bits():
+def test_extreme_weights_and_values_stay_within_16_and_32_bits():
     for weights in (np.full((1, 3, 3, 128), 127), np.full((1, 3, 3, 128), -128)):
         edges = winograd.transformed(weights) * winograd.FACTORS.reshape(4, 1, 1)
         assert np.abs(edges).max() < -winograd.MARK
-    least = np.einsum("iy,yx,jx->ij", *(np.abs(TILE_MATRIX), np.full((4, 4), -128)) * 1,
-                      np.abs(TILE_MATRIX))  # fmt: skip
-    assert np.abs(least).max() == winograd.VALUE_BOUND
+    extreme = np.einsum("iy,yx,jx->ij", *(np.abs(TILE_MATRIX), np.full((4, 4), -128)) * 1,
+                        np.abs(TILE_MATRIX))  # fmt: skip
+    assert np.abs(extreme).max() == winograd.VALUE_BOUND
 
 
-def test_the_bound_is_that_of_the_worst_codes():
+def test_the_bound_is_that_of_the_worst_values():
     weights = np.zeros((2, 3, 3, 1), np.int8)
     weights[1, 1, 1] = 1
     # One weight in the middle is in the four inner positions only, once in each.
