@@ -94,7 +94,7 @@ class Calls:
         if not layer.unpacked:
             return "", tables
         weights = Place("memory", step.scratch).expression
-        function = f"{self._symbols.prefix}_unpack_i{layer.weight_bits}"
+        function = f"unpack_i{layer.weight_bits}"
         statement = f"{function}({tables[0]}, {layer.unpacked}, {weights});\n  "
         return statement, [weights, *tables[1:]]
 

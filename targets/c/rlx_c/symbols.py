@@ -19,7 +19,7 @@ class Symbols:
 
     def kernel(self, kernel: Kernel) -> str:
         """Return the symbol of a function."""
-        return f"{self.prefix}_{kernel.kind}_{self._program.kernels[kernel].index}"
+        return f"{kernel.kind}_{self._program.kernels[kernel].index}"
 
     def table(self, table: ConstantTable) -> str:
         """Return the symbol of a layer's table."""
