@@ -58,7 +58,8 @@ _KEY = "rlx"
 # Stored as they are; all others as bytes.
 _NATIVE = {
     DType.F64: "F64", DType.F32: "F32", DType.F16: "F16", DType.I64: "I64", DType.I32: "I32",
-    DType.I16: "I16", DType.I8: "I8", DType.U32: "U32", DType.U8: "U8", DType.BOOL: "BOOL",
+    DType.I16: "I16", DType.I8: "I8", DType.U64: "U64", DType.U32: "U32",
+    DType.U16: "U16", DType.U8: "U8", DType.BOOL: "BOOL",
 }  # fmt: skip
 
 

@@ -76,7 +76,9 @@ def _wide(dtype: DType) -> type:
     """Return a NumPy type that holds every number of ``dtype``."""
     if dtype is DType.BOOL:
         return np.bool_
-    return np.float64 if dtype.is_float else np.int64
+    if dtype.is_float:
+        return np.float64
+    return np.uint64 if dtype is DType.U64 else np.int64
 
 
 def _fits(number: bool | int | float, dtype: DType) -> bool:

@@ -31,7 +31,9 @@ class DType(enum.Enum):
     I8 = "i8"
     I4 = "i4"
     I2 = "i2"
+    U64 = "u64"
     U32 = "u32"
+    U16 = "u16"
     U8 = "u8"
     BOOL = "bool"
     C64 = "c64"
@@ -84,7 +86,9 @@ _NUMPY: dict[DType, np.dtype[np.generic]] = {
     DType.I8: np.dtype(np.int8),
     DType.I4: np.dtype(ml_dtypes.int4),
     DType.I2: np.dtype(ml_dtypes.int2),
+    DType.U64: np.dtype(np.uint64),
     DType.U32: np.dtype(np.uint32),
+    DType.U16: np.dtype(np.uint16),
     DType.U8: np.dtype(np.uint8),
     DType.BOOL: np.dtype(np.bool_),
     DType.C64: np.dtype(np.complex64),

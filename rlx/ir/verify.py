@@ -33,7 +33,8 @@ _ZERO_POINTS = (
 
 _CODE_RANGES = {
     DType.I2: (-2, 1), DType.I4: (-8, 7), DType.I8: (-128, 127), DType.U8: (0, 255),
-    DType.I16: (-(2**15), 2**15 - 1), DType.I32: (-(2**31), 2**31 - 1),
+    DType.I16: (-(2**15), 2**15 - 1), DType.U16: (0, 2**16 - 1),
+    DType.I32: (-(2**31), 2**31 - 1),
 }  # fmt: skip
 
 

@@ -292,7 +292,7 @@ CASES: dict[str, Case] = {
         "document",
         (
             "nodes[3].types[0].dtype must be one of f64, f32, f16, bf16, f8e4m3, f8e5m2, "
-            "i64, i32, i16, i8, i4, i2, u32, u8, bool, c64, not i128"
+            "i64, i32, i16, i8, i4, i2, u64, u32, u16, u8, bool, c64, not i128"
         ),
     ),
     "scale infinite": Refused(

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from strategies.case import Maker
 
 FLOATS = (DType.F32, DType.F64, DType.F16, DType.BF16, DType.F8E4M3, DType.F8E5M2)
-INTEGERS = (DType.I32, DType.I8, DType.I64, DType.I16, DType.U8, DType.U32)
+INTEGERS = (DType.I32, DType.I8, DType.I64, DType.I16, DType.U8, DType.U32, DType.U16,
+            DType.U64)  # fmt: skip
 
 
 def float_type(make: Maker) -> DType:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _INTEGER_RANGE = {
     dtype: (-(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1)
     for dtype in (DType.I64, DType.I32, DType.I16, DType.I8, DType.I4, DType.I2)
-} | {dtype: (0, (1 << dtype.bits) - 1) for dtype in (DType.U32, DType.U8)}
+} | {dtype: (0, (1 << dtype.bits) - 1) for dtype in (DType.U64, DType.U32, DType.U16, DType.U8)}
 
 
 def integer_range(dtype: DType) -> tuple[int, int]:
@@ -69,11 +69,16 @@ def float_to_integer(x: Array, dtype: DType) -> Array:
     low, high = integer_range(dtype)
     wide = np.asarray(x, dtype=np.float64)
     whole = np.trunc(np.where(np.isnan(wide), 0.0, wide))
-    # 2^63 - 1 is no float64: compare first, convert only what fits.
-    fits = (whole >= low) & (whole <= high) & (whole < 2.0**63)
-    inside = np.where(fits, whole, 0.0).astype(np.int64)
-    saturated = np.where(whole < 0, low, high)
+    # 2^63 - 1 and 2^64 - 1 are no float64: compare first, convert only what fits.
+    fits = (whole >= low) & (whole < float(high + 1))
+    inside = np.where(fits, whole, 0.0).astype(dtype.numpy)
+    saturated = np.where(whole < 0, *np.array([low, high], _wide(dtype)))
     return np.where(fits, inside, saturated).astype(dtype.numpy)
+
+
+def _wide(dtype: DType) -> type[np.int64 | np.uint64]:
+    """Return NumPy's widest integers of the signedness of ``dtype``."""
+    return np.uint64 if dtype.value.startswith("u") else np.int64
 
 
 def _keep_low_bits(x: Array, dtype: DType) -> Array:

@@ -263,8 +263,8 @@ CONV = ("nodes", 3)
         (edit((*CONV, "types", 0, "shape"), [1, 3, 3, 4]),
          "q.conv2d: gives i8[1, 3, 3, 3] q(0.3, -128), not i8[1, 3, 3, 4] q(0.3, -128)"),
         (edit((*CONV, "types", 0, "dtype"), {"@": "i128"}), "nodes[3].types[0].dtype must be one"
-         " of f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i16, i8, i4, i2, u32, u8, bool, c64,"
-         " not i128"),
+         " of f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i16, i8, i4, i2, u64, u32, u16, u8,"
+         " bool, c64, not i128"),
         (edit((*CONV, "types", 0, "quant", "scale"), [{"@": "inf"}]), "nodes[3].types[0].quant is"
          " no QuantParams: every scale must be positive and finite"),
         (edit(("nodes", 0, "op", "x"), 1), "core.input takes no attributes and has one result"),

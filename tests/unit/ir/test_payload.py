@@ -76,3 +76,14 @@ def test_wrong_bytes_are_refused(data, type_, message):
 def test_wrong_numbers_are_refused(numbers, dtype, message):
     with pytest.raises(ValueError, match=r"^" + message.replace("[", r"\[") + "$"):
         from_numbers(numbers, TensorType((1,), dtype))
+
+
+@pytest.mark.parametrize("dtype", [DType.U16, DType.U64, DType.I64])
+def test_ends_of_wide_integers_come_back(dtype):
+    info = np.iinfo(dtype.numpy)
+    array = np.array([info.min, info.max], dtype.numpy)
+    type_ = TensorType((2,), dtype)
+    assert to_numbers(array) == [info.min, info.max]
+    for back in (from_numbers(to_numbers(array), type_), from_bytes(to_bytes(array), type_)):
+        assert back.dtype == array.dtype
+        assert back.tolist() == array.tolist()

@@ -264,7 +264,7 @@ def in_graph(line):
          " more than a multiple of 4"),
         (in_graph("%1 = core.constant() {value=dense<[1]>} : i9[1]"),
          "line 3, column 45: no element type is called 'i9'; known: f64, f32, f16, bf16, f8e4m3,"
-         " f8e5m2, i64, i32, i16, i8, i4, i2, u32, u8, bool, c64"),
+         " f8e5m2, i64, i32, i16, i8, i4, i2, u64, u32, u16, u8, bool, c64"),
         (in_graph("%1 = core.input() : i8[-1]"),
          "line 3, column 26: a dimension must lie in [0, 2147483647], not -1"),
         (in_graph("%1 = core.input() : i8[99999999999]"),

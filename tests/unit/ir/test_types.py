@@ -19,7 +19,8 @@ def test_element_type_is_that_of_its_arrays(dtype):
 def test_bits_are_those_of_packed_storage():
     assert {d.value: d.bits for d in DType} == {
         "f64": 64, "f32": 32, "f16": 16, "bf16": 16, "f8e4m3": 8, "f8e5m2": 8, "i64": 64,
-        "i32": 32, "i16": 16, "i8": 8, "i4": 4, "i2": 2, "u32": 32, "u8": 8, "bool": 8, "c64": 64,
+        "i32": 32, "i16": 16, "i8": 8, "i4": 4, "i2": 2, "u64": 64, "u32": 32, "u16": 16, "u8": 8,
+        "bool": 8, "c64": 64,
     }  # fmt: skip
 
 
@@ -28,17 +29,17 @@ def test_kinds_of_element_types():
         "f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2",
     }  # fmt: skip
     assert {d.value for d in DType if d.is_integer} == {
-        "i64", "i32", "i16", "i8", "i4", "i2", "u32", "u8",
+        "i64", "i32", "i16", "i8", "i4", "i2", "u64", "u32", "u16", "u8",
     }  # fmt: skip
 
 
 def test_unknown_numpy_type_is_refused():
     message = (
-        "no element type for numpy uint16; known: f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32,"
-        " i16, i8, i4, i2, u32, u8, bool, c64"
+        "no element type for numpy complex128; known: f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32,"
+        " i16, i8, i4, i2, u64, u32, u16, u8, bool, c64"
     )
     with pytest.raises(ValueError, match=f"^{message}$"):
-        DType.of(np.zeros(1, np.uint16))
+        DType.of(np.zeros(1, np.complex128))
     with pytest.raises(ValueError, match=r"^no element type for numpy uint4;"):
         DType.of(np.zeros(1, ml_dtypes.uint4))
 

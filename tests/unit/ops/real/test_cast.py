@@ -13,7 +13,8 @@ from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8
 from rlx.ops.real import RealCast
 from rlx.ops.real.cast import integer_range
 
-INTEGERS = [DType.I64, DType.I32, DType.I16, DType.I8, DType.I4, DType.I2, DType.U32, DType.U8]
+INTEGERS = [DType.I64, DType.I32, DType.I16, DType.I8, DType.I4, DType.I2, DType.U64, DType.U32,
+            DType.U16, DType.U8]  # fmt: skip
 
 
 def cast(x, dtype):
