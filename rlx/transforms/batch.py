@@ -123,7 +123,7 @@ def _mixes(op: Op, why: str) -> ShapeError:
 
 
 RULES.refuse("it is a model-level op; decompose it first", *NN_OPS)
-RULES.refuse("it adds the inputs of a batch to one tensor", real.RealScatterAdd)
+RULES.refuse("it writes the inputs of a batch into one tensor", real.RealScatter)
 
 
 def _each(op: Any, what: Batching) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rlx.ir import DType, QuantParams
 from rlx.ops import real
-from rlx.ops.real.binary import RealBinary
+from rlx.ops.real.binary import RealBinary, RealBits
 from rlx.ops.real.cast import integer_range
 from rlx.ops.real.reduce import RealReduce
 from rlx.ops.real.unary import RealUnary
@@ -41,7 +41,7 @@ def _unary(op: type[RealUnary]) -> None:
 def _binary(op: type[RealBinary]) -> None:
     @strategy(op)
     def build(make: Maker) -> Case:
-        dtype = float_type(make) if op is real.RealPow else number_type(make)
+        dtype = make.pick(*INTEGERS) if issubclass(op, RealBits) else number_type(make)
         first, second = broadcast_pair(make)
         return finish(make, op(), operand(make, first, dtype), operand(make, second, dtype))
 
@@ -87,6 +87,15 @@ def cast(make: Maker) -> Case:
     types = (*(d for d in DType if d is not DType.C64),)
     source = make.pick(*(d for d in types if d not in (DType.I4, DType.I2)))
     return finish(make, real.RealCast(dtype=make.pick(*types)), operand(make, make.shape(), source))
+
+
+@strategy(real.RealBitcast)
+def bitcast(make: Maker) -> Case:
+    types = [d for d in DType if d not in (DType.BOOL, DType.C64) and d.bits >= 8]
+    source = make.pick(*types)
+    target = make.pick(*(d for d in types if d.bits == source.bits))
+    x = operand(make, make.shape(), source)
+    return finish(make, real.RealBitcast(dtype=target), x)
 
 
 @strategy(real.RealMatmul)
@@ -144,21 +153,33 @@ def argmin(make: Maker) -> Case:
 def _choice(make: Maker, kind: type) -> Case:
     shape = make.shape()
     (axis, *_) = axes_of(make, len(shape))
-    return finish(make, kind(axis=axis), operand(make, shape, number_type(make)))
+    op = kind(axis=axis, last=make.pick(False, True))
+    return finish(make, op, operand(make, shape, number_type(make)))
 
 
 @strategy(real.RealCumsum)
 def cumsum(make: Maker) -> Case:
+    return _scan(make, real.RealCumsum)
+
+
+@strategy(real.RealCumprod)
+def cumprod(make: Maker) -> Case:
+    return _scan(make, real.RealCumprod)
+
+
+def _scan(make: Maker, kind: type) -> Case:
     shape = make.shape()
     (axis, *_) = axes_of(make, len(shape))
-    op = real.RealCumsum(axis=axis, exclusive=make.pick(False, True))
+    op = kind(axis=axis, exclusive=make.pick(False, True))
     return finish(make, op, operand(make, shape, number_type(make)))
 
 
 @strategy(real.RealTopK)
 def top_k(make: Maker) -> Case:
     shape = make.shape()
-    op = real.RealTopK(count=make.integer(1, shape[-1]))
+    (axis, *_) = axes_of(make, len(shape))
+    count = make.integer(1, shape[axis])
+    op = real.RealTopK(count=count, axis=axis, least=make.pick(False, True))
     return finish(make, op, operand(make, shape, number_type(make)))
 
 
@@ -181,16 +202,17 @@ def take_along(make: Maker) -> Case:
     return finish(make, real.RealTakeAlong(axis=axis), x, indices(make, tuple(shape), size))
 
 
-@strategy(real.RealScatterAdd)
-def scatter_add(make: Maker) -> Case:
+@strategy(real.RealScatter)
+def scatter(make: Maker) -> Case:
     shape = make.shape()
     (axis, *_) = axes_of(make, len(shape))
     dtype = number_type(make)
     places = tuple(make.integer(1, 3) for _ in range(make.integer(0, 2)))
     front = axis % len(shape)
     updates = (*shape[:front], *places, *shape[front + 1 :])
+    op = real.RealScatter(axis=axis, merge=make.pick(*real.Scatter))
     return finish(
-        make, real.RealScatterAdd(axis=axis), operand(make, shape, dtype),
+        make, op, operand(make, shape, dtype),
         indices(make, places, shape[axis]), operand(make, updates, dtype),
     )  # fmt: skip
 

@@ -7,6 +7,9 @@ as for the integer ops.
 from rlx.ops.real.binary import (
     Comparison,
     RealAdd,
+    RealBitAnd,
+    RealBitOr,
+    RealBitXor,
     RealCompare,
     RealDiv,
     RealMaximum,
@@ -14,18 +17,21 @@ from rlx.ops.real.binary import (
     RealMul,
     RealPow,
     RealRemainder,
+    RealShiftLeft,
+    RealShiftRight,
     RealSub,
     RealWhere,
 )
-from rlx.ops.real.cast import RealCast
+from rlx.ops.real.cast import RealBitcast, RealCast
 from rlx.ops.real.conv import RealConv
-from rlx.ops.real.index import RealGather, RealScatterAdd, RealTakeAlong
+from rlx.ops.real.index import RealGather, RealScatter, RealTakeAlong, Scatter
 from rlx.ops.real.linear import RealMatmul
 from rlx.ops.real.pool import RealAveragePool, RealMaxPool
 from rlx.ops.real.quantize import RealDequantize, RealQuantize, Ties
 from rlx.ops.real.reduce import (
     RealArgmax,
     RealArgmin,
+    RealCumprod,
     RealCumsum,
     RealReduceMax,
     RealReduceMean,
@@ -70,11 +76,12 @@ from rlx.ops.real.window import SpatialWindow
 
 REAL_OPS = (
     RealAbs, RealAcos, RealAdd, RealArgmax, RealArgmin, RealAsin, RealAtan, RealAveragePool,
-    RealBroadcastTo, RealCast, RealCeil, RealCompare, RealConcat, RealConv, RealCos, RealCumsum,
-    RealDequantize, RealDiv, RealErf, RealExp, RealExpm1, RealFloor, RealGather, RealLog,
-    RealLog1p, RealMatmul, RealMaxPool, RealMaximum, RealMinimum, RealMul, RealNeg, RealPad,
-    RealPow, RealQuantize, RealReduceMax, RealReduceMean, RealReduceMin, RealReduceProd,
-    RealReduceSum, RealRemainder, RealReshape, RealReverse, RealRound, RealRsqrt, RealScatterAdd,
+    RealBitAnd, RealBitOr, RealBitXor, RealBitcast, RealBroadcastTo, RealCast, RealCeil,
+    RealCompare, RealConcat, RealConv, RealCos, RealCumprod, RealCumsum, RealDequantize,
+    RealDiv, RealErf, RealExp, RealExpm1, RealFloor, RealGather, RealLog, RealLog1p, RealMatmul,
+    RealMaxPool, RealMaximum, RealMinimum, RealMul, RealNeg, RealPad, RealPow, RealQuantize,
+    RealReduceMax, RealReduceMean, RealReduceMin, RealReduceProd, RealReduceSum, RealRemainder,
+    RealReshape, RealReverse, RealRound, RealRsqrt, RealScatter, RealShiftLeft, RealShiftRight,
     RealSigmoid, RealSign, RealSin, RealSlice, RealSqrt, RealSub, RealTakeAlong, RealTan,
     RealTanh, RealTopK, RealTranspose, RealWhere,
 )  # fmt: skip
@@ -91,6 +98,10 @@ __all__ = [
     "RealAsin",
     "RealAtan",
     "RealAveragePool",
+    "RealBitAnd",
+    "RealBitOr",
+    "RealBitXor",
+    "RealBitcast",
     "RealBroadcastTo",
     "RealCast",
     "RealCeil",
@@ -98,6 +109,7 @@ __all__ = [
     "RealConcat",
     "RealConv",
     "RealCos",
+    "RealCumprod",
     "RealCumsum",
     "RealDequantize",
     "RealDiv",
@@ -127,7 +139,9 @@ __all__ = [
     "RealReverse",
     "RealRound",
     "RealRsqrt",
-    "RealScatterAdd",
+    "RealScatter",
+    "RealShiftLeft",
+    "RealShiftRight",
     "RealSigmoid",
     "RealSign",
     "RealSin",
@@ -140,6 +154,7 @@ __all__ = [
     "RealTopK",
     "RealTranspose",
     "RealWhere",
+    "Scatter",
     "SpatialWindow",
     "Ties",
 ]

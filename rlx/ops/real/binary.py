@@ -11,7 +11,7 @@ import numpy as np
 
 from rlx.ir import DType, Op, TensorType, Traits
 from rlx.ops.real.common import (
-    check_float,
+    check_no_codes,
     check_number,
     check_same,
     check_unquantized,
@@ -135,19 +135,102 @@ class RealRemainder(RealBinary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealPow(RealBinary):
-    """``z = x^y``, floating-point only; NaN for a negative ``x`` and a broken ``y``."""
+    """``z = x^y``; NaN for a negative ``x`` and a broken ``y``.
+
+    Integers wrap; with a negative ``y`` the power is ``1 / x^-y`` truncated, and 0 of 0.
+    """
 
     name: ClassVar[str] = "real.pow"
-
-    def check(self, *operands: TensorType) -> None:
-        """Raise ShapeError unless both hold floating-point numbers."""
-        check_unquantized(self, *operands)
-        check_float(self, *operands)
 
     @staticmethod
     def function(x: Numbers, y: Numbers) -> Numbers:
         """Return the power."""
-        return np.power(x, y)
+        if x.dtype.kind != "i":
+            return np.power(x, y)
+        # 1 and -1 are the only integers whose reciprocal is not truncated to 0.
+        reciprocal = np.where(np.abs(x) == 1, np.power(x, y & 1), 0)
+        result: Numbers = np.where(y < 0, reciprocal, np.power(x, np.maximum(y, 0)))
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealBits(RealBinary):
+    """What functions of the bits of two integers share: operands, result."""
+
+    def check(self, *operands: TensorType) -> None:
+        """Raise ShapeError unless both hold integers."""
+        check_number(self, *operands)
+        if not operands[0].dtype.is_integer:
+            raise self.refuse(f"needs a tensor of integers, not {operands[0]}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealBitAnd(RealBits):
+    """The bits that are set in ``x`` and in ``y``."""
+
+    name: ClassVar[str] = "real.bit_and"
+
+    @staticmethod
+    def function(x: Numbers, y: Numbers) -> Numbers:
+        """Return the common bits."""
+        result: Numbers = np.bitwise_and(x, y)
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealBitOr(RealBits):
+    """The bits that are set in ``x`` or in ``y``."""
+
+    name: ClassVar[str] = "real.bit_or"
+
+    @staticmethod
+    def function(x: Numbers, y: Numbers) -> Numbers:
+        """Return the bits of both."""
+        result: Numbers = np.bitwise_or(x, y)
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealBitXor(RealBits):
+    """The bits in which ``x`` and ``y`` differ."""
+
+    name: ClassVar[str] = "real.bit_xor"
+
+    @staticmethod
+    def function(x: Numbers, y: Numbers) -> Numbers:
+        """Return the differing bits."""
+        result: Numbers = np.bitwise_xor(x, y)
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealShiftLeft(RealBits):
+    """``z = x * 2^y``, its low bits; 0 where ``y`` is not in [0, bits)."""
+
+    name: ClassVar[str] = "real.shift_left"
+
+    @staticmethod
+    def function(x: Numbers, y: Numbers) -> Numbers:
+        """Return the shifted bits."""
+        fits = (y >= 0) & (y < 8 * x.dtype.itemsize)
+        result: Numbers = np.where(fits, np.left_shift(x, np.where(fits, y, 0).astype(x.dtype)), 0)
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealShiftRight(RealBits):
+    """``z = floor(x / 2^y)``; 0, or -1 of a negative ``x``, where ``y`` is not in [0, bits)."""
+
+    name: ClassVar[str] = "real.shift_right"
+
+    @staticmethod
+    def function(x: Numbers, y: Numbers) -> Numbers:
+        """Return the shifted bits."""
+        fits = (y >= 0) & (y < 8 * x.dtype.itemsize)
+        beyond = np.where(x < 0, x.dtype.type(-1), 0) if x.dtype.kind == "i" else 0
+        shifted = np.right_shift(x, np.where(fits, y, 0).astype(x.dtype))
+        result: Numbers = np.where(fits, shifted, beyond)
+        return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

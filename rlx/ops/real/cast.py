@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir import DType, Op, TensorType, Traits
-from rlx.ops.real.common import check_unquantized, widen
+from rlx.ops.real.common import check_no_codes, is_number, widen
 
 if TYPE_CHECKING:
     from rlx.ir import Array
@@ -88,3 +88,32 @@ def _keep_low_bits(x: Array, dtype: DType) -> Array:
     half, modulus = 1 << (dtype.bits - 1), 1 << dtype.bits
     wrapped = (x.astype(np.int64) + half) % modulus - half
     return wrapped.astype(dtype.numpy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealBitcast(Op):
+    """The same bits, read as another element type of the same width.
+
+    Operand: ``x`` [*] of real numbers of 8 bits or more. Result: [*] of ``dtype``.
+
+    Attributes:
+        dtype: Element type of the result.
+    """
+
+    name: ClassVar[str] = "real.bitcast"
+    traits: ClassVar[Traits] = Traits(elementwise=True)
+    dtype: DType
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return the same shape with the new element type."""
+        (x,) = operands
+        check_no_codes(self, x)
+        for dtype in (x.dtype, self.dtype):
+            if not is_number(dtype) or dtype.bits != x.dtype.bits:
+                raise self.refuse(f"cannot read the bits of {x} as {self.dtype.value}")
+        return (TensorType(x.shape, self.dtype),)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the same bits."""
+        (x,) = operands
+        return (np.ascontiguousarray(x).view(self.dtype.numpy).reshape(x.shape),)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from rlx.ir import Op, TensorType, Traits
-from rlx.ops.real.common import check_index, check_number, check_same, narrow, widen
+from rlx.ops.real.common import (
+    check_index,
+    check_no_codes,
+    check_number,
+    check_same,
+    narrow,
+    widen,
+)
 from rlx.ops.shapes import normalize_axis
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rlx.ir import Array
 
 
@@ -88,29 +98,53 @@ class RealTakeAlong(Op):
         return (np.take_along_axis(x, indices.astype(np.int64), axis=self.axis),)
 
 
+class Scatter(enum.Enum):
+    """What becomes of an element that an update meets. The value is its name in printed IR."""
+
+    REPLACE = "replace"
+    ADD = "add"
+    MULTIPLY = "multiply"
+    MINIMUM = "minimum"
+    MAXIMUM = "maximum"
+
+
+_MERGE: Mapping[Scatter, np.ufunc] = {
+    Scatter.ADD: np.add,
+    Scatter.MULTIPLY: np.multiply,
+    Scatter.MINIMUM: np.minimum,
+    Scatter.MAXIMUM: np.maximum,
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RealScatterAdd(Op):
-    """Slices added to a tensor at their index along one axis; the adjoint of ``real.gather``.
+class RealScatter(Op):
+    """Slices written into a tensor at their index along one axis.
 
-    ``y = x``, then ``y[a..., indices[i...], b...] += updates[a..., i..., b...]`` for every ``i``;
-    repeated indices add up.
+    ``y = x``, then ``y[a..., indices[i...], b...] = updates[a..., i..., b...]`` for every ``i`` in
+    row-major order: of repeated indices the last one stays. With another ``merge`` the update is
+    added to the element, multiplied with it, or compared; with ADD the op is the adjoint of
+    ``real.gather``.
 
-    Operands: ``x`` numbers [A..., N, B...], ``indices`` integers [I...], ``updates``
-    [A..., I..., B...] of the element type of ``x``. Result: the type of ``x``.
+    Operands: ``x`` [A..., N, B...], numbers unless updates replace them, ``indices`` integers
+    [I...], ``updates`` [A..., I..., B...] of the element type of ``x``. Result: the type of ``x``.
 
     Attributes:
         axis: The axis of N; negative counts from the end.
+        merge: What becomes of an element that an update meets.
     """
 
-    name: ClassVar[str] = "real.scatter_add"
+    name: ClassVar[str] = "real.scatter"
     traits: ClassVar[Traits] = Traits()
     operand_count: ClassVar[int | tuple[int, int | None]] = 3
     axis: int = 0
+    merge: Scatter = Scatter.REPLACE
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the type of ``x``."""
         x, indices, updates = operands
-        check_number(self, x)
+        if self.merge is not Scatter.REPLACE:
+            check_number(self, x)
+        check_no_codes(self, x, updates)
         check_index(self, indices)
         check_same(self, x, updates)
         axis = normalize_axis(self, self.axis, x.rank)
@@ -120,7 +154,7 @@ class RealScatterAdd(Op):
         return (x,)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the sums.
+        """Return the tensor with the updates.
 
         Raises:
             IndexError: An index lies outside the axis.
@@ -130,5 +164,14 @@ class RealScatterAdd(Op):
         total = widen(x).copy()
         front = np.moveaxis(total, axis, 0)
         rows = np.moveaxis(widen(updates), range(axis, axis + indices.ndim), range(indices.ndim))
-        np.add.at(front, indices.astype(np.int64), rows)
+        rows = rows.reshape(indices.size, *front.shape[1:])
+        places = np.arange(len(front))[indices.astype(np.int64).reshape(-1)]
+        if self.merge is Scatter.REPLACE:
+            # NumPy leaves open which of several updates stays: write the last one only.
+            _, from_end = np.unique(places[::-1], return_index=True)
+            last = len(places) - 1 - from_end
+            front[places[last]] = rows[last]
+        else:
+            with np.errstate(all="ignore"):
+                _MERGE[self.merge].at(front, places, rows)
         return (narrow(total, x.dtype),)

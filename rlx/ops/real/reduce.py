@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -107,21 +107,30 @@ class RealReduceProd(RealReduce):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _RealExtreme(RealReduce):
-    """What maximum and minimum share: booleans too, and no empty axes."""
+class _Extreme(RealReduce):
+    """What the greatest and the least share: booleans too."""
 
     def check(self, x: TensorType) -> None:
-        """Raise ShapeError unless ``x`` holds numbers or booleans, and some along the axes."""
+        """Raise ShapeError unless ``x`` holds numbers or booleans."""
         if x.dtype is not DType.BOOL:
             check_number(self, x)
-        for axis in normalize_axes(self, self.axes, x.rank):
-            if x.shape[axis] == 0:
-                raise self.refuse(f"axis {axis} of {x} is empty")
+
+
+def _ends(x: Numbers) -> tuple[Any, Any]:
+    """Return the least and the greatest element that the type of ``x`` has."""
+    if x.dtype.kind == "f":
+        return -np.inf, np.inf
+    if x.dtype.kind == "b":
+        return False, True
+    info = np.iinfo(x.dtype)
+    return info.min, info.max
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealReduceMax(_RealExtreme):
     """Maximum over axes; NaN if one is NaN. Of booleans: whether any is true.
+
+    Of no numbers: the least one of the element type (minus infinity).
 
     Attributes:
         axes: Axes that are reduced; negative ones count from the end.
@@ -131,14 +140,17 @@ class RealReduceMax(_RealExtreme):
     name: ClassVar[str] = "real.reduce_max"
 
     def reduce(self, x: Numbers) -> Numbers:
-        """Return the maxima."""
-        result: Numbers = np.max(x, axis=self.axes, keepdims=self.keep_dims)
+        """Return the greatest numbers."""
+        least, _ = _ends(x)
+        result: Numbers = np.max(x, axis=self.axes, keepdims=self.keep_dims, initial=least)
         return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealReduceMin(_RealExtreme):
     """Minimum over axes; NaN if one is NaN. Of booleans: whether all are true.
+
+    Of no numbers: the greatest one of the element type (infinity).
 
     Attributes:
         axes: Axes that are reduced; negative ones count from the end.
@@ -148,8 +160,9 @@ class RealReduceMin(_RealExtreme):
     name: ClassVar[str] = "real.reduce_min"
 
     def reduce(self, x: Numbers) -> Numbers:
-        """Return the minima."""
-        result: Numbers = np.min(x, axis=self.axes, keepdims=self.keep_dims)
+        """Return the least numbers."""
+        _, greatest = _ends(x)
+        result: Numbers = np.min(x, axis=self.axes, keepdims=self.keep_dims, initial=greatest)
         return result
 
 
@@ -159,6 +172,7 @@ class _Choice(Op):
 
     traits: ClassVar[Traits] = Traits(along=Along.AXIS)
     axis: int = -1
+    last: bool = False
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return i32 of the shape without the axis."""
@@ -169,54 +183,57 @@ class _Choice(Op):
             raise self.refuse(f"axis {axis} of {x} is empty")
         return (TensorType((*x.shape[:axis], *x.shape[axis + 1 :]), DType.I32),)
 
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return the indices."""
+        x = widen(operands[0])
+        if not self.last:
+            return (np.asarray(self.choose(x), np.int32),)
+        found = self.choose(np.flip(x, self.axis))
+        return (np.asarray(x.shape[self.axis] - 1 - found, np.int32),)
+
+    @abstractmethod
+    def choose(self, x: Numbers) -> Numbers:
+        """Return the index of the first extreme along the axis."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealArgmax(_Choice):
-    """Index of the maximum along an axis; the first one where several are equal.
+    """Index of the greatest number along an axis.
 
     Attributes:
         axis: The axis; negative counts from the end.
+        last: Whether the last one is taken where several are equal, else the first one.
     """
 
     name: ClassVar[str] = "real.argmax"
 
-    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the indices."""
-        (x,) = operands
-        return (np.asarray(np.argmax(widen(x), axis=self.axis), np.int32),)
+    def choose(self, x: Numbers) -> Numbers:
+        """Return the index of the first greatest number."""
+        return np.asarray(np.argmax(x, axis=self.axis))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealArgmin(_Choice):
-    """Index of the minimum along an axis; the first one where several are equal.
+    """Index of the least number along an axis.
 
     Attributes:
         axis: The axis; negative counts from the end.
+        last: Whether the last one is taken where several are equal, else the first one.
     """
 
     name: ClassVar[str] = "real.argmin"
 
-    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the indices."""
-        (x,) = operands
-        return (np.asarray(np.argmin(widen(x), axis=self.axis), np.int32),)
+    def choose(self, x: Numbers) -> Numbers:
+        """Return the index of the first least number."""
+        return np.asarray(np.argmin(x, axis=self.axis))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RealCumsum(Op):
-    """Running sum along an axis; integers wrap.
+class _Scan(Op):
+    """What running sums and products share. Operand: ``x`` numbers [*]. Result: the same type."""
 
-    ``y[i] = sum over j <= i of x[j]``, or over ``j < i`` when exclusive.
-
-    Operand: ``x`` numbers [*]. Result: the same type.
-
-    Attributes:
-        axis: The axis; negative counts from the end.
-        exclusive: Whether an element's own number is left out.
-    """
-
-    name: ClassVar[str] = "real.cumsum"
     traits: ClassVar[Traits] = Traits(along=Along.AXIS)
+    neutral: ClassVar[int]
     axis: int
     exclusive: bool = False
 
@@ -228,45 +245,104 @@ class RealCumsum(Op):
         return (x,)
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
-        """Return the running sums."""
+        """Return the running sums or products."""
         (x,) = operands
         moved = np.moveaxis(widen(x), self.axis, -1)
-        sums = np.cumsum(moved, axis=-1, dtype=moved.dtype)
         if self.exclusive:
-            sums = np.concatenate([np.zeros_like(sums[..., :1]), sums[..., :-1]], axis=-1)
-        return (narrow(np.moveaxis(sums, -1, self.axis), x.dtype),)
+            first = np.full_like(moved[..., :1], self.neutral)
+            moved = np.concatenate([first, moved[..., :-1]], axis=-1)
+        with np.errstate(all="ignore"):
+            return (narrow(np.moveaxis(self.scan(moved), -1, self.axis), x.dtype),)
+
+    @staticmethod
+    @abstractmethod
+    def scan(x: Numbers) -> Numbers:
+        """Return the running results along the last axis."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealCumsum(_Scan):
+    """Running sum along an axis; integers wrap.
+
+    ``y[i] = sum over j <= i of x[j]``, or over ``j < i`` when exclusive.
+
+    Attributes:
+        axis: The axis; negative counts from the end.
+        exclusive: Whether an element's own number is left out.
+    """
+
+    name: ClassVar[str] = "real.cumsum"
+    neutral: ClassVar[int] = 0
+
+    @staticmethod
+    def scan(x: Numbers) -> Numbers:
+        """Return the running sums."""
+        return np.cumsum(x, axis=-1, dtype=x.dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealCumprod(_Scan):
+    """Running product along an axis; integers wrap.
+
+    ``y[i] = product over j <= i of x[j]``, or over ``j < i`` when exclusive.
+
+    Attributes:
+        axis: The axis; negative counts from the end.
+        exclusive: Whether an element's own number is left out.
+    """
+
+    name: ClassVar[str] = "real.cumprod"
+    neutral: ClassVar[int] = 1
+
+    @staticmethod
+    def scan(x: Numbers) -> Numbers:
+        """Return the running products."""
+        return np.cumprod(x, axis=-1, dtype=x.dtype)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealTopK(Op):
-    """The largest numbers along the last axis, in descending order, and their indices.
+    """The greatest numbers along an axis, in falling order, and where they are.
 
     Of equal numbers the one with the lower index comes first.
 
-    Operand: ``x`` numbers [..., N]. Results: values [..., count], indices i32[..., count].
+    Operand: ``x`` numbers [A..., N, B...]. Results: values [A..., count, B...], indices i32 of
+    that shape.
 
     Attributes:
         count: How many, at most N.
+        axis: The axis of N; negative counts from the end.
+        least: Whether the least numbers are taken, in rising order.
     """
 
     name: ClassVar[str] = "real.top_k"
-    traits: ClassVar[Traits] = Traits(along=Along.LAST)
+    traits: ClassVar[Traits] = Traits(along=Along.AXIS)
     count: int
+    axis: int = -1
+    least: bool = False
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the types of values and indices."""
         (x,) = operands
         check_number(self, x)
-        size = x.shape[-1] if x.rank else 0
+        axis = normalize_axis(self, self.axis, x.rank)
+        size = x.shape[axis]
         if not isinstance(size, int) or not 1 <= self.count <= size:
-            raise self.refuse(f"count must lie in [1, last dimension], not {self.count} of {x}")
-        shape = (*x.shape[:-1], self.count)
+            raise self.refuse(
+                f"count must lie in [1, dimension of axis {axis}], not {self.count} of {x}"
+            )
+        shape = (*x.shape[:axis], self.count, *x.shape[axis + 1 :])
         return (x.with_shape(shape), TensorType(shape, DType.I32))
 
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return values and indices."""
         (x,) = operands
-        # A stable rising sort of the reversed axis, read backwards, puts lower indices first.
-        rising = np.argsort(widen(x)[..., ::-1], axis=-1, kind="stable")
-        order = (x.shape[-1] - 1 - rising)[..., ::-1][..., : self.count]
-        return np.take_along_axis(x, order, axis=-1), order.astype(np.int32)
+        moved = np.moveaxis(widen(x), self.axis, -1)
+        if self.least:
+            order = np.argsort(moved, axis=-1, kind="stable")
+        else:
+            # A stable rising sort of the reversed axis, read backwards, puts lower indices first.
+            rising = np.argsort(moved[..., ::-1], axis=-1, kind="stable")
+            order = (moved.shape[-1] - 1 - rising)[..., ::-1]
+        places = np.moveaxis(order[..., : self.count], -1, self.axis)
+        return np.take_along_axis(x, places, axis=self.axis), places.astype(np.int32)

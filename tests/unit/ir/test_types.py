@@ -35,8 +35,8 @@ def test_kinds_of_element_types():
 
 def test_unknown_numpy_type_is_refused():
     message = (
-        "no element type for numpy complex128; known: f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32,"
-        " i16, i8, i4, i2, u64, u32, u16, u8, bool, c64"
+        "no element type for numpy complex128; known: f64, f32, f16, bf16, f8e4m3, f8e5m2, i64,"
+        " i32, i16, i8, i4, i2, u64, u32, u16, u8, bool, c64"
     )
     with pytest.raises(ValueError, match=f"^{message}$"):
         DType.of(np.zeros(1, np.complex128))

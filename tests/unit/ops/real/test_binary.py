@@ -28,6 +28,12 @@ INTEGER_OPS = [
     (real.RealMinimum, min),
     (real.RealDiv, lambda a, b: math.trunc(a / b) if b else 0),
     (real.RealRemainder, lambda a, b: a % b if b else 0),
+    (real.RealPow, lambda a, b: a**b if b >= 0 else math.trunc(1 / a**-b) if a else 0),
+    (real.RealBitAnd, operator.and_),
+    (real.RealBitOr, operator.or_),
+    (real.RealBitXor, operator.xor),
+    (real.RealShiftLeft, lambda a, b: a << b if 0 <= b < 8 else 0),
+    (real.RealShiftRight, lambda a, b: a >> b if 0 <= b < 8 else -(a < 0)),
 ]
 
 
@@ -54,6 +60,13 @@ def test_float64_arithmetic_is_pythons(op, definition):
     x, y = np.linspace(-3, 5, 40), np.linspace(7, -2, 40) + 0.01
     expected = [definition(float(a), float(b)) for a, b in zip(x, y, strict=True)]
     np.testing.assert_array_equal(op().evaluate(x, y)[0], expected)
+
+
+@given(a=st.integers(0, 2**64 - 1), b=st.integers(0, 70))
+def test_shifts_of_unsigned_integers_fill_with_zeros(a, b):
+    x, y = np.array([a], np.uint64), np.array([b], np.uint64)
+    assert real.RealShiftLeft().evaluate(x, y)[0].tolist() == [(a << b) % 2**64 if b < 64 else 0]
+    assert real.RealShiftRight().evaluate(x, y)[0].tolist() == [a >> b]
 
 
 def test_pow_is_the_power():
@@ -138,8 +151,8 @@ def test_shapes_broadcast_symbols_included():
          r"  hint: dequantize it first \(real.dequantize\)"),
         (real.RealAdd(), (TensorType((2,), DType.BOOL),) * 2,
          r"real.add: needs a tensor of numbers, not bool\[2\]"),
-        (real.RealPow(), (i32(2), i32(2)),
-         r"real.pow: needs a floating-point tensor, not i32\[2\]"),
+        (real.RealBitOr(), (f32(2), f32(2)),
+         r"real.bit_or: needs a tensor of integers, not f32\[2\]"),
         (real.RealMaximum(), (TensorType((2,), DType.C64),) * 2,
          r"real.maximum: needs a tensor of numbers, not c64\[2\]"),
         (real.RealWhere(), (i32(2), f32(2), f32(2)),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rlx.errors import ShapeError
 from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8
-from rlx.ops.real import RealCast
+from rlx.ops.real import RealBitcast, RealCast
 from rlx.ops.real.cast import integer_range
 
 INTEGERS = [DType.I64, DType.I32, DType.I16, DType.I8, DType.I4, DType.I2, DType.U64, DType.U32,
@@ -78,3 +78,20 @@ def test_complex_numbers_and_codes_are_refused():
         ShapeError, match=r"^real.cast: i8\[2\] q\(1.0, 0\) holds quantized values\n.*$"
     ):
         RealCast(dtype=DType.F32).infer(i8(2, quant=QuantParams.per_tensor(1.0)))
+
+
+def test_bits_are_read_as_another_type():
+    x = np.array([[1.0, -2.0]], np.float32)
+    (bits,) = RealBitcast(dtype=DType.I32).evaluate(x)
+    assert bits.tolist() == [[0x3F800000, -0x40000000]]
+    assert RealBitcast(dtype=DType.F32).evaluate(bits)[0].tolist() == x.tolist()
+    assert RealBitcast(dtype=DType.U8).evaluate(np.array(-1, np.int8))[0].shape == ()
+
+
+@pytest.mark.parametrize(
+    ("x", "dtype"), [(f32(2), DType.I16), (i8(2), DType.BOOL), (i8(2), DType.I4)]
+)
+def test_bits_of_another_width_are_refused(x, dtype):
+    message = rf"^real.bitcast: cannot read the bits of {x.dtype.value}\[2\] as {dtype.value}$"
+    with pytest.raises(ShapeError, match=message):
+        RealBitcast(dtype=dtype).infer(x)

@@ -5,7 +5,7 @@ import pytest
 
 from rlx.errors import ShapeError
 from rlx.ir import Dim, f32, i32
-from rlx.ops.real import RealGather, RealScatterAdd, RealTakeAlong
+from rlx.ops.real import RealGather, RealScatter, RealTakeAlong, Scatter
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 
@@ -42,15 +42,40 @@ def test_scatter_add_is_the_adjoint_of_gather(axis):
     indices = generator.integers(0, X.shape[axis], (2, 3))
     (y,) = RealGather(axis=axis).evaluate(X, indices)
     updates = generator.integers(-3, 4, y.shape).astype(np.float32)
-    (back,) = RealScatterAdd(axis=axis).evaluate(np.zeros_like(X), indices, updates)
+    (back,) = RealScatter(axis=axis, merge=Scatter.ADD).evaluate(np.zeros_like(X), indices, updates)
     assert (y * updates).sum() == (X * back).sum()
 
 
 def test_scatter_add_repeats_add_up_and_leave_the_operand_alone():
     x = np.array([1, 2, 3], np.int8)
-    (y,) = RealScatterAdd().evaluate(x, np.array([0, -1, 0]), np.array([10, 20, 120], np.int8))
+    (y,) = RealScatter(merge=Scatter.ADD).evaluate(
+        x, np.array([0, -1, 0]), np.array([10, 20, 120], np.int8)
+    )
     assert y.tolist() == [131 - 256, 2, 23]
     assert x.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("merge", "expected"),
+    [
+        (Scatter.REPLACE, [-2, 2, 5]),
+        (Scatter.ADD, [9, 2, 8]),
+        (Scatter.MULTIPLY, [-20, 2, 15]),
+        (Scatter.MINIMUM, [-2, 2, 3]),
+        (Scatter.MAXIMUM, [10, 2, 5]),
+    ],
+)
+def test_scatter_merges_updates_in_their_order(merge, expected):
+    x, updates = np.array([1, 2, 3], np.float32), np.array([10, 5, -2], np.float32)
+    (y,) = RealScatter(merge=merge).evaluate(x, np.array([0, -1, -3]), updates)
+    assert y.tolist() == expected
+    assert x.tolist() == [1, 2, 3]
+
+
+def test_scatter_replaces_elements_of_any_type():
+    x = np.array([[True, False]])
+    (y,) = RealScatter(axis=1).evaluate(x, np.array(1), np.array([True]))
+    assert y.tolist() == [[True, True]]
 
 
 def test_types():
@@ -58,7 +83,7 @@ def test_types():
     assert RealGather(axis=1).infer(f32(batch, 5, 2), i32(7)) == (f32(batch, 7, 2),)
     assert RealGather().infer(f32(5, 2), i32(batch, 3)) == (f32(batch, 3, 2),)
     assert RealTakeAlong(axis=1).infer(f32(batch, 5), i32(batch, 2)) == (f32(batch, 2),)
-    assert RealScatterAdd().infer(f32(5, 2), i32(3), f32(3, 2)) == (f32(5, 2),)
+    assert RealScatter().infer(f32(5, 2), i32(3), f32(3, 2)) == (f32(5, 2),)
 
 
 def test_index_outside_the_axis_is_an_error():
@@ -66,7 +91,7 @@ def test_index_outside_the_axis_is_an_error():
         with pytest.raises(IndexError, match="out of bounds for axis 0 with size 3"):
             op.evaluate(np.zeros(3), np.array([3]))
     with pytest.raises(IndexError, match="out of bounds for axis 0 with size 3"):
-        RealScatterAdd().evaluate(np.zeros(3), np.array([3]), np.zeros(1))
+        RealScatter().evaluate(np.zeros(3), np.array([3]), np.zeros(1))
 
 
 @pytest.mark.parametrize(
@@ -77,10 +102,10 @@ def test_index_outside_the_axis_is_an_error():
          r"real.gather: axis 1 is outside a tensor of 1 dimensions"),
         (RealTakeAlong(axis=0), (f32(3, 2), i32(2, 4)),
          r"real.take_along: indices i32\[2, 4\] do not fit f32\[3, 2\] beside axis 0"),
-        (RealScatterAdd(), (f32(3, 2), i32(4), f32(4, 3)),
-         r"real.scatter_add: updates must be f32\[4, 2\], not f32\[4, 3\]"),
-        (RealScatterAdd(), (f32(3, 2), i32(4), i32(4, 2)),
-         r"real.scatter_add: operands need one element type, not f32\[3, 2\], i32\[4, 2\]\n"
+        (RealScatter(), (f32(3, 2), i32(4), f32(4, 3)),
+         r"real.scatter: updates must be f32\[4, 2\], not f32\[4, 3\]"),
+        (RealScatter(), (f32(3, 2), i32(4), i32(4, 2)),
+         r"real.scatter: operands need one element type, not f32\[3, 2\], i32\[4, 2\]\n"
          r"  hint: convert one of them with real.cast"),
     ],
 )  # fmt: skip

@@ -72,6 +72,32 @@ def test_sums_of_nothing():
     assert real.RealReduceProd(axes=(0,)).evaluate(x)[0].tolist() == [1.0, 1.0]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "least", "greatest"),
+    [(np.float32, -math.inf, math.inf), (np.float16, -math.inf, math.inf), (np.int8, -128, 127),
+     (np.uint16, 0, 65535), (np.bool_, False, True)],
+)  # fmt: skip
+def test_extremes_of_nothing(dtype, least, greatest):
+    x = np.zeros((0, 2), dtype)
+    assert real.RealReduceMax(axes=(0,)).evaluate(x)[0].tolist() == [least] * 2
+    assert real.RealReduceMin(axes=(0,), keep_dims=True).evaluate(x)[0].tolist() == [[greatest] * 2]
+
+
+def test_running_products():
+    x = np.array([[2, 3, 4]], np.int8)
+    assert real.RealCumprod(axis=1).evaluate(x)[0].tolist() == [[2, 6, 24]]
+    assert real.RealCumprod(axis=1, exclusive=True).evaluate(x)[0].tolist() == [[1, 2, 6]]
+    assert real.RealCumprod(axis=0).evaluate(x)[0].tolist() == x.tolist()
+
+
+@given(numbers=st.lists(st.integers(-3, 3), min_size=1, max_size=9))
+def test_index_of_the_extremes_is_the_last_one_if_wanted(numbers):
+    x, backwards = np.array(numbers, np.float32), numbers[::-1]
+    most, fewest = (len(numbers) - 1 - backwards.index(f(numbers)) for f in (max, min))
+    assert real.RealArgmax(last=True).evaluate(x)[0] == most
+    assert real.RealArgmin(last=True).evaluate(x)[0] == fewest
+
+
 @given(numbers=st.lists(st.integers(-3, 3), min_size=1, max_size=9))
 def test_index_of_the_extremes_is_the_first_one(numbers):
     x = np.array(numbers, np.float32)
@@ -103,6 +129,18 @@ def test_top_k_sorts_and_prefers_lower_indices(numbers, data):
         assert values.tolist() == [[numbers[i] for i in order]]
 
 
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("least", [False, True])
+def test_top_k_along_any_axis(axis, least):
+    x = np.array([[3, 1, 2, 1], [0, 1, 2, 3], [3, 1, 0, 2]], np.int16)
+    values, indices = real.RealTopK(count=2, axis=axis, least=least).evaluate(x)
+    sign = 1 if least else -1
+    rows, found = (np.moveaxis(a, axis, -1) for a in (x, indices))
+    for row, places in zip(rows.tolist(), found.tolist(), strict=True):
+        assert places == sorted(range(len(row)), key=lambda i: (sign * row[i], i))[:2]
+    np.testing.assert_array_equal(values, np.take_along_axis(x, indices, axis))
+
+
 def test_top_k_has_two_results():
     batch = Dim("batch")
     assert real.RealTopK(count=2).infer(f32(batch, 5)) == (f32(batch, 2), i32(batch, 2))
@@ -119,17 +157,15 @@ def test_top_k_has_two_results():
          r"real.reduce_mean: needs a floating-point tensor, not i32\[2\]"),
         (real.RealReduceSum(axes=(0,)), TensorType((2,), DType.BOOL),
          r"real.reduce_sum: needs a tensor of numbers, not bool\[2\]"),
-        (real.RealReduceMax(axes=(0,)), f32(0, 2),
-         r"real.reduce_max: axis 0 of f32\[0, 2\] is empty"),
         (real.RealArgmax(axis=0), f32(0, 2), r"real.argmax: axis 0 of f32\[0, 2\] is empty"),
         (real.RealArgmin(axis=3), f32(2),
          r"real.argmin: axis 3 is outside a tensor of 1 dimensions"),
         (real.RealCumsum(axis=1), f32(2),
          r"real.cumsum: axis 1 is outside a tensor of 1 dimensions"),
         (real.RealTopK(count=3), f32(2),
-         r"real.top_k: count must lie in \[1, last dimension\], not 3 of f32\[2\]"),
+         r"real.top_k: count must lie in \[1, dimension of axis 0\], not 3 of f32\[2\]"),
         (real.RealTopK(count=1), f32(Dim("n")),
-         r"real.top_k: count must lie in \[1, last dimension\], not 1 of f32\[n\]"),
+         r"real.top_k: count must lie in \[1, dimension of axis 0\], not 1 of f32\[n\]"),
     ],
 )  # fmt: skip
 def test_refusals(op, x, message):
