@@ -1,0 +1,71 @@
+"""What to do about ONNX operators that rlx does not import."""
+
+from __future__ import annotations
+
+_BRANCH = (
+    "export the model without control flow (trace it with fixed shapes), or fold the condition "
+    "into the graph before export"
+)
+_STEP = (
+    "make the state an input and an output of a model of one step, built of Gemm, Sigmoid and "
+    "Tanh, and run it once for each element of the sequence"
+)
+_TENSORS = "use tensors: unpack the sequence or optional before export"
+_TEXT = "do this step in your own code, in front of the model"
+
+_KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("is control flow, which rlx does not model", _BRANCH, ("If", "Loop", "Scan", "SequenceMap")),
+    ("is a recurrent layer, which rlx does not model", _STEP, ("RNN", "LSTM", "GRU")),
+    (
+        "works on sequences, which rlx does not model",
+        _TENSORS,
+        ("SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert",
+         "SequenceLength", "SplitToSequence", "ConcatFromSequence"),
+    ),
+    (
+        "works on optional values, which rlx does not model",
+        _TENSORS,
+        ("Optional", "OptionalGetElement", "OptionalHasElement"),
+    ),
+    (
+        "works on strings, which rlx does not model",
+        _TEXT,
+        ("StringNormalizer", "StringConcat", "StringSplit", "RegexFullMatch", "TfIdfVectorizer"),
+    ),
+    ("decodes images, which rlx does not model", _TEXT, ("ImageDecoder",)),
+    (
+        "draws random numbers, so that two runs differ",
+        "take the operator out of the model, or make its result an input",
+        ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial",
+         "Bernoulli"),
+    ),
+    (
+        "has a result whose shape depends on the values of its operands",
+        "move it behind the model, into your own code",
+        ("NonMaxSuppression", "NonZero", "Unique", "Compress"),
+    ),
+    (
+        "is only there to train",
+        "export the model for inference",
+        ("Adagrad", "Adam", "Momentum", "Gradient"),
+    ),
+)  # fmt: skip
+
+
+def unknown(domain: str, name: str) -> tuple[str, str]:
+    """Return why an operator that has no importer is refused, and what to do about it."""
+    if domain in ("", "ai.onnx.preview.training"):
+        for reason, remedy, names in _KINDS:
+            if name in names:
+                return reason, remedy
+        return "rlx has no such operator", "express it by other operators in the model"
+    if domain == "ai.onnx.ml":
+        return (
+            "is an operator of classical machine learning (ai.onnx.ml), which rlx does not model",
+            "run this step in your own code, and give rlx the neural network alone",
+        )
+    return (
+        f"is a custom operator of the domain '{domain}', which only the program that registered "
+        "it can run",
+        "express it by standard operators, or as a function stored in the model",
+    )
