@@ -1,0 +1,16 @@
+"""Importers of ONNX operators: one module for each family, one function for each operator."""
+
+from rlx.frontends.onnx_ops import (  # noqa: F401 - importing a family fills the table
+    activation,
+    arith,
+    conv,
+    linear,
+    norm,
+    pool,
+    quantize,
+    shape,
+    symbols,
+)
+from rlx.frontends.onnx_ops.call import IMPORTERS, SYMBOLIC, Call, Real, Scope
+
+__all__ = ["IMPORTERS", "SYMBOLIC", "Call", "Real", "Scope"]

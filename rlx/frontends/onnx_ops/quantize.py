@@ -1,0 +1,241 @@
+"""The bridge between reals and codes, and layers that compute with codes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.frontends.onnx_elements import DTYPES
+from rlx.frontends.onnx_ops.call import importer
+from rlx.frontends.onnx_ops.conv import conv_window
+from rlx.frontends.onnx_ops.linear import matmul
+from rlx.ir import DType, QuantParams
+from rlx.ops import real
+from rlx.ops.nn import Layout
+from rlx.ops.real import RealDequantize, RealQuantize, Ties
+from rlx.ops.real.cast import integer_range
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.ir import Array, TensorType
+
+
+def params(
+    call: Call, x: TensorType, scale: Array, zero_point: Array | None, axis: int | None = None
+) -> QuantParams | None:
+    """Return what codes of ``x`` stand for; None if scales are in blocks.
+
+    Args:
+        call: The node.
+        x: Type of the codes or of the numbers that they stand for.
+        scale: One scale, or one for each index of ``axis``.
+        zero_point: As many zero points, None for 0.
+        axis: The axis; None takes the attribute ``axis``.
+    """
+    scales = np.asarray(scale, np.float64)
+    if scales.ndim > 1:
+        return None
+    points = np.zeros(scales.shape) if zero_point is None else zero_point.astype(np.int64)
+    if points.size != scales.size:
+        raise call.malformed(f"there are {scales.size} scales, but {points.size} zero points")
+    if not (np.isfinite(scales) & (scales > 0)).all():
+        bad = float(scales.reshape(-1)[int((~(scales > 0)).reshape(-1).argmax())])
+        raise call.malformed(
+            f"has the scale {bad!r}, want finite numbers above 0",
+            hint="quantize the model again with samples in which this tensor is not constant",
+        )
+    values = tuple(float(s) for s in scales.reshape(-1))
+    zeros = tuple(int(z) for z in points.reshape(-1))
+    if len(values) == 1:
+        return QuantParams(values, zeros)
+    given = call.integer("axis", 1) if axis is None else axis
+    return QuantParams(values, zeros, call.axis(given, x.rank))
+
+
+def _points(call: Call, place: int) -> Array | None:
+    return call.array(place) if call.has(place) else None
+
+
+def _code_type(call: Call) -> DType:
+    """Return the element type of the codes of a ``QuantizeLinear``."""
+    if call.has(2):
+        return call.type(2).dtype
+    number = call.integer("output_dtype", 0)
+    if not number:
+        return DType.U8
+    if number not in DTYPES:
+        raise call.refuse(f"makes codes of a type that rlx does not model ({number})")
+    return DTYPES[number]
+
+
+@importer("QuantizeLinear")
+def import_quantize(call: Call) -> Real:
+    """``QuantizeLinear``: ties go to the even code."""
+    x, dtype = call.value(0), _code_type(call)
+    fixed = call.known(1) is not None and (not call.has(2) or call.known(2) is not None)
+    same = call.type(1).dtype is x.dtype or x.dtype is DType.I32
+    if fixed and same and dtype.is_integer and call.integer("block_size", 0) == 0:
+        given = params(call, x.type, call.array(1), _points(call, 2))
+        if given is not None:
+            y = x if x.dtype.is_float else x.cast(DType.F32)
+            return y.apply(RealQuantize(quant=given, dtype=dtype, ties=Ties.EVEN))
+    return _quantize_in_steps(call, x, dtype)
+
+
+def _quantize_in_steps(call: Call, x: Real, dtype: DType) -> Real:
+    """Return codes by scales that are computed, in blocks, or of codes that are no integers."""
+    precision = call.integer("precision", 0)
+    wide = DTYPES.get(precision, DType.F32) if precision else DType.F32
+    scale = _spread(call, call.value(1), x).cast(wide)
+    steps = x.cast(wide) / scale
+    if dtype.is_float:
+        if not call.flag("saturate"):
+            return steps.cast(dtype)
+        limit = 448.0 if dtype is DType.F8E4M3 else 57344.0
+        return steps.maximum(-limit).minimum(limit).cast(dtype)
+    low, high = integer_range(dtype)
+    codes = steps.apply(real.RealRound())
+    if call.has(2):
+        codes = codes + _spread(call, call.value(2), x).cast(wide)
+    return codes.maximum(float(low)).minimum(float(high)).cast(dtype)
+
+
+def _spread(call: Call, given: Real, x: Real) -> Real:
+    """Return scales or zero points with the shape, or a broadcast shape, of ``x``."""
+    if given.ndim == 0 or given.shape == (1,):
+        return given.reshape()
+    axis = call.axis(call.integer("axis", 1), x.ndim)
+    if given.ndim == 1:
+        return given.reshape(*given.shape, *(1,) * (x.ndim - axis - 1))
+    block = call.integer("block_size", 0)
+    if block < 1 or given.ndim != x.ndim:
+        raise call.malformed(f"the scales are {given.type}, the input is {x.type}")
+    wider = given.expand_dims(axis + 1)
+    front, back = given.shape[: axis + 1], given.shape[axis + 1 :]
+    repeated = wider.broadcast_to(*front, block, *back)
+    whole = repeated.reshape(*given.shape[:axis], given.shape[axis] * block, *back)
+    size = x.shape[axis]
+    return whole[(*(slice(None),) * axis, slice(0, size if isinstance(size, int) else None))]
+
+
+@importer("DequantizeLinear")
+def import_dequantize(call: Call) -> Real:
+    """``DequantizeLinear``."""
+    x, scale = call.value(0), call.value(1)
+    number = call.integer("output_dtype", 0)
+    dtype = DTYPES.get(number) if number else scale.dtype
+    if dtype is None:
+        raise call.refuse(f"makes numbers of a type that rlx does not model ({number})")
+    fixed = call.known(1) is not None and (not call.has(2) or call.known(2) is not None)
+    if fixed and x.dtype.is_integer and dtype is DType.F32 and call.integer("block_size", 0) == 0:
+        given = params(call, x.type, call.array(1), _points(call, 2))
+        if given is not None and x.type.quant in (None, given):
+            return _with_meaning(call, x, given).apply(RealDequantize(quant=given))
+    points = call.value(2) if call.has(2) else None
+    steps = x.cast(DType.F32)
+    if points is not None:
+        steps = steps - _spread(call, points, x).cast(DType.F32)
+    return (steps * _spread(call, scale, x).cast(DType.F32)).cast(dtype)
+
+
+def _with_meaning(call: Call, x: Real, quant: QuantParams) -> Real:
+    """Return constant codes with what they stand for on their type; others as they are."""
+    if x.array is None or x.type.quant is not None:
+        return x
+    return call.codes(x.array, quant)
+
+
+@importer("DynamicQuantizeLinear")
+def import_dynamic_quantize(call: Call) -> Sequence[Real]:
+    """``DynamicQuantizeLinear``: uint8 codes by the range of each input."""
+    x = call.value(0)
+    high, low = x.max().maximum(0.0), x.min().minimum(0.0)
+    scale = (high - low) / 255.0
+    scale = scale.lift(1.0).where(scale.equal(0.0), scale)
+    point = (-(low / scale)).maximum(0.0).minimum(255.0).apply(real.RealRound())
+    codes = ((x / scale).apply(real.RealRound()) + point).maximum(0.0).minimum(255.0)
+    return [codes.cast(DType.U8), scale, point.cast(DType.U8)]
+
+
+def _centred(call: Call, place: int, point: int, axis: int) -> Real:
+    """Return codes less their zero points as int32; the points of an axis broadcast along it."""
+    x = call.value(place).cast(DType.I32)
+    if not call.has(point):
+        return x
+    points = call.value(point).cast(DType.I32)
+    if points.ndim == 1 and points.shape != (1,):
+        points = points.reshape(*points.shape, *(1,) * (x.ndim - axis - 1))
+    elif points.ndim == 1:
+        points = points.reshape()
+    return x - points
+
+
+@importer("MatMulInteger")
+def import_matmul_integer(call: Call) -> Real:
+    """``MatMulInteger``: the product of codes less their zero points, int32."""
+    a, b = call.type(0), call.type(1)
+    return matmul(_centred(call, 0, 2, a.rank - 2), _centred(call, 1, 3, b.rank - 1))
+
+
+@importer("ConvInteger")
+def import_conv_integer(call: Call) -> Real:
+    """``ConvInteger``: the convolution of codes less their zero points, int32."""
+    return _integer_conv(call, _centred(call, 0, 2, 1), _centred(call, 1, 3, 0))
+
+
+def _integer_conv(call: Call, x: Real, w: Real) -> Real:
+    window, groups = conv_window(call, x, w)
+    first = Layout.CHANNELS_FIRST
+    image = x.transpose(0, *range(2, x.ndim), 1)
+    kernels = w.transpose(0, *range(2, w.ndim), 1)
+    y = image.apply(real.RealConv(window=window, groups=groups), kernels)
+    return y.transpose(0, y.ndim - 1, *range(1, y.ndim - 1)) if first else y
+
+
+def _meant(call: Call, places: tuple[int, int, int], axis: int | None) -> Real:
+    """Return the numbers that codes stand for: of their place, and those of scale and point."""
+    x = call.value(places[0])
+    scale, point = call.array(places[1]), call.array(places[2])
+    given = params(call, x.type, scale, point, 0 if axis is None else axis)
+    if given is None:
+        raise call.refuse("has scales in several dimensions", "use one scale, or one a channel")
+    return _with_meaning(call, x, given).apply(RealDequantize(quant=given))
+
+
+def _coded(call: Call, y: Real, scale: int, point: int) -> Real:
+    given = params(call, y.type, call.array(scale), call.array(point), 0)
+    if given is None or given.axis is not None:
+        raise call.refuse("has several scales of its output", "use one scale for the output")
+    dtype = call.type(point).dtype
+    return y.apply(RealQuantize(quant=given, dtype=dtype, ties=Ties.EVEN))
+
+
+@importer("QLinearMatMul")
+def import_qlinear_matmul(call: Call) -> Real:
+    """``QLinearMatMul``: codes to numbers, their product, and codes of that."""
+    a, b = call.type(0), call.type(3)
+    x = _meant(call, (0, 1, 2), max(a.rank - 2, 0))
+    y = _meant(call, (3, 4, 5), max(b.rank - 1, 0))
+    return _coded(call, matmul(x, y), 6, 7)
+
+
+@importer("QLinearConv")
+def import_qlinear_conv(call: Call) -> Real:
+    """``QLinearConv``: codes to numbers, their convolution, and codes of that."""
+    from rlx.ops import nn
+
+    x, w = _meant(call, (0, 1, 2), None), _meant(call, (3, 4, 5), 0)
+    window, groups = conv_window(call, x, w)
+    operands = [w]
+    if call.has(8):
+        scale = np.asarray(call.array(1), np.float64) * np.asarray(call.array(4), np.float64)
+        bias = call.value(8)
+        given = params(call, bias.type, scale.reshape(-1) if scale.ndim else scale, None, 0)
+        if given is None:
+            raise call.refuse("has scales in several dimensions")
+        operands.append(_with_meaning(call, bias, given).apply(RealDequantize(quant=given)))
+    op = nn.NnConv(window=window, groups=groups, layout=Layout.CHANNELS_FIRST)
+    return _coded(call, x.apply(op, *operands), 6, 7)
