@@ -109,7 +109,10 @@ def _settings(
     if "choices" in field.metadata:
         return [flag], {"type": click.Choice(field.metadata["choices"])}
     plain = int if kind is int and "parse" not in field.metadata else str
-    return [flag], {"type": plain, "metavar": field.metadata.get("metavar")}
+    several = bool(field.metadata.get("multiple"))
+    return [flag], {
+        "type": plain, "metavar": field.metadata.get("metavar"), "multiple": several,
+    }  # fmt: skip
 
 
 def _plain_type(hint: Any) -> Any:  # noqa: ANN401 - a type expression
@@ -123,6 +126,8 @@ def _plain_type(hint: Any) -> Any:  # noqa: ANN401 - a type expression
 def _parsed(field: dataclasses.Field[Any], value: Any) -> Any:  # noqa: ANN401 - any field
     """Return the field's value from text, by the parser that its metadata names."""
     parse = field.metadata.get("parse")
+    if isinstance(value, tuple):
+        value = ",".join(value)
     if parse is None or not isinstance(value, str):
         return value
     try:

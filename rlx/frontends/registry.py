@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rlx.errors import FrontendError, UsageError
+from rlx.frontends.onnx_options import OnnxOptions
 from rlx.frontends.reading import check_size, read_start
 from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.names import printable, shorten
@@ -64,21 +65,28 @@ class _BuiltIn:
     name: str
     suffixes: tuple[str, ...]
     claims: Callable[[bytes], bool]
-    read: Callable[[Path, Limits], GraphModule]
-    options: type[NoOptions] = NoOptions
+    read: Callable[[Path, Any, Limits], GraphModule]
+    options: type[Any] = NoOptions
 
-    def load(self, path: Path, options: NoOptions, limits: Limits) -> GraphModule:
-        del options
-        return self.read(path, limits)
+    def load(self, path: Path, options: Any, limits: Limits) -> GraphModule:  # noqa: ANN401
+        return self.read(path, options, limits)
 
 
-def _load_tflite(path: Path, limits: Limits) -> GraphModule:
+def _load_onnx(path: Path, options: OnnxOptions, limits: Limits) -> GraphModule:
+    from rlx.frontends import onnx
+
+    return onnx.load(path, options=options, limits=limits)
+
+
+def _load_tflite(path: Path, options: NoOptions, limits: Limits) -> GraphModule:
+    del options
     from rlx.frontends import tflite
 
     return tflite.load(path, limits=limits)
 
 
-def _load_rlx(path: Path, limits: Limits) -> GraphModule:
+def _load_rlx(path: Path, options: NoOptions, limits: Limits) -> GraphModule:
+    del options
     import rlx.ops  # noqa: F401 - a file may hold any of our ops
     from rlx.frontends.refusal import RefusedError
     from rlx.frontends.work import check_work
@@ -100,9 +108,18 @@ def _is_safetensors(start: bytes) -> bool:
     return start[8:9] == b"{" and int.from_bytes(start[:8], "little") < 1 << 32
 
 
+def _is_onnx(start: bytes) -> bool:
+    """Return whether a file begins like ONNX: the format's version, then another field of it."""
+    return start[:1] == b"\x08" and 3 <= (start[1:2] or b"\0")[0] < 64 and start[2:3] in _FIELDS
+
+
+# First bytes of the fields of ONNX's ModelProto that may follow its version.
+_FIELDS = (b"\x12", b"\x1a", b"\x22", b"\x28", b"\x32", b"\x3a", b"\x42", b"\x72")
+
 _BUILT_IN: tuple[Frontend, ...] = (
     _BuiltIn("tflite", (".tflite", ".lite"), lambda s: s[4:8] == b"TFL3", _load_tflite),
     _BuiltIn("rlx", (".rlx",), _is_safetensors, _load_rlx),
+    _BuiltIn("onnx", (".onnx",), _is_onnx, _load_onnx, OnnxOptions),
 )
 
 

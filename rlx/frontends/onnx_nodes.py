@@ -1,0 +1,190 @@
+"""Import the nodes of an ONNX graph one by one; what is not supported is gathered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rlx.errors import ShapeError
+from rlx.frontends.onnx_bodies import standard_body
+from rlx.frontends.onnx_file import DOMAIN, Node, Subgraph, package
+from rlx.frontends.onnx_ops import IMPORTERS, SYMBOLIC, Call, Real, Scope
+from rlx.frontends.onnx_ops.call import bind_attributes, plain, resolved
+from rlx.frontends.onnx_unknown import unknown
+from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.names import printable, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from rlx.frontends.onnx_file import Attribute, Function
+    from rlx.frontends.onnx_ops.call import Results
+
+# Numbers of onnx.defs.OpSchema.AttrType whose values are read as Python's types.
+_PYTHON_TYPES: Mapping[int, tuple[type, ...]] = {1: (float,), 2: (int,), 3: (str,)}
+
+
+@dataclass(slots=True)
+class Refusals:
+    """Nodes that cannot be imported.
+
+    Attributes:
+        found: Label of each node, its operator, and why.
+    """
+
+    found: list[tuple[str, str, UnsupportedError]] = field(default_factory=list)
+
+
+def import_nodes(scope: Scope, nodes: Sequence[Node], refusals: Refusals) -> None:
+    """Import nodes in order.
+
+    A node that is refused leaves its results out; those behind it are only asked whether rlx has
+    their operator.
+
+    Raises:
+        MalformedError: A node contradicts itself or its operands.
+    """
+    for node in nodes:
+        call = Call(scope, node, _schema(scope, node))
+        try:
+            known = all(not n or n in scope.values or n in scope.model.tensors
+                        for n in node.inputs)  # fmt: skip
+            results = _results(call, refusals, run=known)
+        except UnsupportedError as error:
+            refusals.found.append((call.label, node.operator, error))
+            continue
+        except MalformedError as error:
+            raise error.inside(call.label) from None
+        for name, result in zip(node.outputs, results, strict=False):
+            if name and result is not None:
+                scope.values[name] = result
+
+
+def _schema(scope: Scope, node: Node) -> Any:  # noqa: ANN401 - of onnx.defs
+    """Return the operator's definition in the version that the file imports, None if unknown."""
+    version = scope.versions.get(node.domain)
+    if version is None:
+        return None
+    defs = package().defs
+    try:
+        return defs.get_schema(node.type, version, node.domain)
+    except defs.SchemaError:
+        return None
+
+
+def _results(
+    call: Call, refusals: Refusals, *, run: bool
+) -> Sequence[Real | npt.NDArray[Any] | None]:
+    """Return what a node computes; nothing if an operand is missing because of a refusal."""
+    node = call.node
+    body = call.scope.model.functions.get((node.domain, node.type))
+    importer = None
+    if body is None:
+        importer = IMPORTERS.get((node.domain, node.type))
+        body = None if importer else standard_body(call, run=run)
+        if importer is None and body is None:
+            reason, remedy = unknown(node.domain, node.type)
+            raise UnsupportedError(reason, hint=remedy)
+        _check_signature(call)
+    if any(isinstance(a, Subgraph) for a in node.attributes.values()):
+        raise UnsupportedError("holds a graph of its own, which rlx does not model")
+    if not run:
+        return ()
+    try:
+        if importer is None:
+            return _expand(call, body, refusals) if body else ()
+        found = _symbolic(call)
+        return _listed(importer(call) if found is None else found)
+    except ShapeError as error:
+        raise MalformedError(error.message, hint=error.hint) from None
+    except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
+        raise MalformedError(f"cannot be computed: {shorten(printable(str(error)), 200)}") from None
+
+
+def _listed(results: Results | None) -> Sequence[Real | npt.NDArray[Any] | None]:
+    """Return results as a list; arrays of symbols without any become plain numbers."""
+    listed: Sequence[Any] = results if isinstance(results, list | tuple) else [results]
+    return [plain(r) if isinstance(r, np.ndarray) and r.dtype == object else r for r in listed]
+
+
+def _symbolic(call: Call) -> Any:  # noqa: ANN401
+    """Return a node's results where an operand holds symbols and the operator can do that."""
+    function = SYMBOLIC.get(call.node.type) if call.node.domain == DOMAIN else None
+    if function is None:
+        return None
+    operands = [call.operand(i) for i in range(call.count) if call.has(i)]
+    if not any(isinstance(o, np.ndarray) and o.dtype == object for o in operands):
+        return None
+    if any(isinstance(o, Real) and o.array is None for o in operands):
+        return None
+    return function(call)
+
+
+def _check_signature(call: Call) -> None:
+    """Check the number of inputs and outputs, and the attributes."""
+    schema, node = call.schema, call.node
+    if schema is None:
+        return
+    if schema.deprecated:
+        raise UnsupportedError(
+            f"the operator is gone from version {schema.since_version} on",
+            hint="export the model again with operators of the version that it states",
+        )
+    for what, found, least, most in (
+        ("inputs", len(node.inputs), schema.min_input, schema.max_input),
+        ("outputs", len(node.outputs), schema.min_output, schema.max_output),
+    ):
+        if not least <= found <= most:
+            wanted = str(least) if least == most else f"{least} to {most}"
+            raise MalformedError(f"has {found} {what}, want {wanted}")
+    _check_attributes(node, schema)
+
+
+def _check_attributes(node: Node, schema: Any) -> None:  # noqa: ANN401 - of onnx.defs
+    """Check names and types of attributes."""
+    for name, given in node.attributes.items():
+        if name not in schema.attributes:
+            raise MalformedError(
+                f"has the attribute '{shorten(name)}', which {node.type} of version "
+                f"{schema.since_version} does not have"
+            )
+        types = _PYTHON_TYPES.get(int(schema.attributes[name].type.value))
+        if types and not isinstance(given, (*types, UnsupportedError)):
+            raise MalformedError(f"attribute '{name}' is of the wrong type")
+    for name, attribute in schema.attributes.items():
+        if attribute.required and name not in node.attributes:
+            raise MalformedError(f"lacks the attribute '{name}'")
+
+
+def _expand(call: Call, function: Function, refusals: Refusals) -> list[Any]:
+    """Write a function out in place of the node that calls it."""
+    node, outer = call.node, call.scope
+    if len(node.inputs) > len(function.inputs) or len(node.outputs) > len(function.outputs):
+        raise MalformedError("has more inputs or outputs than the function that it calls")
+    given = bind_attributes(function, call)
+    inner = Scope(
+        outer.model, outer.graph, function.versions or outer.versions, place=call.label,
+        limits=outer.limits, folded=outer.folded,
+    )  # fmt: skip
+    for place, name in enumerate(function.inputs):
+        if call.has(place):
+            inner.values[name] = call.operand(place)
+    missing = {n for p, n in enumerate(function.inputs) if not call.has(p)}
+    before = len(refusals.found)
+    import_nodes(inner, [_bound(n, given, missing) for n in function.nodes], refusals)
+    if len(refusals.found) > before:
+        return []
+    return [inner.values.get(name) for name in function.outputs]
+
+
+def _bound(node: Node, given: Mapping[str, Attribute], missing: set[str]) -> Node:
+    """Return a function's node with its attributes and without inputs that were left out."""
+    return Node(
+        node.index, node.name, node.domain, node.type,
+        tuple("" if name in missing else name for name in node.inputs), node.outputs,
+        resolved(node.attributes, given),
+    )  # fmt: skip
