@@ -8,6 +8,7 @@ from rlx.frontends.onnx_ops import (  # noqa: F401 - importing a family fills th
     norm,
     pool,
     quantize,
+    reduce,
     shape,
     symbols,
 )

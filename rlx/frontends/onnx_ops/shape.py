@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.frontends.onnx_elements import DTYPES
 from rlx.frontends.onnx_ops.call import importer
 from rlx.ir.dims import product
 
@@ -130,15 +129,6 @@ def _whole(dims: tuple[int | Dim, ...]) -> npt.NDArray[Any]:
     found = np.empty(len(dims), object)
     found[:] = dims
     return found
-
-
-@importer("Cast")
-def import_cast(call: Call) -> Real:
-    """``Cast``."""
-    number = call.integer("to")
-    if number not in DTYPES:
-        raise call.refuse(f"makes elements of a type that rlx does not model ({number})")
-    return call.value(0).cast(DTYPES[number])
 
 
 @importer("Concat")
