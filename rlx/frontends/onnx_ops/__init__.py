@@ -4,12 +4,15 @@ from rlx.frontends.onnx_ops import (  # noqa: F401 - importing a family fills th
     activation,
     arith,
     conv,
+    create,
+    index,
     linear,
     norm,
     pool,
     quantize,
     reduce,
     shape,
+    slices,
     symbols,
 )
 from rlx.frontends.onnx_ops.call import IMPORTERS, SYMBOLIC, Call, Real, Scope
