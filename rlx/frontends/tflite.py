@@ -1,4 +1,8 @@
-"""Import TFLite models: int8 operators become the ``q.*`` ops with TFLite Micro's arithmetic."""
+"""Import TFLite models.
+
+Operators on int8 codes become the ``q.*`` ops with TFLite Micro's arithmetic, operators on float32
+become ``nn.*`` and ``real.*`` ops.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,9 @@ from rlx.errors import ShapeError, UnsupportedOpError
 from rlx.frontends.reading import read_bytes
 from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
 from rlx.frontends.tflite_file import Model, Operator, Tensor, parse
-from rlx.frontends.tflite_ops import IMPORTERS, Call, known
-from rlx.frontends.tflite_ops.call import DTYPES, Scope, quant_of, type_hint
+from rlx.frontends.tflite_ops import IMPORTERS, REAL_IMPORTERS, Call, known
+from rlx.frontends.tflite_ops.call import Scope
+from rlx.frontends.tflite_ops.tensors import DTYPES, codes_of, type_hint
 from rlx.frontends.tflite_schema import TensorType
 from rlx.frontends.tflite_unknown import unknown
 from rlx.frontends.work import check_work
@@ -36,16 +41,20 @@ accumulator lies at a rounding half.
 
 # So many operators are listed in one message.
 _LISTED = 40
+# What has an importer.
+_NAMES = sorted({*IMPORTERS, *REAL_IMPORTERS})
 _PLACES = 4
 
 
 def load(
     source: str | Path | bytes, *, name: str = "model.tflite", limits: Limits = DEFAULT_LIMITS
 ) -> GraphModule:
-    """Import an int8 model.
+    """Import a model.
 
-    The graph computes what ``REFERENCE`` computes, to the last bit. Inputs and outputs
-    keep the model's order, shapes, types and quantization.
+    A graph of integers computes what ``REFERENCE`` computes, to the last bit, and names it; one
+    that computes in float32 names no reference. Inputs and outputs keep the model's order, shapes,
+    types and quantization. Weights of int8 beside float32 activations (dynamic range) become
+    float32: scale times code.
 
     Args:
         source: A file, or the bytes of one.
@@ -62,8 +71,10 @@ def load(
         data = source
     else:
         data, name = read_bytes(Path(source), limits), Path(source).name
-    model = parse(data, name, limits)
-    return GraphModule(build(model, limits), Stage.MIR, reference=REFERENCE)
+    graph = build(parse(data, name, limits), limits)
+    dialects = {node.op.name.partition(".")[0] for node in graph.op_nodes}
+    stage = Stage.HIR if "nn" in dialects else Stage.MIR
+    return GraphModule(graph, stage, reference=REFERENCE if dialects <= {"q"} else None)
 
 
 def build(model: Model, limits: Limits = DEFAULT_LIMITS) -> Graph:
@@ -89,22 +100,21 @@ def build(model: Model, limits: Limits = DEFAULT_LIMITS) -> Graph:
 
 
 def _refuse_by_kind(model: Model) -> None:
-    """Refuse a model without int8 tensors other than weights, with one reason for all of it."""
+    """Refuse a model of codes none of which is int8, with one reason for all of it."""
     made = [model.tensors[i] for o in model.operators for i in o.outputs]
-    if any(t.type is TensorType.INT8 for t in [*made, *(model.tensors[i] for i in model.inputs)]):
+    found = {t.type for t in [*made, *(model.tensors[i] for i in model.inputs)]}
+    if TensorType.INT8 in found or not found & set(_OTHER_CODES):
         return
-    kind = made[0].type if made else TensorType.INT8
-    if type_hint(kind) is None:
-        return
-    hybrid = kind is TensorType.FLOAT32 and any(
-        t.type is TensorType.INT8 for t in model.tensors if t.data is not None
-    )
-    what = "float32 with int8 weights (dynamic range)" if hybrid else kind.name.lower()
+    kind = next(t.type for t in made if t.type in found & set(_OTHER_CODES))
     raise UnsupportedOpError(
-        f"the model computes in {what}; rlx imports models that compute in int8",
+        f"the model computes in {kind.name.lower()}; "
+        "rlx imports models that compute in int8 or float32",
         where=f"{model.source}: {model.operators[0].label}",
         hint=type_hint(kind),
     )
+
+
+_OTHER_CODES = (TensorType.UINT8, TensorType.INT16)
 
 
 def _add_inputs(scope: Scope) -> None:
@@ -154,10 +164,11 @@ def _import(call: Call) -> None:
         _refuse_tensors(call)
         known.fold(call)
         return
-    importer = IMPORTERS.get(call.operator.name)
+    name, table = call.operator.name, REAL_IMPORTERS if call.is_real else IMPORTERS
+    importer = table.get(name)
     if importer is None:
-        reason, hint = unknown(call.operator.name)
-        raise UnsupportedError(reason, hint=hint)
+        reason, remedy = unknown(name, elsewhere=name in _NAMES, real=call.is_real)
+        raise UnsupportedError(reason, hint=remedy)
     _refuse_tensors(call)
     try:
         importer(call)
@@ -202,8 +213,8 @@ def _unsupported(
     hint = "change these layers in the model as the lines 'try' say, and convert it again"
     if len(refused) == 1:
         hint = refused[0][1].hint
-    if any(o.name not in IMPORTERS for o, _ in refused):
-        hint = f"{hint}; rlx imports {', '.join(sorted(IMPORTERS))}"
+    if any(o.name not in _NAMES for o, _ in refused):
+        hint = f"{hint}; rlx imports {', '.join(_NAMES)}"
     shown = ", ".join(o.label for o, _ in refused[:_PLACES])
     place = f"{shown} and others" if len(refused) > _PLACES else shown
     return UnsupportedOpError("\n".join(lines), where=f"{model.source}: {place}", hint=hint)

@@ -88,7 +88,10 @@ class Tensor:
         """Return a constant's elements; element types without a NumPy type are not asked for."""
         if self.data is None:
             raise AssertionError(f"{self.label} is not a constant")
-        return self.data.view(_NUMPY[self.type]).reshape(self.shape)
+        if self.type is TensorType.BOOL:
+            return np.not_equal(self.data, 0).reshape(self.shape)
+        array: npt.NDArray[Any] = self.data.view(_NUMPY[self.type])
+        return array.reshape(self.shape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -362,6 +365,8 @@ def _default_options(table: Table) -> Mapping[str, Any]:
 
 _NUMPY: Mapping[TensorType, np.dtype[Any]] = {
     TensorType.FLOAT32: np.dtype("<f4"),
+    TensorType.FLOAT16: np.dtype("<f2"),
+    TensorType.FLOAT64: np.dtype("<f8"),
     TensorType.INT32: np.dtype("<i4"),
     TensorType.INT64: np.dtype("<i8"),
     TensorType.INT16: np.dtype("<i2"),

@@ -200,6 +200,7 @@ OPTIONS = {
     26: _table("TransposeOptions"),
     27: _table("ReducerOptions", (0, "keep_dims", _FLAG)),
     28: _table("SubOptions", (0, "activation", _ACTIVATION)),
+    29: _table("DivOptions", (0, "activation", _ACTIVATION)),
     30: _table("SqueezeOptions", (0, "squeeze_dims", Numbers("i4"))),
     32: _table(
         "StridedSliceOptions",
@@ -241,6 +242,7 @@ OPTIONS_OF = {
     "TRANSPOSE": 26,
     "MEAN": 27,
     "SUB": 28,
+    "DIV": 29,
     "SQUEEZE": 30,
     "STRIDED_SLICE": 32,
     "SPLIT": 35,

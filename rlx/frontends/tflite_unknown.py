@@ -38,9 +38,21 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )  # fmt: skip
 
 
-def unknown(name: str) -> tuple[str, str]:
-    """Return why an operator that has no importer is refused, and what to do about it."""
-    for reason, hint, names in _KINDS:
+def unknown(name: str, *, elsewhere: bool = False, real: bool = False) -> tuple[str, str]:
+    """Return why an operator that has no importer is refused, and what to do about it.
+
+    Args:
+        name: The operator.
+        elsewhere: Whether it has an importer for other element types.
+        real: Whether it computes with plain numbers here, and not with int8 codes.
+    """
+    if elsewhere:
+        found, other = ("plain numbers", "int8") if real else ("int8", "float32")
+        return (
+            f"is imported on {other}, but not on {found}",
+            f"express it by other operators on {found} in the model",
+        )
+    for reason, remedy, names in _KINDS:
         if name in names:
             return reason, hint
     if name.startswith("CUSTOM "):

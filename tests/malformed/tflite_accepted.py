@@ -15,6 +15,7 @@ from malformed.tflite_models import (
     B,
     W,
     X,
+    hybrid,
     one,
     reconnected,
     second_subgraph,
@@ -38,6 +39,9 @@ from malformed.tflite_oddities import (
 CASES: dict[str, Case] = {
     "the sound model": Accepted(
         lambda: sound_model(), "it has no defect; every other file differs from it in one place"
+    ),
+    "hybrid model": Accepted(
+        lambda: hybrid(), "int8 weights beside float32 activations stand for float32 weights"
     ),
     "bias scales along axis 3": Accepted(
         lambda: set_quantization(B, quantizedDimension=3),

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from rlx import frontends
-from rlx.errors import UnsupportedOpError
 from rlx.frontends.tflite_file import parse
 from rlx.ir.evaluate import evaluate, evaluate_all
 from rlx.ir.verify import verify
@@ -26,16 +25,6 @@ INT8 = {
     "pretrainedResnet_quant": (2, 16),
     "vww_96_int8": (1, 31),
     "ad01_int8": (2, 10),
-}
-HINT = (
-    "  hint: convert with full int8 quantization (TFLITE_BUILTINS_INT8, inference_input_type and "
-    "inference_output_type int8)"
-)
-FLOAT = {
-    "kws_ref_model_float32": "float32 with int8 weights (dynamic range)",
-    "pretrainedResnet": "float32",
-    "vww_96_float": "float32",
-    "ad01_fp32": "float32",
 }
 
 
@@ -71,13 +60,3 @@ def test_every_layer_equals_tflm(shared_models: Path, name: str) -> None:
             compared += 1
     assert compared == runs * operators
     assert sum(key.startswith("layer/") for key in vectors.files) == compared
-
-
-@pytest.mark.parametrize("name", FLOAT)
-def test_float_models_are_refused(shared_models: Path, name: str) -> None:
-    with pytest.raises(UnsupportedOpError) as caught:
-        load(shared_models, name)
-    assert caught.value.where.startswith(f"{name}.tflite: operator 0 ")
-    assert str(caught.value).endswith(
-        f": the model computes in {FLOAT[name]}; rlx imports models that compute in int8\n{HINT}"
-    )

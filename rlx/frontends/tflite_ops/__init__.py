@@ -13,6 +13,7 @@ from rlx.frontends.tflite_ops import (  # noqa: F401 - importing a family fills 
     softmax,
     table,
 )
-from rlx.frontends.tflite_ops.call import IMPORTERS, Call
+from rlx.frontends.tflite_ops.call import Call
+from rlx.frontends.tflite_ops.importers import IMPORTERS, REAL_IMPORTERS
 
-__all__ = ["IMPORTERS", "Call", "known"]
+__all__ = ["IMPORTERS", "REAL_IMPORTERS", "Call", "known"]

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from rlx.frontends import quantization
 from rlx.frontends.quantization import rescale_of, sum_scaling
-from rlx.frontends.tflite_ops.call import importer
+from rlx.frontends.tflite_ops.importers import importer, real_importer
 from rlx.frontends.tflite_ops.parts import activation_bounds
+from rlx.frontends.tflite_ops.reals import finish_activated, require_float
 from rlx.ir import DType
+from rlx.ops.nn import NnClamp, NnRelu
 from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub
+from rlx.ops.real import RealAdd, RealDiv, RealMul, RealSub
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
@@ -64,6 +67,16 @@ def import_mul(call: Call) -> None:
     call.finish(op, call.value(0), call.value(1))
 
 
+@real_importer("ADD", "SUB", "MUL", "DIV")
+def import_real_arithmetic(call: Call) -> None:
+    """``ADD``, ``SUB``, ``MUL`` and ``DIV`` on plain numbers."""
+    call.arity(2)
+    finish_activated(call, _ARITHMETIC[call.operator.name], call.value(0), call.value(1))
+
+
+_ARITHMETIC = {"ADD": RealAdd(), "SUB": RealSub(), "MUL": RealMul(), "DIV": RealDiv()}
+
+
 @importer("QUANTIZE")
 def import_quantize(call: Call) -> None:
     """``QUANTIZE`` from int8 to int8: a change of scale and zero point."""
@@ -100,3 +113,19 @@ def import_relu6(call: Call) -> None:
     quant = call.same_quant()
     low, high = quantization.activation_bounds(0.0, 6.0, quant.real, quant.zero_point, DType.I8)
     call.finish(QClamp(low=low, high=high), call.value(0))
+
+
+@real_importer("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1")
+def import_real_relu(call: Call) -> None:
+    """``RELU`` and the clamps on float32."""
+    call.arity(1)
+    require_float(call.input(0), call.output)
+    call.finish(_RELUS[call.operator.name], call.value(0))
+
+
+_RELUS = {
+    "RELU": NnRelu(),
+    "RELU6": NnClamp(low=0.0, high=6.0),
+    "RELU_N1_TO_1": NnClamp(low=-1.0, high=1.0),
+    "RELU_0_TO_1": NnClamp(low=0.0, high=1.0),
+}

@@ -3,63 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_schema import VALUE_RANGE, TensorType
-from rlx.ir import DType, Origin, QuantParams
+from rlx.frontends.tflite_ops.tensors import (
+    CODE_TYPES,
+    DTYPES,
+    REAL_TYPES,
+    codes_of,
+    real_array,
+    require_type,
+    show,
+    stated,
+)
+from rlx.frontends.tflite_schema import TensorType
+from rlx.ir import DType, Origin
 from rlx.ir import TensorType as Type
 from rlx.limits import DEFAULT_LIMITS, Limits
+from rlx.ops.real import RealTranspose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    import numpy as np
     import numpy.typing as npt
 
-    from rlx.frontends.tflite_file import Model, Operator, Quantization, Tensor
-    from rlx.ir import Graph, Op, Value
-
-DTYPES: Mapping[TensorType, DType] = {
-    TensorType.FLOAT32: DType.F32,
-    TensorType.FLOAT16: DType.F16,
-    TensorType.INT32: DType.I32,
-    TensorType.UINT8: DType.U8,
-    TensorType.INT64: DType.I64,
-    TensorType.BOOL: DType.BOOL,
-    TensorType.INT16: DType.I16,
-    TensorType.INT8: DType.I8,
-    TensorType.FLOAT64: DType.F64,
-    TensorType.UINT32: DType.U32,
-    TensorType.BFLOAT16: DType.BF16,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class PerTensor:
-    """Scale and zero point of a tensor with one scale.
-
-    Attributes:
-        scale: As the file holds it. Bounds of activations are divided by it in float32.
-        zero_point: Quantized value that stands for zero.
-    """
-
-    scale: np.float32
-    zero_point: int
-
-    @property
-    def real(self) -> float:
-        """The scale widened to double, in which the reference multiplies and divides scales.
-
-        A product of two scales is exact there, so that a multiplier of 31 bits is the nearest one;
-        in float32 about every multiplier would be another (see ``rlx.frontends.tflite.REFERENCE``).
-        """
-        return float(self.scale)
-
-    @property
-    def params(self) -> QuantParams:
-        """The same for the graph."""
-        return QuantParams.per_tensor(self.real, self.zero_point)
+    from rlx.frontends.tflite_file import Model, Operator, Tensor
+    from rlx.frontends.tflite_ops.tensors import Codes
+    from rlx.ir import Graph, Op, QuantParams, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +42,9 @@ class Scope:
         model: The file.
         graph: What is made of it.
         values: The value of each tensor that entered the graph.
-        known: Whole numbers that operators compute, but from shapes alone (see ``known``).
+        known: Tensors that operators compute, but of constants and shapes alone (see ``known``).
         weights: Constants that operators share, by tensor and by the order of their axes.
+        reals: Constants of operators on reals, likewise.
         magnitudes: For each constant that layers read as weights, their sums of magnitudes.
         limits: How much work to accept.
     """
@@ -81,6 +54,7 @@ class Scope:
     values: dict[int, Value] = field(default_factory=dict)
     known: dict[int, npt.NDArray[Any]] = field(default_factory=dict)
     weights: dict[tuple[int, tuple[int, ...]], Value] = field(default_factory=dict)
+    reals: dict[tuple[int, tuple[int, ...]], Value] = field(default_factory=dict)
     magnitudes: dict[tuple[int, tuple[int, ...]], npt.NDArray[np.int64]] = field(
         default_factory=dict
     )
@@ -98,9 +72,34 @@ class Scope:
     ) -> Value:
         """Append a constant that comes from ``tensor``, perhaps reordered."""
         if quant is None and tensor.quantization is not None:
-            quant = _stated(tensor, tensor.quantization)
+            quant = stated(tensor, tensor.quantization)
         origin = Origin(self.model.source, f"tensor {tensor.index}")
         return self.graph.constant(array, name=tensor.name, quant=quant, origin=origin)
+
+    def real(self, tensor: Tensor, axes: tuple[int, ...] = ()) -> Value:
+        """Return a tensor as plain numbers, its axes reordered to ``axes``.
+
+        A constant enters the graph once in each order; int8 weights enter it dequantized.
+
+        Raises:
+            UnsupportedError: It holds codes that are computed, or elements that no operator takes.
+            MalformedError: It holds what is not a number.
+        """
+        array = self.known.get(tensor.index)
+        if array is None and tensor.data is None:
+            require_type(tensor, *REAL_TYPES)
+            value = self.values[tensor.index]
+            if not axes:
+                return value
+            op, origin = RealTranspose(axes=axes), value.node.origin
+            return self.graph.apply(op, value, name=tensor.name, origin=origin)
+        key = (tensor.index, axes)
+        if key not in self.reals:
+            array = real_array(tensor) if array is None else array
+            origin = Origin(self.model.source, f"tensor {tensor.index}")
+            ordered = array.transpose(axes) if axes else array
+            self.reals[key] = self.graph.constant(ordered, name=tensor.name, origin=origin)
+        return self.reals[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +148,24 @@ class Call:
         (tensor,) = self.outputs
         return tensor
 
+    @property
+    def is_real(self) -> bool:
+        """Whether the operator computes with plain numbers: it reads and writes no codes.
+
+        Constants do not count, so that weights may be codes where activations are float32.
+        """
+        given = (self.optional(place) for place in range(len(self.operator.inputs)))
+        computed = (t for t in given if t is not None and t.data is None)
+        return not any(t.type in CODE_TYPES for t in (*computed, *self.outputs))
+
     def value(self, place: int) -> Value:
-        """Return the value of an int8 input; of any shape, computed or constant."""
+        """Return the value of an input of any shape, computed or constant.
+
+        It is int8, or plain numbers where the operator computes with those (see ``is_real``).
+        """
         tensor = self.input(place)
+        if self.is_real:
+            return self.scope.real(tensor)
         require_type(tensor, TensorType.INT8)
         return self.scope.value(tensor.index)
 
@@ -167,17 +181,22 @@ class Call:
         require_type(self.output, TensorType.INT8)
         return quant_of(self.output)
 
-    def same_quant(self, place: int = 0) -> PerTensor:
-        """Return scale and zero point of the outputs, which must be those of an input."""
-        given = self.quant(place)
+    def check_moves(self, place: int = 0) -> None:
+        """Check that the outputs can hold elements of an input as they are."""
+        if not self.is_real:
+            self.same_codes(place)
+
+    def same_codes(self, place: int = 0) -> Codes:
+        """Return the codes of the outputs, which must be those of an input."""
+        given = self.codes(place)
         for output in self.outputs:
             require_type(output, TensorType.INT8)
             found = quant_of(output)
             if found != given:
                 raise UnsupportedError(
-                    f"input and output must share scale and zero point, but {_show(given)} "
-                    f"and {_show(found)} differ",
-                    hint="quantize the model again; the operator copies values unchanged",
+                    f"input and output must share scale and zero point, but {show(given)} "
+                    f"and {show(found)} differ",
+                    hint="quantize the model again; the operator moves codes as they are",
                 )
         return given
 
@@ -194,7 +213,7 @@ class Call:
     def numbers(self, place: int) -> npt.NDArray[Any]:
         """Return an int32 or int64 input that is constant or known (see ``Scope``)."""
         known = self.scope.known.get(self.input(place).index)
-        if known is not None:
+        if known is not None and known.dtype.kind == "i":
             return known
         tensor = self.constant(place)
         if tensor.type not in (TensorType.INT32, TensorType.INT64):
@@ -215,9 +234,13 @@ class Call:
             raise MalformedError(f"the axis is {value}, but the input has {rank} dimensions")
         return value % rank
 
-    def emit(self, op: Op, *operands: Value, quant: PerTensor | None = None) -> Value:
-        """Append an op on the way to an output; ``quant`` if it differs from its operand's."""
-        params = quant.params if quant else None
+    def number(self, value: float) -> Value:
+        """Append a number as a float32 constant of no dimensions."""
+        return self.scope.graph.constant(np.array(value, np.float32), origin=self.origin)
+
+    def emit(self, op: Op, *operands: Value, codes: Codes | None = None) -> Value:
+        """Append an op on the way to an output; ``codes`` if they differ from its operand's."""
+        quant = codes.params if codes else None
         return self.scope.graph.apply(
             op, *operands, name=self.operator_name, quant=params, origin=self.origin
         )
@@ -231,6 +254,12 @@ class Call:
         value = self.scope.graph.apply(
             op, *operands, name=tensor.name, quant=quant, origin=self.origin
         )
+        self.bind(value, output=tensor)
+
+    def bind(self, value: Value, *, output: Tensor | None = None) -> None:
+        """Let a value stand for an output, and check the type that the file claims for it."""
+        tensor = output or self.output
+        quant = codes_of(tensor).params if tensor.type is TensorType.INT8 else None
         wanted = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), quant)
         if value.type != wanted:
             raise MalformedError(
@@ -247,72 +276,3 @@ class Call:
     def origin(self) -> Origin:
         """Where the operator's nodes come from."""
         return Origin(self.scope.model.source, self.operator.label)
-
-
-Importer: TypeAlias = "Callable[[Call], None]"
-
-IMPORTERS: dict[str, Importer] = {}
-"""The importer of each operator, by its name in the schema."""
-
-
-def importer(*names: str) -> Callable[[Importer], Importer]:
-    """Register the decorated function as the importer of operators."""
-
-    def register(function: Importer) -> Importer:
-        for name in names:
-            if name in IMPORTERS:
-                raise ValueError(f"{name} has two importers")
-            IMPORTERS[name] = function
-        return function
-
-    return register
-
-
-def require_type(tensor: Tensor, *wanted: TensorType) -> None:
-    """Refuse a tensor of another element type."""
-    if tensor.type not in wanted:
-        names = " or ".join(t.name.lower() for t in wanted)
-        raise UnsupportedError(
-            f"{tensor.label} is {tensor.described}, want {names}", hint=type_hint(tensor.type)
-        )
-
-
-def type_hint(found: TensorType) -> str | None:
-    """Return what to do about tensors of an element type that is not int8."""
-    return _TYPE_HINTS.get(found)
-
-
-def quant_of(tensor: Tensor) -> PerTensor:
-    """Return scale and zero point of a tensor that must have one scale."""
-    quantization = tensor.quantization
-    if quantization is None:
-        raise MalformedError(f"{tensor.label} is {tensor.described} without scale and zero point")
-    if not quantization.per_tensor:
-        raise UnsupportedError(f"{tensor.label} has {len(quantization.scale)} scales, want one")
-    return PerTensor(quantization.scale[0], int(quantization.zero_point[0]))
-
-
-def _stated(tensor: Tensor, quantization: Quantization) -> QuantParams | None:
-    """Return what a constant's only scale says; None if it says nothing that can be meant."""
-    if not quantization.per_tensor or tensor.type not in VALUE_RANGE:
-        return None
-    low, high = VALUE_RANGE[tensor.type]
-    scale, point = float(quantization.scale[0]), int(quantization.zero_point[0])
-    sound = 0 < scale < float("inf") and low <= point <= high
-    return QuantParams.per_tensor(scale, point) if sound else None
-
-
-def _show(quant: PerTensor) -> str:
-    return f"({quant.real!r}, {quant.zero_point})"
-
-
-_INT8_HINT = (
-    "convert with full int8 quantization (TFLITE_BUILTINS_INT8, inference_input_type and "
-    "inference_output_type int8)"
-)
-_TYPE_HINTS = {
-    TensorType.FLOAT32: _INT8_HINT,
-    TensorType.FLOAT16: _INT8_HINT,
-    TensorType.UINT8: _INT8_HINT,
-    TensorType.INT16: _INT8_HINT,
-}

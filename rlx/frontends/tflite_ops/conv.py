@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlx.frontends.refusal import MalformedError
-from rlx.frontends.tflite_ops.call import importer
+from rlx.frontends.tflite_ops.importers import importer, real_importer
 from rlx.frontends.tflite_ops.parts import (
     activation_bounds,
     bias_array,
@@ -16,6 +16,14 @@ from rlx.frontends.tflite_ops.parts import (
     weights,
     window,
 )
+from rlx.frontends.tflite_ops.reals import (
+    biased,
+    finish_activated,
+    finite,
+    spatial_window,
+    weight_tensor,
+)
+from rlx.ops.nn import NnConv
 from rlx.ops.q import QConv2d
 
 if TYPE_CHECKING:
@@ -28,29 +36,59 @@ if TYPE_CHECKING:
 def import_conv(call: Call) -> None:
     """``CONV_2D`` with weights OHWI; fewer input channels in the weights mean groups."""
     call.arity(2, 3)
-    tensor, array = weights(call, 1, rank=4, axis=0)
-    channels, inner = _channels(call), array.shape[3]
+    tensor, _ = weights(call, 1, rank=4, axis=0)
+    _convolve(call, tensor, groups=_groups(call, tensor))
+
+
+@real_importer("CONV_2D")
+def import_real_conv(call: Call) -> None:
+    """``CONV_2D`` on float32."""
+    call.arity(2, 3)
+    tensor = weight_tensor(call, 1, rank=4)
+    _convolve_reals(call, tensor, groups=_groups(call, tensor))
+
+
+def _groups(call: Call, tensor: Tensor) -> int:
+    """Return how often the input channels of the weights OHWI go into those of the image."""
+    channels, inner = _channels(call), tensor.shape[3]
     if channels % inner:
         raise MalformedError(
             f"{tensor.label} is {tensor.described}, but the input has {channels} channels"
         )
-    _convolve(call, tensor, groups=channels // inner)
+    return channels // inner
 
 
 @importer("DEPTHWISE_CONV_2D")
 def import_depthwise(call: Call) -> None:
     """``DEPTHWISE_CONV_2D`` with weights 1HWO, the multiplier's channels of an input adjacent."""
     call.arity(2, 3)
-    tensor, array = weights(call, 1, rank=4, axis=3)
+    tensor, _ = weights(call, 1, rank=4, axis=3)
+    _convolve(call, tensor, groups=_depth(call, tensor), axes=_DEPTHWISE_AXES)
+
+
+@real_importer("DEPTHWISE_CONV_2D")
+def import_real_depthwise(call: Call) -> None:
+    """``DEPTHWISE_CONV_2D`` on float32."""
+    call.arity(2, 3)
+    tensor = weight_tensor(call, 1, rank=4)
+    _convolve_reals(call, tensor, groups=_depth(call, tensor), axes=_DEPTHWISE_AXES)
+
+
+# The order that turns weights 1HWO into OHWI.
+_DEPTHWISE_AXES = (3, 1, 2, 0)
+
+
+def _depth(call: Call, tensor: Tensor) -> int:
+    """Return the channels of the image, which the weights 1HWO hold one or several times."""
     channels = _channels(call)
     # The weights say it too; where the option was left out, the interpreter goes by them.
-    multiplier = call.options["depth_multiplier"] or array.shape[3] // channels
-    if array.shape[0] != 1 or array.shape[3] != channels * multiplier:
+    multiplier = call.options["depth_multiplier"] or tensor.shape[3] // channels
+    if tensor.shape[0] != 1 or tensor.shape[3] != channels * multiplier:
         raise MalformedError(
             f"{tensor.label} is {tensor.described}, want 1 in front and "
             f"{channels} channels x {multiplier} behind"
         )
-    _convolve(call, tensor, groups=channels, axes=(3, 1, 2, 0))
+    return channels
 
 
 def _channels(call: Call) -> int:
@@ -77,3 +115,11 @@ def _convolve(call: Call, tensor: Tensor, groups: int, axes: Axes = ()) -> None:
         high=high,
     )
     call.finish(op, x, weight_constant(call, tensor, axes), bias_constant(call, 2, bias))
+
+
+def _convolve_reals(call: Call, tensor: Tensor, groups: int, axes: Axes = ()) -> None:
+    """Append a convolution of float32; ``axes`` bring the weights into the order OHWI."""
+    outputs, rows, columns, _ = (tensor.shape[a] for a in axes or range(4))
+    op = NnConv(window=spatial_window(call, call.input(0), (rows, columns)), groups=groups)
+    w, bias = finite(call, tensor, axes), biased(call, 2, outputs)
+    finish_activated(call, op, call.value(0), w, *bias)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_ops.call import DTYPES
+from rlx.frontends.tflite_ops.tensors import DTYPES
 from rlx.frontends.tflite_schema import TensorType
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_ops.call import importer
+from rlx.frontends.tflite_ops.importers import importer, real_importer
 from rlx.frontends.tflite_ops.parts import (
     activation_bounds,
     bias_array,
@@ -17,7 +17,10 @@ from rlx.frontends.tflite_ops.parts import (
     weight_constant,
     weights,
 )
+from rlx.frontends.tflite_ops.reals import biased, bind_activated, finite, weight_tensor
+from rlx.ops.nn import NnLinear
 from rlx.ops.q import QDense, QReshape
+from rlx.ops.real import RealReshape
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
@@ -26,9 +29,7 @@ if TYPE_CHECKING:
 @importer("FULLY_CONNECTED")
 def import_fully_connected(call: Call) -> None:
     """``FULLY_CONNECTED``: the input is read as rows of the weights' length."""
-    call.arity(2, 3)
-    if call.options["weights_format"]:
-        raise UnsupportedError("has shuffled weights", hint="convert with default weights")
+    _check_form(call)
     tensor, array = weights(call, 1, rank=2, axis=0)
     x, quant, result = call.value(0), call.quant(0), call.result_quant
     bias = bias_array(call, 2, array.shape[0])
@@ -42,9 +43,9 @@ def import_fully_connected(call: Call) -> None:
         high=high,
     )
     operands = weight_constant(call, tensor), bias_constant(call, 2, bias)
-    rows = _rows(call, array.shape[1])
-    if call.input(0).shape[-1:] != (array.shape[1],):
-        x = call.emit(QReshape(shape=(rows, array.shape[1])), x)
+    shape = _row_shape(call, array.shape[1])
+    if shape is not None:
+        x = call.emit(QReshape(shape=shape), x)
     if call.output.shape == (*x.type.static_shape[:-1], array.shape[0]):
         call.finish(op, x, *operands)
         return
@@ -52,10 +53,33 @@ def import_fully_connected(call: Call) -> None:
     call.finish(QReshape(shape=call.output.shape), flat)
 
 
-def _rows(call: Call, length: int) -> int:
-    """Return how many rows of ``length`` the input holds."""
+@real_importer("FULLY_CONNECTED")
+def import_real_fully_connected(call: Call) -> None:
+    """``FULLY_CONNECTED`` on float32."""
+    _check_form(call)
+    tensor = weight_tensor(call, 1, rank=2)
+    outputs, length = tensor.shape
+    operands = finite(call, tensor), *biased(call, 2, outputs)
+    x, shape = call.value(0), _row_shape(call, length)
+    if shape is not None:
+        x = call.emit(RealReshape(shape=shape), x)
+    y = call.emit(NnLinear(), x, *operands)
+    if y.type.shape != call.output.shape:
+        y = call.emit(RealReshape(shape=call.output.shape), y)
+    bind_activated(call, y)
+
+
+def _check_form(call: Call) -> None:
+    """Refuse weights in an order of their own."""
+    call.arity(2, 3)
+    if call.options["weights_format"]:
+        raise UnsupportedError("has shuffled weights", hint="convert with default weights")
+
+
+def _row_shape(call: Call, length: int) -> tuple[int, int] | None:
+    """Return the shape of the input as rows of ``length``, None if it has such rows already."""
     image = call.input(0)
     size = int(np.prod(image.shape, dtype=np.int64))
     if size % length:
         raise MalformedError(f"{image.label} is {image.described}, which has no rows of {length}")
-    return size // length
+    return None if image.shape[-1:] == (length,) else (size // length, length)

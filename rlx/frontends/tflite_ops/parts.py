@@ -8,7 +8,7 @@ import numpy as np
 
 from rlx.frontends import quantization
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_ops.call import require_type
+from rlx.frontends.tflite_ops.tensors import require_type
 from rlx.frontends.tflite_schema import Activation, Padding, TensorType
 from rlx.frontends.work import check_sizes
 from rlx.ir import DType, QuantParams
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from rlx.frontends.quantization import Bounds
     from rlx.frontends.tflite_file import Quantization, Tensor
-    from rlx.frontends.tflite_ops.call import Call, PerTensor
+    from rlx.frontends.tflite_ops.call import Call
+    from rlx.frontends.tflite_ops.tensors import Codes
     from rlx.ir import Value
     from rlx.numerics.fixed_point import Rescale
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rlx.frontends.tflite_ops.call import importer
+from rlx.frontends.tflite_ops.importers import importer, real_importer
 from rlx.frontends.tflite_ops.parts import activation_bounds, window
+from rlx.frontends.tflite_ops.reals import finish_activated, require_float, spatial_window
+from rlx.ops.nn import NnAveragePool, NnMaxPool
 from rlx.ops.q import QAveragePool2d, QMaxPool2d
 
 if TYPE_CHECKING:
@@ -16,7 +18,21 @@ if TYPE_CHECKING:
 def import_pool(call: Call) -> None:
     """``AVERAGE_POOL_2D`` and ``MAX_POOL_2D``."""
     call.arity(1)
-    low, high = activation_bounds(call, call.same_quant())
-    kernel = (call.options["filter_h"], call.options["filter_w"])
+    low, high = activation_bounds(call, call.same_codes())
     make = QAveragePool2d if call.operator.name == "AVERAGE_POOL_2D" else QMaxPool2d
-    call.finish(make(window=window(call, call.input(0), kernel), low=low, high=high), call.value(0))
+    found = window(call, call.input(0), _kernel(call))
+    call.finish(make(window=found, low=low, high=high), call.value(0))
+
+
+@real_importer("AVERAGE_POOL_2D", "MAX_POOL_2D")
+def import_real_pool(call: Call) -> None:
+    """``AVERAGE_POOL_2D`` and ``MAX_POOL_2D`` on float32; padding is never counted."""
+    call.arity(1)
+    require_float(call.input(0), call.output)
+    make = NnAveragePool if call.operator.name == "AVERAGE_POOL_2D" else NnMaxPool
+    op = make(window=spatial_window(call, call.input(0), _kernel(call)))
+    finish_activated(call, op, call.value(0))
+
+
+def _kernel(call: Call) -> tuple[int, int]:
+    return call.options["filter_h"], call.options["filter_w"]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from rlx.frontends.quantization import rescale_of
 from rlx.frontends.refusal import MalformedError
-from rlx.frontends.tflite_ops.call import importer, require_type
+from rlx.frontends.tflite_ops.importers import importer
+from rlx.frontends.tflite_ops.tensors import require_type
 from rlx.frontends.tflite_schema import TensorType
 from rlx.ops.q import QArgmax, QMean
 

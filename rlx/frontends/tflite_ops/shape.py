@@ -6,15 +6,17 @@ import math
 from typing import TYPE_CHECKING
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_ops.call import importer, quant_of, require_type
+from rlx.frontends.tflite_ops.importers import importer, moving_importer, real_importer
+from rlx.frontends.tflite_ops.tensors import codes_of, real_array, require_type
 from rlx.frontends.tflite_schema import TensorType
 from rlx.ops.q import QConcat, QPad, QReshape, QTranspose
+from rlx.ops.real import RealConcat, RealPad, RealReshape, RealTranspose
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
 
 
-@importer("RESHAPE")
+@moving_importer("RESHAPE")
 def import_reshape(call: Call) -> None:
     """``RESHAPE``; the new shape comes as a constant, as an option or from the output."""
     call.arity(1, 2)
@@ -38,7 +40,7 @@ def _fits(wanted: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     )
 
 
-@importer("SQUEEZE")
+@moving_importer("SQUEEZE")
 def import_squeeze(call: Call) -> None:
     """``SQUEEZE``: takes away dimensions of 1."""
     call.arity(1)
@@ -51,7 +53,7 @@ def import_squeeze(call: Call) -> None:
     _reshape_to(call, tuple(d for a, d in enumerate(given) if a not in axes))
 
 
-@importer("EXPAND_DIMS")
+@moving_importer("EXPAND_DIMS")
 def import_expand_dims(call: Call) -> None:
     """``EXPAND_DIMS``: puts in a dimension of 1."""
     call.arity(2)
@@ -71,37 +73,40 @@ def _reshape_to(call: Call, shape: tuple[int, ...]) -> None:
 
 
 def _reshape(call: Call) -> None:
-    call.same_quant()
+    call.check_moves()
     given, wanted = call.input(0), call.output
     if math.prod(given.shape) != math.prod(wanted.shape):
         raise MalformedError(f"turns {given.described} into {wanted.described}")
-    call.finish(QReshape(shape=wanted.shape), call.value(0))
+    make = RealReshape if call.is_real else QReshape
+    call.finish(make(shape=wanted.shape), call.value(0))
 
 
-@importer("TRANSPOSE")
+@moving_importer("TRANSPOSE")
 def import_transpose(call: Call) -> None:
     """``TRANSPOSE`` with a constant permutation."""
     call.arity(2)
-    call.same_quant()
+    call.check_moves()
     rank = len(call.input(0).shape)
     axes = tuple(call.axis(a, rank) for a in call.integers(1))
-    call.finish(QTranspose(axes=axes), call.value(0))
+    make = RealTranspose if call.is_real else QTranspose
+    call.finish(make(axes=axes), call.value(0))
 
 
-@importer("CONCATENATION")
+@moving_importer("CONCATENATION")
 def import_concatenation(call: Call) -> None:
-    """``CONCATENATION`` of tensors that share scale and zero point."""
+    """``CONCATENATION``; codes share scale and zero point."""
     count = len(call.operator.inputs)
     call.arity(max(count, 1))
     if call.options["activation"]:
         raise UnsupportedError("has a fused activation, which the interpreter refuses too")
     for place in range(count):
-        call.same_quant(place)
+        call.check_moves(place)
     axis = call.axis(call.options["axis"], len(call.input(0).shape))
-    call.finish(QConcat(axis=axis), *(call.value(p) for p in range(count)))
+    make = RealConcat if call.is_real else QConcat
+    call.finish(make(axis=axis), *(call.value(p) for p in range(count)))
 
 
-@importer("PACK")
+@moving_importer("PACK")
 def import_pack(call: Call) -> None:
     """``PACK``: joins along a new axis."""
     count = len(call.operator.inputs)
@@ -110,33 +115,54 @@ def import_pack(call: Call) -> None:
         raise MalformedError(f"has {count} inputs, but values_count {call.options['values_count']}")
     shape = call.input(0).shape
     axis = call.axis(call.options["axis"], len(shape) + 1)
+    reshape, concat = (RealReshape, RealConcat) if call.is_real else (QReshape, QConcat)
     parts = []
     for place in range(count):
-        call.same_quant(place)
+        call.check_moves(place)
         found = call.input(place)
         if found.shape != shape:
             raise MalformedError(f"{found.label} is {found.described}, want the shape {shape}")
         grown = (*shape[:axis], 1, *shape[axis:])
-        parts.append(call.emit(QReshape(shape=grown), call.value(place)))
-    call.finish(QConcat(axis=axis), *parts)
+        parts.append(call.emit(reshape(shape=grown), call.value(place)))
+    call.finish(concat(axis=axis), *parts)
 
 
 @importer("PAD", "PADV2")
 def import_pad(call: Call) -> None:
     """``PAD`` and ``PADV2`` with constant widths; the former adds real zeros."""
     v2 = call.operator.name == "PADV2"
-    call.arity(3 if v2 else 2)
-    quant = call.same_quant()
-    rank, widths = len(call.input(0).shape), call.integers(1)
-    if len(widths) != 2 * rank:
-        raise MalformedError(f"has {len(widths)} widths for {rank} dimensions")
-    if min(widths, default=0) < 0:
-        raise MalformedError(f"has the widths {list(widths)}, want none below 0")
-    value = quant.zero_point
+    before, after = _widths(call, 3 if v2 else 2)
+    codes = call.same_codes()
+    value = codes.zero_point
     if v2:
         tensor = call.constant(2)
         require_type(tensor, TensorType.INT8)
         if math.prod(tensor.shape) != 1 or quant_of(tensor) != quant:
             raise MalformedError(f"{tensor.label} must be one value in the input's scale")
         value = int(tensor.array().reshape(-1)[0])
-    call.finish(QPad(before=widths[::2], after=widths[1::2], value=value), call.value(0))
+    call.finish(QPad(before=before, after=after, value=value), call.value(0))
+
+
+@real_importer("PAD", "PADV2")
+def import_real_pad(call: Call) -> None:
+    """``PAD`` and ``PADV2`` on plain numbers."""
+    v2 = call.operator.name == "PADV2"
+    before, after = _widths(call, 3 if v2 else 2)
+    value = 0.0
+    if v2:
+        tensor = call.constant(2)
+        if math.prod(tensor.shape) != 1:
+            raise MalformedError(f"{tensor.label} is {tensor.described}, want one number")
+        value = float(real_array(tensor).reshape(-1)[0])
+    call.finish(RealPad(before=before, after=after, value=value), call.value(0))
+
+
+def _widths(call: Call, arity: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the elements that go in front of and behind each axis."""
+    call.arity(arity)
+    rank, widths = len(call.input(0).shape), call.integers(1)
+    if len(widths) != 2 * rank:
+        raise MalformedError(f"has {len(widths)} widths for {rank} dimensions")
+    if min(widths, default=0) < 0:
+        raise MalformedError(f"has the widths {list(widths)}, want none below 0")
+    return widths[::2], widths[1::2]

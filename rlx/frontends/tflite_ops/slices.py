@@ -5,26 +5,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_ops.call import importer
+from rlx.frontends.tflite_ops.importers import moving_importer
 from rlx.ops.q import QReshape, QSlice
+from rlx.ops.real import RealReshape, RealSlice
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
+    from rlx.ir import Op
 
 Integers = tuple[int, ...]
 
 
-@importer("SLICE")
+@moving_importer("SLICE")
 def import_slice(call: Call) -> None:
     """``SLICE``: constant begin and size; size -1 means up to the end."""
     call.arity(3)
-    call.same_quant()
+    call.check_moves()
     shape = call.input(0).shape
     start, size = _each(call, 1, shape), _each(call, 2, shape)
     stop = tuple(
         whole if n == -1 else s + n for s, n, whole in zip(start, size, shape, strict=True)
     )
-    call.finish(QSlice(start=start, stop=stop, step=(1,) * len(shape)), call.value(0))
+    call.finish(_slice(call, start, stop, (1,) * len(shape)), call.value(0))
+
+
+def _slice(call: Call, start: Integers, stop: Integers, step: Integers) -> Op:
+    """Return the op that takes a part of codes or of plain numbers."""
+    make = RealSlice if call.is_real else QSlice
+    return make(start=start, stop=stop, step=step)
+
+
+def _reshape(call: Call, shape: Integers) -> Op:
+    return RealReshape(shape=shape) if call.is_real else QReshape(shape=shape)
 
 
 def _each(call: Call, place: int, shape: Integers) -> Integers:
@@ -35,11 +47,11 @@ def _each(call: Call, place: int, shape: Integers) -> Integers:
     return values
 
 
-@importer("STRIDED_SLICE")
+@moving_importer("STRIDED_SLICE")
 def import_strided_slice(call: Call) -> None:
     """``STRIDED_SLICE`` with positive strides; an axis may be indexed away."""
     call.arity(4)
-    call.same_quant()
+    call.check_moves()
     for mask in ("ellipsis_mask", "new_axis_mask", "offset"):
         if call.options[mask]:
             raise UnsupportedError(f"has {mask} {int(call.options[mask])}, want 0")
@@ -49,10 +61,10 @@ def import_strided_slice(call: Call) -> None:
         raise UnsupportedError(f"has the strides {list(step)}, want none below 1")
     shrink = call.options["shrink_axis_mask"]
     bounds = [_bounds(call, axis, begin[axis], end[axis], size) for axis, size in enumerate(shape)]
-    part = QSlice(start=tuple(b for b, _ in bounds), stop=tuple(e for _, e in bounds), step=step)
+    part = _slice(call, tuple(b for b, _ in bounds), tuple(e for _, e in bounds), step)
     if shrink:
         kept = call.emit(part, call.value(0))
-        call.finish(QReshape(shape=call.output.shape), kept)
+        call.finish(_reshape(call, call.output.shape), kept)
     else:
         call.finish(part, call.value(0))
 
@@ -75,7 +87,7 @@ def _clamp(index: int, size: int) -> int:
     return min(max(index + size if index < 0 else index, 0), size)
 
 
-@importer("SPLIT")
+@moving_importer("SPLIT")
 def import_split(call: Call) -> None:
     """``SPLIT`` into equal parts along a constant axis (input 0)."""
     call.arity(2, outputs=call.options["num_splits"])
@@ -86,7 +98,7 @@ def import_split(call: Call) -> None:
     _split(call, 1, axis, (size // count,) * count)
 
 
-@importer("SPLIT_V")
+@moving_importer("SPLIT_V")
 def import_split_v(call: Call) -> None:
     """``SPLIT_V`` into parts of constant sizes; one of them may be -1, the rest."""
     call.arity(3, outputs=call.options["num_splits"])
@@ -110,21 +122,21 @@ def _split_axis(call: Call, axis_place: int, place: int) -> tuple[int, int]:
 
 
 def _split(call: Call, place: int, axis: int, sizes: Integers) -> None:
-    call.same_quant(place)
+    call.check_moves(place)
     shape, first = call.input(place).shape, 0
     for size, output in zip(sizes, call.outputs, strict=True):
         start, stop = [0] * len(shape), list(shape)
         start[axis], stop[axis] = first, first + size
-        op = QSlice(start=tuple(start), stop=tuple(stop), step=(1,) * len(shape))
+        op = _slice(call, tuple(start), tuple(stop), (1,) * len(shape))
         call.finish(op, call.value(place), output=output)
         first += size
 
 
-@importer("UNPACK")
+@moving_importer("UNPACK")
 def import_unpack(call: Call) -> None:
     """``UNPACK``: one output for each index of an axis, which goes away."""
     call.arity(1, outputs=call.options["num"])
-    call.same_quant()
+    call.check_moves()
     shape = call.input(0).shape
     axis = call.axis(call.options["axis"], len(shape))
     if shape[axis] != len(call.outputs):
@@ -132,6 +144,6 @@ def import_unpack(call: Call) -> None:
     for index, output in enumerate(call.outputs):
         start, stop = [0] * len(shape), list(shape)
         start[axis], stop[axis] = index, index + 1
-        op = QSlice(start=tuple(start), stop=tuple(stop), step=(1,) * len(shape))
+        op = _slice(call, tuple(start), tuple(stop), (1,) * len(shape))
         part = call.emit(op, call.value(0))
-        call.finish(QReshape(shape=output.shape), part, output=output)
+        call.finish(_reshape(call, output.shape), part, output=output)

@@ -6,12 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 from rlx.frontends.refusal import UnsupportedError
-from rlx.frontends.tflite_ops.call import importer
+from rlx.frontends.tflite_ops.importers import importer
 from rlx.numerics import activations
 from rlx.ops.q import QTable
 
 if TYPE_CHECKING:
-    from rlx.frontends.tflite_ops.call import Call, PerTensor
+    from rlx.frontends.tflite_ops.call import Call
+    from rlx.frontends.tflite_ops.tensors import Codes
 
 
 @importer("LOGISTIC")

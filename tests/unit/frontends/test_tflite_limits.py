@@ -13,7 +13,7 @@ from tflite_builder import TfliteBuilder
 
 from rlx.errors import FrontendError, UnsupportedOpError
 from rlx.frontends import tflite
-from rlx.frontends.tflite_ops.call import importer
+from rlx.frontends.tflite_ops.importers import importer
 from rlx.ir import Constant, Input, QuantParams
 from rlx.ir.module import Stage
 from rlx.limits import Limits

@@ -1,0 +1,58 @@
+"""Run ``.tflite`` files with LiteRT, the desktop interpreter: the oracle for float32."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tflite_builder import pack, schema, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def run_litert(data: bytes, *frames: Iterable[np.ndarray]) -> list[np.ndarray]:
+    """Run a model on frames of one array for each input; return each output, [frames, *shape].
+
+    LiteRT's own kernels run, not those of XNNPACK, whose matrix products sum in an order of
+    larger error.
+    """
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    interpreter = Interpreter(
+        model_content=data,
+        num_threads=1,
+        experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+    )
+    interpreter.allocate_tensors()
+    places = [detail["index"] for detail in interpreter.get_input_details()]
+    results = [detail["index"] for detail in interpreter.get_output_details()]
+    found: list[list[np.ndarray]] = [[] for _ in results]
+    for frame in frames:
+        for place, array in zip(places, frame, strict=True):
+            interpreter.set_tensor(place, array)
+        interpreter.invoke()
+        for output, place in zip(found, results, strict=True):
+            output.append(interpreter.get_tensor(place))
+    return [np.stack(arrays) for arrays in found]
+
+
+def dequantized(data: bytes) -> bytes:
+    """Return a dynamic-range model with float32 weights: scale times code, rounded once.
+
+    LiteRT's hybrid kernels quantize activations of the original during a run; of this one they
+    compute in float32.
+    """
+    model = unpack(data)
+    for tensor in model.subgraphs[0].tensors:
+        buffer = model.buffers[tensor.buffer]
+        if tensor.type != schema.TensorType.INT8 or buffer.data is None:
+            continue
+        quantization = tensor.quantization
+        (scale,), (zero_point,) = quantization.scale, quantization.zeroPoint
+        codes = np.asarray(buffer.data, np.uint8).view(np.int8).astype(np.int64)
+        reals = np.float32(scale) * (codes - zero_point).astype(np.float32)
+        buffer.data = reals.astype("<f4").view(np.uint8)
+        tensor.type = schema.TensorType.FLOAT32
+        tensor.quantization = None
+    return pack(model)
