@@ -20,6 +20,7 @@ from rlx.ir import Dim, Graph, Origin, TensorType
 from rlx.ir.module import GraphModule, Stage
 from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.names import printable, shorten
+from rlx.passes.channels_last import ChannelsLast
 from rlx.passes.dead_code import DeadCode
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _build(model: Model, options: OnnxOptions, limits: Limits) -> Graph:
     outputs = [_output(scope, place) for place in range(len(model.outputs))]
     check_work(graph, limits)
     graph.output(*outputs, names=[printable(o.name) for o in model.outputs])
-    return DeadCode().apply(graph)
+    return DeadCode().apply(ChannelsLast().apply(DeadCode().apply(graph)))
 
 
 def _add_inputs(scope: Scope, options: OnnxOptions) -> None:

@@ -1,0 +1,119 @@
+"""The same op on tensors whose axes are in another order.
+
+An order maps axes to places: axis ``i`` of a tensor is axis ``order[i]`` of what stands for it, so
+that the tensor is ``transpose(stand_in, order)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from rlx.ops import nn, real
+from rlx.ops.nn.activation import NnActivation
+from rlx.ops.real.reduce import RealReduce
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Op, QuantParams, TensorType
+
+Order: TypeAlias = tuple[int, ...]
+
+_KEEP_AXIS = (
+    nn.NnSoftmax, nn.NnLogSoftmax, nn.NnBatchNorm, nn.NnGroupNorm, nn.NnSplit, real.RealCumsum,
+    real.RealConcat,
+)  # fmt: skip
+_DROP_AXIS = (real.RealArgmax, real.RealArgmin, nn.NnLogSumExp)
+_KEEP_AXES = (nn.NnL2Norm, real.RealReverse)
+_DROP_AXES = (RealReduce, nn.NnVariance)
+# Attributes with an entry for each axis.
+_LISTS: tuple[tuple[type[Op], tuple[str, ...]], ...] = (
+    (real.RealPad, ("before", "after", "interior")),
+    (nn.NnPad, ("before", "after")),
+    (nn.NnTile, ("repeats",)),
+    (real.RealSlice, ("start", "stop", "step")),
+    (real.RealBroadcastTo, ("shape",)),
+)
+_QUANTIZED = (real.RealQuantize, real.RealDequantize)
+
+
+def identity(rank: int) -> Order:
+    """Return the order that changes nothing."""
+    return tuple(range(rank))
+
+
+def inverse(order: Order) -> Order:
+    """Return the order that undoes another."""
+    return tuple(int(i) for i in np.argsort(order))
+
+
+def is_pointwise(op: Op) -> bool:
+    """Whether each element of the result depends on the corresponding elements only."""
+    kinds = (NnActivation, nn.NnPrelu, *_QUANTIZED)
+    return op.traits.elementwise or isinstance(op, kinds)
+
+
+def moved_quant(quant: QuantParams | None, order: Order) -> QuantParams | None:
+    """Return what codes stand for where their axes are in ``order``."""
+    if quant is None or quant.axis is None:
+        return quant
+    return replace(quant, axis=order[quant.axis % len(order)])
+
+
+def only_moves_ones(type_: TensorType, axes: Order) -> bool:
+    """Whether a transpose moves dimensions of 1 only, so that it is a reshape.
+
+    Codes with a scale for each index of an axis are not reshaped.
+    """
+    if type_.quant is not None and type_.quant.axis is not None:
+        return False
+    kept = [a for a in axes if type_.shape[a] != 1]
+    return kept == sorted(kept)
+
+
+def reordered(op: Op, order: Order) -> tuple[Op, Order] | None:
+    """Return an op for operands in ``order``, and the order of its results; None if unknown.
+
+    All operands of full rank are in that order; vectors (of norms) are as they were.
+    """
+    if is_pointwise(op):
+        quant = getattr(op, "quant", None)
+        return (_with(op, quant=moved_quant(quant, order)) if quant else op), order
+    if isinstance(op, (*_KEEP_AXIS, *_DROP_AXIS)):
+        axis = op.axis % len(order)
+        left = order if isinstance(op, _KEEP_AXIS) else without(order, (axis,))
+        return _with(op, axis=order[axis]), left
+    if isinstance(op, (*_KEEP_AXES, *_DROP_AXES)):
+        axes = tuple(a % len(order) for a in op.axes)
+        keep = isinstance(op, _KEEP_AXES) or op.keep_dims
+        moved = _with(op, axes=tuple(sorted(order[a] for a in axes)))
+        return moved, order if keep else without(order, axes)
+    for kind, names in _LISTS:
+        if isinstance(op, kind):
+            return _lists(op, names, order)
+    return None
+
+
+def without(order: Order, axes: Sequence[int]) -> Order:
+    """Return the order of what is left when axes are dropped."""
+    left = [place for axis, place in enumerate(order) if axis not in axes]
+    return tuple(sorted(left).index(place) for place in left)
+
+
+def _lists(op: Op, names: tuple[str, ...], order: Order) -> tuple[Op, Order] | None:
+    changed: dict[str, Any] = {}
+    for name in names:
+        given = getattr(op, name)
+        if given and len(given) != len(order):
+            return None
+        changed[name] = tuple(given[a] for a in inverse(order)) if given else given
+    return _with(op, **changed), order
+
+
+def _with(op: Op, **changed: Any) -> Op:  # noqa: ANN401 - attributes of any op
+    """Return an op with other attributes."""
+    made: Op = replace(op, **changed)  # type: ignore[type-var]
+    return made

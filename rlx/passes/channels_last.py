@@ -1,0 +1,312 @@
+"""Graphs of channels-first images become graphs of channels-last ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from rlx.ir import Graph, Node, QuantParams, Value, copy_node
+from rlx.ops import nn, real
+from rlx.ops.nn import Layout
+from rlx.passes.axis_orders import (
+    Order,
+    identity,
+    inverse,
+    is_pointwise,
+    moved_quant,
+    only_moves_ones,
+    reordered,
+)
+from rlx.passes.base import Pass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rlx.ir import Array
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelsLast(Pass):
+    """Give every layer of images the layout channels-last, and move transposes to the ends.
+
+    Transposes are not carried out where they stand, but as late as possible: layers, elementwise
+    ops, reductions, pads, concatenations and so on compute in the order in which their operands
+    are, and transposes that meet cancel. Constants are re-ordered at once, codes too. Of a
+    flattened image, the columns of the weights behind it are re-ordered instead. What is left
+    stands at an input or an output, or where an op needs one order (a matrix product, a reshape).
+    """
+
+    name: ClassVar[str] = "channels-last"
+
+    def apply(self, graph: Graph) -> Graph:
+        """Return the graph with channels-last layers."""
+        return _Rewriter(graph).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Stand:
+    """What stands for a value of the old graph.
+
+    Attributes:
+        value: A value of the new graph; the old one is ``transpose(value, order)``.
+        order: See ``rlx.passes.axis_orders``.
+        columns: If given, the old value is ``value[..., columns]``.
+    """
+
+    value: Value
+    order: Order
+    columns: npt.NDArray[np.int64] | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the old value itself."""
+        return self.order == identity(len(self.order)) and self.columns is None
+
+
+def _last(rank: int) -> Order:
+    """Return the order of a channels-first image that channels-last stands for."""
+    return (0, rank - 1, *range(1, rank - 1))
+
+
+@dataclass(slots=True)
+class _Rewriter:
+    """One run of the pass."""
+
+    old: Graph
+    new: Graph = field(init=False)
+    stands: dict[Value, _Stand] = field(default_factory=dict)
+    users: dict[Value, list[Node]] = field(init=False)
+    readers: dict[Value, int] = field(default_factory=dict)
+    moved: dict[tuple[Value, Order], Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.new = Graph(self.old.name)
+        self.users = self.old.users()
+
+    def run(self) -> Graph:
+        """Return the new graph."""
+        for node in self.old.nodes:
+            for result, stand in zip(node.results, self._visit(node), strict=True):
+                self.stands[result] = stand
+                self.readers.setdefault(stand.value, 0)
+                self.readers[stand.value] += len(self.users[result])
+        outputs = [self._plain(o) for o in self.old.outputs]
+        self.new.output(*outputs, names=self.old.output_names)
+        return self.new
+
+    def _visit(self, node: Node) -> list[_Stand]:
+        """Return what stands for the results of a node."""
+        op, operands = node.op, [self.stands[o] for o in node.operands]
+        if getattr(op, "layout", None) is Layout.CHANNELS_FIRST:
+            return self._layer(node)
+        if isinstance(op, real.RealTranspose) and operands[0].columns is None:
+            order = tuple(operands[0].order[a] for a in op.axes)
+            return [_Stand(operands[0].value, order)]
+        if all(s.is_plain for s in operands):
+            copy = copy_node(self.new, node, tuple(s.value for s in operands))
+            return [_Stand(v, identity(v.type.rank)) for v in copy.results]
+        if operands[0].columns is not None:
+            return [self._behind_flat(node, operands[0])]
+        if isinstance(op, real.RealReshape):
+            return [self._reshape(node, operands[0])]
+        return self._in_order(node) or self._copied(node)
+
+    def _copied(self, node: Node) -> list[_Stand]:
+        """Copy a node that needs its operands in the old order."""
+        copy = copy_node(self.new, node, tuple(self._plain(o) for o in node.operands))
+        return [_Stand(v, identity(v.type.rank)) for v in copy.results]
+
+    def _append(self, node: Node, op: object, *operands: Value, order: Order) -> list[_Stand]:
+        """Append what stands for a node."""
+        given = {t.quant for t in node.types if t.quant is not None}
+        quant = moved_quant(given.pop(), order) if len(given) == 1 else None
+        made = self.new.append(
+            op, *operands, name=node.name, quant=quant,  # type: ignore[arg-type]
+            origin=node.origin.through(ChannelsLast.name),
+        )  # fmt: skip
+        return [_Stand(v, order) for v in made.results]
+
+    def _layer(self, node: Node) -> list[_Stand]:
+        """Return a layer of images with the channels last; weights alike."""
+        rank = node.operands[0].type.rank
+        count = 2 if isinstance(node.op, nn.NnConv | nn.NnConvTranspose) else 1
+        images = [self._ordered(o, _last(rank)) for o in node.operands[:count]]
+        rest = [self._plain(o) for o in node.operands[count:]]
+        op = replace(node.op, layout=Layout.CHANNELS_LAST)  # type: ignore[type-var]
+        return self._append(node, op, *images, *rest, order=_last(rank))
+
+    def _in_order(self, node: Node) -> list[_Stand] | None:
+        """Return a node that computes in the order of its operands; None if it cannot."""
+        rank = max(o.type.rank for o in node.operands)
+        orders = [
+            s.order
+            for o in node.operands
+            if (s := self.stands[o]).columns is None and len(s.order) == rank and not s.is_plain
+        ]
+        found = reordered(node.op, orders[0]) if orders else None
+        if found is None:
+            return None
+        op, result = found
+        if isinstance(op, nn.NnBatchNorm | nn.NnGroupNorm):
+            image, *vectors = node.operands
+            operands = [self._ordered(image, orders[0]), *map(self._plain, vectors)]
+        else:
+            operands = [self._ordered(o, orders[0]) for o in node.operands]
+        return self._append(node, op, *operands, order=result)
+
+    # Reshapes.
+
+    def _reshape(self, node: Node, operand: _Stand) -> _Stand:
+        """Return a reshape of a value that another order stands for."""
+        value, order = operand.value, operand.order
+        if only_moves_ones(value.type, order):
+            op = real.RealReshape(shape=node.result.type.shape)
+            (found,) = self._append(node, op, value, order=identity(node.result.type.rank))
+            return found
+        return self._flat(node, operand) or self._copied(node)[0]
+
+    def _flat(self, node: Node, operand: _Stand) -> _Stand | None:
+        """Return a flattened image whose columns are in another order; None if somebody minds."""
+        shape, wanted = node.operands[0].type.shape, node.result.type.shape
+        front = len(wanted) - 1
+        tail = [d for d in shape[front:] if isinstance(d, int)]
+        fits = wanted[:front] == shape[:front] and operand.order[:front] == identity(front)
+        if not fits or len(tail) != len(shape) - front or not self._only_weighted(node.result):
+            return None
+        (flat,) = self._append(
+            node, real.RealReshape(shape=wanted), operand.value, order=identity(len(wanted))
+        )
+        places = [operand.order[a] - front for a in range(front, len(shape))]
+        held = operand.value.type.static_shape[front:] if operand.value.type.is_static else [
+            d for d in operand.value.type.shape[front:] if isinstance(d, int)
+        ]  # fmt: skip
+        columns = np.arange(int(np.prod(held))).reshape(held).transpose(places).reshape(-1)
+        return replace(flat, columns=columns)
+
+    def _only_weighted(self, value: Value) -> bool:
+        """Whether only linear layers with constant weights read a value, perhaps re-coded."""
+        users = self.users[value]
+        if not users or value in self.old.outputs:
+            return False
+        for node in users:
+            if isinstance(node.op, nn.NnLinear):
+                if node.operands[0] != value or not _is_constant(node.operands[1]):
+                    return False
+            elif not (
+                is_pointwise(node.op)
+                and len(node.operands) == 1
+                and getattr(getattr(node.op, "quant", None), "axis", None) is None
+                and self._only_weighted(node.result)
+            ):
+                return False
+        return True
+
+    def _behind_flat(self, node: Node, operand: _Stand) -> _Stand:
+        """Return a node on columns in another order: see ``_only_weighted``."""
+        rank, columns = node.result.type.rank, operand.columns
+        assert columns is not None
+        if not isinstance(node.op, nn.NnLinear):
+            (found,) = self._append(node, node.op, operand.value, order=identity(rank))
+            return replace(found, columns=columns)
+        weights = self._picked(self._plain(node.operands[1]), inverse(tuple(columns.tolist())))
+        rest = [self._plain(o) for o in node.operands[2:]]
+        return self._append(node, node.op, operand.value, weights, *rest, order=identity(rank))[0]
+
+    def _picked(self, weights: Value, places: Order) -> Value:
+        """Return constant weights [N, K] with other columns; codes too."""
+        array = weights.constant
+        if array is not None:
+            quant = _picked_quant(weights.type.quant, places)
+            return self._constant(weights, array[:, places], quant)
+        node = weights.node
+        codes = self._picked(node.operands[0], places)
+        assert isinstance(node.op, real.RealDequantize)
+        op = real.RealDequantize(quant=_picked_quant(node.op.quant, places) or node.op.quant)
+        return self.new.apply(op, codes, name=node.name, origin=node.origin)
+
+    def _constant(self, of: Value, array: Array, quant: QuantParams | None) -> Value:
+        origin = of.node.origin.through(ChannelsLast.name)
+        return self.new.constant(array, name=of.name, quant=quant, origin=origin)
+
+    # Orders.
+
+    def _plain(self, old: Value) -> Value:
+        """Return a value of the old graph in its own order."""
+        return self._ordered(old, identity(old.type.rank))
+
+    def _ordered(self, old: Value, order: Order) -> Value:
+        """Return what stands for a value in ``order``.
+
+        One of lower rank, which broadcasts, gets axes in front first.
+        """
+        stand = self.stands[old]
+        assert stand.columns is None
+        value, held = stand.value, stand.order
+        if 0 < len(held) < len(order) and order != identity(len(order)):
+            more = len(order) - len(held)
+            value = self._widened(value, more)
+            held = (*range(more), *(a + more for a in held))
+        if len(held) != len(order):
+            return value
+        # old[i] is axis held[i] of the value, and shall be axis order[i] of the result.
+        return self._transposed(value, tuple(held[a] for a in inverse(order)))
+
+    def _widened(self, value: Value, more: int) -> Value:
+        """Return a value with dimensions of 1 in front."""
+        shape = (*(1,) * more, *value.type.shape)
+        array = value.constant
+        if array is not None:
+            wider = array.reshape((1,) * more + array.shape)
+            return self._constant(value, wider, value.type.quant)
+        return self.new.apply(real.RealReshape(shape=shape), value, origin=value.node.origin)
+
+    def _transposed(self, value: Value, axes: Order) -> Value:
+        """Return ``transpose(value, axes)``, if possible without an op for it."""
+        if axes == identity(len(axes)):
+            return value
+        if (value, axes) not in self.moved:
+            self.moved[value, axes] = self._move(value, axes)
+        return self.moved[value, axes]
+
+    def _move(self, value: Value, axes: Order) -> Value:
+        node, origin = value.node, value.node.origin.through(ChannelsLast.name)
+        if value.constant is not None:
+            quant = moved_quant(value.type.quant, inverse(axes))
+            return self._constant(value, value.constant.transpose(axes), quant)
+        alone = self.readers.get(value, 0) <= 1
+        if is_pointwise(node.op) and len(node.operands) == 1 and alone:
+            found = reordered(node.op, inverse(axes))
+            if found is not None:
+                operand = self._transposed(node.operands[0], axes)
+                quant = moved_quant(value.type.quant, inverse(axes))
+                return self.new.apply(found[0], operand, name=node.name, quant=quant, origin=origin)
+        if only_moves_ones(value.type, axes):
+            shape = tuple(value.type.shape[a] for a in axes)
+            return self._reshaped(value, shape)
+        return self.new.apply(real.RealTranspose(axes=axes), value, name=node.name, origin=origin)
+
+    def _reshaped(self, value: Value, shape: tuple[object, ...]) -> Value:
+        """Return a reshape, of what another reshape was made of if that is so."""
+        source = value.node.operands[0] if isinstance(value.node.op, real.RealReshape) else value
+        op = real.RealReshape(shape=shape)  # type: ignore[arg-type]
+        origin = value.node.origin.through(ChannelsLast.name)
+        return self.new.apply(op, source, name=value.node.name, origin=origin)
+
+
+def _is_constant(value: Value) -> bool:
+    """Whether a value is a constant, or stands for constant codes."""
+    node = value.node
+    return value.constant is not None or (
+        isinstance(node.op, real.RealDequantize) and node.operands[0].constant is not None
+    )
+
+
+def _picked_quant(quant: QuantParams | None, places: Order) -> QuantParams | None:
+    """Return what codes [N, K] stand for after their columns were re-ordered."""
+    if quant is None or quant.axis not in (1, -1):
+        return quant
+    return QuantParams(
+        tuple(quant.scale[p] for p in places), tuple(quant.zero_point[p] for p in places), 1
+    )
