@@ -1,0 +1,1 @@
+"""Quantization: from graphs of reals to graphs of exact integers."""

@@ -1,0 +1,111 @@
+"""Counts of numbers in bins: what calibration keeps of a tensor, however many samples it sees."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+BINS = 4096
+"""Bins of a histogram."""
+
+_FINEST = -1000
+"""Exponent of the smallest width of bins."""
+
+
+@dataclass(slots=True)
+class Histogram:
+    """How many numbers lay in each bin ``[k * width, (k + 1) * width)``; zeros are counted apart.
+
+    The width is the smallest power of two at which all numbers so far and zero fit into
+    :data:`BINS` bins. When the range grows, neighbouring bins are merged exactly, so that the
+    result depends neither on the order of the numbers nor on how they came in batches.
+
+    Attributes:
+        zeros: How many numbers were zero.
+        minimum: Smallest number so far; 0 before the first.
+        maximum: Largest number so far.
+        exponent: The width is ``2 ** exponent``.
+        first: ``k`` of the first bin.
+        counts: int64 [bins].
+    """
+
+    zeros: int = 0
+    minimum: float = 0.0
+    maximum: float = 0.0
+    exponent: int = _FINEST
+    first: int = 0
+    counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
+    _empty: bool = True
+
+    def add(self, numbers: npt.NDArray[Any]) -> None:
+        """Count finite numbers of any shape.
+
+        Raises:
+            ValueError: One of them is NaN or infinite.
+        """
+        if not numbers.size:
+            return
+        low, high = float(numbers.min()), float(numbers.max())
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise ValueError("a histogram takes finite numbers only")
+        self._cover(low, high)
+        flat = numbers.reshape(-1)
+        if flat.dtype not in (np.float32, np.float64):
+            flat = flat.astype(np.float64)
+        count = self._zeros_of(flat)
+        self.zeros += count
+        if count:
+            flat = flat[flat != 0]
+        # A power of two as the factor keeps every quotient exact.
+        places = np.floor(np.ldexp(flat.astype(np.float64), -self.exponent)).astype(np.int64)
+        self.counts += np.bincount(places - self.first, minlength=len(self.counts))
+
+    @staticmethod
+    def _zeros_of(flat: npt.NDArray[Any]) -> int:
+        return int(flat.size - np.count_nonzero(flat))
+
+    def _cover(self, low: float, high: float) -> None:
+        """Make the bins reach from ``low`` to ``high``."""
+        self.minimum = low if self._empty else min(self.minimum, low)
+        self.maximum = high if self._empty else max(self.maximum, high)
+        self._empty = False
+        bottom, top = min(self.minimum, 0.0), max(self.maximum, 0.0)
+        exponent = self.exponent
+        # log2 of the range is a first guess; the loop decides.
+        if top > bottom:
+            exponent = max(exponent, math.frexp(max(top, -bottom))[1] - 1 - BINS.bit_length())
+        while _places(bottom, top, exponent)[1] > BINS:
+            exponent += 1
+        first, count = _places(bottom, top, exponent)
+        old = np.arange(len(self.counts)) + self.first
+        counts = np.zeros(count, np.int64)
+        if self.counts.any():
+            np.add.at(counts, (old >> (exponent - self.exponent)) - first, self.counts)
+        self.exponent, self.first, self.counts = exponent, first, counts
+
+    @property
+    def width(self) -> float:
+        """Width of a bin."""
+        return math.ldexp(1.0, self.exponent)
+
+    @property
+    def total(self) -> int:
+        """How many numbers were counted, zeros included."""
+        return self.zeros + int(self.counts.sum())
+
+    def centres(self) -> npt.NDArray[np.float64]:
+        """Return the number that stands for each bin: its middle, within the range seen."""
+        middles = (np.arange(len(self.counts)) + self.first + 0.5) * self.width
+        return np.clip(middles, self.minimum, self.maximum)
+
+
+def _places(low: float, high: float, exponent: int) -> tuple[int, int]:
+    """Return the first bin and the number of bins from ``low`` to ``high``."""
+    first = math.floor(math.ldexp(low, -exponent))
+    return first, math.floor(math.ldexp(high, -exponent)) - first + 1
