@@ -1,0 +1,143 @@
+"""Cross-layer equalization: channels of one layer made alike at the expense of the next.
+
+Where only positively homogeneous ops (ReLU, pooling) stand between two layers, a channel of the
+first may be divided by a factor if the second multiplies it again. So weights of one layer, and
+the channels that it computes, come to similar ranges, and one scale fits all of them. Source: Nagel
+et al., "Data-free quantization through weight equalization and bias correction".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+
+from rlx.ops.nn import (
+    Layout,
+    NnAveragePool,
+    NnConv,
+    NnFlatten,
+    NnLeakyRelu,
+    NnLinear,
+    NnMaxPool,
+    NnRelu,
+)
+from rlx.ops.real import RealReshape
+from rlx.passes.base import Pass
+from rlx.quant.weighted import Weighted, weighted_layers, with_weights
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rlx.ir import Graph, Node, Value
+
+    Floats = npt.NDArray[np.floating[Any]]
+
+_HOMOGENEOUS: Final = (NnRelu, NnLeakyRelu, NnMaxPool, NnAveragePool)
+_LIMIT: Final = 1e4
+"""Largest factor of a channel in one step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Equalize(Pass):
+    """Balance the ranges of weights of neighbouring layers, channel by channel.
+
+    Attributes:
+        rounds: Most sweeps over all pairs.
+        tolerance: Largest change of a factor, as a share, at which the sweeps end.
+    """
+
+    name: ClassVar[str] = "equalize"
+    rounds: int = 40
+    tolerance: float = 1e-3
+
+    def apply(self, graph: Graph) -> Graph:
+        """Return the graph with balanced weights; it computes the same up to float rounding."""
+        layers = {layer.node: layer for layer in weighted_layers(graph)}
+        chain = pairs(graph, layers)
+        for _ in range(self.rounds):
+            largest = 0.0
+            for first, second, spread in chain:
+                layers[first], layers[second], change = _balanced(
+                    layers[first], layers[second], spread
+                )
+                largest = max(largest, change)
+            if largest < self.tolerance:
+                break
+        touched = {node for first, second, _ in chain for node in (first, second)}
+        new = {
+            node: (layers[node].weights, layers[node].bias) for node in layers if node in touched
+        }
+        return with_weights(graph, new, by=self.name) if new else graph
+
+
+def pairs(graph: Graph, layers: dict[Node, Weighted]) -> list[tuple[Node, Node, int]]:
+    """Return pairs of layers with only homogeneous ops between them.
+
+    The number is how many positions of an image a dense layer behind a flattened image has for
+    each channel; 1 for all others.
+    """
+    users, outputs = graph.users(), set(graph.outputs)
+    found = []
+    for node in layers:
+        value: Value | None = node.result
+        spread = 1
+        while value is not None and value not in outputs and len(users[value]) == 1:
+            (user,) = users[value]
+            if user in layers:
+                if user.operands[0] == value and _channels_fit(layers[node], layers[user], spread):
+                    found.append((node, user, spread))
+                break
+            value, spread = _through(user, value, layers[node], spread)
+    return found
+
+
+def _through(user: Node, value: Value, layer: Weighted, spread: int) -> tuple[Value | None, int]:
+    """Return the result of a homogeneous op, and positions for each channel; None for others."""
+    if isinstance(user.op, _HOMOGENEOUS):
+        return user.result, spread
+    if isinstance(user.op, NnFlatten | RealReshape) and layer.channel_axis == -1 and spread == 1:
+        return _flattened(user, value)
+    return None, spread
+
+
+def _flattened(user: Node, value: Value) -> tuple[Value | None, int]:
+    """Return the flattened image, if each sample becomes one row with the channels innermost."""
+    before, after = value.type, user.result.type
+    if not (before.is_static and after.is_static) or after.rank != 2 or before.rank < 2:
+        return None, 1
+    if before.static_shape[0] != after.static_shape[0]:
+        return None, 1
+    return user.result, after.static_shape[1] // before.static_shape[-1]
+
+
+def _channels_fit(first: Weighted, second: Weighted, spread: int) -> bool:
+    """Whether both layers count the same channels between them."""
+    if isinstance(second.node.op, NnLinear):
+        return bool(second.weights.shape[1] == first.outputs * spread)
+    op = second.node.op
+    assert isinstance(op, NnConv)
+    inner = second.weights.shape[1 if op.layout is Layout.CHANNELS_FIRST else -1]
+    same_axis = first.channel_axis == second.channel_axis
+    return bool(spread == 1 and same_axis and inner * second.groups == first.outputs)
+
+
+def _balanced(first: Weighted, second: Weighted, spread: int) -> tuple[Weighted, Weighted, float]:
+    """Return both layers with balanced channels, and the largest change of a factor."""
+    own = np.abs(first.rows()).max(axis=1).astype(np.float64)
+    reading = np.abs(second.by_input()).max(axis=-1).reshape(spread, -1).max(axis=0)
+    reading = reading.astype(np.float64)
+    factors = np.ones_like(own)
+    both = (own > 0) & (reading > 0)
+    factors[both] = np.sqrt(reading[both] / own[both])
+    factors = np.clip(factors, 1 / _LIMIT, _LIMIT)
+    weights = first.scale_outputs(factors)
+    bias = (first.bias * factors).astype(first.bias.dtype)
+    inputs = np.tile(1 / factors, spread)
+    change = float(np.abs(factors - 1).max(initial=0.0))
+    return (
+        Weighted(first.node, weights, bias),
+        Weighted(second.node, second.scale_inputs(inputs), second.bias),
+        change,
+    )

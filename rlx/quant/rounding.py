@@ -1,0 +1,143 @@
+"""Scales and quantized values of weights, chosen for what the layer computes.
+
+Eight bits are rounded to nearest. With fewer, rounding errors of the weights of one output are
+made to cancel: the squared error of the layer's results on calibration data is minimized over the
+quantized weights, one coordinate after the other, and over the scale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.floating[Any]]
+    Doubles = npt.NDArray[np.float64]
+
+LIMITS: Final = {8: 127, 4: 7, 2: 1}
+"""Largest quantized weight for each width in bits; ranges are symmetric, 2 bits are ternary."""
+
+_DAMPING: Final = 0.01
+"""Share of the mean square of the inputs that is added to each: trust in calibration data ends."""
+_SWEEPS: Final = 8
+_CLIPS: Final = tuple(np.linspace(1.0, 0.3, 71).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedWeights:
+    """Quantized weights of a layer.
+
+    Attributes:
+        bits: Width.
+        steps: int8 [outputs, terms], at most ``LIMITS[bits]`` in magnitude.
+        scales: float64 [outputs], each a float32 number.
+    """
+
+    bits: int
+    steps: npt.NDArray[np.int8]
+    scales: Doubles
+
+    def reals(self) -> Doubles:
+        """Return the numbers that the quantized weights stand for, [outputs, terms]."""
+        return self.steps * self.scales[:, np.newaxis]
+
+
+def round_weights(rows: Floats, bits: int, moments: Doubles | None = None) -> RoundedWeights:
+    """Return weights in ``bits`` bits.
+
+    Args:
+        rows: [outputs, terms].
+        bits: One of :data:`LIMITS`.
+        moments: Second moments of the inputs, [groups, terms, terms]; None if they are not known.
+
+    Returns:
+        Quantized weights with a scale for each output.
+    """
+    weights = np.asarray(rows, np.float64)
+    limit = LIMITS[bits]
+    if bits == 8:
+        scales = _usable(np.abs(weights).max(axis=1) / limit)
+        return RoundedWeights(bits, _nearest(weights, scales, limit), scales)
+    importance = np.ones((1, weights.shape[1]))
+    if moments is not None:
+        moments = _damped(moments)
+        importance = np.diagonal(moments, axis1=1, axis2=2)
+    importance = np.repeat(importance, len(weights) // len(importance), axis=0)
+    scales = _searched(weights, importance, limit)
+    steps = _nearest(weights, scales, limit).astype(np.float64)
+    if moments is not None:
+        steps, scales = _descended(weights, steps, scales, moments, limit)
+    return RoundedWeights(bits, steps.astype(np.int8), scales)
+
+
+def _usable(scales: Doubles) -> Doubles:
+    """Return scales as float32 holds them; those of outputs without weights like the others."""
+    found = scales[scales > 0]
+    filled = np.where(scales > 0, scales, np.median(found) if found.size else 1.0)
+    limits = np.finfo(np.float32)
+    return np.clip(filled, limits.tiny, limits.max).astype(np.float32).astype(np.float64)
+
+
+def _nearest(weights: Doubles, scales: Doubles, limit: int) -> npt.NDArray[np.int8]:
+    steps = np.rint(weights / scales[:, np.newaxis])
+    return np.clip(steps, -limit, limit).astype(np.int8)
+
+
+def _searched(weights: Doubles, importance: Doubles, limit: int) -> Doubles:
+    """Return the scale with the smallest weighted squared error for each output."""
+    largest = np.abs(weights).max(axis=1)
+    best, errors = largest / limit, np.full(len(weights), np.inf)
+    for clip in _CLIPS:
+        scales = _usable(largest * clip / limit)
+        reals = _nearest(weights, scales, limit) * scales[:, np.newaxis]
+        error = (importance * (weights - reals) ** 2).sum(axis=1)
+        better = error < errors
+        best, errors = np.where(better, scales, best), np.where(better, error, errors)
+    return _usable(best)
+
+
+def _damped(moments: Doubles) -> Doubles:
+    """Return second moments whose diagonal is positive."""
+    places = np.arange(moments.shape[1])
+    damped = moments.copy()
+    mean = np.trace(moments, axis1=1, axis2=2) / moments.shape[1]
+    damped[:, places, places] += np.where(mean > 0, _DAMPING * mean, 1.0)[:, np.newaxis]
+    return damped
+
+
+def _descended(
+    weights: Doubles, steps: Doubles, scales: Doubles, moments: Doubles, limit: int
+) -> tuple[Doubles, Doubles]:
+    """Return steps and scales with a smaller squared error of the results.
+
+    The error of an output is ``e M e`` for ``e = w - s * q`` and second moments ``M``; each step of
+    the descent sets one element of ``q``, or ``s``, to its best value given the others.
+    """
+    groups, terms, _ = moments.shape
+    w, q = (a.reshape(groups, -1, terms).copy() for a in (weights, steps))
+    s = scales.reshape(groups, -1).copy()
+    for _ in range(_SWEEPS):
+        before = q.copy()
+        gradient = (w - s[..., np.newaxis] * q) @ moments
+        for k in range(terms):
+            wanted = q[..., k] + gradient[..., k] / (s * moments[:, np.newaxis, k, k])
+            change = np.clip(np.rint(wanted), -limit, limit) - q[..., k]
+            q[..., k] += change
+            gradient -= (s * change)[..., np.newaxis] * moments[:, np.newaxis, k, :]
+        s = _best_scales(w, q, s, moments)
+        if np.array_equal(before, q):
+            break
+    return q.reshape(steps.shape), _usable(s.reshape(-1))
+
+
+def _best_scales(w: Doubles, q: Doubles, s: Doubles, moments: Doubles) -> Doubles:
+    """Return the scale of each output that fits its quantized weights best."""
+    product = q @ moments
+    square = (product * q).sum(axis=-1)
+    cross = (product * w).sum(axis=-1)
+    good = (square > 0) & (cross > 0)
+    return np.where(good, cross / np.where(good, square, 1.0), s)
