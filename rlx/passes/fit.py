@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from rlx.ir import Graph, Node, Refusal, RuleTable, Value, rebuild
+from rlx.ir import Graph, Node, Refusal, RuleTable, Value, copy_node, rebuild
 from rlx.ops.nn import NnOp
 from rlx.ops.q import QClamp, QRequantize, QTable
 from rlx.passes.dispatch import DispatchReport, OpDispatch, Outcome, Policies, Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 Claim: TypeAlias = "Callable[[Node], Refusal | None]"
 """A target's or backend's answer for a node: None if it takes it as it stands, else why not."""
@@ -47,10 +47,15 @@ class Fitted:
     Attributes:
         graph: The graph; the given one if nothing had to be changed.
         report: What happened to each op of the given graph.
+        sources: For each op node of the graph, the node of the given one that it stands for, alone
+            or with others.
+        values: For each value of the given graph, the one that stands for it.
     """
 
     graph: Graph
     report: DispatchReport
+    sources: Mapping[Node, Node]
+    values: Mapping[Value, Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,7 @@ def fit(graph: Graph, owner: str, claim: Claim, policies: Policies | None = None
     """
     policies = policies or Policies()
     sources = {node: node for node in graph.op_nodes}
+    values = {value: value for node in graph.nodes for value in node.results}
     fates: dict[Node, _Fate] = {}
     fitted = graph
     for _ in range(ROUNDS):
@@ -101,10 +107,11 @@ def fit(graph: Graph, owner: str, claim: Claim, policies: Policies | None = None
             n for n, a in answers.items() if a.path in (Outcome.REWRITTEN, Outcome.DECOMPOSED)
         }
         if not changed:
-            return Fitted(fitted, _report(graph, owner, fates))
+            return Fitted(fitted, _report(graph, owner, fates), sources, values)
         for fate in fates.values():
             fate.refused.clear()
-        fitted, sources = _changed(fitted, changed, sources)
+        fitted, sources, moved = _changed(fitted, changed, sources)
+        values = {value: moved[now] for value, now in values.items()}
     raise AssertionError("ops still decompose")
 
 
@@ -130,18 +137,22 @@ def _other_path(node: Node) -> Outcome | None:
 
 def _changed(
     graph: Graph, changed: set[Node], sources: dict[Node, Node]
-) -> tuple[Graph, dict[Node, Node]]:
-    """Return the graph with other ops for ``changed``, and the source of each of its nodes."""
-    begins: list[tuple[Node, int]] = []
+) -> tuple[Graph, dict[Node, Node], dict[Value, Value]]:
+    """Return the graph with other ops for ``changed``.
 
-    def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+    With it come the source of each of its nodes, and what stands for each value of ``graph``.
+    """
+    begins: list[tuple[Node, int]] = []
+    moved: dict[Value, Value] = {}
+
+    def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
         begins.append((node, new.count))
-        if node not in changed:
-            return None
-        if type(node.op) in REWRITES:
-            return [REWRITES[type(node.op)](new, node, operands)]
-        assert isinstance(node.op, NnOp)
-        return node.op.decompose(new, *operands)
+        if node in changed:
+            results = _form(new, node, operands)
+        else:
+            results = copy_node(new, node, operands).results
+        moved.update(zip(node.results, results, strict=True))
+        return results
 
     rebuilt = rebuild(graph, visit, by="fit")
     nodes, ends = rebuilt.nodes, [*(begin for _, begin in begins[1:]), rebuilt.count]
@@ -150,7 +161,15 @@ def _changed(
         for (old, begin), end in zip(begins, ends, strict=True) if old in sources
         for new in nodes[begin:end]
     }  # fmt: skip
-    return rebuilt, made
+    return rebuilt, made, moved
+
+
+def _form(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
+    """Append another form of a node and return its results."""
+    if type(node.op) in REWRITES:
+        return [REWRITES[type(node.op)](new, node, operands)]
+    assert isinstance(node.op, NnOp)
+    return node.op.decompose(new, *operands)
 
 
 def _report(graph: Graph, owner: str, fates: dict[Node, _Fate]) -> DispatchReport:

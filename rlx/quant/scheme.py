@@ -1,25 +1,25 @@
 """How reals become codes: parameters of activations, and schemes of weights.
 
-What the codes of an activation stand for is ``rlx.ir.QuantParams`` with one scale; scales are
-float32 numbers, zero points int8 codes.
+What the codes of an activation stand for is ``rlx.ir.QuantParams`` with one scale, a float32
+number, and an int8 zero point (``rlx.quant.observers.params_of`` makes them of a range).
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from rlx.errors import QuantizationError
-from rlx.ir import DType, QuantParams
+from rlx.ir import DType
+
+if TYPE_CHECKING:
+    from rlx.ir import QuantParams
 
 Bits: TypeAlias = Literal[8, 4, 2]
 
 _DTYPES: dict[int, DType] = {8: DType.I8, 4: DType.I4, 2: DType.I2}
-LEAST_SCALE = 2.0**-100
-"""Scales below this are raised to it: products of three of them are still normal numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,44 +45,21 @@ class WeightScheme:
         """Element type of the codes."""
         return _DTYPES[self.bits]
 
-    @property
-    def limit(self) -> int:
-        """Greatest code; the least one is its negative."""
-        return int((1 << (self.bits - 1)) - 1)
+
+def activation_problem(params: QuantParams) -> str | None:
+    """Return why parameters cannot be those of an int8 activation, or None."""
+    if params.axis is not None:
+        return "has a scale for each index of an axis, want one scale"
+    if not -128 <= params.zero_point[0] <= 127:
+        return f"has the zero point {params.zero_point[0]}, want one from -128 to 127"
+    if not 0 < np.float32(params.scale[0]) < np.inf:
+        return f"has the scale {params.scale[0]!r}, which is no float32 number above 0"
+    return None
 
 
-def float32_scale(scale: float) -> float:
-    """Return a positive scale as the float32 number next to it, at least ``LEAST_SCALE``."""
-    return float(np.float32(max(scale, LEAST_SCALE)))
-
-
-def params_of_range(low: float, high: float, *, symmetric: bool = False) -> QuantParams:
-    """Return parameters of int8 codes for reals in [low, high].
-
-    The range is widened to hold 0, which has a code of its own. Of a range of zero width every
-    number is 0.
-
-    Args:
-        low: Least number.
-        high: Greatest number.
-        symmetric: Whether the zero point is 0, and the codes run from -127 to 127.
-
-    Raises:
-        QuantizationError: An end is no finite number, or they are in wrong order.
-    """
-    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-        raise QuantizationError(
-            f"the range from {low!r} to {high!r} cannot be quantized",
-            hint="look for samples that hold NaN or infinite numbers",
-        )
-    low, high = min(low, 0.0), max(high, 0.0)
-    if low == high:
-        return QuantParams.per_tensor(1.0, 0)
-    if symmetric:
-        return QuantParams.per_tensor(float32_scale(max(-low, high) / 127), 0)
-    scale = float32_scale((high - low) / 255)
-    zero_point = -128 - math.floor(low / scale + 0.5)
-    return QuantParams.per_tensor(scale, min(max(zero_point, -128), 127))
+def with_float32_scale(params: QuantParams) -> QuantParams:
+    """Return parameters with their scales rounded to float32."""
+    return replace(params, scale=tuple(float(np.float32(s)) for s in params.scale))
 
 
 def range_of(params: QuantParams) -> tuple[float, float]:

@@ -1,0 +1,294 @@
+"""The conversion of calibrated float graphs to graphs of exact integer ops.
+
+First every value gets parameters: given ones, carried through what only moves values
+(``rlx.quant.params``). Then each node is converted: a function of one number becomes a table of its
+256 values, other ops have rules (``rlx.quant.rules``), and what has neither is written in simpler
+ops by the fitting engine (``rlx.passes.fit``), whose parts are asked for in turn.
+
+Scales in the graph itself (``real.quantize`` and ``real.dequantize`` nodes, such as ONNX's) are
+taken as they are, and weights that are dequantized constants keep their very codes: so one
+conversion serves calibrated and quantized models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.errors import QuantizationError, UnsupportedOpError
+from rlx.ir import DType, Graph, Param, Refusal
+from rlx.ops.q import QClamp, QTable
+from rlx.ops.real import RealCast, RealDequantize, RealQuantize
+from rlx.passes import Path, fit
+from rlx.quant.functions import argument, evaluate_function
+from rlx.quant.known import known
+from rlx.quant.params import Resolver, needed
+from rlx.quant.rules import RULES, Call, Making, place_of, quant_of
+from rlx.quant.scheme import WeightScheme, activation_problem, with_float32_scale
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rlx.ir import Array, Node, QuantParams, Value
+    from rlx.passes import Fitted
+
+_CODES = np.arange(-128, 128).astype(np.int8)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRow:
+    """What became of one node of the float graph.
+
+    Attributes:
+        name: Its name.
+        op: Its op.
+        path: How it was converted: as it stands, as a table, or written in other ops.
+        made: Integer ops that stand for it.
+        bits: Bits of its weights; None if it has none.
+    """
+
+    name: str
+    op: str
+    path: str
+    made: tuple[str, ...]
+    bits: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """An integer graph, and what its nodes stand for.
+
+    Attributes:
+        graph: It begins with ``real.quantize`` of each input and ends with ``real.dequantize``.
+        values: Integer value of each value of the float graph that has one to compare with. Those
+            whose range is that of the clamp behind them have none. The type tells the parameters.
+        sources: For each op node of the graph, the name of the float node that it stands for.
+        layers: What became of each converted node, in order.
+    """
+
+    graph: Graph
+    values: Mapping[Value, Value]
+    sources: Mapping[Node, str]
+    layers: tuple[LayerRow, ...]
+
+    @property
+    def names(self) -> dict[str, Value]:
+        """Integer value by the name of the float node, for nodes of one result and a name."""
+        return {
+            value.name: made
+            for value, made in self.values.items()
+            if value.name and len(value.node.types) == 1
+        }
+
+
+def prepare(graph: Graph) -> Fitted:
+    """Return ``graph`` in the ops that are converted, so that calibration sees every value.
+
+    What has no integer form itself is written in simpler ops. ``convert`` of the result changes
+    nothing more, and ``values`` of it tells where values of ``graph`` went.
+
+    Raises:
+        UnsupportedOpError: Something has no integer form; the message names all of it.
+    """
+    _check_sources(graph)
+    fitted = fit(graph, "quantization", refusal)
+    bad = [e for e in fitted.report.entries if e.path is Path.REFUSED]
+    if bad:
+        lines = [f"{e.op} ({', '.join(e.nodes)}): {e.reason}" for e in bad]
+        hints = dict.fromkeys(e.hint for e in bad if e.hint is not None)
+        raise UnsupportedOpError(
+            f"quantization cannot convert {len(bad)} kind(s) of op:\n    " + "\n    ".join(lines),
+            where=f"graph {graph.name!r}",
+            hint="; ".join(hints) or "express these layers by other ops in the model",
+        )
+    return fitted
+
+
+def refusal(node: Node) -> Refusal | None:
+    """Return why a node of a float graph cannot be converted as it stands, or None."""
+    if known(node.results[0]) is not None or argument(node) is not None:
+        return None
+    if not all(t.is_static for t in (*node.types, *(o.type for o in node.operands))):
+        return Refusal(
+            "it has symbolic dimensions", hint="bind them to numbers before the conversion"
+        )
+    reason = RULES.reason(type(node.op))
+    if reason is not None:
+        return Refusal("it has no integer form" if reason == "it has no rule" else reason)
+    return RULES[type(node.op)].check(node)
+
+
+def _check_sources(graph: Graph) -> None:
+    """Refuse parameters without a value."""
+    names = [n.name for n in graph.nodes if isinstance(n.op, Param)]
+    if names:
+        raise QuantizationError(
+            f"parameters without a value: {', '.join(names)}",
+            where=f"graph {graph.name!r}",
+            hint="give them values with rlx.transforms.freeze before the conversion",
+        )
+
+
+def convert(
+    graph: Graph,
+    activations: Mapping[Value, QuantParams],
+    weights: Mapping[str, WeightScheme] | WeightScheme = WeightScheme(8),  # noqa: B008 - frozen
+) -> Converted:
+    """Return the integer graph of a calibrated float graph.
+
+    Inputs and outputs stay what they are: a float input is quantized first, and float outputs are
+    dequantized last.
+
+    Args:
+        graph: A float graph: ``nn`` and ``real`` ops, parameters frozen, dimensions bound. Between
+            ``real.quantize`` and ``real.dequantize`` its scales are those of these nodes.
+        activations: Parameters of int8 codes for values of the graph. Values that only move others
+            need none, nor do parts of what is converted as one; where a layer is written in
+            simpler ops, calibrate the result of ``prepare``, or bounds are derived.
+        weights: Scheme for the weights of every layer, or of each by the name of its node; others
+            have 8 bits.
+
+    Raises:
+        UnsupportedOpError: Something has no integer form; the message names all of it.
+        QuantizationError: Values have no parameters, or scales that the integers cannot hold.
+    """
+    fitted = prepare(graph)
+    given = {fitted.values[v]: with_float32_scale(p) for v, p in activations.items()}
+    _check_given(given)
+    nodes = needed(fitted.graph)
+    resolver = Resolver(fitted.graph, given, nodes)
+    params, missing = resolver.resolve()
+    if missing:
+        _refuse_missing(graph, missing)
+    making = Making(Graph(graph.name), params, weights)
+    sources: dict[Node, Node] = {}
+    _append_inputs(making, fitted.graph)
+    for node in nodes:
+        first = making.graph.count
+        making.made.update(zip(node.results, _lowered(Call(making, node)), strict=True))
+        sources |= dict.fromkeys(making.graph.nodes[first:], fitted.sources[node])
+    _append_outputs(making, fitted.graph)
+    values = {
+        old: making.made[now]
+        for old, now in fitted.values.items()
+        if now in making.made and now not in resolver.clamped
+    }
+    return Converted(
+        making.graph,
+        values,
+        {new: node.name for new, node in sources.items()},
+        _layers(sources, making, fitted),
+    )
+
+
+def _check_given(given: Mapping[Value, QuantParams]) -> None:
+    problems = [
+        f"{v.node.label} {problem}" for v, p in given.items() if (problem := activation_problem(p))
+    ]
+    if problems:
+        raise QuantizationError("; ".join(problems), hint="calibrate one scale for each value")
+
+
+def _refuse_missing(graph: Graph, missing: Sequence[Value]) -> None:
+    """Raise QuantizationError for values without parameters."""
+    lines = [place_of(v.node) for v in missing]
+    raise QuantizationError(
+        f"{len(lines)} value(s) have no scale:\n    " + "\n    ".join(lines),
+        where=f"graph {graph.name!r}",
+        hint="calibrate the graph that rlx.quant.prepare returns",
+    )
+
+
+def _append_inputs(making: Making, graph: Graph) -> None:
+    """Append every input, and the codes of those that are read."""
+    for value in graph.inputs:
+        given = making.graph.input(value.name, value.type, origin=value.node.origin)
+        making.made[value] = given
+        if value in making.params and value.type.dtype.is_float:
+            op = RealQuantize(quant=making.params[value])
+            making.made[value] = making.graph.apply(op, given, name=value.name)
+
+
+def _append_outputs(making: Making, graph: Graph) -> None:
+    """Append the way back to what the outputs of the float graph are."""
+    outputs = []
+    for value, name in zip(graph.outputs, graph.output_names, strict=True):
+        numbers = known(value)
+        outputs.append(
+            _output(making, value, name)
+            if numbers is None
+            else making.graph.constant(numbers, name=name)
+        )
+    making.graph.output(*outputs, names=graph.output_names)
+
+
+def _output(making: Making, value: Value, name: str) -> Value:
+    """Append one output."""
+    made, dtype, graph = making.made[value], value.type.dtype, making.graph
+    if made.type.quant is None or (dtype is DType.I8 and value.type.quant == made.type.quant):
+        return made
+    reals = graph.apply(RealDequantize(quant=quant_of(made)), made, name=name)
+    if value.type.quant is not None:
+        return graph.apply(RealQuantize(quant=value.type.quant, dtype=dtype), reals, name=name)
+    return reals if dtype is DType.F32 else graph.apply(RealCast(dtype=dtype), reals, name=name)
+
+
+def _lowered(call: Call) -> Sequence[Value]:
+    """Append the integer form of a node and return what stands for its results."""
+    try:
+        if argument(call.node) is not None:
+            return [_function(call)]
+        return RULES[type(call.node.op)].lower(call)
+    except QuantizationError as e:
+        where = e.where or place_of(call.node)
+        raise QuantizationError(e.message, where=where, hint=e.hint) from None
+
+
+def _function(call: Call) -> Value:
+    """``f(x)`` -> q.table(x), q.clamp(x) if it is one, or x itself."""
+    of = argument(call.node)
+    assert of is not None
+    x, quant = call.making.made[of], call.quant
+    table = function_table(call.node.result, of, quant_of(x), quant)
+    numbers = [int(code) for code in table]
+    low, high = min(numbers), max(numbers)
+    if quant == quant_of(x) and np.array_equal(np.clip(_CODES, low, high), table):
+        if (low, high) == (-128, 127):
+            return x
+        return call.emit(QClamp(low=low, high=high), x, quant=quant)
+    op = QTable(table=tuple(numbers), function=call.node.op.name.partition(".")[2])
+    return call.emit(op, x, quant=quant)
+
+
+def function_table(value: Value, of: Value, x: QuantParams, quant: QuantParams) -> Array:
+    """Return the codes of a function for each of the 256 codes of its argument, int8[256].
+
+    Args:
+        value: Result of the function.
+        of: Its argument.
+        x: What codes of the argument stand for.
+        quant: What those of the result stand for.
+    """
+    (reals,) = RealDequantize(quant=x).evaluate(_CODES)
+    numbers = reals.astype(of.type.dtype.numpy)
+    results = evaluate_function(value, of, numbers)
+    (codes,) = RealQuantize(quant=quant).evaluate(results)
+    return codes
+
+
+def _layers(sources: Mapping[Node, Node], making: Making, fitted: Fitted) -> tuple[LayerRow, ...]:
+    """Return a row for each node of the float graph that something stands for."""
+    made: dict[Node, list[str]] = {}
+    for new, node in sources.items():
+        if new.op.dialect == "q":
+            made.setdefault(node, []).append(new.op.name)
+    bits = {fitted.sources[node]: width for node, width in making.bits.items()}
+    rows = []
+    for node, ops in made.items():
+        now = fitted.values[node.results[0]].node
+        path = "table" if argument(now) is not None else str(Path.NATIVE)
+        path = path if now.op is node.op else str(Path.DECOMPOSED)
+        rows.append(LayerRow(node.name, node.op.name, path, tuple(ops), bits.get(node)))
+    return tuple(rows)

@@ -1,0 +1,92 @@
+"""Functions of one number, whatever they are called and however many ops they are written in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.ir import Constant, Graph, Input, once_per_node
+from rlx.ops.nn import NnClamp, NnOp, NnRelu
+from rlx.ops.real import RealMaximum, RealMinimum
+from rlx.quant.known import known
+
+if TYPE_CHECKING:
+    from rlx.ir import Array, Node, Value
+
+
+@once_per_node
+def argument(node: Node) -> Value | None:
+    """Return the value of which the node's result is a function, element by element.
+
+    That is the value farthest up which all paths from the node's operands lead to through such
+    ops, known numbers aside: in ``x * sigmoid(x)`` it is ``x`` for the product too. None where
+    there is none: two values meet, elements are combined, or a known operand differs from element
+    to element.
+    """
+    if len(node.types) != 1 or not _elementwise(node):
+        return None
+    found: set[Value] = set()
+    for operand in node.operands:
+        numbers = known(operand)
+        if numbers is None:
+            found.add(argument(operand.node) or operand)
+        elif numbers.size != 1:
+            return None
+    if len(found) != 1:
+        return None
+    (value,) = found
+    same = value.type.shape == node.types[0].shape and value.type.dtype.is_float
+    return value if same else None
+
+
+@once_per_node
+def _elementwise(node: Node) -> bool:
+    """Whether each element of the result depends on one element of each operand only."""
+    if node.op.traits.elementwise:
+        return True
+    if not isinstance(node.op, NnOp):
+        return False
+    graph = Graph(node.op.name)
+    operands = [graph.input(str(i), o.type) for i, o in enumerate(node.operands)]
+    graph.output(*node.op.decompose(graph, *operands))
+    return all(
+        part.result.type.size == 1 if isinstance(part.op, Constant)
+        else isinstance(part.op, Input) or _elementwise(part)
+        for part in graph.nodes
+    )  # fmt: skip
+
+
+def evaluate_function(value: Value, of: Value, numbers: Array) -> Array:
+    """Return ``value`` for given numbers in place of its argument ``of``.
+
+    Args:
+        value: A value whose node has the argument ``of``.
+        of: That argument.
+        numbers: float32[n].
+    """
+    computed: dict[Value, Array] = {of: numbers}
+
+    def of_value(wanted: Value) -> Array:
+        constant = known(wanted)
+        if constant is not None:
+            return constant.reshape(())
+        if wanted not in computed:
+            operands = (of_value(o) for o in wanted.node.operands)
+            (computed[wanted],) = wanted.node.op.evaluate(*operands)
+        return computed[wanted]
+
+    return np.broadcast_to(of_value(value), numbers.shape)
+
+
+def only_clamps(value: Value, of: Value) -> bool:
+    """Whether a function limits its argument to a range, and does nothing else."""
+    while value != of:
+        node = value.node
+        if not isinstance(node.op, NnRelu | NnClamp | RealMaximum | RealMinimum):
+            return False
+        computed = [o for o in node.operands if known(o) is None]
+        if len(computed) != 1:
+            return False
+        (value,) = computed
+    return True

@@ -1,0 +1,66 @@
+"""What is known of values before a run: their numbers, and codes that they were stored as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rlx.ir import Constant, once_per_node
+from rlx.ops.real import RealDequantize, RealReshape, RealTranspose
+
+if TYPE_CHECKING:
+    from rlx.ir import Array, Node, QuantParams, Value
+
+
+def known(value: Value) -> Array | None:
+    """Return the numbers of a value that depends on constants only, else None."""
+    results = _known_results(value.node)
+    return None if results is None else results[value.index]
+
+
+@once_per_node
+def _known_results(node: Node) -> tuple[Array, ...] | None:
+    if isinstance(node.op, Constant):
+        return (node.op.value,)
+    operands = [known(o) for o in node.operands]
+    arrays = [o for o in operands if o is not None]
+    if not operands or len(arrays) != len(operands) or not all(t.is_static for t in node.types):
+        return None
+    return node.op.evaluate(*arrays)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stored:
+    """Reals that a model holds as codes.
+
+    Attributes:
+        codes: Integers.
+        quant: What they stand for; an axis counts from the front.
+    """
+
+    codes: Array
+    quant: QuantParams
+
+
+def stored(value: Value) -> Stored | None:
+    """Return the codes behind a known value that is dequantized, its axes maybe reordered."""
+    node = value.node
+    if isinstance(node.op, RealDequantize):
+        codes, quant = known(node.operands[0]), node.op.quant
+        if codes is None:
+            return None
+        return Stored(codes, quant if quant.axis is None else _from_front(quant, codes.ndim))
+    inner = stored(node.operands[0]) if isinstance(node.op, RealTranspose | RealReshape) else None
+    if inner is None:
+        return None
+    axis = inner.quant.axis
+    if isinstance(node.op, RealTranspose):
+        moved = None if axis is None else node.op.axes.index(axis)
+        return Stored(inner.codes.transpose(node.op.axes), replace(inner.quant, axis=moved))
+    if axis is not None:
+        return None
+    return Stored(inner.codes.reshape(value.type.static_shape), inner.quant)
+
+
+def _from_front(quant: QuantParams, rank: int) -> QuantParams:
+    return replace(quant, axis=(quant.axis or 0) % rank)

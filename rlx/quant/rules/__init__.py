@@ -1,0 +1,18 @@
+"""Rules of the conversion, one module a family, as ``rlx.ops.q`` has them."""
+
+from rlx.quant.rules import arith, boundary, linear, pool, shape
+from rlx.quant.rules.call import RULES, Call, Making, Rule, place_of, quant_of
+
+__all__ = [
+    "RULES",
+    "Call",
+    "Making",
+    "Rule",
+    "arith",
+    "boundary",
+    "linear",
+    "place_of",
+    "pool",
+    "quant_of",
+    "shape",
+]

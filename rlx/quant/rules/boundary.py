@@ -1,0 +1,73 @@
+"""Quantize and dequantize nodes inside of a graph: they tell scales, and compute nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from rlx.ir import DType, Input, QuantParams, Refusal
+from rlx.ops.real import RealDequantize, RealQuantize
+from rlx.quant.rules.call import rule
+from rlx.quant.scheme import activation_problem, with_float32_scale
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Node, Value
+    from rlx.quant.rules.call import Call
+
+_SHIFTS = {DType.I8: 0, DType.U8: 128}
+"""What is taken off codes so that they are int8; the zero point moves along."""
+
+
+def boundary_params(node: Node) -> QuantParams | None:
+    """Return what int8 codes at a quantize or dequantize node stand for; None at others.
+
+    Those of uint8 codes are the same less 128, exactly.
+    """
+    if not isinstance(node.op, RealQuantize | RealDequantize):
+        return None
+    quant = node.op.quant
+    shift = _SHIFTS.get(_dtype(node))
+    if shift is None or quant.axis is not None:
+        return None
+    return with_float32_scale(QuantParams(quant.scale, (quant.zero_point[0] - shift,)))
+
+
+def _dtype(node: Node) -> DType:
+    """Return the element type of the codes."""
+    if isinstance(node.op, RealQuantize):
+        return node.op.dtype
+    return node.operands[0].type.dtype
+
+
+def _check(node: Node) -> Refusal | None:
+    params = boundary_params(node)
+    if params is None:
+        quant = cast("RealQuantize | RealDequantize", node.op).quant
+        if quant.axis is not None:
+            return Refusal(
+                "its codes have a scale for each channel, and integer ops take one for a tensor",
+                hint="quantize activations per tensor",
+            )
+        return Refusal(
+            f"its codes are {_dtype(node).value}, and integer ops compute with int8",
+            hint="quantize activations to int8 or uint8",
+        )
+    problem = activation_problem(params)
+    return Refusal(problem) if problem else None
+
+
+@rule(RealQuantize, check=_check)
+def quantize(call: Call) -> Sequence[Value]:
+    """``quantize(x)`` -> the codes of x in its scale."""
+    return [call.codes(0, call.quant)]
+
+
+@rule(RealDequantize, check=_check)
+def dequantize(call: Call) -> Sequence[Value]:
+    """``dequantize(codes)`` -> the codes; integer inputs of the graph become int8 codes."""
+    codes, op = call.codes(0), cast("RealDequantize", call.node.op)
+    if not isinstance(codes.node.op, Input):
+        return [codes]
+    reals = call.emit(RealDequantize(quant=op.quant), codes)
+    return [call.emit(RealQuantize(quant=call.quant), reals)]

@@ -1,0 +1,182 @@
+"""What a rule of the conversion sees of its node, and the table of rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from rlx.errors import QuantizationError
+from rlx.ir import QuantParams, Refusal, RuleTable
+from rlx.ops.q import QRequantize, QReshape, QTranspose
+from rlx.quant.known import known
+from rlx.quant.rescale import rescale_of
+from rlx.quant.scheme import WeightScheme
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rlx.ir import Array, Graph, Node, Op, Value
+
+    Check: TypeAlias = Callable[[Node], Refusal | None]
+    Lower: TypeAlias = Callable[["Call"], Sequence[Value]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How nodes of an op become integer ops.
+
+    Attributes:
+        lower: Appends the integer ops, and returns the values that stand for the node's results.
+        check: Returns why a node cannot be converted as it stands, or None.
+        shares: Whether the results hold elements of the operands only, so that all have one
+            scale and zero point.
+        rescales: Whether the results are computed into whatever scale is wanted, and limited to
+            its range.
+    """
+
+    lower: Lower
+    check: Check
+    shares: bool = False
+    rescales: bool = False
+
+
+RULES: RuleTable[Rule] = RuleTable("quantization")
+"""Rules for nodes of float graphs; functions of one number need none (see ``functions``)."""
+
+
+def rule(
+    *ops: type[Op], check: Check | None = None, shares: bool = False, rescales: bool = False
+) -> Callable[[Lower], Lower]:
+    """Register the decorated function as ``lower`` of a rule for ``ops``."""
+
+    def register(lower: Lower) -> Lower:
+        RULES.rule(*ops)(Rule(lower, check or _nothing_to_refuse, shares, rescales))
+        return lower
+
+    return register
+
+
+def _nothing_to_refuse(node: Node) -> Refusal | None:
+    del node
+    return None
+
+
+@dataclass(slots=True)
+class Making:
+    """The integer graph under construction.
+
+    Attributes:
+        graph: The graph.
+        params: What the codes of each float value are to stand for.
+        schemes: Schemes of weights by the name of the layer, or one for all.
+        made: For each float value that has one, the integer value; its type says what it stands
+            for.
+        bits: Bits of the weights of each node that has some.
+        again: Values brought to other parameters, so that it happens once.
+    """
+
+    graph: Graph
+    params: Mapping[Value, QuantParams]
+    schemes: Mapping[str, WeightScheme] | WeightScheme
+    made: dict[Value, Value] = field(default_factory=dict)
+    bits: dict[Node, int] = field(default_factory=dict)
+    again: dict[tuple[Value, QuantParams], Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One node that is being converted.
+
+    Attributes:
+        making: Where it goes.
+        node: The float node.
+    """
+
+    making: Making
+    node: Node
+
+    @property
+    def scheme(self) -> WeightScheme:
+        """The scheme of the node's weights."""
+        schemes = self.making.schemes
+        if isinstance(schemes, WeightScheme):
+            return schemes
+        return schemes.get(self.node.name, WeightScheme())
+
+    @property
+    def quant(self) -> QuantParams:
+        """What the codes of the first result are to stand for."""
+        return self.making.params[self.node.results[0]]
+
+    def known(self, place: int) -> Array | None:
+        """Return the numbers of an operand if they are known."""
+        return known(self.node.operands[place])
+
+    def codes(self, place: int = 0, quant: QuantParams | None = None) -> Value:
+        """Return the integer value of an operand that is not known.
+
+        Args:
+            place: Which operand.
+            quant: What its codes are to stand for; None for what they do.
+        """
+        value = self.making.made[self.node.operands[place]]
+        return value if quant is None else self.brought(value, quant)
+
+    def brought(self, value: Value, quant: QuantParams) -> Value:
+        """Return ``value`` with its codes standing for ``quant``."""
+        given = quant_of(value)
+        if given == quant:
+            return value
+        key = value, quant
+        if key not in self.making.again:
+            op = QRequantize(
+                x_zero_point=given.zero_point[0],
+                rescale=rescale_of(given.scale[0] / quant.scale[0]),
+                zero_point=quant.zero_point[0],
+            )
+            self.making.again[key] = self.emit(op, value, quant=quant)
+        return self.making.again[key]
+
+    def emit(self, op: Op, *operands: Value, quant: QuantParams | None = None) -> Value:
+        """Append an op in the node's name and return its result."""
+        origin = self.node.origin.through("quantize")
+        return self.making.graph.apply(
+            op, *operands, name=self.node.name, quant=quant, origin=origin
+        )
+
+    def constant(self, array: Array, what: str, quant: QuantParams | None = None) -> Value:
+        """Append a constant called after the node and ``what`` it is."""
+        name = f"{self.node.name}.{what}" if self.node.name else ""
+        return self.making.graph.constant(
+            array, name=name, quant=quant, origin=self.node.origin.through("quantize")
+        )
+
+    def reshaped(self, value: Value, shape: tuple[int, ...]) -> Value:
+        """Return ``value`` in another shape."""
+        if value.type.shape == shape:
+            return value
+        return self.emit(QReshape(shape=shape), value, quant=value.type.quant)
+
+    def transposed(self, value: Value, axes: tuple[int, ...]) -> Value:
+        """Return ``value`` with its axes in another order."""
+        if axes == tuple(range(len(axes))):
+            return value
+        return self.emit(QTranspose(axes=axes), value, quant=value.type.quant)
+
+    def refuse(self, message: str, *, hint: str | None = None) -> QuantizationError:
+        """Return (not raise) an error that names the node."""
+        return QuantizationError(message, where=place_of(self.node), hint=hint)
+
+
+def place_of(node: Node) -> str:
+    """Return how messages call a node: op, label, and where it comes from."""
+    origin = str(node.origin)
+    return f"{node.op.name} {node.label}" + (f" ({origin})" if origin else "")
+
+
+def quant_of(value: Value) -> QuantParams:
+    """Return what the codes of an integer value stand for."""
+    quant = value.type.quant
+    if quant is None:
+        raise AssertionError(f"{value.node.label} of the integer graph says not what it stands for")
+    return quant

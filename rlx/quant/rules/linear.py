@@ -1,0 +1,273 @@
+"""Layers with weights: convolutions and dense layers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from rlx.ir import DType, QuantParams, Refusal
+from rlx.numerics.products import magnitudes
+from rlx.ops.nn import Layout, NnConv, NnLinear
+from rlx.ops.q import QConv2d, QDense, Window
+from rlx.ops.real import RealConv, RealMatmul
+from rlx.quant.known import Stored, known, stored
+from rlx.quant.rescale import check_accumulator, linear_rescale
+from rlx.quant.rounding import LIMITS, round_weights
+from rlx.quant.rules.call import quant_of, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from rlx.ir import Array, Node, Value
+    from rlx.numerics.fixed_point import Rescale
+    from rlx.ops.real import SpatialWindow
+    from rlx.quant.rules.call import Call
+
+    Doubles = npt.NDArray[np.float64]
+
+_BIAS_MAX = 2.0**30
+"""Biases in steps of the accumulator keep below this, so that products have room."""
+
+_SYMMETRIC_HINT = "quantize the weights symmetrically, with the zero point 0"
+
+
+def _check_constants(node: Node) -> Refusal | None:
+    """Refuse weights or a bias that are computed."""
+    if known(node.operands[0]) is not None:
+        return Refusal("its input is constant and its weights are computed")
+    for what, operand in zip(("weights", "bias"), node.operands[1:], strict=False):
+        if known(operand) is None:
+            return Refusal(
+                f"its {what} are computed, and integer layers need constant ones",
+                hint="give parameters their values (rlx.transforms.freeze) before the conversion",
+            )
+        codes = stored(operand)
+        if what == "weights" and codes is not None and _centred(codes) is None:
+            return Refusal("its weights have a zero point", hint=_SYMMETRIC_HINT)
+    return None
+
+
+def _centred(codes: Stored) -> npt.NDArray[np.int64] | None:
+    """Return codes with their zero points taken off; None if they do not fit int8 then."""
+    zeros = np.array(codes.quant.zero_point, np.int64)
+    if codes.quant.axis is not None:
+        shape = [1] * codes.codes.ndim
+        shape[codes.quant.axis] = -1
+        zeros = zeros.reshape(shape)
+    centred = codes.codes.astype(np.int64) - zeros
+    fits = not centred.size or (centred.min() >= -128 and centred.max() <= 127)
+    return centred if fits else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Weights:
+    """Codes of weights with the output channels in front, and their scales: one, or one each."""
+
+    codes: Array
+    scales: tuple[float, ...]
+
+    @property
+    def quant(self) -> QuantParams:
+        count = len(self.scales)
+        return QuantParams(self.scales, (0,) * count, None if count == 1 else 0)
+
+
+def _weights(call: Call, axes: tuple[int, ...], bias: Doubles) -> _Weights:
+    """Return the weights' codes, ``axes`` bringing the output channels to the front."""
+    operand = call.node.operands[1]
+    codes = stored(operand)
+    if codes is not None:
+        return _stored_weights(call, codes, axes)
+    array = np.asarray(known(operand), np.float64).transpose(axes)
+    if not np.isfinite(array).all():
+        raise call.refuse("its weights hold NaN or infinite numbers", hint="train the model again")
+    rows = array.reshape(len(array), -1)
+    scheme = call.scheme
+    # One more column, which goes away again, keeps scales large enough for the bias.
+    least = np.abs(bias) / (quant_of(call.codes(0)).scale[0] * _BIAS_MAX)
+    rows = np.concatenate([rows, (least * LIMITS[scheme.bits])[:, np.newaxis]], axis=1)
+    if not scheme.per_channel:
+        rows = rows.reshape(1, -1)
+    rounded = round_weights(rows, scheme.bits)
+    steps = rounded.steps.reshape(len(array), -1)[:, :-1].reshape(array.shape)
+    call.making.bits[call.node] = scheme.bits
+    return _Weights(steps.astype(scheme.dtype.numpy), tuple(rounded.scales.tolist()))
+
+
+def _stored_weights(call: Call, codes: Stored, axes: tuple[int, ...]) -> _Weights:
+    """Return the very codes of a model, without their zero point."""
+    quant, centred = codes.quant, _centred(codes)
+    if centred is None:
+        raise call.refuse("its weights have a zero point", hint=_SYMMETRIC_HINT)
+    if quant.axis is not None and axes.index(quant.axis) != 0:
+        raise call.refuse(
+            f"its weights have a scale for each index of axis {quant.axis}, want one for each"
+            " output channel",
+            hint="quantize the weights with one scale for each output channel",
+        )
+    dtype = DType.of(codes.codes)
+    dtype = dtype if dtype in (DType.I4, DType.I2) else DType.I8
+    call.making.bits[call.node] = dtype.bits
+    scales = tuple(float(np.float32(s)) for s in quant.scale)
+    return _Weights(centred.transpose(axes).astype(dtype.numpy), scales)
+
+
+def _bias(call: Call, outputs: int) -> Doubles:
+    """Return the bias as reals."""
+    if len(call.node.operands) < 3:
+        return np.zeros(outputs)
+    bias = np.asarray(call.known(2), np.float64).reshape(-1)
+    if not np.isfinite(bias).all():
+        raise call.refuse("its bias holds NaN or infinite numbers", hint="train the model again")
+    return bias
+
+
+def _bias_codes(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np.int32]:
+    """Return the bias in ``steps`` of the accumulator, halves away from zero."""
+    codes = stored(call.node.operands[2]) if len(call.node.operands) > 2 else None
+    if codes is not None and _in_steps(codes, steps):
+        return np.asarray(codes.codes, np.int32).reshape(-1)
+    ratio = bias / steps
+    if not (np.abs(ratio) < 2.0**31 - 1).all():
+        raise call.refuse(
+            "its bias is too large for the scales of its input and weights",
+            hint="quantize the weights again, or calibrate with representative samples",
+        )
+    return (np.sign(ratio) * np.floor(np.abs(ratio) + 0.5)).astype(np.int32)
+
+
+def _in_steps(codes: Stored, steps: Doubles) -> bool:
+    """Whether codes are int32 in the steps of the accumulator, up to the rounding of scales."""
+    whole = codes.codes.dtype == np.int32 and not any(codes.quant.zero_point)
+    return whole and np.allclose(codes.quant.scale, steps, rtol=1e-6, atol=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """What a layer multiplies and adds, as constants of the integer graph."""
+
+    weights: Value
+    bias: Value
+    rescale: Rescale
+
+
+def _layer(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -> _Layer:
+    """Append the constants of a layer.
+
+    Args:
+        call: The node.
+        axes: Order of the weights' axes that puts the output channels in front.
+        shape: Shape of the weights after that; their own if empty.
+    """
+    outputs = call.node.operands[1].type.static_shape[axes[0]]
+    bias, x = _bias(call, outputs), quant_of(call.codes(0))
+    weights = _weights(call, axes, bias)
+    steps = x.scale[0] * np.array(weights.scales)
+    codes = _bias_codes(call, bias, steps)
+    check_accumulator(magnitudes(weights.codes), codes, x.zero_point[0])
+    array = weights.codes.reshape(shape) if shape else weights.codes
+    return _Layer(
+        call.constant(np.ascontiguousarray(array), "weights", weights.quant),
+        call.constant(codes, "bias"),
+        linear_rescale(x.scale[0], weights.scales, call.quant.scale[0]),
+    )
+
+
+def image_window(window: SpatialWindow) -> Window:
+    """Return a window of one or two axes as one of two; a single axis becomes the width."""
+    pad = 2 - window.rank
+    ones: tuple[Any, ...] = (1,) * pad
+    return Window(
+        cast("tuple[int, int]", (*ones, *window.kernel)),
+        cast("tuple[int, int]", (*ones, *window.stride)),
+        cast("tuple[int, int]", (*ones, *window.dilation)),
+        cast("Any", (*(((0, 0),) * pad), *window.padding)),
+    )
+
+
+def check_window(node: Node) -> Refusal | None:
+    """Refuse windows of more than two axes."""
+    rank = cast("Any", node.op).window.rank
+    if rank not in (1, 2):
+        return Refusal(f"its window has {rank} axes, and integer ops have windows of one or two")
+    return None
+
+
+def image_codes(call: Call, layout: Layout, value: Value) -> Value:
+    """Return an integer image as [N, H, W, C]."""
+    rank = value.type.rank
+    if layout is Layout.CHANNELS_FIRST:
+        value = call.transposed(value, (0, *range(2, rank), 1))
+    shape = value.type.static_shape
+    return call.reshaped(value, (shape[0], 1, *shape[1:])) if rank == 3 else value
+
+
+def image_result(call: Call, layout: Layout, value: Value) -> Value:
+    """Return what ``image_codes`` made of an image in the order of axes that the node has."""
+    rank = call.node.types[0].rank
+    if rank == 3:
+        shape = value.type.static_shape
+        value = call.reshaped(value, (shape[0], *shape[2:]))
+    if layout is Layout.CHANNELS_FIRST:
+        value = call.transposed(value, (0, rank - 1, *range(1, rank - 1)))
+    return value
+
+
+def _check_conv(node: Node) -> Refusal | None:
+    return check_window(node) or _check_constants(node)
+
+
+@rule(NnConv, RealConv, check=_check_conv, rescales=True)
+def convolution(call: Call) -> Sequence[Value]:
+    """``conv(x, w, bias)`` -> q.conv2d; an image of one axis is one of height 1."""
+    op = cast("NnConv | RealConv", call.node.op)
+    layout = op.layout if isinstance(op, NnConv) else Layout.CHANNELS_LAST
+    image = image_codes(call, layout, call.codes(0))
+    window, rank = image_window(op.window), call.node.operands[1].type.rank
+    last = layout is Layout.CHANNELS_LAST
+    axes = tuple(range(rank)) if last else (0, *range(2, rank), 1)
+    shape = call.node.operands[1].type.static_shape
+    layer = _layer(call, axes, (shape[0], *window.kernel, shape[axes[-1]]))
+    quant = call.quant
+    conv = QConv2d(
+        window=window,
+        groups=op.groups,
+        x_zero_point=quant_of(image).zero_point[0],
+        rescale=layer.rescale,
+        zero_point=quant.zero_point[0],
+    )
+    return [
+        image_result(call, layout, call.emit(conv, image, layer.weights, layer.bias, quant=quant))
+    ]
+
+
+def _check_matmul(node: Node) -> Refusal | None:
+    if known(node.operands[1]) is not None and node.operands[1].type.rank != 2:
+        return Refusal(f"its constant operand is {node.operands[1].type}, want two dimensions")
+    return _check_constants(node)
+
+
+@rule(NnLinear, check=_check_constants, rescales=True)
+def dense(call: Call) -> Sequence[Value]:
+    """``linear(x, w, bias)`` -> q.dense."""
+    return [_dense(call, _layer(call, (0, 1)))]
+
+
+@rule(RealMatmul, check=_check_matmul, rescales=True)
+def product(call: Call) -> Sequence[Value]:
+    """``x @ w`` -> q.dense, with constant w."""
+    return [_dense(call, _layer(call, (1, 0)))]
+
+
+def _dense(call: Call, layer: _Layer) -> Value:
+    x, quant = call.codes(0), call.quant
+    op = QDense(
+        x_zero_point=quant_of(x).zero_point[0],
+        rescale=layer.rescale,
+        zero_point=quant.zero_point[0],
+    )
+    return call.emit(op, x, layer.weights, layer.bias, quant=quant)

@@ -1,0 +1,78 @@
+"""Ops that move elements: their codes are moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from rlx.ir import Refusal
+from rlx.ops.q import QConcat, QPad, QSlice
+from rlx.ops.real import RealConcat, RealPad, RealQuantize, RealReshape, RealSlice, RealTranspose
+from rlx.quant.rules.arith import operand
+from rlx.quant.rules.call import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Node, Value
+    from rlx.quant.rules.call import Call
+
+
+@rule(RealReshape, shares=True)
+def reshape(call: Call) -> Sequence[Value]:
+    """``reshape(x)`` -> q.reshape."""
+    shape = call.node.types[0].static_shape
+    return [call.reshaped(call.codes(0, call.quant), shape)]
+
+
+@rule(RealTranspose, shares=True)
+def transpose(call: Call) -> Sequence[Value]:
+    """``transpose(x)`` -> q.transpose."""
+    return [call.transposed(call.codes(0, call.quant), cast("RealTranspose", call.node.op).axes)]
+
+
+def _check_slice(node: Node) -> Refusal | None:
+    return Refusal("it takes no elements") if 0 in node.types[0].static_shape else None
+
+
+@rule(RealSlice, check=_check_slice, shares=True)
+def part(call: Call) -> Sequence[Value]:
+    """``x[start:stop:step]`` -> q.slice."""
+    op, x = cast("RealSlice", call.node.op), call.codes(0, call.quant)
+    shape = x.type.static_shape
+    starts = tuple(int(cast("int", n)) for n in op.start)
+    stops = tuple(
+        size if stop is None else int(cast("int", stop))
+        for stop, size in zip(op.stop, shape, strict=True)
+    )
+    if starts == (0,) * len(shape) and stops == shape and set(op.step) <= {1}:
+        return [x]
+    return [call.emit(QSlice(start=starts, stop=stops, step=op.step), x, quant=call.quant)]
+
+
+@rule(RealConcat, shares=True)
+def concat(call: Call) -> Sequence[Value]:
+    """``concat(x, y, ...)`` -> q.concat of codes of one scale."""
+    quant = call.quant
+    values = [operand(call, place, quant) for place in range(len(call.node.operands))]
+    axis = cast("RealConcat", call.node.op).axis
+    return values if len(values) == 1 else [call.emit(QConcat(axis=axis), *values, quant=quant)]
+
+
+def _check_pad(node: Node) -> Refusal | None:
+    if any(cast("RealPad", node.op).interior):
+        return Refusal("it puts constants between elements")
+    return None
+
+
+@rule(RealPad, check=_check_pad, shares=True)
+def pad(call: Call) -> Sequence[Value]:
+    """``pad(x)`` -> q.pad with the code of the constant."""
+    op, quant = cast("RealPad", call.node.op), call.quant
+    x = call.codes(0, quant)
+    if not any((*op.before, *op.after)):
+        return [x]
+    (codes,) = RealQuantize(quant=quant).evaluate(np.array([op.value], np.float32))
+    padded = QPad(before=op.before, after=op.after, value=int(np.asarray(codes, np.int64)[0]))
+    return [call.emit(padded, x, quant=quant)]

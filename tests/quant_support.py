@@ -1,0 +1,51 @@
+"""Calibration for tests of the conversion: extremes over some random samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.ir import DType
+from rlx.ir.evaluate import evaluate_all
+from rlx.quant import Converted, WeightScheme, convert
+from rlx.quant.known import known
+from rlx.quant.observers import params_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rlx.ir import Array, Graph, QuantParams, Value
+
+    Sample = Mapping[str, Array]
+
+
+def random_samples(graph: Graph, count: int = 4, seed: int = 0) -> list[dict[str, Array]]:
+    """Return random normal numbers for every float input."""
+    generator = np.random.default_rng(seed)
+    return [
+        {v.name: generator.standard_normal(v.type.static_shape).astype(np.float32)
+         for v in graph.inputs}
+        for _ in range(count)
+    ]  # fmt: skip
+
+
+def calibrated(graph: Graph, samples: Sequence[Sample]) -> dict[Value, QuantParams]:
+    """Return parameters over the extremes of every float value of ``graph``."""
+    ends: dict[Value, tuple[float, float]] = {}
+    for sample in samples:
+        for value, array in evaluate_all(graph, sample).items():
+            if value.type.dtype is DType.F32 and known(value) is None and array.size:
+                low, high = ends.get(value, (0.0, 0.0))
+                ends[value] = min(low, float(array.min())), max(high, float(array.max()))
+    return {v: params_of(*e) for v, e in ends.items() if np.isfinite(e).all()}
+
+
+def convert_with(
+    graph: Graph,
+    samples: Sequence[Sample] = (),
+    weights: Mapping[str, WeightScheme] | WeightScheme = WeightScheme(8),
+) -> tuple[Converted, Sequence[Sample]]:
+    """Return the integer graph, calibrated on the samples that come with it."""
+    samples = samples or random_samples(graph)
+    return convert(graph, calibrated(graph, samples), weights), samples
