@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Sample = Mapping[str, Array]
 
+EIGHT_BITS = WeightScheme(8)
+
 
 def random_samples(graph: Graph, count: int = 4, seed: int = 0) -> list[dict[str, Array]]:
     """Return random normal numbers for every float input."""
@@ -44,7 +46,7 @@ def calibrated(graph: Graph, samples: Sequence[Sample]) -> dict[Value, QuantPara
 def convert_with(
     graph: Graph,
     samples: Sequence[Sample] = (),
-    weights: Mapping[str, WeightScheme] | WeightScheme = WeightScheme(8),
+    weights: Mapping[str, WeightScheme] | WeightScheme = EIGHT_BITS,
 ) -> tuple[Converted, Sequence[Sample]]:
     """Return the integer graph, calibrated on the samples that come with it."""
     samples = samples or random_samples(graph)

@@ -6,7 +6,7 @@ First every value gets parameters: given ones, carried through what only moves v
 ops by the fitting engine (``rlx.passes.fit``), whose parts are asked for in turn.
 
 Scales in the graph itself (``real.quantize`` and ``real.dequantize`` nodes, such as ONNX's) are
-taken as they are, and weights that are dequantized constants keep their very codes: so one
+taken as they are, and weights that are dequantized constants keep their very integers: so one
 conversion serves calibrated and quantized models.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Node, QuantParams, Value
     from rlx.passes import Fitted
 
-_CODES = np.arange(-128, 128).astype(np.int8)
+_INT8 = np.arange(-128, 128).astype(np.int8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Converted:
     Attributes:
         graph: It begins with ``real.quantize`` of each input and ends with ``real.dequantize``.
         values: Integer value of each value of the float graph that has one to compare with. Those
-            whose range is that of the clamp behind them have none. The type tells the parameters.
+            whose range is that of the clamp behind them have none. The type has the parameters.
         sources: For each op node of the graph, the name of the float node that it stands for.
         layers: What became of each converted node, in order.
     """
@@ -87,7 +87,7 @@ def prepare(graph: Graph) -> Fitted:
     """Return ``graph`` in the ops that are converted, so that calibration sees every value.
 
     What has no integer form itself is written in simpler ops. ``convert`` of the result changes
-    nothing more, and ``values`` of it tells where values of ``graph`` went.
+    nothing more, and its ``values`` say where those of ``graph`` went.
 
     Raises:
         UnsupportedOpError: Something has no integer form; the message names all of it.
@@ -144,7 +144,7 @@ def convert(
     Args:
         graph: A float graph: ``nn`` and ``real`` ops, parameters frozen, dimensions bound. Between
             ``real.quantize`` and ``real.dequantize`` its scales are those of these nodes.
-        activations: Parameters of int8 codes for values of the graph. Values that only move others
+        activations: Parameters of int8 values for values of the graph. Values that only move others
             need none, nor do parts of what is converted as one; where a layer is written in
             simpler ops, calibrate the result of ``prepare``, or bounds are derived.
         weights: Scheme for the weights of every layer, or of each by the name of its node; others
@@ -202,7 +202,7 @@ def _refuse_missing(graph: Graph, missing: Sequence[Value]) -> None:
 
 
 def _append_inputs(making: Making, graph: Graph) -> None:
-    """Append every input, and the codes of those that are read."""
+    """Append every input, and the quantized values of those that are read."""
     for value in graph.inputs:
         given = making.graph.input(value.name, value.type, origin=value.node.origin)
         making.made[value] = given
@@ -254,7 +254,7 @@ def _function(call: Call) -> Value:
     table = function_table(call.node.result, of, quant_of(x), quant)
     numbers = [int(code) for code in table]
     low, high = min(numbers), max(numbers)
-    if quant == quant_of(x) and np.array_equal(np.clip(_CODES, low, high), table):
+    if quant == quant_of(x) and np.array_equal(np.clip(_INT8, low, high), table):
         if (low, high) == (-128, 127):
             return x
         return call.emit(QClamp(low=low, high=high), x, quant=quant)
@@ -263,19 +263,19 @@ def _function(call: Call) -> Value:
 
 
 def function_table(value: Value, of: Value, x: QuantParams, quant: QuantParams) -> Array:
-    """Return the codes of a function for each of the 256 codes of its argument, int8[256].
+    """Return a function of each of the 256 values of its argument, int8[256].
 
     Args:
         value: Result of the function.
         of: Its argument.
-        x: What codes of the argument stand for.
+        x: What values of the argument stand for.
         quant: What those of the result stand for.
     """
-    (reals,) = RealDequantize(quant=x).evaluate(_CODES)
+    (reals,) = RealDequantize(quant=x).evaluate(_INT8)
     numbers = reals.astype(of.type.dtype.numpy)
     results = evaluate_function(value, of, numbers)
-    (codes,) = RealQuantize(quant=quant).evaluate(results)
-    return codes
+    (table,) = RealQuantize(quant=quant).evaluate(results)
+    return table
 
 
 def _layers(sources: Mapping[Node, Node], making: Making, fitted: Fitted) -> tuple[LayerRow, ...]:

@@ -1,4 +1,4 @@
-"""What is known of values before a run: their numbers, and codes that they were stored as."""
+"""What is known of values before a run: their numbers, and integers that they were stored as."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ def _known_results(node: Node) -> tuple[Array, ...] | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """Reals that a model holds as codes.
+    """Reals that a model holds as integers.
 
     Attributes:
-        codes: Integers.
+        array: Integers.
         quant: What they stand for; an axis counts from the front.
     """
 
-    codes: Array
+    array: Array
     quant: QuantParams
 
 
 def stored(value: Value) -> Stored | None:
-    """Return the codes behind a known value that is dequantized, its axes maybe reordered."""
+    """Return what a known value is dequantized from, its axes maybe reordered."""
     node = value.node
     if isinstance(node.op, RealDequantize):
-        codes, quant = known(node.operands[0]), node.op.quant
-        if codes is None:
+        array, quant = known(node.operands[0]), node.op.quant
+        if array is None:
             return None
-        return Stored(codes, quant if quant.axis is None else _from_front(quant, codes.ndim))
+        return Stored(array, quant if quant.axis is None else _from_front(quant, array.ndim))
     inner = stored(node.operands[0]) if isinstance(node.op, RealTranspose | RealReshape) else None
     if inner is None:
         return None
     axis = inner.quant.axis
     if isinstance(node.op, RealTranspose):
         moved = None if axis is None else node.op.axes.index(axis)
-        return Stored(inner.codes.transpose(node.op.axes), replace(inner.quant, axis=moved))
+        return Stored(inner.array.transpose(node.op.axes), replace(inner.quant, axis=moved))
     if axis is not None:
         return None
-    return Stored(inner.codes.reshape(value.type.static_shape), inner.quant)
+    return Stored(inner.array.reshape(value.type.static_shape), inner.quant)
 
 
 def _from_front(quant: QuantParams, rank: int) -> QuantParams:

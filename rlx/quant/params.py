@@ -1,4 +1,4 @@
-"""What the codes of each value stand for: given scales carried through what only moves values."""
+"""Scales of all values: given ones, carried through what only moves values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def reads(node: Node) -> tuple[Value, ...]:
-    """Return the values whose codes a node is computed from."""
+    """Return the values whose quantized values a node is computed from."""
     of = argument(node)
     return (of,) if of is not None else tuple(o for o in node.operands if known(o) is None)
 

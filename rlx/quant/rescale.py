@@ -47,7 +47,7 @@ class ScaleError(QuantizationError):
 
 
 class RangeError(ScaleError):
-    """The end of an activation's range is beyond all codes of its scale."""
+    """The end of an activation's range is beyond all quantized values of its scale."""
 
 
 def rescale_of(*factors: float) -> Rescale:
@@ -64,7 +64,7 @@ def rescale_of(*factors: float) -> Rescale:
     for factor in factors:
         if not factor <= _FACTOR_MAX:
             raise ScaleError(
-                f"the scales are so far apart that codes are multiplied by {factor:.3g}, want less"
+                f"the scales are so far apart that values are multiplied by {factor:.3g}, want less"
                 " than 2^30",
                 hint="quantize the model again; a scale is out of proportion",
             )

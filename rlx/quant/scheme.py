@@ -1,7 +1,7 @@
-"""How reals become codes: parameters of activations, and schemes of weights.
+"""How reals become integers: parameters of activations, and schemes of weights.
 
-What the codes of an activation stand for is ``rlx.ir.QuantParams`` with one scale, a float32
-number, and an int8 zero point (``rlx.quant.observers.params_of`` makes them of a range).
+Activations have ``rlx.ir.QuantParams`` with one scale, a float32 number, and an int8 zero point
+(``rlx.quant.observers.params_of`` makes them of a range).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _DTYPES: dict[int, DType] = {8: DType.I8, 4: DType.I4, 2: DType.I2}
 
 @dataclass(frozen=True, slots=True)
 class WeightScheme:
-    """How the weights of a layer become codes. Zero has the code 0 always.
+    """How the weights of a layer become integers. Zero is 0 always.
 
     Attributes:
-        bits: Bits of a weight: 8 (codes -127 to 127), 4 (-7 to 7) or 2 (ternary, -1 to 1).
+        bits: Bits of a weight: 8 (-127 to 127), 4 (-7 to 7) or 2 (ternary, -1 to 1).
         per_channel: Whether each output channel has a scale of its own.
     """
 
@@ -42,7 +42,7 @@ class WeightScheme:
 
     @property
     def dtype(self) -> DType:
-        """Element type of the codes."""
+        """Element type of the quantized values."""
         return _DTYPES[self.bits]
 
 
@@ -63,6 +63,6 @@ def with_float32_scale(params: QuantParams) -> QuantParams:
 
 
 def range_of(params: QuantParams) -> tuple[float, float]:
-    """Return the least and the greatest number that int8 codes of one scale stand for."""
+    """Return the smallest and the largest number that int8 values of one scale stand for."""
     (scale,), (zero_point,) = params.scale, params.zero_point
     return scale * (-128 - zero_point), scale * (127 - zero_point)

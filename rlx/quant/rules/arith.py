@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 
 def operand(call: Call, place: int, quant: QuantParams | None = None) -> Value:
-    """Return an operand's codes; a known one becomes a constant over its own range.
+    """Return an operand's quantized values; a known one becomes a constant over its own range.
 
     Args:
         call: The node.
         place: Which operand.
-        quant: What its codes are to stand for; None for what they do, or what suits them.
+        quant: What its values are to stand for; None for what they do, or what suits them.
     """
     numbers = call.known(place)
     if numbers is None:
-        return call.codes(place, quant)
+        return call.quantized(place, quant)
     if not np.isfinite(numbers).all():
         raise call.refuse("a constant operand holds NaN or infinite numbers")
     reals = np.asarray(numbers, np.float32)
     chosen = quant or params_of(float(reals.min(initial=0)), float(reals.max(initial=0)))
-    (codes,) = RealQuantize(quant=chosen).evaluate(reals)
-    return call.constant(codes, "constant", chosen)
+    (steps,) = RealQuantize(quant=chosen).evaluate(reals)
+    return call.constant(steps, "constant", chosen)
 
 
 @rule(RealAdd, rescales=True)
@@ -82,7 +82,7 @@ def multiplication(call: Call) -> Sequence[Value]:
 
 @rule(RealMaximum, RealMinimum, shares=True)
 def extreme(call: Call) -> Sequence[Value]:
-    """``maximum(x, y)`` -> q.maximum of codes of one scale, and likewise the minimum."""
+    """``maximum(x, y)`` -> q.maximum of values of one scale, and likewise the minimum."""
     values = [operand(call, place, call.quant) for place in range(2)]
     op = QMaximum() if isinstance(call.node.op, RealMaximum) else QMinimum()
     return [call.emit(op, *values, quant=call.quant)]

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from rlx.quant.rules.call import Call
 
 _SHIFTS = {DType.I8: 0, DType.U8: 128}
-"""What is taken off codes so that they are int8; the zero point moves along."""
+"""What is taken off values so that they are int8; the zero point moves along."""
 
 
 def boundary_params(node: Node) -> QuantParams | None:
-    """Return what int8 codes at a quantize or dequantize node stand for; None at others.
+    """Return what int8 values at a quantize or dequantize node stand for; None at others.
 
-    Those of uint8 codes are the same less 128, exactly.
+    Those of uint8 values are the same less 128, exactly.
     """
     if not isinstance(node.op, RealQuantize | RealDequantize):
         return None
@@ -34,7 +34,7 @@ def boundary_params(node: Node) -> QuantParams | None:
 
 
 def _dtype(node: Node) -> DType:
-    """Return the element type of the codes."""
+    """Return the element type of the quantized values."""
     if isinstance(node.op, RealQuantize):
         return node.op.dtype
     return node.operands[0].type.dtype
@@ -46,11 +46,11 @@ def _check(node: Node) -> Refusal | None:
         quant = cast("RealQuantize | RealDequantize", node.op).quant
         if quant.axis is not None:
             return Refusal(
-                "its codes have a scale for each channel, and integer ops take one for a tensor",
+                "its values have a scale for each channel, and integer ops take one for a tensor",
                 hint="quantize activations per tensor",
             )
         return Refusal(
-            f"its codes are {_dtype(node).value}, and integer ops compute with int8",
+            f"its values are {_dtype(node).value}, and integer ops compute with int8",
             hint="quantize activations to int8 or uint8",
         )
     problem = activation_problem(params)
@@ -59,15 +59,15 @@ def _check(node: Node) -> Refusal | None:
 
 @rule(RealQuantize, check=_check)
 def quantize(call: Call) -> Sequence[Value]:
-    """``quantize(x)`` -> the codes of x in its scale."""
-    return [call.codes(0, call.quant)]
+    """``quantize(x)`` -> the quantized values of x in its scale."""
+    return [call.quantized(0, call.quant)]
 
 
 @rule(RealDequantize, check=_check)
 def dequantize(call: Call) -> Sequence[Value]:
-    """``dequantize(codes)`` -> the codes; integer inputs of the graph become int8 codes."""
-    codes, op = call.codes(0), cast("RealDequantize", call.node.op)
-    if not isinstance(codes.node.op, Input):
-        return [codes]
-    reals = call.emit(RealDequantize(quant=op.quant), codes)
+    """``dequantize(x)`` -> x; integer inputs of the graph become int8 values."""
+    values, op = call.quantized(0), cast("RealDequantize", call.node.op)
+    if not isinstance(values.node.op, Input):
+        return [values]
+    reals = call.emit(RealDequantize(quant=op.quant), values)
     return [call.emit(RealQuantize(quant=call.quant), reals)]

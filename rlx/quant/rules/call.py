@@ -67,7 +67,7 @@ class Making:
 
     Attributes:
         graph: The graph.
-        params: What the codes of each float value are to stand for.
+        params: What the quantized values of each float value are to stand for.
         schemes: Schemes of weights by the name of the layer, or one for all.
         made: For each float value that has one, the integer value; its type says what it stands
             for.
@@ -105,25 +105,25 @@ class Call:
 
     @property
     def quant(self) -> QuantParams:
-        """What the codes of the first result are to stand for."""
+        """What the quantized values of the first result are to stand for."""
         return self.making.params[self.node.results[0]]
 
     def known(self, place: int) -> Array | None:
         """Return the numbers of an operand if they are known."""
         return known(self.node.operands[place])
 
-    def codes(self, place: int = 0, quant: QuantParams | None = None) -> Value:
+    def quantized(self, place: int = 0, quant: QuantParams | None = None) -> Value:
         """Return the integer value of an operand that is not known.
 
         Args:
             place: Which operand.
-            quant: What its codes are to stand for; None for what they do.
+            quant: What its values are to stand for; None for what they do.
         """
         value = self.making.made[self.node.operands[place]]
         return value if quant is None else self.brought(value, quant)
 
     def brought(self, value: Value, quant: QuantParams) -> Value:
-        """Return ``value`` with its codes standing for ``quant``."""
+        """Return ``value`` with its values standing for ``quant``."""
         given = quant_of(value)
         if given == quant:
             return value
@@ -175,7 +175,7 @@ def place_of(node: Node) -> str:
 
 
 def quant_of(value: Value) -> QuantParams:
-    """Return what the codes of an integer value stand for."""
+    """Return what the quantized values of an integer value stand for."""
     quant = value.type.quant
     if quant is None:
         raise AssertionError(f"{value.node.label} of the integer graph says not what it stands for")

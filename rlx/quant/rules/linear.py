@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Doubles = npt.NDArray[np.float64]
 
 _BIAS_MAX = 2.0**30
-"""Biases in steps of the accumulator keep below this, so that products have room."""
+"""Biases in steps of the accumulator keep below this, so that products have space."""
 
 _SYMMETRIC_HINT = "quantize the weights symmetrically, with the zero point 0"
 
@@ -45,29 +45,29 @@ def _check_constants(node: Node) -> Refusal | None:
                 f"its {what} are computed, and integer layers need constant ones",
                 hint="give parameters their values (rlx.transforms.freeze) before the conversion",
             )
-        codes = stored(operand)
-        if what == "weights" and codes is not None and _centred(codes) is None:
+        found = stored(operand)
+        if what == "weights" and found is not None and _centred(found) is None:
             return Refusal("its weights have a zero point", hint=_SYMMETRIC_HINT)
     return None
 
 
-def _centred(codes: Stored) -> npt.NDArray[np.int64] | None:
-    """Return codes with their zero points taken off; None if they do not fit int8 then."""
-    zeros = np.array(codes.quant.zero_point, np.int64)
-    if codes.quant.axis is not None:
-        shape = [1] * codes.codes.ndim
-        shape[codes.quant.axis] = -1
+def _centred(found: Stored) -> npt.NDArray[np.int64] | None:
+    """Return integers with their zero points taken off; None if they do not fit int8 then."""
+    zeros = np.array(found.quant.zero_point, np.int64)
+    if found.quant.axis is not None:
+        shape = [1] * found.array.ndim
+        shape[found.quant.axis] = -1
         zeros = zeros.reshape(shape)
-    centred = codes.codes.astype(np.int64) - zeros
+    centred = found.array.astype(np.int64) - zeros
     fits = not centred.size or (centred.min() >= -128 and centred.max() <= 127)
     return centred if fits else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Weights:
-    """Codes of weights with the output channels in front, and their scales: one, or one each."""
+    """Quantized weights, output channels in front, and their scales: one, or one each."""
 
-    codes: Array
+    array: Array
     scales: tuple[float, ...]
 
     @property
@@ -77,19 +77,19 @@ class _Weights:
 
 
 def _weights(call: Call, axes: tuple[int, ...], bias: Doubles) -> _Weights:
-    """Return the weights' codes, ``axes`` bringing the output channels to the front."""
+    """Return the quantized weights, ``axes`` bringing the output channels to the front."""
     operand = call.node.operands[1]
-    codes = stored(operand)
-    if codes is not None:
-        return _stored_weights(call, codes, axes)
+    found = stored(operand)
+    if found is not None:
+        return _stored_weights(call, found, axes)
     array = np.asarray(known(operand), np.float64).transpose(axes)
     if not np.isfinite(array).all():
         raise call.refuse("its weights hold NaN or infinite numbers", hint="train the model again")
     rows = array.reshape(len(array), -1)
     scheme = call.scheme
     # One more column, which goes away again, keeps scales large enough for the bias.
-    least = np.abs(bias) / (quant_of(call.codes(0)).scale[0] * _BIAS_MAX)
-    rows = np.concatenate([rows, (least * LIMITS[scheme.bits])[:, np.newaxis]], axis=1)
+    smallest = np.abs(bias) / (quant_of(call.quantized(0)).scale[0] * _BIAS_MAX)
+    rows = np.concatenate([rows, (smallest * LIMITS[scheme.bits])[:, np.newaxis]], axis=1)
     if not scheme.per_channel:
         rows = rows.reshape(1, -1)
     rounded = round_weights(rows, scheme.bits)
@@ -98,9 +98,9 @@ def _weights(call: Call, axes: tuple[int, ...], bias: Doubles) -> _Weights:
     return _Weights(steps.astype(scheme.dtype.numpy), tuple(rounded.scales.tolist()))
 
 
-def _stored_weights(call: Call, codes: Stored, axes: tuple[int, ...]) -> _Weights:
-    """Return the very codes of a model, without their zero point."""
-    quant, centred = codes.quant, _centred(codes)
+def _stored_weights(call: Call, found: Stored, axes: tuple[int, ...]) -> _Weights:
+    """Return the very integers of a model, without their zero point."""
+    quant, centred = found.quant, _centred(found)
     if centred is None:
         raise call.refuse("its weights have a zero point", hint=_SYMMETRIC_HINT)
     if quant.axis is not None and axes.index(quant.axis) != 0:
@@ -109,7 +109,7 @@ def _stored_weights(call: Call, codes: Stored, axes: tuple[int, ...]) -> _Weight
             " output channel",
             hint="quantize the weights with one scale for each output channel",
         )
-    dtype = DType.of(codes.codes)
+    dtype = DType.of(found.array)
     dtype = dtype if dtype in (DType.I4, DType.I2) else DType.I8
     call.making.bits[call.node] = dtype.bits
     scales = tuple(float(np.float32(s)) for s in quant.scale)
@@ -126,11 +126,11 @@ def _bias(call: Call, outputs: int) -> Doubles:
     return bias
 
 
-def _bias_codes(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np.int32]:
+def _quantized_bias(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np.int32]:
     """Return the bias in ``steps`` of the accumulator, halves away from zero."""
-    codes = stored(call.node.operands[2]) if len(call.node.operands) > 2 else None
-    if codes is not None and _in_steps(codes, steps):
-        return np.asarray(codes.codes, np.int32).reshape(-1)
+    found = stored(call.node.operands[2]) if len(call.node.operands) > 2 else None
+    if found is not None and _in_steps(found, steps):
+        return np.asarray(found.array, np.int32).reshape(-1)
     ratio = bias / steps
     if not (np.abs(ratio) < 2.0**31 - 1).all():
         raise call.refuse(
@@ -140,10 +140,10 @@ def _bias_codes(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np.int
     return (np.sign(ratio) * np.floor(np.abs(ratio) + 0.5)).astype(np.int32)
 
 
-def _in_steps(codes: Stored, steps: Doubles) -> bool:
-    """Whether codes are int32 in the steps of the accumulator, up to the rounding of scales."""
-    whole = codes.codes.dtype == np.int32 and not any(codes.quant.zero_point)
-    return whole and np.allclose(codes.quant.scale, steps, rtol=1e-6, atol=0)
+def _in_steps(found: Stored, steps: Doubles) -> bool:
+    """Whether integers are int32 in the steps of the accumulator, up to the rounding of scales."""
+    whole = found.array.dtype == np.int32 and not any(found.quant.zero_point)
+    return whole and np.allclose(found.quant.scale, steps, rtol=1e-6, atol=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,15 +164,15 @@ def _layer(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -> _L
         shape: Shape of the weights after that; their own if empty.
     """
     outputs = call.node.operands[1].type.static_shape[axes[0]]
-    bias, x = _bias(call, outputs), quant_of(call.codes(0))
+    bias, x = _bias(call, outputs), quant_of(call.quantized(0))
     weights = _weights(call, axes, bias)
     steps = x.scale[0] * np.array(weights.scales)
-    codes = _bias_codes(call, bias, steps)
-    check_accumulator(magnitudes(weights.codes), codes, x.zero_point[0])
-    array = weights.codes.reshape(shape) if shape else weights.codes
+    quantized = _quantized_bias(call, bias, steps)
+    check_accumulator(magnitudes(weights.array), quantized, x.zero_point[0])
+    array = weights.array.reshape(shape) if shape else weights.array
     return _Layer(
         call.constant(np.ascontiguousarray(array), "weights", weights.quant),
-        call.constant(codes, "bias"),
+        call.constant(quantized, "bias"),
         linear_rescale(x.scale[0], weights.scales, call.quant.scale[0]),
     )
 
@@ -197,7 +197,7 @@ def check_window(node: Node) -> Refusal | None:
     return None
 
 
-def image_codes(call: Call, layout: Layout, value: Value) -> Value:
+def as_image(call: Call, layout: Layout, value: Value) -> Value:
     """Return an integer image as [N, H, W, C]."""
     rank = value.type.rank
     if layout is Layout.CHANNELS_FIRST:
@@ -206,8 +206,8 @@ def image_codes(call: Call, layout: Layout, value: Value) -> Value:
     return call.reshaped(value, (shape[0], 1, *shape[1:])) if rank == 3 else value
 
 
-def image_result(call: Call, layout: Layout, value: Value) -> Value:
-    """Return what ``image_codes`` made of an image in the order of axes that the node has."""
+def from_image(call: Call, layout: Layout, value: Value) -> Value:
+    """Return what ``as_image`` made of an image in the order of axes that the node has."""
     rank = call.node.types[0].rank
     if rank == 3:
         shape = value.type.static_shape
@@ -226,7 +226,7 @@ def convolution(call: Call) -> Sequence[Value]:
     """``conv(x, w, bias)`` -> q.conv2d; an image of one axis is one of height 1."""
     op = cast("NnConv | RealConv", call.node.op)
     layout = op.layout if isinstance(op, NnConv) else Layout.CHANNELS_LAST
-    image = image_codes(call, layout, call.codes(0))
+    image = as_image(call, layout, call.quantized(0))
     window, rank = image_window(op.window), call.node.operands[1].type.rank
     last = layout is Layout.CHANNELS_LAST
     axes = tuple(range(rank)) if last else (0, *range(2, rank), 1)
@@ -241,7 +241,7 @@ def convolution(call: Call) -> Sequence[Value]:
         zero_point=quant.zero_point[0],
     )
     return [
-        image_result(call, layout, call.emit(conv, image, layer.weights, layer.bias, quant=quant))
+        from_image(call, layout, call.emit(conv, image, layer.weights, layer.bias, quant=quant))
     ]
 
 
@@ -264,7 +264,7 @@ def product(call: Call) -> Sequence[Value]:
 
 
 def _dense(call: Call, layer: _Layer) -> Value:
-    x, quant = call.codes(0), call.quant
+    x, quant = call.quantized(0), call.quant
     op = QDense(
         x_zero_point=quant_of(x).zero_point[0],
         rescale=layer.rescale,

@@ -1,4 +1,4 @@
-"""Pools, means, softmax and the index of the greatest number."""
+"""Pools, means, softmax and the index of the largest number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rlx.ops.q import QArgmax, QAveragePool2d, QMaxPool2d, QMean, QPad, QSoftmax
 from rlx.ops.real import RealArgmax, RealAveragePool, RealMaxPool, RealReduceMean, RealReduceSum
 from rlx.quant.rescale import rescale_of, softmax_scaling
 from rlx.quant.rules.call import quant_of, rule
-from rlx.quant.rules.linear import check_window, image_codes, image_result, image_window
+from rlx.quant.rules.linear import as_image, check_window, from_image, image_window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from rlx.quant.rules.call import Call
 
 SOFTMAX = QuantParams.per_tensor(1 / 256, -128)
-"""What the codes of a softmax stand for, by definition of ``q.softmax``."""
+"""What the quantized values of a softmax stand for, by definition of ``q.softmax``."""
 
-_MOST_CODES = 4095
+_MOST_VALUES = 4095
 
 
 def _layout(node: Node) -> Layout:
@@ -35,16 +35,16 @@ def _layout(node: Node) -> Layout:
 def max_pool(call: Call) -> Sequence[Value]:
     """``max_pool(x)`` -> q.max_pool2d."""
     op, layout = cast("NnMaxPool | RealMaxPool", call.node.op), _layout(call.node)
-    image = image_codes(call, layout, call.codes(0, call.quant))
+    image = as_image(call, layout, call.quantized(0, call.quant))
     pooled = call.emit(QMaxPool2d(window=image_window(op.window)), image, quant=call.quant)
-    return [image_result(call, layout, pooled)]
+    return [from_image(call, layout, pooled)]
 
 
 @rule(NnAveragePool, RealAveragePool, check=check_window, shares=True)
 def average_pool(call: Call) -> Sequence[Value]:
     """``average_pool(x)`` -> q.avg_pool2d; padding that counts is added beforehand."""
     op, layout = cast("NnAveragePool | RealAveragePool", call.node.op), _layout(call.node)
-    image = image_codes(call, layout, call.codes(0))
+    image = as_image(call, layout, call.quantized(0))
     quant, window = quant_of(image), image_window(op.window)
     if op.count_padding and window.is_padded:
         (top, bottom), (left, right) = window.padding
@@ -55,7 +55,7 @@ def average_pool(call: Call) -> Sequence[Value]:
         pooled = _mean(call, image, (1, 2), keep_dims=True)
     else:
         pooled = call.emit(QAveragePool2d(window=window), image, quant=quant)
-    return [image_result(call, layout, call.brought(pooled, call.quant))]
+    return [from_image(call, layout, call.brought(pooled, call.quant))]
 
 
 def _covers(window: Window, image: Value) -> bool:
@@ -68,14 +68,14 @@ def _covers(window: Window, image: Value) -> bool:
 def mean(call: Call) -> Sequence[Value]:
     """``mean(x)`` -> q.mean."""
     op = cast("RealReduceMean", call.node.op)
-    return [_mean(call, call.codes(0), op.axes, keep_dims=op.keep_dims)]
+    return [_mean(call, call.quantized(0), op.axes, keep_dims=op.keep_dims)]
 
 
 @rule(RealReduceSum, rescales=True)
 def total(call: Call) -> Sequence[Value]:
     """``sum(x)`` -> q.mean, which is a sum where the factor does not divide."""
     op = cast("RealReduceSum", call.node.op)
-    return [_mean(call, call.codes(0), op.axes, keep_dims=op.keep_dims, divide=False)]
+    return [_mean(call, call.quantized(0), op.axes, keep_dims=op.keep_dims, divide=False)]
 
 
 def _mean(
@@ -98,15 +98,15 @@ def _mean(
 def _check_softmax(node: Node) -> Refusal | None:
     axis = cast("NnSoftmax", node.op).axis
     count = node.types[0].static_shape[axis]
-    if count > _MOST_CODES:
-        return Refusal(f"it sums {count} exponentials, and q.softmax at most {_MOST_CODES}")
+    if count > _MOST_VALUES:
+        return Refusal(f"it sums {count} exponentials, and q.softmax at most {_MOST_VALUES}")
     return None
 
 
 @rule(NnSoftmax, check=_check_softmax)
 def softmax(call: Call) -> Sequence[Value]:
     """``softmax(x)`` -> q.softmax along the last axis, whose scale is 1/256 by definition."""
-    x, rank = call.codes(0), call.node.types[0].rank
+    x, rank = call.quantized(0), call.node.types[0].rank
     axis = cast("NnSoftmax", call.node.op).axis % rank
     last = (*(a for a in range(rank) if a != axis), axis)
     scaling = softmax_scaling(quant_of(x).scale[0], 1.0)
@@ -119,6 +119,6 @@ def softmax(call: Call) -> Sequence[Value]:
 
 @rule(RealArgmax)
 def argmax(call: Call) -> Sequence[Value]:
-    """``argmax(x)`` -> q.argmax: the greatest code is that of a greatest number."""
+    """``argmax(x)`` -> q.argmax: the largest code is that of a largest number."""
     op = cast("RealArgmax", call.node.op)
-    return [call.emit(QArgmax(axis=op.axis), call.codes(0))]
+    return [call.emit(QArgmax(axis=op.axis), call.quantized(0))]

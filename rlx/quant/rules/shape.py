@@ -1,4 +1,4 @@
-"""Ops that move elements: their codes are moved."""
+"""Ops that move elements: so are quantized values."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 def reshape(call: Call) -> Sequence[Value]:
     """``reshape(x)`` -> q.reshape."""
     shape = call.node.types[0].static_shape
-    return [call.reshaped(call.codes(0, call.quant), shape)]
+    return [call.reshaped(call.quantized(0, call.quant), shape)]
 
 
 @rule(RealTranspose, shares=True)
 def transpose(call: Call) -> Sequence[Value]:
     """``transpose(x)`` -> q.transpose."""
-    return [call.transposed(call.codes(0, call.quant), cast("RealTranspose", call.node.op).axes)]
+    return [
+        call.transposed(call.quantized(0, call.quant), cast("RealTranspose", call.node.op).axes)
+    ]
 
 
 def _check_slice(node: Node) -> Refusal | None:
@@ -39,7 +41,7 @@ def _check_slice(node: Node) -> Refusal | None:
 @rule(RealSlice, check=_check_slice, shares=True)
 def part(call: Call) -> Sequence[Value]:
     """``x[start:stop:step]`` -> q.slice."""
-    op, x = cast("RealSlice", call.node.op), call.codes(0, call.quant)
+    op, x = cast("RealSlice", call.node.op), call.quantized(0, call.quant)
     shape = x.type.static_shape
     starts = tuple(int(cast("int", n)) for n in op.start)
     stops = tuple(
@@ -53,7 +55,7 @@ def part(call: Call) -> Sequence[Value]:
 
 @rule(RealConcat, shares=True)
 def concat(call: Call) -> Sequence[Value]:
-    """``concat(x, y, ...)`` -> q.concat of codes of one scale."""
+    """``concat(x, y, ...)`` -> q.concat of values of one scale."""
     quant = call.quant
     values = [operand(call, place, quant) for place in range(len(call.node.operands))]
     axis = cast("RealConcat", call.node.op).axis
@@ -70,9 +72,9 @@ def _check_pad(node: Node) -> Refusal | None:
 def pad(call: Call) -> Sequence[Value]:
     """``pad(x)`` -> q.pad with the code of the constant."""
     op, quant = cast("RealPad", call.node.op), call.quant
-    x = call.codes(0, quant)
+    x = call.quantized(0, quant)
     if not any((*op.before, *op.after)):
         return [x]
-    (codes,) = RealQuantize(quant=quant).evaluate(np.array([op.value], np.float32))
-    padded = QPad(before=op.before, after=op.after, value=int(np.asarray(codes, np.int64)[0]))
+    (values,) = RealQuantize(quant=quant).evaluate(np.array([op.value], np.float32))
+    padded = QPad(before=op.before, after=op.after, value=int(np.asarray(values, np.int64)[0]))
     return [call.emit(padded, x, quant=quant)]
