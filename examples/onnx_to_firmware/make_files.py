@@ -86,9 +86,7 @@ def main() -> None:
     onnx.save(model_of(trained), folder / "digits.onnx")
     samples = images.transpose(0, 3, 1, 2)
     np.savez(folder / "calib.npz", image=samples[:CALIBRATION, np.newaxis])
-    np.savez(
-        folder / "test.npz", image=samples[-HELD_OUT:, np.newaxis], labels=labels[-HELD_OUT:]
-    )
+    np.savez(folder / "test.npz", image=samples[-HELD_OUT:, np.newaxis], labels=labels[-HELD_OUT:])
 
 
 if __name__ == "__main__":

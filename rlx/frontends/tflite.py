@@ -15,7 +15,7 @@ from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
 from rlx.frontends.tflite_file import Model, Operator, Tensor, parse
 from rlx.frontends.tflite_ops import IMPORTERS, REAL_IMPORTERS, Call, known
 from rlx.frontends.tflite_ops.call import Scope
-from rlx.frontends.tflite_ops.tensors import DTYPES, codes_of, type_hint
+from rlx.frontends.tflite_ops.tensors import DTYPES, quant_of, type_hint
 from rlx.frontends.tflite_schema import TensorType
 from rlx.frontends.tflite_unknown import unknown
 from rlx.frontends.work import check_work

@@ -52,7 +52,7 @@ def unknown(name: str, *, elsewhere: bool = False, real: bool = False) -> tuple[
             f"is imported on {other}, but not on {found}",
             f"express it by other operators on {found} in the model",
         )
-    for reason, remedy, names in _KINDS:
+    for reason, hint, names in _KINDS:
         if name in names:
             return reason, hint
     if name.startswith("CUSTOM "):

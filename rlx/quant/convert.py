@@ -21,7 +21,8 @@ from rlx.errors import QuantizationError, UnsupportedOpError
 from rlx.ir import DType, Graph, Param, Refusal
 from rlx.ops.q import QClamp, QTable
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize
-from rlx.passes import Path, fit
+from rlx.passes import fit
+from rlx.passes.dispatch import Outcome
 from rlx.quant.functions import argument, evaluate_function
 from rlx.quant.known import known
 from rlx.quant.params import Resolver, needed
@@ -94,7 +95,7 @@ def prepare(graph: Graph) -> Fitted:
     """
     _check_sources(graph)
     fitted = fit(graph, "quantization", refusal)
-    bad = [e for e in fitted.report.entries if e.path is Path.REFUSED]
+    bad = [e for e in fitted.report.entries if e.path is Outcome.REFUSED]
     if bad:
         lines = [f"{e.op} ({', '.join(e.nodes)}): {e.reason}" for e in bad]
         hints = dict.fromkeys(e.hint for e in bad if e.hint is not None)
@@ -288,7 +289,7 @@ def _layers(sources: Mapping[Node, Node], making: Making, fitted: Fitted) -> tup
     rows = []
     for node, ops in made.items():
         now = fitted.values[node.results[0]].node
-        path = "table" if argument(now) is not None else str(Path.NATIVE)
-        path = path if now.op is node.op else str(Path.DECOMPOSED)
+        path = "table" if argument(now) is not None else str(Outcome.NATIVE)
+        path = path if now.op is node.op else str(Outcome.DECOMPOSED)
         rows.append(LayerRow(node.name, node.op.name, path, tuple(ops), bits.get(node)))
     return tuple(rows)

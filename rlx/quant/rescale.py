@@ -64,8 +64,7 @@ def rescale_of(*factors: float) -> Rescale:
     for factor in factors:
         if not factor <= _FACTOR_MAX:
             raise ScaleError(
-                f"the scales are so far apart that values are multiplied by {factor:.3g}, want less"
-                " than 2^30",
+                f"the scales give a factor of {factor:.3g}, want less than 2^30",
                 hint="quantize the model again; a scale is out of proportion",
             )
     return Rescale.of(*factors)

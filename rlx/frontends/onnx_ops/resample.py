@@ -89,11 +89,13 @@ def cubic(distance: Places, a: float) -> Places:
     x = np.abs(distance)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+    weight: Places = np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+    return weight
 
 
 def _linear(distance: Places) -> Places:
-    return np.clip(1 - np.abs(distance), 0, 1)
+    weight: Places = np.clip(1 - np.abs(distance), 0, 1)
+    return weight
 
 
 @dataclass(frozen=True, slots=True)

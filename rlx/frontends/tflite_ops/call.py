@@ -12,7 +12,7 @@ from rlx.frontends.tflite_ops.tensors import (
     CODE_TYPES,
     DTYPES,
     REAL_TYPES,
-    codes_of,
+    quant_of,
     real_array,
     require_type,
     show,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.frontends.tflite_file import Model, Operator, Tensor
-    from rlx.frontends.tflite_ops.tensors import Codes
+    from rlx.frontends.tflite_ops.tensors import PerTensor
     from rlx.ir import Graph, Op, QuantParams, Value
 
 
@@ -184,11 +184,11 @@ class Call:
     def check_moves(self, place: int = 0) -> None:
         """Check that the outputs can hold elements of an input as they are."""
         if not self.is_real:
-            self.same_codes(place)
+            self.same_quant(place)
 
-    def same_codes(self, place: int = 0) -> Codes:
+    def same_quant(self, place: int = 0) -> PerTensor:
         """Return the codes of the outputs, which must be those of an input."""
-        given = self.codes(place)
+        given = self.quant(place)
         for output in self.outputs:
             require_type(output, TensorType.INT8)
             found = quant_of(output)
@@ -238,9 +238,9 @@ class Call:
         """Append a number as a float32 constant of no dimensions."""
         return self.scope.graph.constant(np.array(value, np.float32), origin=self.origin)
 
-    def emit(self, op: Op, *operands: Value, codes: Codes | None = None) -> Value:
-        """Append an op on the way to an output; ``codes`` if they differ from its operand's."""
-        quant = codes.params if codes else None
+    def emit(self, op: Op, *operands: Value, quant: PerTensor | None = None) -> Value:
+        """Append an op on the way to an output; ``quant`` if it differs from its operand's."""
+        params = quant.params if quant else None
         return self.scope.graph.apply(
             op, *operands, name=self.operator_name, quant=params, origin=self.origin
         )
@@ -259,7 +259,7 @@ class Call:
     def bind(self, value: Value, *, output: Tensor | None = None) -> None:
         """Let a value stand for an output, and check the type that the file claims for it."""
         tensor = output or self.output
-        quant = codes_of(tensor).params if tensor.type is TensorType.INT8 else None
+        quant = quant_of(tensor).params if tensor.type is TensorType.INT8 else None
         wanted = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), quant)
         if value.type != wanted:
             raise MalformedError(

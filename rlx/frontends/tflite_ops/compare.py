@@ -9,7 +9,7 @@ import numpy as np
 from rlx.frontends.quantization import rescale_of
 from rlx.frontends.refusal import UnsupportedError
 from rlx.frontends.tflite_ops.importers import importer
-from rlx.frontends.tflite_ops.tensors import codes_of, require_type
+from rlx.frontends.tflite_ops.tensors import quant_of, require_type
 from rlx.frontends.tflite_schema import TensorType
 from rlx.ops.q import QMaximum, QMinimum, QPrelu
 

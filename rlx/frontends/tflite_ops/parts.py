@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rlx.frontends.quantization import Bounds
     from rlx.frontends.tflite_file import Quantization, Tensor
     from rlx.frontends.tflite_ops.call import Call
-    from rlx.frontends.tflite_ops.tensors import Codes
+    from rlx.frontends.tflite_ops.tensors import PerTensor
     from rlx.ir import Value
     from rlx.numerics.fixed_point import Rescale
 

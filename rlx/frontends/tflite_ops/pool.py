@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def import_pool(call: Call) -> None:
     """``AVERAGE_POOL_2D`` and ``MAX_POOL_2D``."""
     call.arity(1)
-    low, high = activation_bounds(call, call.same_codes())
+    low, high = activation_bounds(call, call.same_quant())
     make = QAveragePool2d if call.operator.name == "AVERAGE_POOL_2D" else QMaxPool2d
     found = window(call, call.input(0), _kernel(call))
     call.finish(make(window=found, low=low, high=high), call.value(0))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite_ops.importers import importer, moving_importer, real_importer
-from rlx.frontends.tflite_ops.tensors import codes_of, real_array, require_type
+from rlx.frontends.tflite_ops.tensors import quant_of, real_array, require_type
 from rlx.frontends.tflite_schema import TensorType
 from rlx.ops.q import QConcat, QPad, QReshape, QTranspose
 from rlx.ops.real import RealConcat, RealPad, RealReshape, RealTranspose
@@ -132,8 +132,8 @@ def import_pad(call: Call) -> None:
     """``PAD`` and ``PADV2`` with constant widths; the former adds real zeros."""
     v2 = call.operator.name == "PADV2"
     before, after = _widths(call, 3 if v2 else 2)
-    codes = call.same_codes()
-    value = codes.zero_point
+    quant = call.same_quant()
+    value = quant.zero_point
     if v2:
         tensor = call.constant(2)
         require_type(tensor, TensorType.INT8)

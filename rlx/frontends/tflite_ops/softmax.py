@@ -28,7 +28,7 @@ def import_softmax(call: Call) -> None:
             "want 0.00390625 and -128",
             hint="convert the model again: the operator's output has this scale by definition",
         )
-    scaling = softmax_scaling(codes.real, _beta(call))
+    scaling = softmax_scaling(quant.real, _beta(call))
     op = QSoftmax(
         multiplier=scaling.multiplier,
         left_shift=scaling.left_shift,

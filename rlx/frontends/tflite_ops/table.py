@@ -12,7 +12,7 @@ from rlx.ops.q import QTable
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
-    from rlx.frontends.tflite_ops.tensors import Codes
+    from rlx.frontends.tflite_ops.tensors import PerTensor
 
 
 @importer("LOGISTIC")

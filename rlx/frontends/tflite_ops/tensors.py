@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_schema import CODE_RANGE, TensorType
+from rlx.frontends.tflite_schema import VALUE_RANGE, TensorType
 from rlx.ir import DType, QuantParams
 from rlx.ops.real import RealDequantize
 
@@ -48,7 +48,7 @@ REAL_TYPES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Codes:
+class PerTensor:
     """Scale and zero point of a tensor with one scale.
 
     Attributes:
@@ -88,23 +88,23 @@ def type_hint(found: TensorType) -> str | None:
     return _TYPE_HINTS.get(found)
 
 
-def codes_of(tensor: Tensor) -> Codes:
+def quant_of(tensor: Tensor) -> PerTensor:
     """Return scale and zero point of a tensor that must have one scale."""
     quantization = tensor.quantization
     if quantization is None:
         raise MalformedError(f"{tensor.label} is {tensor.described} without scale and zero point")
     if not quantization.per_tensor:
         raise UnsupportedError(f"{tensor.label} has {len(quantization.scale)} scales, want one")
-    return Codes(quantization.scale[0], int(quantization.zero_point[0]))
+    return PerTensor(quantization.scale[0], int(quantization.zero_point[0]))
 
 
-def codes_of_axis(tensor: Tensor) -> QuantParams:
+def quant_of_axis(tensor: Tensor) -> QuantParams:
     """Return scales and zero points of a constant, for the whole tensor or along one axis."""
     found = tensor.quantization
     if found is None:
         raise MalformedError(f"{tensor.label} is {tensor.described} without scale and zero point")
     if found.per_tensor:
-        return codes_of(tensor).params
+        return quant_of(tensor).params
     rank, count = len(tensor.shape), len(found.scale)
     if not 0 <= found.axis < rank or tensor.shape[found.axis] != count:
         raise MalformedError(
@@ -123,7 +123,7 @@ def real_array(tensor: Tensor) -> npt.NDArray[Any]:
     """
     if tensor.type is TensorType.INT8:
         array: npt.NDArray[Any] = tensor.array()
-        (reals,) = RealDequantize(quant=codes_of_axis(tensor)).evaluate(array)
+        (reals,) = RealDequantize(quant=quant_of_axis(tensor)).evaluate(array)
         return reals
     require_type(tensor, *REAL_TYPES)
     array = tensor.array()
@@ -137,17 +137,17 @@ def real_array(tensor: Tensor) -> npt.NDArray[Any]:
 
 def stated(tensor: Tensor, quantization: Quantization) -> QuantParams | None:
     """Return what a constant's only scale says; None if it says nothing that can be meant."""
-    if not quantization.per_tensor or tensor.type not in CODE_RANGE:
+    if not quantization.per_tensor or tensor.type not in VALUE_RANGE:
         return None
-    low, high = CODE_RANGE[tensor.type]
+    low, high = VALUE_RANGE[tensor.type]
     scale, point = float(quantization.scale[0]), int(quantization.zero_point[0])
     sound = 0 < scale < float("inf") and low <= point <= high
     return QuantParams.per_tensor(scale, point) if sound else None
 
 
-def show(codes: Codes) -> str:
+def show(quant: PerTensor) -> str:
     """Return scale and zero point for a message."""
-    return f"({codes.real!r}, {codes.zero_point})"
+    return f"({quant.real!r}, {quant.zero_point})"
 
 
 _INT8_HINT = (

@@ -11,7 +11,6 @@ import numpy as np
 
 from rlx.ir import DType, Op, TensorType, Traits
 from rlx.ops.real.common import (
-    check_no_codes,
     check_number,
     check_same,
     check_unquantized,

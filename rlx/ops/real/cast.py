@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rlx.ir import DType, Op, TensorType, Traits
-from rlx.ops.real.common import check_no_codes, is_number, widen
+from rlx.ops.real.common import check_unquantized, is_number, widen
 
 if TYPE_CHECKING:
     from rlx.ir import Array
@@ -107,7 +107,7 @@ class RealBitcast(Op):
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the same shape with the new element type."""
         (x,) = operands
-        check_no_codes(self, x)
+        check_unquantized(self, x)
         for dtype in (x.dtype, self.dtype):
             if not is_number(dtype) or dtype.bits != x.dtype.bits:
                 raise self.refuse(f"cannot read the bits of {x} as {self.dtype.value}")

@@ -11,9 +11,9 @@ import numpy as np
 from rlx.ir import Op, TensorType, Traits
 from rlx.ops.real.common import (
     check_index,
-    check_no_codes,
     check_number,
     check_same,
+    check_unquantized,
     narrow,
     widen,
 )
@@ -144,7 +144,7 @@ class RealScatter(Op):
         x, indices, updates = operands
         if self.merge is not Scatter.REPLACE:
             check_number(self, x)
-        check_no_codes(self, x, updates)
+        check_unquantized(self, x, updates)
         check_index(self, indices)
         check_same(self, x, updates)
         axis = normalize_axis(self, self.axis, x.rank)

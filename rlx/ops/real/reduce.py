@@ -107,7 +107,7 @@ class RealReduceProd(RealReduce):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Extreme(RealReduce):
+class _RealExtreme(RealReduce):
     """What the greatest and the least share: booleans too."""
 
     def check(self, x: TensorType) -> None:
