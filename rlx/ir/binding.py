@@ -142,7 +142,7 @@ class _Axis:
         return ValueError(f"{self.what} must be {self.type}{extra}, not {list(self.shape)}")
 
     def unknown(self, sizes: Mapping[str, int]) -> ValueError:
-        """Return the error for symbols that no axis gives."""
+        """Return the error for symbols that no axis determines."""
         names = ", ".join(name for name in self.wanted.symbols if name not in sizes)
         return ValueError(
             f"{self.what} is {self.type}, which does not say how large {names} is; "

@@ -123,7 +123,7 @@ class Node:
         op: What is applied.
         operands: Values it is applied to.
         types: Types of its results.
-        name: Name from the model, for people; neither unique nor a legal identifier.
+        name: Name from the model, for display; neither unique nor a legal identifier.
         origin: Where the node comes from.
         memo: What was found out about the node (see ``once_per_node``); no part of its meaning.
     """
@@ -167,7 +167,7 @@ class Value:
 
     @property
     def name(self) -> str:
-        """Name of the node, for people."""
+        """Name of the node, for display."""
         return self.node.name
 
     @property

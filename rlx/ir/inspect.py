@@ -1,4 +1,4 @@
-"""What a graph holds, as tables for people and as plain data for programs."""
+"""The contents of a graph, as tables to read and as plain data for programs."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class Reference:
 class GraphModule:
     """A graph, its stage and, at the last stage, its memory plan.
 
-    What each stage promises is checked by ``rlx.ir.verify.verify``, not by this class.
+    What each stage guarantees is checked by ``rlx.ir.verify.verify``, not by this class.
 
     Attributes:
         graph: The graph.

@@ -1,4 +1,4 @@
-"""Contents of constants as bytes and as numbers: what files, text and hashes are made of."""
+"""Contents of constants as bytes and as numbers, for files, text and hashes."""
 
 from __future__ import annotations
 

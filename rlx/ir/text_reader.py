@@ -113,7 +113,7 @@ class TextReader:
         return size
 
     def at_operator(self) -> bool:
-        """Whether a sum or product goes on here."""
+        """Whether a sum or product continues here."""
         return any(map(self.at, "+-*"))
 
     def sum(self, first: int | Dim, token: Token) -> int | Dim:

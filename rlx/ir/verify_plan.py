@@ -182,7 +182,7 @@ def _overwritten(cells: list[_Cell]) -> Iterator[str]:
 
 
 def _may_share(earlier: _Cell, later: _Cell) -> bool:
-    """Whether two values that meet in space and time do no harm to each other."""
+    """Whether two values may overlap in memory while both are alive."""
     if earlier.content == later.content:
         # They agree on every byte, if each lies where the whole would put it.
         a, b = (cell.placement.offset - cell.within for cell in (earlier, later))

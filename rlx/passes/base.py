@@ -1,4 +1,4 @@
-"""What a pass is, and how passes run one after the other."""
+"""The interface of passes, and sequences of passes."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Canonicalize(Pass):
     name: ClassVar[str] = "canonicalize"
 
     def apply(self, graph: Graph) -> Graph:
-        """Return the graph in its simplest spelling."""
+        """Return the graph in its simplest form."""
         return rebuild(graph, _visit, by=self.name)
 
 

@@ -1,4 +1,4 @@
-"""Compute away channels that are constant whatever the input is, or that nobody reads.
+"""Compute away channels that are constant whatever the input is, or that no op reads.
 
 A pruned network has many of them: in MLPerf Tiny's visual-wake-words network 971 of the 1498
 output channels of pointwise layers have weights that are all zero. Their value is known at compile
@@ -34,7 +34,7 @@ class DropConstantChannels(Pass):
     name: ClassVar[str] = "drop-constant-channels"
 
     def apply(self, graph: Graph) -> Graph:
-        """Return the graph without the channels that nobody needs."""
+        """Return the graph without the channels that no op needs."""
         ranges = channel_ranges(graph)
         kept = _kept_channels(graph, ranges)
         if all(k.all() for k in kept.values()):
@@ -76,7 +76,7 @@ def _kept_channels(graph: Graph, ranges: dict[Value, Range]) -> dict[Value, Kept
 
 
 def _spread_demands(node: Node, kept: dict[Value, Kept], ranges: dict[Value, Range]) -> bool:
-    """Enlarge the kept sets around one node by what it demands; return whether any grew."""
+    """Add the channels that one node needs to the kept sets; return whether any grew."""
     around = [v for v in (*node.operands, *node.results) if v in kept]
     before = [kept[v].copy() for v in around]
     _apply_demands(node, around, kept, ranges)
@@ -172,7 +172,7 @@ def _foldable(node: Node, x: Range, outputs: Kept) -> Kept:
 
 
 def _same_at_border(node: Node, x: Range, weights: Array) -> Kept:
-    """Return which channels add the same where padding is read: they are zero, or unread there."""
+    """Return which channels add the same at the border: unread there, or equal to the padding."""
     op = node.op
     assert isinstance(op, QConv2d)
     _, height, width, _ = node.operands[0].type.static_shape

@@ -1,4 +1,4 @@
-"""Spell model-level ops in tensor algebra."""
+"""Rewrite model-level ops in tensor algebra."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Decompose(Pass):
 
 
 def decompose(graph: Graph) -> Graph:
-    """Return ``graph`` with every ``nn.*`` op spelled in ``real.*`` ops."""
+    """Return ``graph`` with every ``nn.*`` op rewritten in ``real.*`` ops."""
     return Decompose().apply(graph)
 
 

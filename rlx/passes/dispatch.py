@@ -1,4 +1,4 @@
-"""How ops are brought to a target or backend: the policy, and the report of what happened."""
+"""How ops are fitted to a target or backend: the policies, and the dispatch report."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _known_op(name: str) -> str:
 
 
 class Outcome(StrEnum):
-    """What happens to a node: taken as it is, written in other ops, or refused.
+    """What happened to a node: kept, rewritten in other ops, or refused.
 
     ``REWRITTEN`` is another op of the same level; ``DECOMPOSED`` a formula of simpler ops.
     """

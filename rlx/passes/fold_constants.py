@@ -1,4 +1,4 @@
-"""Compute at compile time what depends on constants only."""
+"""Evaluate nodes that depend on constants only."""
 
 from __future__ import annotations
 

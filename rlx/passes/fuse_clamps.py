@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FuseClamps(Pass):
-    """``clamp(op(x))`` becomes ``op(x)`` with narrower bounds, if nobody else reads ``op(x)``."""
+    """``clamp(op(x))`` becomes ``op(x)`` with narrower bounds, if no other node reads ``op(x)``."""
 
     name: ClassVar[str] = "fuse-clamps"
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class FusePads(Pass):
     """``conv2d(pad(x))`` becomes ``conv2d(x)`` with more padding.
 
-    Only where the pad adds rows and columns of the convolution's zero point: then both spell the
-    same numbers.
+    Only where the pad adds rows and columns of the convolution's zero point: then both compute
+    the same.
     """
 
     name: ClassVar[str] = "fuse-pads"

@@ -1,4 +1,4 @@
-"""Named pipelines: strategy as data."""
+"""Named sequences of passes."""
 
 from __future__ import annotations
 

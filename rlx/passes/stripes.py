@@ -1,4 +1,4 @@
-"""Images computed in stripes of rows, so that less of what lies between is there at one time.
+"""Compute images in stripes of rows, so that less of the intermediate tensors is alive at a time.
 
 A chain of convolutions, pools and elementwise ops computes rows from rows. Here its last result is
 computed some rows at a time: each stripe runs through the whole chain on the rows that it needs,
@@ -165,7 +165,7 @@ def striped(graph: Graph, chain: Chain, rows: int) -> Graph:
         if node in chain.nodes:
             operands_of[node] = operands
         if node != chain.nodes[-1]:
-            return None  # what nobody reads any more is removed below
+            return None  # dead nodes are removed below
         source = operands_of[chain.nodes[0]][0]
         parts = [_stripe(new, chain, reads, source, operands_of) for reads in stripes]
         return [new.apply(QConcat(axis=_ROWS), *parts, quant=node.types[0].quant)]

@@ -152,7 +152,7 @@ class NnGelu(NnActivation):
     ``y = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))``.
 
     Attributes:
-        approximate: Whether the tanh form is meant.
+        approximate: Whether to use the tanh form.
 
     Source: Hendrycks and Gimpel, "Gaussian error linear units".
     """

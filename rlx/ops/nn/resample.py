@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Border(enum.Enum):
-    """How a tensor goes on beyond its ends ``a b c d``.
+    """How a tensor continues beyond its ends ``a b c d``.
 
     ``EDGE``: a a a | a b c d. ``REFLECT``: d c b | a b c d. ``SYMMETRIC``: c b a | a b c d.
     ``WRAP``: b c d | a b c d.
@@ -39,7 +39,7 @@ class NnPad(NnOp):
     Attributes:
         before: Elements in front of each axis.
         after: Elements behind each axis.
-        border: How the tensor goes on.
+        border: How the tensor continues.
     """
 
     name: ClassVar[str] = "nn.pad"

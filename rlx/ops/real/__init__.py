@@ -1,4 +1,4 @@
-"""MIR on reals: a small set of tensor ops that every model-level op comes down to.
+"""MIR on reals: a small set of tensor ops into which every model-level op decomposes.
 
 Images are channels-last ([N, spatial..., C]) and convolution weights [O, kernel..., C / groups],
 as for the integer ops.

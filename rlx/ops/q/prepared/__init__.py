@@ -2,5 +2,5 @@
 
 They compute the same values as ``evaluate`` in other ways: sums in floating point that hold every
 partial sum exactly, scaling in float64 that is proven at every step (``rlx.numerics.requantizer``),
-tables filled by ``evaluate`` itself. Work goes on in blocks that stay in the cache.
+tables filled by ``evaluate`` itself. They work in blocks that stay in the cache.
 """
