@@ -1,4 +1,4 @@
-"""Reads arrays from ``.npy`` and ``.npz`` files that nobody has checked.
+"""Read arrays from untrusted ``.npy`` and ``.npz`` files.
 
 NumPy's own reader allocates what a header asks for and evaluates it as Python. Here a header is
 matched, its element type and shape are checked against the bytes that are there, and the size that

@@ -118,7 +118,7 @@ class OutputError(RlxError):
 
 
 class StreamError(OutputError):
-    """What a command prints cannot be written: the device is full, or nobody reads it."""
+    """What a command prints cannot be written: the device is full, or its reader is gone."""
 
     code = "RLX-E071"
     exit_status = 2

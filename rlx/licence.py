@@ -1,4 +1,4 @@
-"""What may be done with emitted files: one line, which our targets write into them."""
+"""The licence line that our targets write into emitted files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FIRST_LINES: Final = ("CAPI=2:\n", "`verilator_config\n")
 
 
 def with_licence(files: Mapping[str, str | bytes]) -> dict[str, str | bytes]:
-    """Return files with the line: at the beginning, in a README (``.md``) at the end.
+    """Return files with the licence line: at the beginning, in a README (``.md``) at the end.
 
     Args:
         files: Content by relative path; each of a kind that ``COMMENTS`` or ``DATA`` knows.

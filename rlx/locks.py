@@ -1,4 +1,4 @@
-"""Temporary files and folders that tell whether their writer is alive.
+"""Temporary files and folders that show whether their writer is alive.
 
 Whoever writes a temporary file or folder holds a lock on it (``flock``). The system releases the
 lock when the process ends, however it ends, so whatever can be locked was left behind by a process
@@ -41,7 +41,7 @@ class Held:
 
 @contextlib.contextmanager
 def held(create: Callable[[], Held], discard: Callable[[Path], None]) -> Iterator[Path]:
-    """Hold something temporary for as long as the context lasts, and discard it then.
+    """Hold something temporary while the context lasts, then discard it.
 
     A signal's handler may raise anywhere: before what was made is known, or while it is discarded.
     So signals wait while it is made, and it is discarded twice.
@@ -103,7 +103,7 @@ def create_folder(parent: Path, prefix: str, digits: int, mode: int = 0o777) -> 
         os.mkdir(path, mode)  # noqa: PTH102 (tests make the N-th call of os fail)
         try:
             return os.open(path, os.O_RDONLY)
-        except FileNotFoundError:  # swept away, as nobody held it yet
+        except FileNotFoundError:  # removed by a sweep before we locked it
             return None
 
     return _create(parent, prefix, digits, make)
@@ -123,7 +123,7 @@ def create_file(parent: Path, prefix: str, digits: int) -> Held:
 
 
 def _create(parent: Path, prefix: str, digits: int, make: Callable[[Path], int | None]) -> Held:
-    """Make something and lock it; again, if it was swept away before the lock was there."""
+    """Create and lock something; try again if it was removed before the lock was taken."""
     while True:
         path = parent / (prefix + secrets.token_hex(digits // 2))
         descriptor = make(path)
@@ -141,7 +141,7 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 
     Args:
         path: What is to be held.
-        wait: Wait for another holder to end; if not, go on: it is held by somebody.
+        wait: Wait for another holder to end; if not, go on without the lock.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -157,7 +157,7 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 @contextlib.contextmanager
 def abandoned(path: Path) -> Iterator[bool]:
-    """Yield whether nobody holds ``path``; while the context lasts, we hold it then."""
+    """Yield whether no process holds ``path``; if so, we hold it while the context lasts."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

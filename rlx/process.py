@@ -1,4 +1,4 @@
-"""Starts other programs, with limits, isolated, and never through a shell.
+"""Run other programs: isolated, with limits, and never through a shell.
 
 A compiler or simulator that hangs, floods its output or leaves children behind must not affect rlx.
 Each program therefore runs in a session of its own, with limits on time and output, and whatever is
@@ -50,7 +50,7 @@ _TAIL_COLUMNS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """What a program that ended by itself left.
+    """Output and status of a program that ended by itself.
 
     Attributes:
         argv: Argument vector that was started.
@@ -79,7 +79,7 @@ def run(
     check: bool = True,
     hint: str | None = None,
 ) -> Completed:
-    """Run ``argv`` to its end, or end it, and return what it left.
+    """Run ``argv`` until it ends or reaches a limit, and return its output.
 
     The program gets a session of its own, a temporary folder of its own (``TMPDIR``) that is
     removed at the end, and, unless ``input`` is given, an empty standard input.
@@ -237,7 +237,7 @@ def _wait(
 
 
 def _read(selector: selectors.BaseSelector, limit: int, timeout_s: float, tool: str) -> bool:
-    """Read once from every stream that has something; return whether anything came."""
+    """Read once from every stream that is ready; return whether there was any data."""
     came = False
     for key, _ in selector.select(timeout_s) if selector.get_map() else ():
         chunk = os.read(key.fd, _CHUNK)
@@ -255,7 +255,7 @@ def _read(selector: selectors.BaseSelector, limit: int, timeout_s: float, tool: 
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Leave no member of the program's group alive, and reap the program."""
+    """Kill every process of the program's group, and reap the program."""
     if process.poll() is None:
         _signal_group(process.pid, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -43,12 +43,12 @@ class _Compiled(jinja2.BytecodeCache):
         return str(source.parent / "__pycache__" / f"{source.name}.{tag}.jinja")
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Take what was compiled before, if it is there and of the same source."""
+        """Load a compiled template if there is one of the same source."""
         with contextlib.suppress(OSError), Path(bucket.key).open("rb") as file:
             bucket.load_bytecode(file)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep what was compiled, whole or not at all."""
+        """Store a compiled template in one step."""
         if sys.dont_write_bytecode:
             return
         path = Path(bucket.key)

@@ -1,4 +1,4 @@
-"""A process that ends what this one started, should this one be killed.
+"""A process that kills what this one started if this one is killed.
 
 Nothing that a process arranges for itself survives SIGKILL, and a signal for the death of a parent
 (``PR_SET_PDEATHSIG``) reaches children but not theirs: of ``make`` that starts ``c++`` only
@@ -67,7 +67,7 @@ class _Watcher:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> str:
-        """Return the mark of this process, and have a watcher for it."""
+        """Start the watcher of this process if needed, and return the process's mark."""
         if not self.mark:
             self.mark = secrets.token_hex(16)
             if sys.executable and Path("/proc/self/environ").exists():
@@ -88,7 +88,7 @@ class _Watcher:
             atexit.register(self.end)
 
     def end(self) -> None:
-        """Tell the watcher that this process ends in good order, and wait for it."""
+        """Report a normal end to the watcher, and wait for it."""
         if self.pipe is None or self.process is None:
             return
         with contextlib.suppress(OSError):

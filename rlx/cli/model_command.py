@@ -24,7 +24,7 @@ _LIMITS = "rlx.limits"
 
 
 def model_command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a function a command that reads ``model``.
+    """Turn a function into a command that reads ``model``.
 
     It gets the argument MODEL, ``--format``, ``--limit``, and the options that the model's format
     declares (``load_model`` uses them all); with an option ``--target``, those of the target too
@@ -113,7 +113,7 @@ def _format_of(given: dict[str, str]) -> PluginOptions | None:
 
 
 def _refuse_option_of_another_format(option: str, given: dict[str, str]) -> None:
-    """Raise if an option that is not known belongs to a format that the model does not have."""
+    """Raise if an unknown option belongs to another format than the model's."""
     owners = [g.plugin.name for g in _every_format() if option in g.flags]
     if not owners:
         return
@@ -128,7 +128,7 @@ def _refuse_option_of_another_format(option: str, given: dict[str, str]) -> None
 
 
 def _keep_limits(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> None:
-    """Keep the limits that the user raised."""
+    """Store the limits that the user raised."""
     del param
     if value:
         ctx.meta[_LIMITS] = parse_limits(value)

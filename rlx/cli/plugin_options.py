@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Plugin(Protocol):
-    """What brings options: a target or a frontend."""
+    """A source of options: a target or a frontend."""
 
     @property
     def name(self) -> str:
@@ -53,7 +53,7 @@ class PluginOptions:
         return [flag for p in self.params() for flag in (*p.opts, *p.secondary_opts)]
 
     def params(self) -> Iterator[click.Parameter]:
-        """Yield a command-line option for each field; what is typed goes to ``given``."""
+        """Yield a command-line option for each field; its text is stored in ``given``."""
         hints = typing.get_type_hints(self.plugin.options)
         for field in dataclasses.fields(self.plugin.options):
             names, settings = _settings(field, _plain_type(hints[field.name]))

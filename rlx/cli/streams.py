@@ -79,7 +79,7 @@ def _named() -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno == errno.EPIPE:
-            raise ReaderGoneError("nobody reads it any more", where="standard output") from None
+            raise ReaderGoneError("its reader is gone", where="standard output") from None
         raise StreamError(
             f"cannot be written: {(error.strerror or str(error)).lower()}",
             where="standard output",

@@ -61,7 +61,7 @@ def _remove(path: Path) -> None:
 
 
 def write_all(descriptor: int, content: bytes) -> None:
-    """Write ``content`` and force it to the disk."""
+    """Write ``content`` and flush it to the disk."""
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -70,7 +70,7 @@ def write_all(descriptor: int, content: bytes) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Force the names in a folder to the disk."""
+    """Flush a folder's entries to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

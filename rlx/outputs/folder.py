@@ -126,7 +126,7 @@ def _temporary_folder(final: Path) -> Iterator[Path]:
 
 
 def _write_tree(root: Path, contents: Mapping[str, bytes]) -> None:
-    """Write every file, the manifest last, and force them and then each folder to the disk."""
+    """Write every file, the manifest last, then flush the files and each folder to the disk."""
     folders = {parent for name in contents for parent in PurePosixPath(name).parents}
     for folder in sorted(folders - {PurePosixPath(".")}):
         os.mkdir(root / folder)  # noqa: PTH102
@@ -145,7 +145,7 @@ def _move(
 ) -> None:
     """Move the complete folder into its place; the old one, if any, gets the temporary name.
 
-    Writers to one folder follow each other by a lock, so that each replaces what it looked at.
+    A lock serializes writers to one folder, so that each replaces what it checked.
     """
     with locked(final.parent):
         old = check_place(final, shown, contents, force=force)
@@ -188,7 +188,7 @@ def _replace(new: Path, final: Path) -> Path:
 
 @contextlib.contextmanager
 def _refused(shown: str) -> Iterator[None]:
-    """Raise the error for a place to which the folder cannot be moved."""
+    """Raise the error for a path to which the folder cannot be moved."""
     try:
         yield
     except OSError as error:
@@ -211,7 +211,7 @@ def _check_file(path: Path, entry: FileEntry) -> None:
         ) from None
     if not same:
         raise OutputError(
-            f"the file differs from the manifest, which wants {entry.bytes} bytes with SHA-256 "
+            f"the file differs from the manifest, which lists {entry.bytes} bytes with SHA-256 "
             f"{entry.sha256[:16]}...",
             where=str(path),
             hint="put the file back, or emit the model again into a new folder",

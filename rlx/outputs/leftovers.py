@@ -74,7 +74,7 @@ def restore(final: Path) -> None:
     for path in _found(final, "old"):
         with contextlib.suppress(OSError), abandoned(path) as free:
             if free and (path / MANIFEST).is_file():
-                os.rename(path, final)  # noqa: PTH104 (fails if somebody filled the place)
+                os.rename(path, final)  # noqa: PTH104 (fails if the path exists by now)
                 return
 
 

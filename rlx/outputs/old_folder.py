@@ -23,7 +23,7 @@ _NEW: Final = "name a new folder"
 def check_place(
     final: Path, shown: str, contents: Mapping[str, bytes], *, force: bool
 ) -> Manifest | None:
-    """Refuse a place that is taken and not ours to replace.
+    """Refuse a path that exists and is not ours to replace.
 
     Args:
         final: The place, without links.
@@ -60,7 +60,7 @@ def check_place(
 
 
 def mounted(shown: str) -> OutputError:
-    """Return the error for a place that is a mount point, as a container's volume is."""
+    """Return the error for a path that is a mount point, as a container's volume is."""
     return OutputError(
         "is a mount point, which cannot be replaced in one step",
         where=shown,
@@ -123,7 +123,7 @@ def _manifest(final: Path, shown: str) -> Manifest:
 def _refuse_loss(
     final: Path, shown: str, manifest: Manifest, contents: Mapping[str, bytes]
 ) -> None:
-    """Refuse to replace a folder with edited files of ours, or others where new ones come."""
+    """Refuse to replace a folder with edited files of ours or files in the way of new ones."""
     found = [(name, entry) for name, entry in walk(final) if name != MANIFEST]
     files = [name for name, entry in found if not entry.is_dir(follow_symlinks=False)]
     ours = [name for name in files if name in manifest.files]
@@ -145,7 +145,7 @@ def _refuse_loss(
 
 
 def _collides(path: Path, name: str, contents: Mapping[str, bytes]) -> bool:
-    """Return whether a file of the user is where a new file or folder comes."""
+    """Return whether a file of the user is in the way of a new file or folder."""
     if name in contents:
         return path.is_symlink() or not holds(path, file_entry(contents[name]))
     return any(str(parent) == name for new in contents for parent in PurePosixPath(new).parents)

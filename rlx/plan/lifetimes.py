@@ -76,7 +76,7 @@ def lifetimes(
 
     A view (a reshape, a slice that is one run of bytes) shares its operand's bytes; what is joined
     is computed where the whole has it; a node that may work in place takes over the bytes of an
-    operand that nobody reads afterwards. None of them joins the caller's input buffer with
+    operand that no node reads afterwards. None of them joins the caller's input buffer with
     anything written, nor an output with another output.
 
     Args:
@@ -112,9 +112,9 @@ def last_uses(graph: Graph, order: Sequence[Node]) -> dict[Value, int]:
 
 
 def views(graph: Graph, *, ports_inside: bool = False) -> dict[Value, int]:
-    """Return the values that are left in their first operand's bytes, and where in it they lie.
+    """Return the values that stay in their first operand's bytes, and their offsets in it.
 
-    A part of a buffer keeps all of it alive: it is left there only if somebody else does so too, or
+    A part of a buffer keeps all of it alive. It stays there only if another value does so too, or
     if its only reader can come next, waiting for nothing else, or if the buffer is the caller's.
     """
     users = graph.users()
@@ -220,7 +220,7 @@ class _Buffers:
         self.by_value[value] = buffer
 
     def _view(self, value: Value) -> tuple[Lifetime, int] | None:
-        """Return the buffer and the place in it of a value that is a view, or None."""
+        """Return the buffer and the offset in it of a value that is a view, or None."""
         if value not in self._views:
             return None
         operand = value.node.operands[0]
@@ -229,7 +229,7 @@ class _Buffers:
         return (buffer, place) if self._fits(value, buffer, place) else None
 
     def _taken_over(self, value: Value, step: int) -> tuple[Lifetime, int] | None:
-        """Return the buffer and the place in it of an operand that dies, or None."""
+        """Return the buffer and the offset in it of an operand that dies, or None."""
         for operand in (value.node.operands[i] for i in self._in_place(value.node)):
             if isinstance(operand.node.op, Constant):
                 continue
@@ -257,7 +257,7 @@ class _Buffers:
         return False
 
     def _fits(self, value: Value, buffer: Lifetime, place: int) -> bool:
-        """Whether a value may lie there: an output needs a whole buffer of the arena."""
+        """Whether a value may be placed there: an output needs a whole buffer of the arena."""
         if value not in self._outputs:
             return place % self._alignment == 0
         return buffer.region is Region.ARENA and buffer.nbytes == value.type.nbytes

@@ -1,1 +1,1 @@
-"""Changes of what a graph takes: bound symbols, batches, frozen parameters."""
+"""Changes to the inputs of a graph: bound symbols, batches, frozen parameters."""

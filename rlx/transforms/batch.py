@@ -1,4 +1,4 @@
-"""Several inputs at a time: a graph for batches out of one for single inputs."""
+"""Batching: a graph for several inputs at a time, made from one for a single input."""
 
 # ruff: noqa: ANN401 - a rule takes and returns the ops that it is registered for
 
@@ -201,7 +201,7 @@ def _transpose(op: Any, what: Batching) -> Any:
 
 @RULES.rule(QSlice, real.RealSlice)
 def _slice(op: Any, what: Batching) -> Any:
-    """The leading dimension has one element: the slice takes it, however it says so."""
+    """The leading dimension has one element: every slice takes it."""
     start, stop = op.start[0], op.stop[0]
     if isinstance(start, Dim) or isinstance(stop, Dim):
         raise _mixes(op, "what it takes of the leading dimension is not known yet")

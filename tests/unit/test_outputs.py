@@ -468,7 +468,7 @@ def test_changed_file_is_found(tmp_path, content):
     wanted = hashlib.sha256(b"int x;\n").hexdigest()[:16]
     with pytest.raises(
         OutputError,
-        match=rf"^{out}/src/net.c: the file differs from the manifest, which wants 7 bytes with "
+        match=rf"^{out}/src/net.c: the file differs from the manifest, which lists 7 bytes with "
         rf"SHA-256 {wanted}...\n  hint: put the file back, "
         r"or emit the model again into a new folder$",
     ):
