@@ -37,7 +37,7 @@ class Kernel:
     one layer only has to put more into ``constants``.
 
     Attributes:
-        kind: Kind of op; the symbol is ``<prefix>_<kind>_<index>``.
+        kind: Kind of op; its name is ``<kind>_<index>``, local to the file.
         template: Its template: a path without extension.
         constants: Names and values that the template sees, sorted by name.
         support: Names of the shared C functions that it calls.

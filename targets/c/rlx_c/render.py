@@ -75,7 +75,7 @@ def affine(expression: str, factor: int, number: int) -> str:
 
 def steps(loops: Sequence[StridedLoop]) -> str:
     """Return for a comment how often nested loops run."""
-    return " by ".join(str(loop.extent) for loop in loops) + " codes" if loops else "1 code"
+    return " by ".join(str(loop.extent) for loop in loops) + " elements" if loops else "1 element"
 
 
 def breaks(

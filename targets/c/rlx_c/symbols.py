@@ -1,4 +1,8 @@
-"""Names of an emitted network in C: nothing but the prefix, a kind and a number."""
+"""Names of an emitted network in C.
+
+What other files see is called by the prefix, a role and a number; functions are local to their file
+and have no prefix. No file-local name may end like a name with the prefix; a test checks that.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ class Symbols:
         self._program = program
 
     def kernel(self, kernel: Kernel) -> str:
-        """Return the symbol of a function."""
+        """Return the name of a function, which is local to its file."""
         return f"{kernel.kind}_{self._program.kernels[kernel].index}"
 
     def table(self, table: ConstantTable) -> str:

@@ -88,7 +88,7 @@ def test_names_of_the_model_reach_no_symbol(tmp_path, name, names):
     assert benign == hostile
     visible = {name for table in benign for name, _, bind, wanted in table
                if bind == "STB_GLOBAL" and not wanted}  # fmt: skip
-    assert visible == {"net_run", "net_codes_0"}
+    assert visible == {"net_run", "net_table_0"}
 
 
 @pytest.mark.parametrize("make_graph", KERNEL_GRAPHS, ids=lambda make_graph: make_graph.__name__)

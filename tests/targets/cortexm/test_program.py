@@ -42,7 +42,7 @@ def test_equal_layers_share_a_function():
     builder.node(QClamp(low=0), builder.input(2, 2))
     lowered = program(planned(builder.graph))
     named = {Symbols("net", lowered).kernel(k): n.users for k, n in lowered.kernels.items()}
-    assert named == {"net_clamp_0": (0, 1, 3), "net_clamp_2": (2,)}
+    assert named == {"clamp_0": (0, 1, 3), "clamp_2": (2,)}
 
 
 def test_equal_tables_are_stored_once():

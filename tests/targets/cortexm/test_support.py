@@ -87,26 +87,26 @@ def check(simulator, folder, function, call, x, expected):
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
-def test_scale_wide(simulator, tmp_path):
+def tesscale_wide(simulator, tmp_path):
     x = triples(-(2**31), 2**31 - 1, range(-31, 31))
     expected = multiply_by_quantized_multiplier(*x.T)
-    check(simulator, tmp_path, "scale_wide", "t_scale_wide(x[0], x[1], x[2])", x, expected)
+    check(simulator, tmp_path, "scale_wide", "scale_wide(x[0], x[1], x[2])", x, expected)
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
-def test_scale_narrow(simulator, tmp_path):
+def tesscale_narrow(simulator, tmp_path):
     x = triples(-(2**30) + 1, 2**30 - 1, range(1, 32))
     value, multiplier, shift = x.T
     expected = multiply_by_quantized_multiplier(value, multiplier, -shift)
-    check(simulator, tmp_path, "scale_narrow", "t_scale_narrow(x[0], x[1], x[2])", x, expected)
+    check(simulator, tmp_path, "scale_narrow", "scale_narrow(x[0], x[1], x[2])", x, expected)
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
-def test_scale_single(simulator, tmp_path):
+def tesscale_single(simulator, tmp_path):
     x = triples(-(2**31), 2**31 - 1, range(1, 63))
     value, multiplier, shift = x.T
     expected = multiply_by_quantized_multiplier(value, multiplier, 31 - shift, Rounding.SINGLE)
-    check(simulator, tmp_path, "scale_single", "t_scale_single(x[0], x[1], x[2])", x, expected)
+    check(simulator, tmp_path, "scale_single", "scale_single(x[0], x[1], x[2])", x, expected)
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
@@ -115,11 +115,11 @@ def test_reciprocal(simulator, tmp_path):
     values = np.concatenate([EDGES[(EDGES >= 0) & (EDGES < 2**31)], drawn])
     x = np.stack([values, values, values], axis=1)
     expected = one_over_one_plus_x(values)
-    check(simulator, tmp_path, "softmax", "t_reciprocal(x[0])", x, expected)
+    check(simulator, tmp_path, "softmax", "reciprocal_q31(x[0])", x, expected)
 
 
 @pytest.mark.parametrize("kind", ["narrow", "wide", "single"])
-def test_requantize_clamps_around_the_zero_point(kind, tmp_path):
+def tesrequantize_clamps_around_the_zero_point(kind, tmp_path):
     low, high, zero_point = -20, 90, 127
     most = 2**30 - 1 if kind == "narrow" else 2**31 - 1
     x = triples(-most, most, (1, 5, 20))
@@ -128,14 +128,14 @@ def test_requantize_clamps_around_the_zero_point(kind, tmp_path):
     own = {"narrow": -shift, "wide": shift, "single": 31 - shift}[kind]
     scaled = multiply_by_quantized_multiplier(value, multiplier, own, rounding)
     expected = np.clip(scaled + zero_point, low, high)
-    call = f"t_requantize_{kind}(x[0], x[1], x[2], {low}, {high}, {zero_point})"
+    call = f"requantize_{kind}(x[0], x[1], x[2], {low}, {high}, {zero_point})"
     check(HostC(sanitize=True), tmp_path, f"requantize_{kind}", call, x, expected)
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
 @pytest.mark.parametrize(("low", "high", "zero_point"), [(-128, 127, -128), (-20, 90, 17),
                                                          (3, 127, 3)])  # fmt: skip
-def test_requantize_folded(simulator, low, high, zero_point, tmp_path):
+def tesrequantize_folded(simulator, low, high, zero_point, tmp_path):
     x = triples(-(2**30) + 1, 2**30 - 1, (1, 5, 20, 22))
     value, multiplier, shift = x.T
     offset = (2 * zero_point + 1) << (shift - 1)
@@ -144,7 +144,7 @@ def test_requantize_folded(simulator, low, high, zero_point, tmp_path):
     scaled = multiply_by_quantized_multiplier(value, multiplier, -shift)
     expected = np.clip(scaled + zero_point, low, high)
     offset_in_c = f"{2 * zero_point + 1} * (INT32_C(1) << (x[2] - 1))"
-    call = f"t_requantize_folded(2 * x[0], x[1], x[2], {offset_in_c}, {low}, {high}, {zero_point})"
+    call = f"requantize_folded(2 * x[0], x[1], x[2], {offset_in_c}, {low}, {high}, {zero_point})"
     check(simulator, tmp_path, "requantize_folded", call, x[inside], expected[inside])
 
 
@@ -152,7 +152,7 @@ def test_requantize_folded(simulator, low, high, zero_point, tmp_path):
 @pytest.mark.parametrize(("low", "high", "zero_point"), [(-128, 127, -128), (-20, 90, 17),
                                                          (3, 127, 3)])  # fmt: skip
 @pytest.mark.parametrize("places", [2, 12])
-def test_requantize_level(simulator, places, low, high, zero_point, tmp_path):
+def tesrequantize_level(simulator, places, low, high, zero_point, tmp_path):
     larger = range(2, places + 1)
     x = triples(-(2**30) + 1, 2**30 - 1, larger)
     x[:, 0] >>= x[:, 2]
@@ -161,5 +161,5 @@ def test_requantize_level(simulator, places, low, high, zero_point, tmp_path):
     expected = np.clip(scaled + zero_point, low, high)
     function = f"requantize_level_{places}"
     value_in_c = "x[0] * (INT32_C(1) << x[2])"
-    call = f"t_{function}({value_in_c}, x[1], x[2], {low}, {high}, {zero_point})"
+    call = f"{function}({value_in_c}, x[1], x[2], {low}, {high}, {zero_point})"
     check(simulator, tmp_path, function, call, x, expected)

@@ -9,7 +9,7 @@ import pytest
 from campaign.compile import HOST, MORE
 from support import ROOT, require_program
 from targets.cortexm.forced import chosen_by, named
-from targets.cortexm.kernel_graphs import GraphBuilder, depthwise, emit_graph, write
+from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, GraphBuilder, depthwise, emit_graph, write
 
 from rlx.process import run
 from rlx_sim.firmware import CPUS
@@ -20,9 +20,11 @@ TEMPLATES = (
     ROOT / "targets" / "cortexm" / "rlx_cortexm" / "kernels",
 )
 DEFINITION = re.compile(
-    r"^(?:\{\{ macro \}\}_(?:INLINE|KERNEL)|static)\b[^;(]*?(\{\{ p(?:refix)? \}\}_[\w{} ]+?)\(",
+    r"^(?:\{\{ macro \}\}_(?:INLINE|KERNEL)|static)\b[^;(]*?[ *]((?:\w|\{\{ \w+ \}\})+)\(",
     re.MULTILINE,
 )
+LOCAL = re.compile(r"^NET_(?:INLINE|KERNEL)\b[^;(]*?[ *](\w+)\(", re.MULTILINE)
+SHARED = re.compile(r"\bnet(_\w+)")
 
 
 def defined(text: str) -> set[str]:
@@ -30,8 +32,7 @@ def defined(text: str) -> set[str]:
 
     Names that are a parameter altogether are left out: no two of their values are equal.
     """
-    names = {name.replace("{{ prefix }}", "{{ p }}") for name in DEFINITION.findall(text)}
-    return names - {"{{ p }}_{{ name }}"}
+    return set(DEFINITION.findall(text)) - {"{{ name }}"}
 
 
 def test_no_function_is_defined_by_two_templates() -> None:
@@ -39,11 +40,32 @@ def test_no_function_is_defined_by_two_templates() -> None:
         name
         for folder in TEMPLATES
         for path in folder.rglob("*.c.j2")
+        if path.parent.name != "firmware"
         for name in defined(path.read_text())
     )
     # The search must find what it is for.
-    assert {"{{ p }}_fill_codes", "{{ p }}_fill_words", "{{ p }}_planes4"} <= set(counts)
+    assert {"fill_bytes", "fill_words", "unpack_planes4", "dot4_{{ i }}"} <= set(counts)
     assert [name for name, count in counts.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m55"])
+def test_no_prefix_makes_a_shared_name_a_local_one(cpu):
+    """A file-local name that ends like a shared one would be that one with its start as prefix."""
+    local, shared = set(), set()
+    for make_graph in KERNEL_GRAPHS:
+        files = emit_graph(make_graph(), cpu=cpu, self_test=0, package=()).files
+        text = "".join(str(files[n]) for n in files if n.startswith(("src/", "include/")))
+        text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+        local |= {numbered(name) for name in LOCAL.findall(text)}
+        shared |= {numbered(name) for name in SHARED.findall(text)}
+    assert {"conv2d_#", "depthwise_#", "requantize_folded"} <= local
+    assert {"_run", "_weights_#", "_channel"} <= shared
+    assert [name for name in local if name.endswith(tuple(shared))] == []
+
+
+def numbered(name: str) -> str:
+    """Return a name with # for each number."""
+    return re.sub(r"\d+\b", "#", name)
 
 
 def mixed() -> GraphBuilder:

@@ -133,7 +133,7 @@ def _lower(node: Node, terms: Terms, own: AccumulatorScaling) -> LoweredLayer:
     }
     tables = tuple(
         ConstantTable(
-            f"{name}_scaled", "int32_t", values, f"operand {name} scaled, codes -128 .. 127"
+            f"{name}_scaled", "int32_t", values, f"operand {name} scaled, for -128 .. 127"
         )
         for name, values in zip("xy", terms.tables, strict=True)
         if values is not None

@@ -34,4 +34,4 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, "argmax"),)
 
 
-ARGMAX: Final = Tactic(candidates, "`argmax`: one comparison for each code.")
+ARGMAX: Final = Tactic(candidates, "`argmax`: one comparison for each element.")

@@ -26,4 +26,4 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     return (Candidate.of(layer, "clamp"),)
 
 
-CLAMP: Final = Tactic(candidates, "`clamp`: two comparisons for each code.")
+CLAMP: Final = Tactic(candidates, "`clamp`: two comparisons for each element.")

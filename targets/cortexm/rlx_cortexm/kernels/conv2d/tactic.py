@@ -76,7 +76,7 @@ def _layer(node: Node) -> LoweredLayer:
         "x_zero_point": op.x_zero_point if image.inside != "all" or not whole_rows else 0,
     }
     note = (
-        f"{weighted.bits}-bit weights of {image.out_c} channels by {kernel_h * run} codes, four"
+        f"{weighted.bits}-bit weights of {image.out_c} channels by {kernel_h * run} inputs, four"
         " channels interleaved"
     )
     support = (*dot_products(group_out, weighted.narrow), *weighted.support)

@@ -127,8 +127,8 @@ def _weights(weighted: WeightedLayer, blocks: Blocks) -> ConstantTable:
     by_channel = weighted.weights.reshape(outputs, -1).astype(np.int64)
     if not blocks.ready:
         filled = np.pad(by_channel, ((0, 0), (0, blocks.row - blocks.inputs)))
-        ending = ", filled up with zeros" if blocks.inputs % OCTET else ""
-        note = f"weights of {outputs} channels by {blocks.inputs} codes{ending}"
+        ending = ", padded with zeros" if blocks.inputs % OCTET else ""
+        note = f"weights of {outputs} channels by {blocks.inputs} inputs{ending}"
         return ConstantTable("weights", "int8_t", filled.reshape(-1), note)
     scaled = by_channel * weighted.factors[:, np.newaxis]
     filled = np.pad(scaled, ((0, 0), (0, blocks.depth - blocks.inputs)))
@@ -136,7 +136,7 @@ def _weights(weighted: WeightedLayer, blocks: Blocks) -> ConstantTable:
     steps = filled.reshape(outputs, -1, 2, 2).swapaxes(2, 3).reshape(outputs, -1, 2)
     first = [min(o, outputs - CHANNELS) for o in range(0, outputs, CHANNELS)]
     pairs = np.concatenate([np.stack([steps[o], steps[o + 1]], axis=1).reshape(-1) for o in first])
-    note = f"weights of {outputs} channels by {blocks.inputs} codes, as they are multiplied"
+    note = f"weights of {outputs} channels by {blocks.inputs} inputs, pre-scaled"
     return ConstantTable("weights", "int16_t", pairs, note)
 
 
@@ -200,8 +200,8 @@ def _unpack2(blocks: Blocks) -> tuple[str, ...]:
 
 SUMMARY: Final = (
     "`blocks of S steps, G groups`: three windows by two output channels at a time; the "
-    "codes of G groups of three windows are unpacked to 16 bits once, for all channels; S "
-    "steps of two codes are unrolled. `ready blocks`: weights are stored with 16 bits."
+    "inputs of G groups of three windows are unpacked to 16 bits once, for all channels; S "
+    "steps of two inputs are unrolled. `ready blocks`: weights are stored with 16 bits."
 )
 POINTWISE_BLOCKS: Final = Tactic(pixels, SUMMARY, portable=3.8)
 BLOCKS: Final = Tactic(windows, SUMMARY, portable=3.5)

@@ -63,7 +63,7 @@ def _layer(node: Node, weighted: WeightedLayer) -> LoweredLayer:
         "x_zero_point": op.x_zero_point,
     }
     packed = pack(weighted.weights.reshape(image.out_c, -1))
-    note = f"weights of {image.out_c} channels by {run.inputs} codes, four channels interleaved"
+    note = f"weights of {image.out_c} channels by {run.inputs} inputs, four channels interleaved"
     border = ("mve_fill",) if image.inside != "all" else ()
     support = ("mve_copy", *border, *factors.support(weighted))
     return LoweredLayer(
@@ -93,6 +93,6 @@ def _instructions(weighted: WeightedLayer, image: WindowedImage, run: VectorRows
 
 CONV2D_MVE: Final = Tactic(
     candidates,
-    "`mve windows`: windows are copied two at a time and multiplied 16 codes at a time with MVE.",
+    "`mve windows`: windows are copied two at a time and multiplied 16 inputs at a time with MVE.",
     vectors=True,
 )

@@ -236,7 +236,7 @@ def _weights(weighted: WeightedLayer, tiles: Tiles) -> ConstantTable:
     if tiles.where == "flash":
         note = f"weights of {image.out_c} channels by 3x3x{image.in_c}, at Winograd's positions"
         return ConstantTable("weights", "int16_t", streams(weighted.weights, tiles), note)
-    note = f"weights of {image.out_c} channels by 3x3x{image.in_c} codes"
+    note = f"weights of {image.out_c} channels by 3x3x{image.in_c} inputs"
     return ConstantTable("weights", "int8_t", weighted.weights.reshape(-1), note)
 
 
@@ -300,7 +300,7 @@ def instructions(tiles: Tiles, weighted: WeightedLayer) -> int:
 WINOGRAD: Final = Tactic(
     candidates,
     "`winograd, weights in W, G groups`: 2x2 outputs from 16 products in place of 36, "
-    "Winograd's F(2x2, 3x3) in exact integers; transformed weights are in W, the codes of G "
+    "Winograd's F(2x2, 3x3) in exact integers; transformed weights are in W, the inputs of G "
     "groups of three tiles are transformed together.",
     portable=3.8,
 )

@@ -115,7 +115,7 @@ def _instructions(runs: int, length: int) -> float:
     return runs * (SINGLE if length == 1 else RUN + BYTE * length)
 
 
-SUMMARY: Final = "`copy`: runs of codes are copied, no arithmetic."
+SUMMARY: Final = "`copy`: contiguous elements are copied, no arithmetic."
 CONCAT: Final = Tactic(concat, SUMMARY)
 NOTHING: Final = Tactic(nothing, "")
 PAD: Final = Tactic(pad, SUMMARY)

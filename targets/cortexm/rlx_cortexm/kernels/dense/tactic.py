@@ -37,7 +37,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     }
     packed = weighted.packed(weighted.weights.reshape(outputs, 1, inputs))
     note = (
-        f"{weighted.bits}-bit weights of {outputs} channels by {inputs} codes, four channels"
+        f"{weighted.bits}-bit weights of {outputs} channels by {inputs} inputs, four channels"
         " interleaved"
     )
     support = (*dot_products(outputs, weighted.narrow), *weighted.support)

@@ -67,7 +67,7 @@ def _layer(
         + singles * (run.instructions(1) + scale + SINGLE)
     )
     packed = pack(weighted.weights.reshape(outputs, -1))
-    note = f"weights of {outputs} channels by {run.inputs} codes, four channels interleaved"
+    note = f"weights of {outputs} channels by {run.inputs} inputs, four channels interleaved"
     return LoweredLayer(
         Kernel.of(kind, "dense_mve/kernel", constants, factors.support(weighted), SIZE),
         operands=node.operands[:1],
@@ -81,6 +81,6 @@ def _layer(
 
 DENSE_MVE: Final = Tactic(
     candidates,
-    "`mve rows`: rows are multiplied 16 codes at a time with four output channels, with MVE.",
+    "`mve rows`: rows are multiplied 16 inputs at a time with four output channels, with MVE.",
     vectors=True,
 )

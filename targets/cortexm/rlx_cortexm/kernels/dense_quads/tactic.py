@@ -89,7 +89,9 @@ def _candidate(node: Node, weighted: WeightedLayer, quads: Quads) -> Candidate:
 def lower(node: Node, weighted: WeightedLayer, quads: Quads) -> LoweredLayer:
     """Return the layer."""
     rows = (quads.rows,) if quads.rows > 1 else ()
-    note = f"weights of {quads.outputs} channels by {quads.inputs} codes, four channels interleaved"
+    note = (
+        f"weights of {quads.outputs} channels by {quads.inputs} inputs, four channels interleaved"
+    )
     return LoweredLayer(
         _kernel(weighted, quads),
         operands=node.operands[:1],

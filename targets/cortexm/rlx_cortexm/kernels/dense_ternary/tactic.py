@@ -61,7 +61,7 @@ def _layer(
     }
     entries = int(np.count_nonzero(weights))
     each = int(entries * ENTRY) + outputs * (2 * segments * LIST + REQUANTIZE)
-    note = f"lists of the codes that {outputs} channels of {inputs} codes add and take off"
+    note = f"lists of the inputs, of {inputs}, that {outputs} channels add and subtract"
     return LoweredLayer(
         Kernel.of(kind, "dense_ternary/kernel", constants, ("ternary", *weighted.support)),
         operands=node.operands[:1],
@@ -91,5 +91,5 @@ def lists(weights: Array) -> npt.NDArray[np.int8]:
 
 TERNARY: Final = Tactic(
     candidates,
-    "`ternary lists`: for weights of -1, 0 and 1: lists of the codes to add and to subtract.",
+    "`ternary lists`: for weights of -1, 0 and 1: lists of the inputs to add and to subtract.",
 )

@@ -160,7 +160,7 @@ SIZE: Final = CodeSize(0.6, shared=(("planes4", 130),))
 
 DEPTHWISE_PLANES: Final = Tactic(
     candidates,
-    "`planes along|down, L lines, P pairs`: the codes of four channels are sorted by "
+    "`planes along|down, L lines, P pairs`: the inputs of four channels are sorted by "
     "channel and unpacked to 16 bits, L rows (along) or columns (down) of outputs at a "
     "time, so that SMLAD multiplies two neighbouring taps; P pairs of outputs are unrolled.",
     portable=2.3,

@@ -51,7 +51,7 @@ def lanes(node: Node) -> tuple[Candidate, ...]:
     constants = {
         **image.constants,
         "loops": image.loops,
-        "written": written,
+        "unrolled": written,
         "low": op.low,
         "high": op.high,
     }
@@ -103,8 +103,8 @@ def _lanes_instructions(image: WindowedImage, *, written: bool) -> int:
     return image.windows * (quads * (kernel_h * row + 88) + 20) + 30
 
 
-AVERAGE_POOL: Final = Tactic(average, "`avg pool2d`: code by code.")
+AVERAGE_POOL: Final = Tactic(average, "`avg pool2d`: element by element.")
 LANES_POOL: Final = Tactic(
     lanes, "`avg pool2d lanes`: four channels at a time, two sums of 16 bits in a word."
 )
-MAX_POOL: Final = Tactic(maximum, "`max pool2d`: code by code.")
+MAX_POOL: Final = Tactic(maximum, "`max pool2d`: element by element.")

@@ -22,10 +22,10 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     (values,) = node.op.evaluate(np.arange(-128, 128).astype(np.int8))
     length = node.types[0].size
     kernel = Kernel.of("table", "table/kernel", {"length": length})
-    table = ConstantTable("codes", "int8_t", values, f"{node.op.name} of the codes -128 .. 127")
+    table = ConstantTable("table", "int8_t", values, f"{node.op.name} of -128 .. 127")
     instructions = length * ELEMENT
     layer = LoweredLayer(kernel, operands=node.operands, tables=(table,), instructions=instructions)
     return (Candidate.of(layer, "table"),)
 
 
-TABLE: Final = Tactic(candidates, "`table`: a look-up for each code.")
+TABLE: Final = Tactic(candidates, "`table`: a look-up for each element.")

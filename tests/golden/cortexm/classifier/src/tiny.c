@@ -12,9 +12,8 @@
 #endif
 
 /*
- * Small functions are parts of the kernels, unless there is no optimization, when they would only
- * take stack. A kernel stays a function of its own, so that the compiler finds registers for one at
- * a time.
+ * Helpers are always inlined, except without optimization, where that would only cost stack.
+ * Kernels are never inlined, so that the compiler allocates registers for one at a time.
  */
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define TINY_INLINE static inline __attribute__((always_inline))
@@ -27,7 +26,7 @@
 #define TINY_KERNEL TINY_CODE_SECTION static
 #endif
 
-/* The code below needs bytes of 8 bits, int as wide as int32_t, and >> that keeps the sign. */
+/* This file assumes 8-bit bytes, 32-bit int, and arithmetic right shifts of negative numbers. */
 typedef char tiny_assert_byte[(CHAR_BIT == 8) ? 1 : -1];
 typedef char tiny_assert_int[(sizeof(int) == sizeof(int32_t)) ? 1 : -1];
 typedef char tiny_assert_shift[(((int32_t)-3 >> 1) == -2) ? 1 : -1];
@@ -39,10 +38,10 @@ typedef char tiny_assert_shift[(((int32_t)-3 >> 1) == -2) ? 1 : -1];
 #endif
 
 /*
- * round(round(value * multiplier / 2^31) / 2^shift): the first rounding takes halves up, the second
- * takes them away from zero. |value| < 2^30, multiplier >= 0, shift in [1, 31].
+ * round(round(value * multiplier / 2^31) / 2^shift): the first rounds halves up, the second rounds
+ * them away from zero. |value| < 2^30, multiplier >= 0, shift in [1, 31].
  */
-TINY_INLINE int32_t tiny_scale_narrow(int32_t value, int32_t multiplier, int32_t shift)
+TINY_INLINE int32_t scale_narrow(int32_t value, int32_t multiplier, int32_t shift)
 {
   const int32_t half = (int32_t)((UINT32_C(1) << shift) >> 1);
   int32_t high;
@@ -56,29 +55,29 @@ TINY_INLINE int32_t tiny_scale_narrow(int32_t value, int32_t multiplier, int32_t
 }
 
 /*
- * The code of an accumulator: scaled, plus the zero point, clamped to [low, high]. Arguments as for
- * tiny_scale_narrow; nothing can overflow.
+ * Requantize an accumulator: scale it, add the zero point, clamp to [low, high]. Arguments as for
+ * scale_narrow; nothing can overflow.
  */
-TINY_INLINE int8_t tiny_requantize_narrow(
+TINY_INLINE int8_t requantize_narrow(
     int32_t value, int32_t multiplier, int32_t shift, int32_t low, int32_t high, int32_t zero_point)
 {
-  int32_t code = tiny_scale_narrow(value, multiplier, shift) + zero_point;
+  int32_t result = scale_narrow(value, multiplier, shift) + zero_point;
 #if TINY_DSP
-  __asm__("ssat %0, #8, %1" : "=r"(code) : "r"(code));
+  __asm__("ssat %0, #8, %1" : "=r"(result) : "r"(result));
 #else
-  code = code < -128 ? -128 : code;
-  code = code > 127 ? 127 : code;
+  result = result < -128 ? -128 : result;
+  result = result > 127 ? 127 : result;
 #endif
-  /* Where low or high is the end of the range, the compiler drops the line. */
-  code = low > -128 && code < low ? low : code;
-  code = high < 127 && code > high ? high : code;
-  return (int8_t)code;
+  /* A clamp at the end of the int8 range compiles to nothing. */
+  result = low > -128 && result < low ? low : result;
+  result = high < 127 && result > high ? high : result;
+  return (int8_t)result;
 }
 #if TINY_DSP
 
 /*
- * Four codes at x times the weights of four channels at w; both pointers move on. Codes and weights
- * are unpacked into pairs of 16 bits, 0 and 2 to one register, 1 and 3 to another.
+ * Four inputs at x times the weights of four channels at w; both pointers advance. Inputs and
+ * weights are sign-extended to pairs of int16, 0 and 2 in one register, 1 and 3 in another.
  */
 #define TINY_QUAD \
   "ldr %[odd], [%[x]], #4\n\t" \
@@ -107,12 +106,12 @@ TINY_INLINE int8_t tiny_requantize_narrow(
 #endif
 
 /*
- * Add the products of whole quads of codes with the weights of four channels. x: int8[quads, 4], w:
- * int8[quads, 4 channels, 4 codes].
+ * Accumulate dot products of groups of four inputs for four channels. x: int8[quads, 4], w:
+ * int8[quads, 4 channels, 4 inputs].
  *
- * A loop in assembly, because compilers unpack too much ahead and run out of registers.
+ * The loop is in assembly, because compilers schedule the loads too early and spill registers.
  */
-TINY_INLINE void tiny_quads4(
+TINY_INLINE void dot_quads4(
     const int8_t *x, const int8_t *w, int32_t quads, int32_t sum[4])
 {
 #if TINY_DSP
@@ -157,13 +156,13 @@ TINY_INLINE void tiny_quads4(
 }
 
 /*
- * Add the products of a run of codes with the weights of four channels, and return the weights
- * behind them. x: int8[length], w: quads as above, then int8[length % 4, 4 channels].
+ * Accumulate dot products of consecutive inputs for four channels; return the pointer past the
+ * weights. x: int8[length], w: quads as above, then int8[length % 4, 4 channels].
  */
-TINY_INLINE const int8_t *tiny_dot4(
+TINY_INLINE const int8_t *dot4(
     const int8_t *x, const int8_t *w, int32_t length, int32_t sum[4])
 {
-  tiny_quads4(x, w, length / 4, sum);
+  dot_quads4(x, w, length / 4, sum);
   for (int32_t k = length / 4 * 4; k < length; k++) {
     sum[0] += x[k] * w[4 * k];
     sum[1] += x[k] * w[4 * k + 1];
@@ -173,8 +172,8 @@ TINY_INLINE const int8_t *tiny_dot4(
   return w + 4 * length;
 }
 
-/* Return sum plus the products of a run of codes with the weights of one channel. */
-TINY_INLINE int32_t tiny_dot1(
+/* Return sum plus the dot product of consecutive inputs for one channel. */
+TINY_INLINE int32_t dot1(
     const int8_t *x, const int8_t *w, int32_t length, int32_t sum)
 {
   for (int32_t k = 0; k < length; k++) {
@@ -184,102 +183,104 @@ TINY_INLINE int32_t tiny_dot1(
 }
 
 /* round(a * b / 2^31), halves up; not both -2^31. */
-TINY_INLINE int32_t tiny_multiply_q31(int32_t a, int32_t b)
+TINY_INLINE int32_t multiply_q31(int32_t a, int32_t b)
 {
   return (int32_t)(((int64_t)a * b + (INT64_C(1) << 30)) >> 31);
 }
 
 /* 1 / (1 + a) for a in [0, 1), both Q0.31, by three Newton-Raphson steps in Q2.29. */
-static int32_t tiny_reciprocal(int32_t a)
+static int32_t reciprocal_q31(int32_t a)
 {
   const int32_t half = (int32_t)(((uint32_t)a + UINT32_C(0x80000000)) >> 1);
   /* 48/17 - 32/17 * half: the best line through 1 / half. */
-  int32_t x = 1515870810 + tiny_multiply_q31(half, -1010580540);
+  int32_t x = 1515870810 + multiply_q31(half, -1010580540);
   for (int32_t step = 0; step < 3; step++) {
-    const int32_t error = (INT32_C(1) << 29) - tiny_multiply_q31(half, x);
-    x += tiny_multiply_q31(x, error) * 4;
+    const int32_t error = (INT32_C(1) << 29) - multiply_q31(half, x);
+    x += multiply_q31(x, error) * 4;
   }
   return x >= (INT32_C(1) << 30) ? INT32_MAX : x * 2;
 }
 
 /*
- * The code of an accumulator a, given scaled = a * 2^shift_up with shift_up = 13 - shift:
+ * Requantize an accumulator a, passed as scaled = a * 2^shift_up with shift_up = 13 - shift:
  * round(round(a * multiplier / 2^31) / 2^shift) + zero_point, clamped to [low, high]. Each channel
- * is scaled up by its own shift_up, so that all shift right by 12, a constant in the instruction
- * that clamps. The high word of the product is one = 2^(shift_up - 1) times the inner quotient.
+ * is pre-scaled by its own shift_up, so that all channels shift right by 12, a constant operand of
+ * the saturating instruction. The high word of the product is one = 2^(shift_up - 1) times the
+ * inner quotient.
  */
-TINY_INLINE int8_t tiny_requantize_level_12(int32_t scaled, int32_t multiplier,
+TINY_INLINE int8_t requantize_level_12(int32_t scaled, int32_t multiplier,
     int32_t shift_up, int32_t low, int32_t high, int32_t zero_point)
 {
   const int32_t one = (int32_t)((UINT32_C(1) << shift_up) >> 1);
   const int32_t offset = (2 * zero_point + 1) * 2048;
   const int32_t half = (one >> 1) + (low >= zero_point ? offset : 0);
-  int32_t code;
+  int32_t result;
 #if TINY_DSP
-  __asm__("smmla %0, %1, %2, %3" : "=r"(code) : "r"(scaled), "r"(multiplier), "r"(half));
+  __asm__("smmla %0, %1, %2, %3" : "=r"(result) : "r"(scaled), "r"(multiplier), "r"(half));
 #else
-  code = (int32_t)(((int64_t)scaled * multiplier) >> 32) + half;
+  result = (int32_t)(((int64_t)scaled * multiplier) >> 32) + half;
 #endif
   if (low < zero_point) {
-    /* Negative results can be seen: their halves are rounded away from zero. */
-    code += offset - ((code >> 31) & one);
+    /* Negative results are not clamped away: round their halves away from zero. */
+    result += offset - ((result >> 31) & one);
   }
 #if TINY_DSP
-  __asm__("ssat %0, #8, %1, asr #12" : "=r"(code) : "r"(code));
+  __asm__("ssat %0, #8, %1, asr #12" : "=r"(result) : "r"(result));
 #else
-  code >>= 12;
-  code = code < -128 ? -128 : code;
-  code = code > 127 ? 127 : code;
+  result >>= 12;
+  result = result < -128 ? -128 : result;
+  result = result > 127 ? 127 : result;
 #endif
-  /* Where low or high is the end of the range, the compiler drops the line. */
-  code = low > -128 && code < low ? low : code;
-  code = high < 127 && code > high ? high : code;
-  return (int8_t)code;
+  /* A clamp at the end of the int8 range compiles to nothing. */
+  result = low > -128 && result < low ? low : result;
+  result = high < 127 && result > high ? high : result;
+  return (int8_t)result;
 }
 
 /*
- * The code of an accumulator a, given scaled = a * 2^shift_up with shift_up = 19 - shift:
+ * Requantize an accumulator a, passed as scaled = a * 2^shift_up with shift_up = 19 - shift:
  * round(round(a * multiplier / 2^31) / 2^shift) + zero_point, clamped to [low, high]. Each channel
- * is scaled up by its own shift_up, so that all shift right by 18, a constant in the instruction
- * that clamps. The high word of the product is one = 2^(shift_up - 1) times the inner quotient.
+ * is pre-scaled by its own shift_up, so that all channels shift right by 18, a constant operand of
+ * the saturating instruction. The high word of the product is one = 2^(shift_up - 1) times the
+ * inner quotient.
  */
-TINY_INLINE int8_t tiny_requantize_level_18(int32_t scaled, int32_t multiplier,
+TINY_INLINE int8_t requantize_level_18(int32_t scaled, int32_t multiplier,
     int32_t shift_up, int32_t low, int32_t high, int32_t zero_point)
 {
   const int32_t one = (int32_t)((UINT32_C(1) << shift_up) >> 1);
   const int32_t offset = (2 * zero_point + 1) * 131072;
   const int32_t half = (one >> 1) + (low >= zero_point ? offset : 0);
-  int32_t code;
+  int32_t result;
 #if TINY_DSP
-  __asm__("smmla %0, %1, %2, %3" : "=r"(code) : "r"(scaled), "r"(multiplier), "r"(half));
+  __asm__("smmla %0, %1, %2, %3" : "=r"(result) : "r"(scaled), "r"(multiplier), "r"(half));
 #else
-  code = (int32_t)(((int64_t)scaled * multiplier) >> 32) + half;
+  result = (int32_t)(((int64_t)scaled * multiplier) >> 32) + half;
 #endif
   if (low < zero_point) {
-    /* Negative results can be seen: their halves are rounded away from zero. */
-    code += offset - ((code >> 31) & one);
+    /* Negative results are not clamped away: round their halves away from zero. */
+    result += offset - ((result >> 31) & one);
   }
 #if TINY_DSP
-  __asm__("ssat %0, #8, %1, asr #18" : "=r"(code) : "r"(code));
+  __asm__("ssat %0, #8, %1, asr #18" : "=r"(result) : "r"(result));
 #else
-  code >>= 18;
-  code = code < -128 ? -128 : code;
-  code = code > 127 ? 127 : code;
+  result >>= 18;
+  result = result < -128 ? -128 : result;
+  result = result > 127 ? 127 : result;
 #endif
-  /* Where low or high is the end of the range, the compiler drops the line. */
-  code = low > -128 && code < low ? low : code;
-  code = high < 127 && code > high ? high : code;
-  return (int8_t)code;
+  /* A clamp at the end of the int8 range compiles to nothing. */
+  result = low > -128 && result < low ? low : result;
+  result = high < 127 && result > high ? high : result;
+  return (int8_t)result;
 }
 
-/* Add the codes of four channels to their sums of 16 bits: those of 0 and 2, those of 1 and 3. */
-TINY_INLINE void tiny_lanes_sum(const int8_t *x, uint32_t sums[2])
+/* Add the inputs of four channels to 16-bit sums: channels 0 and 2, channels 1 and 3. */
+TINY_INLINE void add_lanes4(const int8_t *x, uint32_t sums[2])
 {
 #if TINY_DSP
-  uint32_t codes;
-  memcpy(&codes, x, sizeof(codes));
-  __asm__("sxtab16 %0, %1, %2" : "=r"(sums[0]) : "r"(sums[0]), "r"(codes));
-  __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(sums[1]) : "r"(sums[1]), "r"(codes));
+  uint32_t inputs;
+  memcpy(&inputs, x, sizeof(inputs));
+  __asm__("sxtab16 %0, %1, %2" : "=r"(sums[0]) : "r"(sums[0]), "r"(inputs));
+  __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(sums[1]) : "r"(sums[1]), "r"(inputs));
 #else
   for (int32_t k = 0; k < 2; k++) {
     const int32_t lower = (int16_t)(uint16_t)sums[k] + x[k];
@@ -289,8 +290,8 @@ TINY_INLINE void tiny_lanes_sum(const int8_t *x, uint32_t sums[2])
 #endif
 }
 
-/* A word of two numbers of 16 bits: the lower and the upper half. */
-TINY_INLINE uint32_t tiny_halves(int32_t lower, int32_t upper)
+/* Pack two int16 into a word. */
+TINY_INLINE uint32_t pack16(int32_t lower, int32_t upper)
 {
 #if TINY_DSP
   uint32_t both;
@@ -301,7 +302,7 @@ TINY_INLINE uint32_t tiny_halves(int32_t lower, int32_t upper)
 #endif
 }
 
-/* Load two words of two codes, `offset` elements behind the pointer. */
+/* Load two words of two inputs, `offset` elements after the pointer. */
 #if TINY_DSP
 #define TINY_LOAD2(first, second, from, offset) \
   __asm__("ldrd %0, %1, [%2, %3]" \
@@ -311,34 +312,34 @@ TINY_INLINE uint32_t tiny_halves(int32_t lower, int32_t upper)
 #else
 #define TINY_LOAD2(first, second, from, offset) \
   do { \
-    (first) = tiny_halves((from)[offset], (from)[(offset) + 1]); \
-    (second) = tiny_halves((from)[(offset) + 2], (from)[(offset) + 3]); \
+    (first) = pack16((from)[offset], (from)[(offset) + 1]); \
+    (second) = pack16((from)[(offset) + 2], (from)[(offset) + 3]); \
   } while (0)
 #endif
 
 /*
- * result = sum plus the product of one half of the codes and one of the weights, or of both halves:
- * B is the lower half, T the upper one.
+ * result = sum + inputs * weights, for one half of each word (B: lower, T: upper) or, with SMLAD,
+ * for both halves.
  */
 #if TINY_DSP
-#define TINY_SMLAD(result, codes, weights, sum) \
-  __asm__("smlad %0, %1, %2, %3" : "=r"(result) : "r"(codes), "r"(weights), "r"(sum))
-#define TINY_SMLABT(result, codes, weights, sum) \
-  __asm__("smlabt %0, %1, %2, %3" : "=r"(result) : "r"(codes), "r"(weights), "r"(sum))
-#define TINY_SMLATB(result, codes, weights, sum) \
-  __asm__("smlatb %0, %1, %2, %3" : "=r"(result) : "r"(codes), "r"(weights), "r"(sum))
+#define TINY_SMLAD(result, inputs, weights, sum) \
+  __asm__("smlad %0, %1, %2, %3" : "=r"(result) : "r"(inputs), "r"(weights), "r"(sum))
+#define TINY_SMLABT(result, inputs, weights, sum) \
+  __asm__("smlabt %0, %1, %2, %3" : "=r"(result) : "r"(inputs), "r"(weights), "r"(sum))
+#define TINY_SMLATB(result, inputs, weights, sum) \
+  __asm__("smlatb %0, %1, %2, %3" : "=r"(result) : "r"(inputs), "r"(weights), "r"(sum))
 #else
-#define TINY_SMLAD(result, codes, weights, sum) \
-  (result) = (sum) + (int16_t)(codes) * (int16_t)(weights) \
-      + (int16_t)((codes) >> 16) * (int16_t)((weights) >> 16)
-#define TINY_SMLABT(result, codes, weights, sum) \
-  (result) = (sum) + (int16_t)(codes) * (int16_t)((weights) >> 16)
-#define TINY_SMLATB(result, codes, weights, sum) \
-  (result) = (sum) + (int16_t)((codes) >> 16) * (int16_t)(weights)
+#define TINY_SMLAD(result, inputs, weights, sum) \
+  (result) = (sum) + (int16_t)(inputs) * (int16_t)(weights) \
+      + (int16_t)((inputs) >> 16) * (int16_t)((weights) >> 16)
+#define TINY_SMLABT(result, inputs, weights, sum) \
+  (result) = (sum) + (int16_t)(inputs) * (int16_t)((weights) >> 16)
+#define TINY_SMLATB(result, inputs, weights, sum) \
+  (result) = (sum) + (int16_t)((inputs) >> 16) * (int16_t)(weights)
 #endif
 
 /* Fill words of two elements. */
-TINY_KERNEL void tiny_fill_words(int16_t *to, int32_t value, int32_t words)
+TINY_KERNEL void fill_words(int16_t *to, int32_t value, int32_t words)
 {
   for (int32_t k = 0; k < 2 * words; k++) {
     to[k] = (int16_t)value;
@@ -346,10 +347,10 @@ TINY_KERNEL void tiny_fill_words(int16_t *to, int32_t value, int32_t words)
 }
 
 /*
- * Unpack a line of four channels' codes, `step` codes apart, to four planes. `pad_before` (0 or 1)
- * elements stand in front of the first code; they, and what fills the last word, are `pad_value`.
+ * Unpack a line of four channels, `step` elements apart, to four planes. `pad_before` (0 or 1)
+ * elements precede the first input; these, and the padding of the last word, are `pad_value`.
  */
-TINY_KERNEL void tiny_planes4(const int8_t *x, int32_t step, int32_t pixels, int32_t pad_before,
+TINY_KERNEL void unpack_planes4(const int8_t *x, int32_t step, int32_t pixels, int32_t pad_before,
     int32_t pad_value, int16_t *to, int32_t plane)
 {
   if (pad_before != 0) {
@@ -368,7 +369,7 @@ TINY_KERNEL void tiny_planes4(const int8_t *x, int32_t step, int32_t pixels, int
     int16_t *to2 = to1 + plane;
     int16_t *to3 = to2 + plane;
     uint32_t even, odd, both;
-    /* Codes 0 and 1 of both pixels come to one register, 2 and 3 to another. */
+    /* Channels 0 and 1 of both pixels in one register, 2 and 3 in another. */
     __asm__ volatile("1:\n\t"
                      "ldr %[even], [%[x]]\n\t"
                      "ldr %[odd], [%[x], %[step]]\n\t"
@@ -418,13 +419,13 @@ TINY_KERNEL void tiny_planes4(const int8_t *x, int32_t step, int32_t pixels, int
  * x: int8[1, 6, 6, 3]
  * weights: int8[8, 3, 3, 3], channels interleaved by four
  * channels: for each of 8 the bias, with the zero point of x folded in, multiplier, shift
- * patch: int8[28], scratch for a window that is not read where it is
+ * patch: int8[28], scratch for a window that is not read in place
  * y: int8[1, 6, 6, 8]
  */
-TINY_KERNEL void tiny_conv2d_0(const int8_t *x, const int8_t *weights,
+TINY_KERNEL void conv2d_0(const int8_t *x, const int8_t *weights,
     const tiny_channel *channels, int8_t *patch, int8_t *y)
 {
-  /* Filled up to whole words; the weights there are zero. */
+  /* Padding to whole words; the weights there are zero. */
   memset(patch + 27, 0, 1);
   for (int32_t oy = 0; oy < 6; oy++) {
     for (int32_t ox = 0; ox < 6; ox++) {
@@ -437,7 +438,7 @@ TINY_KERNEL void tiny_conv2d_0(const int8_t *x, const int8_t *weights,
           memcpy(patch + ky * 9, x + (iy * 6 + ix) * 3 + ky * 18, 9);
         }
       } else {
-        /* Taps outside the image stand for real zero. */
+        /* Taps outside the image are zero points. */
         const int32_t begin = ix < 0 ? -ix : 0;
         const int32_t end = ix + 3 > 6 ? 6 - ix : 3;
         memset(patch, -4, 27);
@@ -457,14 +458,14 @@ TINY_KERNEL void tiny_conv2d_0(const int8_t *x, const int8_t *weights,
           channels[o + 2].bias,
           channels[o + 3].bias,
         };
-        w = tiny_dot4(window, w, 28, sum);
-        to[o] = tiny_requantize_narrow(
+        w = dot4(window, w, 28, sum);
+        to[o] = requantize_narrow(
             sum[0], channels[o].multiplier, channels[o].shift, -128, 127, -4);
-        to[o + 1] = tiny_requantize_narrow(
+        to[o + 1] = requantize_narrow(
             sum[1], channels[o + 1].multiplier, channels[o + 1].shift, -128, 127, -4);
-        to[o + 2] = tiny_requantize_narrow(
+        to[o + 2] = requantize_narrow(
             sum[2], channels[o + 2].multiplier, channels[o + 2].shift, -128, 127, -4);
-        to[o + 3] = tiny_requantize_narrow(
+        to[o + 3] = requantize_narrow(
             sum[3], channels[o + 3].multiplier, channels[o + 3].shift, -128, 127, -4);
       }
     }
@@ -474,22 +475,22 @@ TINY_KERNEL void tiny_conv2d_0(const int8_t *x, const int8_t *weights,
 /*
  * Layer 1: one channel of 3 rows.
  *
- * x: int16[5, 8], the channel's codes, row by row
+ * x: int16[5, 8], the channel's inputs, row by row
  * w: int8[3, 3]
- * y: its place in the first output
+ * y: the channel in the first output
  */
-TINY_KERNEL void tiny_depthwise_1_channel(const int16_t *x, const int8_t *w, int32_t bias,
+TINY_KERNEL void depthwise_1_plane(const int16_t *x, const int8_t *w, int32_t bias,
     int32_t multiplier, int32_t shift, int32_t lines, int8_t *y)
 {
-  /* Bias and weights are scaled up, so that all channels shift right by the same number. */
+  /* Bias and weights are pre-scaled, so that all channels have the same right shift. */
   const int32_t scale = (int32_t)(UINT32_C(1) << shift);
   const int32_t start = bias * scale;
-  const uint32_t w0 = tiny_halves(w[0] * scale, w[1] * scale);
-  const uint32_t w1 = tiny_halves(w[1] * scale, w[2] * scale);
-  const uint32_t w2 = tiny_halves(w[3] * scale, w[4] * scale);
-  const uint32_t w3 = tiny_halves(w[4] * scale, w[5] * scale);
-  const uint32_t w4 = tiny_halves(w[6] * scale, w[7] * scale);
-  const uint32_t w5 = tiny_halves(w[7] * scale, w[8] * scale);
+  const uint32_t w0 = pack16(w[0] * scale, w[1] * scale);
+  const uint32_t w1 = pack16(w[1] * scale, w[2] * scale);
+  const uint32_t w2 = pack16(w[3] * scale, w[4] * scale);
+  const uint32_t w3 = pack16(w[4] * scale, w[5] * scale);
+  const uint32_t w4 = pack16(w[6] * scale, w[7] * scale);
+  const uint32_t w5 = pack16(w[7] * scale, w[8] * scale);
   for (; lines > 0; lines--) {
     uint32_t lower, upper;
     int8_t *to = y;
@@ -512,9 +513,9 @@ TINY_KERNEL void tiny_depthwise_1_channel(const int16_t *x, const int8_t *w, int
         TINY_SMLATB(sum1, lower, w4, sum1);
         TINY_SMLABT(sum0, upper, w5, sum0);
         TINY_SMLAD(sum1, upper, w5, sum1);
-        to[0] = tiny_requantize_level_12(
+        to[0] = requantize_level_12(
             sum0, multiplier, shift, -128, 127, -4);
-        to[8] = tiny_requantize_level_12(
+        to[8] = requantize_level_12(
             sum1, multiplier, shift, -128, 127, -4);
       }
       x += 2;
@@ -531,8 +532,8 @@ TINY_KERNEL void tiny_depthwise_1_channel(const int16_t *x, const int8_t *w, int
  * y[oy, ox, c] = requantize(bias[c] + sum over ky, kx of x[iy, ix, c] * w[c, ky, kx]) with
  * iy = oy - 1 + ky, ix = ox - 1 + kx
  *
- * The codes of four channels at a time are unpacked into four planes, row by row, so that a
- * word holds two neighbours.
+ * Four channels at a time are unpacked to four planes of int16, row by row, so that a word holds
+ * two neighbours.
  *
  * x: int8[1, 6, 6, 8]
  * weights: int8[8, 3, 3]
@@ -540,7 +541,7 @@ TINY_KERNEL void tiny_depthwise_1_channel(const int16_t *x, const int8_t *w, int
  * scratch: int16[4, 5, 8], planes
  * y: int8[1, 6, 6, 8]
  */
-TINY_KERNEL void tiny_depthwise_1(const int8_t *x, const int8_t *weights,
+TINY_KERNEL void depthwise_1(const int8_t *x, const int8_t *weights,
     const tiny_channel *channels, int8_t *scratch, int8_t *y)
 {
   int16_t *const planes = (int16_t *)(void *)scratch;
@@ -550,7 +551,7 @@ TINY_KERNEL void tiny_depthwise_1(const int8_t *x, const int8_t *weights,
     const int32_t end_line = first_line + count + 2;
     for (int32_t line = first_line; line < end_line; line++) {
       for (int32_t k = 0; k < 4 && (line < 0 || line >= 6); k++) {
-        tiny_fill_words(planes + k * 40 + (line - first_line) * 8, -4, 4);
+        fill_words(planes + k * 40 + (line - first_line) * 8, -4, 4);
       }
     }
     for (int32_t c = 0; c < 8; c += 4) {
@@ -560,11 +561,11 @@ TINY_KERNEL void tiny_depthwise_1(const int8_t *x, const int8_t *weights,
         if (line < 0 || line >= 6) {
           continue;
         }
-        tiny_planes4(x + line * 48 + c_plane, 8, 6, 1, -4,
+        unpack_planes4(x + line * 48 + c_plane, 8, 6, 1, -4,
             planes + (line - first_line) * 8, 40);
       }
       for (int32_t o = c; o < c_end; o++) {
-        tiny_depthwise_1_channel(planes + (o - c_plane) * 40, weights + o * 9,
+        depthwise_1_plane(planes + (o - c_plane) * 40, weights + o * 9,
             channels[o].bias, channels[o].multiplier, channels[o].shift, count,
             y + strip * 48 + o);
       }
@@ -582,7 +583,7 @@ TINY_KERNEL void tiny_depthwise_1(const int8_t *x, const int8_t *weights,
  * channels: for each of 8 the bias, with the zero point of x folded in, multiplier, shift
  * y: int8[36, 8]
  */
-TINY_KERNEL void tiny_pointwise_2(const int8_t *x, const int8_t *weights,
+TINY_KERNEL void pointwise_2(const int8_t *x, const int8_t *weights,
     const tiny_channel *channels, int8_t *y)
 {
   for (int32_t i0 = 0; i0 < 36; i0++) {
@@ -596,14 +597,14 @@ TINY_KERNEL void tiny_pointwise_2(const int8_t *x, const int8_t *weights,
         channels[o + 2].bias,
         channels[o + 3].bias,
       };
-      w = tiny_dot4(row, w, 8, sum);
-      to[o] = tiny_requantize_narrow(
+      w = dot4(row, w, 8, sum);
+      to[o] = requantize_narrow(
           sum[0], channels[o].multiplier, channels[o].shift, -128, 127, -4);
-      to[o + 1] = tiny_requantize_narrow(
+      to[o + 1] = requantize_narrow(
           sum[1], channels[o + 1].multiplier, channels[o + 1].shift, -128, 127, -4);
-      to[o + 2] = tiny_requantize_narrow(
+      to[o + 2] = requantize_narrow(
           sum[2], channels[o + 2].multiplier, channels[o + 2].shift, -128, 127, -4);
-      to[o + 3] = tiny_requantize_narrow(
+      to[o + 3] = requantize_narrow(
           sum[3], channels[o + 3].multiplier, channels[o + 3].shift, -128, 127, -4);
     }
   }
@@ -614,25 +615,25 @@ TINY_KERNEL void tiny_pointwise_2(const int8_t *x, const int8_t *weights,
  *
  * z = requantize(x * 2097152 + y * 2097152 + 16777216)
  *
- * Operands come in the common scale, 4 times as large.
+ * The scaled operands have a common scale and are multiplied by 4.
  *
- * x, y: int8, 288 codes
+ * x, y: int8, 288 elements
  * z: int8, may be an operand of its shape
  */
-TINY_KERNEL void tiny_add_3(const int8_t *x, const int8_t *y,
+TINY_KERNEL void add_3(const int8_t *x, const int8_t *y,
     int8_t *z)
 {
   const int8_t *x_run = x;
   const int8_t *y_run = y;
   int8_t *z_run = z;
   for (int32_t n = 0; n < 72; n++) {
-    z_run[0] = tiny_requantize_level_18(
+    z_run[0] = requantize_level_18(
         x_run[0] * 2097152 + y_run[0] * 2097152 + 16777216, 1073741824, 2, -128, 127, -4);
-    z_run[1] = tiny_requantize_level_18(
+    z_run[1] = requantize_level_18(
         x_run[1] * 2097152 + y_run[1] * 2097152 + 16777216, 1073741824, 2, -128, 127, -4);
-    z_run[2] = tiny_requantize_level_18(
+    z_run[2] = requantize_level_18(
         x_run[2] * 2097152 + y_run[2] * 2097152 + 16777216, 1073741824, 2, -128, 127, -4);
-    z_run[3] = tiny_requantize_level_18(
+    z_run[3] = requantize_level_18(
         x_run[3] * 2097152 + y_run[3] * 2097152 + 16777216, 1073741824, 2, -128, 127, -4);
     x_run += 4;
     y_run += 4;
@@ -645,12 +646,12 @@ TINY_KERNEL void tiny_add_3(const int8_t *x, const int8_t *y,
  *
  * y[oy, ox, c] = clamp(round(mean of x[iy, ix, c] over the window), -128, 127), window 6 by 6
  *
- * Four channels are summed side by side, two sums of 16 bits in a word.
+ * Four channels are summed together, two 16-bit sums in a word.
  *
  * x: int8[1, 6, 6, 8]
  * y: int8[1, 1, 1, 8]
  */
-TINY_KERNEL void tiny_avg_pool2d_4(const int8_t *x, int8_t *y)
+TINY_KERNEL void avg_pool2d_4(const int8_t *x, int8_t *y)
 {
   const int8_t *const window = x;
   int8_t *const to = y;
@@ -659,12 +660,12 @@ TINY_KERNEL void tiny_avg_pool2d_4(const int8_t *x, int8_t *y)
     const int8_t *from = window + first;
     uint32_t sums[2] = {0, 0};
     for (int32_t ky = 0; ky < 6; ky++) {
-      tiny_lanes_sum(from, sums);
-      tiny_lanes_sum(from + 8, sums);
-      tiny_lanes_sum(from + 16, sums);
-      tiny_lanes_sum(from + 24, sums);
-      tiny_lanes_sum(from + 32, sums);
-      tiny_lanes_sum(from + 40, sums);
+      add_lanes4(from, sums);
+      add_lanes4(from + 8, sums);
+      add_lanes4(from + 16, sums);
+      add_lanes4(from + 24, sums);
+      add_lanes4(from + 32, sums);
+      add_lanes4(from + 40, sums);
       from += 48;
     }
     for (int32_t k = 0; k < 4; k++) {
@@ -687,15 +688,15 @@ TINY_KERNEL void tiny_avg_pool2d_4(const int8_t *x, int8_t *y)
  * bias: int32[3], with the zero point of x folded in; multiplier, shift: for all channels
  * y: int8[1, 3]
  */
-TINY_KERNEL void tiny_dense_6(const int8_t *x, const int8_t *weights,
+TINY_KERNEL void dense_6(const int8_t *x, const int8_t *weights,
     const int32_t *bias, int32_t multiplier, int32_t shift, int8_t *y)
 {
   const int8_t *w = weights;
   for (int32_t o = 0; o < 3; o++) {
     int32_t sum = bias[o];
-    sum = tiny_dot1(x, w, 8, sum);
+    sum = dot1(x, w, 8, sum);
     w += 8;
-    y[o] = tiny_requantize_narrow(
+    y[o] = requantize_narrow(
         sum, multiplier, shift, -128, 127, 0);
   }
 }
@@ -706,10 +707,10 @@ TINY_KERNEL void tiny_dense_6(const int8_t *x, const int8_t *weights,
  * y[row, c] = 256 * exp(x[row, c]) / sum of exp(x[row, :]) - 128
  *
  * x: int8[1, 3]
- * exponentials: int32[249], exp of x - max(x) = -248 .. 0 in Q0.31; below that it counts as 0
+ * exponentials: int32[249], exp(x - max(x)) for differences -248 .. 0 in Q0.31; 0 for lower ones
  * y: int8[1, 3], may be x
  */
-TINY_KERNEL void tiny_softmax_7(const int8_t *x, const int32_t *exponentials, int8_t *y)
+TINY_KERNEL void softmax_7(const int8_t *x, const int32_t *exponentials, int8_t *y)
 {
   int32_t most = -128;
   for (int32_t c = 0; c < 3; c++) {
@@ -729,18 +730,18 @@ TINY_KERNEL void tiny_softmax_7(const int8_t *x, const int32_t *exponentials, in
     sum <<= 1;
     zeros++;
   }
-  const int32_t scale = tiny_reciprocal((int32_t)(sum & UINT32_C(0x7fffffff)));
+  const int32_t scale = reciprocal_q31((int32_t)(sum & UINT32_C(0x7fffffff)));
 
-  /* Q0.31 times Q0.31 over 2^(12 - zeros), cut to 8 bits, halves up. */
+  /* Q0.31 times Q0.31 / 2^(12 - zeros), rounded to 8 bits, halves up. */
   const int32_t shift = 12 - zeros + 31 - 8;
   const int64_t half = INT64_C(1) << (shift - 1);
   for (int32_t c = 0; c < 3; c++) {
     const int32_t entry = x[c] - most + 248;
-    int64_t code = -128;
+    int64_t result = -128;
     if (entry >= 0) {
-      code += (tiny_multiply_q31(scale, exponentials[entry]) + half) >> shift;
+      result += (multiply_q31(scale, exponentials[entry]) + half) >> shift;
     }
-    y[c] = (int8_t)(code > 127 ? 127 : code);
+    y[c] = (int8_t)(result > 127 ? 127 : result);
   }
 }
 
@@ -757,34 +758,34 @@ TINY_CODE_SECTION int32_t tiny_run(const int8_t *input, int8_t *output, void *ar
 
   /* 0: q.conv2d conv, i8[1, 6, 6, 3] -> i8[1, 6, 6, 8] */
   TINY_LAYER_HOOK(0, "conv2d_0");
-  tiny_conv2d_0(input, tiny_weights_0, tiny_channels_0, memory + 288, memory);
+  conv2d_0(input, tiny_weights_0, tiny_channels_0, memory + 288, memory);
 
   /* 1: q.conv2d depthwise, i8[1, 6, 6, 8] -> i8[1, 6, 6, 8] */
   TINY_LAYER_HOOK(1, "depthwise_1");
-  tiny_depthwise_1(memory, tiny_weights_1, tiny_channels_1, memory + 576, memory + 288);
+  depthwise_1(memory, tiny_weights_1, tiny_channels_1, memory + 576, memory + 288);
 
   /* 2: q.conv2d pointwise, i8[1, 6, 6, 8] -> i8[1, 6, 6, 8] */
   TINY_LAYER_HOOK(2, "pointwise_2");
-  tiny_pointwise_2(memory + 288, tiny_weights_2, tiny_channels_2, memory + 576);
+  pointwise_2(memory + 288, tiny_weights_2, tiny_channels_2, memory + 576);
 
   /* 3: q.add shortcut, i8[1, 6, 6, 8], i8[1, 6, 6, 8] -> i8[1, 6, 6, 8] */
   TINY_LAYER_HOOK(3, "add_3");
-  tiny_add_3(memory, memory + 576, memory);
+  add_3(memory, memory + 576, memory);
 
   /* 4: q.avg_pool2d pool, i8[1, 6, 6, 8] -> i8[1, 1, 1, 8] */
   TINY_LAYER_HOOK(4, "avg_pool2d_4");
-  tiny_avg_pool2d_4(memory, memory + 288);
+  avg_pool2d_4(memory, memory + 288);
 
   /* 5: q.reshape flatten, i8[1, 1, 1, 8] -> i8[1, 8] */
   TINY_LAYER_HOOK(5, "reshape_5");
 
   /* 6: q.dense logits, i8[1, 8] -> i8[1, 3] */
   TINY_LAYER_HOOK(6, "dense_6");
-  tiny_dense_6(memory + 288, tiny_weights_6, tiny_bias_6, 1099511628, 7, output);
+  dense_6(memory + 288, tiny_weights_6, tiny_bias_6, 1099511628, 7, output);
 
   /* 7: q.softmax softmax, i8[1, 3] -> i8[1, 3] */
   TINY_LAYER_HOOK(7, "softmax_7");
-  tiny_softmax_7(output, tiny_exponentials_7, output);
+  softmax_7(output, tiny_exponentials_7, output);
 
   TINY_LAYER_HOOK(TINY_LAYERS, "end");
   return TINY_OK;
