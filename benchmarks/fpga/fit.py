@@ -22,10 +22,10 @@ import rlx_fpga
 from benchmarks.fpga.points import RESULTS
 from benchmarks.fpga.samples import samples
 from rlx.process import run
+from rlx_fpga.cell_model import predicted_structure
 from rlx_fpga.cells.multiply import NetlistPlatform
 from rlx_fpga.costs import terms_of
 from rlx_fpga.devices import devices
-from rlx_fpga.laws import structure_by_law
 from rlx_fpga.netlist import plain_module_names
 from rlx_fpga.render import render
 from rlx_fpga.synthesis import find_yosys, resources
@@ -104,7 +104,7 @@ def stored() -> list[Row]:
 
 def structure_terms(cell: Cell) -> dict[str, Counter[str]]:
     """Return the terms of a cell for each family."""
-    structure = structure_by_law(cell)
+    structure = predicted_structure(cell)
     return {family: terms_of(structure, family) for family in DEVICES}
 
 

@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from rlx.errors import DoesNotFitError
+from rlx_fpga.cell_model import predicted_structure
 from rlx_fpga.cells.multiply import PACKINGS, blocks_of
 from rlx_fpga.cells.rom import STORES
 from rlx_fpga.costs import Resources, resources_by_layer
 from rlx_fpga.devices import devices
 from rlx_fpga.folding import Folding
-from rlx_fpga.laws import structure_by_law
 from rlx_fpga.memories import LIBRARIES
 from rlx_fpga.options import BUDGETS, FASTEST
 from rlx_fpga.pipeline import Pipeline, StagedGraph, staged_graph
@@ -265,9 +265,9 @@ class _Search:
         for cell in cells:
             # Layers are kept alive, so that their ids stay unique.
             if id(cell) not in self._structures:
-                self._structures[id(cell)] = structure_by_law(cell)
+                self._structures[id(cell)] = predicted_structure(cell)
         structures = {
-            name: self._structures.get(id(cell)) or structure_by_law(cell)
+            name: self._structures.get(id(cell)) or predicted_structure(cell)
             for name, cell in pipeline.parts().items()
         }
         resources = resources_by_layer(structures, multipliers, self.device.family)

@@ -42,7 +42,7 @@ Rule: TypeAlias = "Callable[[Builder, Node], None]"
 """Appends the instruction of a node; raises UnsupportedOpError where there is none."""
 
 RULES: RuleTable[Rule] = RuleTable("fpga, folded")
-RULES.refuse("the array has no product of two codes", QMul)
+RULES.refuse("the array has no product of two tensors", QMul)
 
 LANES = (1, 2, 4, 8, 16, 32)
 """Numbers of lanes that an array can have."""
@@ -381,7 +381,7 @@ def _channels(node: Node) -> int:
 
 
 def _division(node: Node, count: int) -> Scale:
-    """Return the constants that divide every sum of ``count`` codes as the op does."""
+    """Return the constants that divide every sum of ``count`` values as the op does."""
     if count == 1:
         return IDENTITY
     sums = np.arange(-128 * count, 127 * count + 1, dtype=np.int64)
@@ -427,8 +427,8 @@ def fold_sum(build: Builder, node: Node) -> None:
     op = cast("QAdd", node.op)
     if any(o.constant is not None or o.type.shape != node.types[0].shape for o in node.operands):
         raise refused(node, "style folded adds two computed tensors of the same shape")
-    codes = np.arange(-128, 128).astype(np.int8)
-    x, y = op.scaled_operands((codes, codes))
+    values = np.arange(-128, 128).astype(np.int8)
+    x, y = op.scaled_operands((values, values))
     distance = build.places[node.operands[1]] - build.places[node.operands[0]]
     reads = Reads(Mode.TABLE, each_element(node, 2, distance), 1, 1)
     tables = [x.tolist(), (-y if isinstance(op, QSub) else y).tolist()]

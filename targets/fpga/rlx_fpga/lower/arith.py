@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Node
     from rlx_fpga.cells.streams import Cell
 
-CODES = np.arange(-128, 128, dtype=np.int64)
+INT8 = np.arange(-128, 128, dtype=np.int64)
 
 
 @RULES.rule(QClamp)
@@ -95,11 +95,11 @@ class BinaryPlan(Plan):
 
 
 class RequantizedPlan(BinaryPlan):
-    """A number made of two codes, and the requantizer of the result."""
+    """A number made of two values, and the requantizer of the result."""
 
     @abstractmethod
     def first(self, lanes: int) -> ScaledSum | Product:
-        """Return the cell that makes one number of two codes."""
+        """Return the cell that makes one number of two values."""
 
     @cached_property
     def parts(self) -> int:
@@ -132,8 +132,8 @@ class SumPlan(RequantizedPlan):
     def tables(self) -> tuple[list[int], list[int]]:
         """The scaled operands, for each code."""
         op = cast("QAdd", self.node.op)
-        codes = CODES.astype(np.int8)
-        x, y = op.scaled_operands((codes, codes))
+        values = INT8.astype(np.int8)
+        x, y = op.scaled_operands((values, values))
         return x.tolist(), (-y if isinstance(op, QSub) else y).tolist()
 
     def first(self, lanes: int) -> ScaledSum:

@@ -172,8 +172,8 @@ def unroll_clamp(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
 def unroll_sum(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
     """Scale both operands by tables, add, requantize."""
     op = cast("QAdd", node.op)
-    codes = np.arange(-128, 128).astype(np.int8)
-    x_table, y_table = (tuple(t.tolist()) for t in op.scaled_operands((codes, codes)))
+    values = np.arange(-128, 128).astype(np.int8)
+    x_table, y_table = (tuple(t.tolist()) for t in op.scaled_operands((values, values)))
     x, y = np.broadcast_arrays(*operands)
     result = np.empty(x.shape, np.int64)
     for place in np.ndindex(*x.shape):
@@ -198,11 +198,11 @@ def unroll_product(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires
 
 def _product_of(netlist: Netlist, node: Node, a: int, b: int) -> int:
     """Append the product of a step with a constant or with itself."""
-    codes = np.arange(-128, 128).astype(np.int8)
+    inputs = np.arange(-128, 128).astype(np.int8)
     steps = netlist.steps[a], netlist.steps[b]
     constants = [step.numbers[0] if step.kind == "constant" else None for step in steps]
     assert a == b or constants != [None, None], "other products are refused"
-    factors = [codes if c is None else np.full_like(codes, c) for c in constants]
+    factors = [inputs if c is None else np.full_like(inputs, c) for c in constants]
     (values,) = node.op.evaluate(*factors)
     read = b if constants[1] is None else a
     return netlist.table(read, values.tolist())

@@ -142,7 +142,7 @@ def test_refusals_say_why():
     with pytest.raises(UnsupportedOpError) as caught:
         fold(graph, 8)
     assert str(caught.value) == (
-        "q.mul %1 'm': style folded lacks it: the array has no product of two codes"
+        "q.mul %1 'm': style folded lacks it: the array has no product of two tensors"
         "\n  hint: use --style stream"
     )
     graph = Graph("net")

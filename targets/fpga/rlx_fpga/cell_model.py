@@ -2,10 +2,10 @@
 
 A netlist of Amaranth takes a second and more for a large design, and ``rlx estimate`` compares
 dozens of them. Most logic of a design is of a few kinds, linear in a few features: bits of a beat,
-words of a queue, loops of an address. ``_ANATOMY`` computes for each class of cell its features,
-its parts and its memories. ``laws.json`` has the bits of each kind of logic (``structure.KINDS``)
-per unit of a feature; ``benchmarks/fpga/laws.py`` fits them to the netlists of a few hundred cells.
-Cells without a formula are counted in their netlist.
+words of a queue, loops of an address. ``_BREAKDOWNS`` computes for each class of cell its features,
+its parts and its memories. ``cell_model.json`` has the bits of each kind of logic
+(``structure.KINDS``) per unit of a feature; ``benchmarks/fpga/cell_model.py`` fits them to the
+netlists of a few hundred cells. Cells without a formula are counted in their netlist.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Anatomy:
+class Breakdown:
     """Breakdown of a cell.
 
     Attributes:
@@ -59,7 +59,7 @@ class Anatomy:
     bits: Mapping[str, int] = field(default_factory=dict)
 
 
-def structure_by_law(cell: Part) -> Structure:
+def predicted_structure(cell: Part) -> Structure:
     """Return the predicted counts of ``cell`` with everything inside it."""
     found = Structure()
     _add(found, cell)
@@ -68,36 +68,33 @@ def structure_by_law(cell: Part) -> Structure:
     return found
 
 
-def anatomy_of(cell: Part) -> Anatomy | None:
+def breakdown_of(cell: Part) -> Breakdown | None:
     """Return the breakdown of ``cell``, or None if there is no formula for it."""
-    breakdown = _ANATOMY.get(type(cell))
-    return None if breakdown is None else breakdown(cell)
+    rule = _BREAKDOWNS.get(type(cell))
+    return None if rule is None else rule(cell)
 
 
 def _add(found: Structure, cell: Part) -> None:
-    anatomy = anatomy_of(cell)
-    if anatomy is None:
+    own = breakdown_of(cell)
+    if own is None:
         for counted in structure_of(cell).values():
             found.bits.update(counted.bits)
             found.rams += counted.rams
         return
-    laws = _laws().get(type(cell).__name__, {})
-    for kind, factors in laws.items():
+    for kind, factors in _model().get(type(cell).__name__, {}).items():
         amount = sum(
-            factor * anatomy.numbers[name]
-            for name, factor in factors.items()
-            if name in anatomy.numbers
+            factor * own.numbers[name] for name, factor in factors.items() if name in own.numbers
         )
         found.bits[kind] += round(amount)
-    found.bits.update(anatomy.bits)
-    found.rams += anatomy.rams
-    for part in anatomy.parts.values():
+    found.bits.update(own.bits)
+    found.rams += own.rams
+    for part in own.parts.values():
         _add(found, part)
 
 
 @cache
-def _laws() -> Mapping[str, Mapping[str, Mapping[str, float]]]:
-    found: Any = json.loads(files("rlx_fpga").joinpath("laws.json").read_text("utf-8"))
+def _model() -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+    found: Any = json.loads(files("rlx_fpga").joinpath("cell_model.json").read_text("utf-8"))
     return dict(found)
 
 
@@ -106,19 +103,19 @@ def _bits(count: int) -> int:
     return (count - 1).bit_length()
 
 
-def _chain(cell: Chain) -> Anatomy:
-    return Anatomy(parts=cell.parts)
+def _chain(cell: Chain) -> Breakdown:
+    return Breakdown(parts=cell.parts)
 
 
-def _skid_buffer(cell: SkidBuffer) -> Anatomy:
-    return Anatomy({"one": 1, "bits": cell.bits})
+def _skid_buffer(cell: SkidBuffer) -> Breakdown:
+    return Breakdown({"one": 1, "bits": cell.bits})
 
 
-def _fork(cell: Fork) -> Anatomy:
-    return Anatomy({"one": 1, "readers": cell.count})
+def _fork(cell: Fork) -> Breakdown:
+    return Breakdown({"one": 1, "readers": cell.count})
 
 
-def _fifo(cell: Fifo) -> Anatomy:
+def _fifo(cell: Fifo) -> Breakdown:
     depth, sort = cell.depth, "deep" if cell.deep else "shallow"
     numbers = {sort: 1, f"{sort}_bits": _bits(depth)}
     if depth & (depth - 1):
@@ -126,15 +123,15 @@ def _fifo(cell: Fifo) -> Anatomy:
     if cell.deep:
         numbers["out"] = cell.bits
     ram = Ram(cell.bits, depth, read_only=False, synchronous=cell.deep, collision_free=cell.deep)
-    return Anatomy(numbers, rams=[ram])
+    return Breakdown(numbers, rams=[ram])
 
 
-def _width_converter(cell: WidthConverter) -> Anatomy:
-    return Anatomy(parts=cell.parts)
+def _width_converter(cell: WidthConverter) -> Breakdown:
+    return Breakdown(parts=cell.parts)
 
 
-def _gather(cell: Gather | Scatter) -> Anatomy:
-    return Anatomy(
+def _gather(cell: Gather | Scatter) -> Breakdown:
+    return Breakdown(
         {
             "one": 1,
             "wide": cell.bits,
@@ -144,7 +141,7 @@ def _gather(cell: Gather | Scatter) -> Anatomy:
     )
 
 
-def _result_queue(cell: ResultQueue) -> Anatomy:
+def _result_queue(cell: ResultQueue) -> Breakdown:
     depth = max(cell.depth, 2)
     numbers = {
         "one": 1,
@@ -153,14 +150,14 @@ def _result_queue(cell: ResultQueue) -> Anatomy:
         "place_bits": _bits(depth),
         "burst_bits": _bits(cell.burst + 1) - 1,
     }
-    return Anatomy(
+    return Breakdown(
         numbers, rams=[Ram(cell.bits, depth, read_only=False, synchronous=False, registered=True)]
     )
 
 
-def _cyclic_rom(cell: CyclicRom) -> Anatomy:
+def _cyclic_rom(cell: CyclicRom) -> Breakdown:
     if cell.constant:
-        return Anatomy()
+        return Breakdown()
     depth, banks = len(cell.words), len(cell.banks)
     bits = _bits(depth)
     # Without an adder, a bit waits for all below it.
@@ -176,7 +173,7 @@ def _cyclic_rom(cell: CyclicRom) -> Anatomy:
             "chosen": (banks - 1) * cell.width,
             "begun": cell.width,
         }
-    return Anatomy(numbers, rams=[_words(words, cell) for words in cell.banked if len(words) > 1])
+    return Breakdown(numbers, rams=[_words(words, cell) for words in cell.banked if len(words) > 1])
 
 
 def _words(words: Sequence[int], cell: CyclicRom) -> Ram:
@@ -190,7 +187,7 @@ def _words(words: Sequence[int], cell: CyclicRom) -> Ram:
     )
 
 
-def _accumulator(cell: Accumulator) -> Anatomy:
+def _accumulator(cell: Accumulator) -> Breakdown:
     ranges, lanes = cell.ranges, cell.lanes
     sums = cell.pe * ranges.sum_bits
     numbers: dict[str, float] = {
@@ -211,7 +208,7 @@ def _accumulator(cell: Accumulator) -> Anatomy:
         else:
             numbers |= {"added": lanes * ranges.out_bits, "bias": lanes * ranges.bias_bits}
         parts["bias"] = cell.bias
-    return Anatomy(numbers, parts)
+    return Breakdown(numbers, parts)
 
 
 def _products(
@@ -245,7 +242,7 @@ def _factors(roms: Sequence[CyclicRom]) -> dict[str, int]:
     }
 
 
-def _matrix_vector(cell: MatrixVector) -> Anatomy:
+def _matrix_vector(cell: MatrixVector) -> Breakdown:
     roms = {f"weights_{index}": rom for index, rom in enumerate(cell.roms)}
     numbers = {
         "one": 1,
@@ -261,10 +258,10 @@ def _matrix_vector(cell: MatrixVector) -> Anatomy:
         "tree": cell.pe * cell.tree_bits[1],
         "paired": packed_pairs(cell.packing, cell.pe, cell.simd) if shared else 0,
     }
-    return Anatomy(numbers, {"accumulator": cell.accumulator, **roms}, bits=bits)
+    return Breakdown(numbers, {"accumulator": cell.accumulator, **roms}, bits=bits)
 
 
-def _depthwise(cell: Depthwise) -> Anatomy:
+def _depthwise(cell: Depthwise) -> Breakdown:
     numbers = {
         "one": 1,
         "codes": 8 * cell.pe,
@@ -273,14 +270,14 @@ def _depthwise(cell: Depthwise) -> Anatomy:
     }
     products = _products(cell, cell.products, cell.pe, [cell.rom])
     parts = {"accumulator": cell.accumulator, "weights_0": cell.rom}
-    return Anatomy(numbers, parts, bits=products)
+    return Breakdown(numbers, parts, bits=products)
 
 
-def _pool(cell: Pool) -> Anatomy:
-    return Anatomy({"one": 1, "codes": 8 * cell.pe}, {"accumulator": cell.accumulator})
+def _pool(cell: Pool) -> Breakdown:
+    return Breakdown({"one": 1, "codes": 8 * cell.pe}, {"accumulator": cell.accumulator})
 
 
-def _global_pool(cell: GlobalPool) -> Anatomy:
+def _global_pool(cell: GlobalPool) -> Breakdown:
     bits = cell.lanes * cell.out_bits
     numbers = {
         "one": 1,
@@ -292,13 +289,13 @@ def _global_pool(cell: GlobalPool) -> Anatomy:
         "pixel_bits": _bits(cell.pixels),
     }
     if cell.blocks == 1:
-        return Anatomy({**numbers, "held": bits})
-    return Anatomy(
+        return Breakdown({**numbers, "held": bits})
+    return Breakdown(
         numbers, rams=[Ram(bits, cell.blocks, read_only=False, synchronous=False, registered=True)]
     )
 
 
-def _pad(cell: Pad) -> Anatomy:
+def _pad(cell: Pad) -> Breakdown:
     axes = [*zip(cell.before, cell.sizes, cell.total, strict=True)]
     numbers = {
         "one": 1,
@@ -310,10 +307,10 @@ def _pad(cell: Pad) -> Anatomy:
         "stops": sum(before + size < total for before, size, total in axes),
         "stop_bits": sum(_bits(total) for before, size, total in axes if before + size < total),
     }
-    return Anatomy(numbers)
+    return Breakdown(numbers)
 
 
-def _whole_window(cell: WholeWindow) -> Anatomy:
+def _whole_window(cell: WholeWindow) -> Breakdown:
     geometry = cell.geometry
     numbers = {
         "one": 1,
@@ -323,29 +320,29 @@ def _whole_window(cell: WholeWindow) -> Anatomy:
     }
     above = 8 * cell.channels * (geometry.kernel[0] - 1)
     if not above:
-        return Anatomy(numbers)
+        return Breakdown(numbers)
     ram = Ram(above, geometry.width, read_only=False, synchronous=True, collision_free=True)
-    return Anatomy({**numbers, "addresses": _bits(geometry.width)}, rams=[ram])
+    return Breakdown({**numbers, "addresses": _bits(geometry.width)}, rams=[ram])
 
 
-def _replay(cell: Replay) -> Anatomy:
-    return Anatomy({"one": 1, "bits": 8 * cell.lanes, "left_bits": _bits(cell.beats + 1)})
+def _replay(cell: Replay) -> Breakdown:
+    return Breakdown({"one": 1, "bits": 8 * cell.lanes, "left_bits": _bits(cell.beats + 1)})
 
 
-def _softmax(cell: Softmax) -> Anatomy:
+def _softmax(cell: Softmax) -> Breakdown:
     codes = Ram(8, max(2, cell.count), read_only=False, synchronous=True)
     table = _table(cell.exponentials, EXPONENTIAL_BITS)
-    return Anatomy({"one": 1, "count_bits": _bits(cell.count)}, rams=[codes, table])
+    return Breakdown({"one": 1, "count_bits": _bits(cell.count)}, rams=[codes, table])
 
 
-def _scaled_sum(cell: ScaledSum) -> Anatomy:
+def _scaled_sum(cell: ScaledSum) -> Breakdown:
     numbers = {
         "one": 1,
         "first": cell.lanes * sum(cell.widths),
         "out": cell.lanes * cell.width,
     }
     rams = [_table(*table) for table in zip(cell.tables, cell.widths, strict=True)]
-    return Anatomy(numbers, rams=rams * cell.lanes)
+    return Breakdown(numbers, rams=rams * cell.lanes)
 
 
 def _table(entries: Sequence[int], width: int) -> Ram:
@@ -354,7 +351,7 @@ def _table(entries: Sequence[int], width: int) -> Ram:
     return Ram(varying, len(entries), read_only=True, synchronous=True, distinct=varying)
 
 
-def _requantize(cell: Requantize) -> Anatomy | None:
+def _requantize(cell: Requantize) -> Breakdown | None:
     scaling, lanes = cell.scaling, cell.lanes
     if scaling.rounding == "single":
         return None
@@ -373,10 +370,10 @@ def _requantize(cell: Requantize) -> Anatomy | None:
         "constants": 0 if cell.rom.constant else cell.rom.width,
     }
     queue = ResultQueue(lanes, 8, cell.depth)
-    return Anatomy(numbers, {"constants": cell.rom, "queue": queue})
+    return Breakdown(numbers, {"constants": cell.rom, "queue": queue})
 
 
-def _window_generator(cell: WindowGenerator) -> Anatomy:
+def _window_generator(cell: WindowGenerator) -> Breakdown:
     numbers = {
         "one": 1,
         "bits": 8 * cell.lanes,
@@ -386,10 +383,10 @@ def _window_generator(cell: WindowGenerator) -> Anatomy:
         "surplus_bits": max(cell.depth, cell.geometry.words).bit_length() + 1,
     }
     ram = Ram(8 * cell.lanes, cell.depth, read_only=False, synchronous=True, collision_free=True)
-    return Anatomy(numbers, {"addresses": cell.addresses, "queue": cell.queue}, [ram])
+    return Breakdown(numbers, {"addresses": cell.addresses, "queue": cell.queue}, [ram])
 
 
-def _address_generator(cell: AddressGenerator) -> Anatomy:
+def _address_generator(cell: AddressGenerator) -> Breakdown:
     geometry, loops = cell.geometry, cell.loops()
     steps = cell.steps()
     counters = [loop.count for loop in loops[:-1] if loop.count > 1]
@@ -420,14 +417,14 @@ def _address_generator(cell: AddressGenerator) -> Anatomy:
         _count(numbers, "chosen", ends * most.bit_length())
     numbers["release_bits"] = _bits(geometry.words + 1)
     numbers["advance_bits"] = (geometry.words + geometry.needed[0]).bit_length() + 1
-    return Anatomy(numbers)
+    return Breakdown(numbers)
 
 
 def _count(numbers: dict[str, float], name: str, more: float) -> None:
     numbers[name] = numbers.get(name, 0) + more
 
 
-_ANATOMY: Final[Mapping[type[Part], Callable[[Any], Anatomy | None]]] = {
+_BREAKDOWNS: Final[Mapping[type[Part], Callable[[Any], Breakdown | None]]] = {
     Chain: _chain,
     SkidBuffer: _skid_buffer,
     Fork: _fork,

@@ -7,6 +7,7 @@ import pytest
 from targets.fpga.test_target import network
 
 from rlx_fpga import FpgaOptions
+from rlx_fpga.cell_model import breakdown_of, predicted_structure
 from rlx_fpga.cells.accumulate import Accumulator, Ranges
 from rlx_fpga.cells.arith import ScaledSum
 from rlx_fpga.cells.channelwise import Depthwise, GlobalPool
@@ -22,7 +23,6 @@ from rlx_fpga.cells.width import WidthConverter
 from rlx_fpga.cells.window import WindowGenerator
 from rlx_fpga.costs import resources_of, terms_of
 from rlx_fpga.design import design_of
-from rlx_fpga.laws import anatomy_of, structure_by_law
 from rlx_fpga.structure import Structure, structure_of
 
 RNG = np.random.default_rng(5)
@@ -73,7 +73,7 @@ def counted(cell):
 
 def predicted(cell):
     """Return the prediction, without what no netlist shows: merged registers, kinds of sums."""
-    found = structure_by_law(cell)
+    found = predicted_structure(cell)
     found.bits["add"] += found.bits.pop("tree", 0)
     return found
 
@@ -85,10 +85,10 @@ def near(one, other):
 
 @pytest.mark.parametrize("name", CELLS)
 def test_predictions_equal_counts_of_netlists(name):
-    law, netlist = predicted(CELLS[name]), counted(CELLS[name])
-    assert Counter(law.rams) == Counter(netlist.rams)
+    model, netlist = predicted(CELLS[name]), counted(CELLS[name])
+    assert Counter(model.rams) == Counter(netlist.rams)
     for family in ("ecp5", "xc7"):
-        mine, its = resources_of(law, family, 0), resources_of(netlist, family, 0)
+        mine, its = resources_of(model, family, 0), resources_of(netlist, family, 0)
         assert mine.bram == its.bram
         assert near(mine.lut, its.lut), (mine, its)
         assert near(mine.ff, its.ff), (mine, its)
@@ -96,14 +96,14 @@ def test_predictions_equal_counts_of_netlists(name):
 
 def test_products_are_predicted_exactly():
     cell = MatrixVector(WEIGHTS, None, pe=5, simd=4, logic=20)
-    law, netlist = structure_by_law(cell).bits, counted(cell).bits
-    assert law["product"] == netlist["product"] == 20 * 64
-    assert law["multiply"] == netlist["multiply"] == 0
+    model, netlist = predicted_structure(cell).bits, counted(cell).bits
+    assert model["product"] == netlist["product"] == 20 * 64
+    assert model["multiply"] == netlist["multiply"] == 0
 
 
 def test_products_with_constants_are_counted_separately():
     cell = MatrixVector(WEIGHTS[:, :4], None, pe=10, simd=4, logic=40)
-    assert structure_by_law(cell).bits["scaled"] == counted(cell).bits["scaled"] == 40 * 64
+    assert predicted_structure(cell).bits["scaled"] == counted(cell).bits["scaled"] == 40 * 64
 
 
 def test_registers_of_weights_that_go_alike_are_merged():
@@ -112,23 +112,23 @@ def test_registers_of_weights_that_go_alike_are_merged():
     # Two words of 160 bits: a bit that changes does so one way or the other.
     assert alike.roms[0].distinct_bits <= 2
     assert apart.roms[0].distinct_bits == apart.roms[0].varying_bits
-    assert structure_by_law(alike).bits["register"] < structure_by_law(apart).bits["register"]
+    assert predicted_structure(alike).bits["register"] < predicted_structure(apart).bits["register"]
 
 
-def test_cells_without_a_law_are_counted():
+def test_cells_without_a_formula_are_counted():
     design = design_of(network().graph, FpgaOptions(dsp=20))
     parts = [part for layer in design.pipeline.layers for part in layer.cell.parts.values()]
-    counts = [part for part in parts if anatomy_of(part) is None]
-    assert counts, "the network has a layer without a law"
+    counts = [part for part in parts if breakdown_of(part) is None]
+    assert counts, "the network has a layer without a formula"
     for part in counts:
-        assert structure_by_law(part).bits["register"] == counted(part).bits["register"]
+        assert predicted_structure(part).bits["register"] == counted(part).bits["register"]
 
 
 def test_whole_designs_have_the_predicted_memories():
     pipeline = design_of(network().graph, FpgaOptions(dsp=20)).pipeline
-    rams = [ram for part in pipeline.parts().values() for ram in structure_by_law(part).rams]
+    rams = [ram for part in pipeline.parts().values() for ram in predicted_structure(part).rams]
     netlist = counted(pipeline)
     assert Counter(rams) == Counter(netlist.rams)
     for family in ("ecp5", "xc7"):
-        law = Structure(rams=rams)
-        assert terms_of(law, family) == terms_of(Structure(rams=netlist.rams), family)
+        model = Structure(rams=rams)
+        assert terms_of(model, family) == terms_of(Structure(rams=netlist.rams), family)

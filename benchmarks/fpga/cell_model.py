@@ -1,8 +1,8 @@
-"""Find the laws by which estimates tell what cells consist of.
+"""Fit the cost model of cells.
 
-``python -m benchmarks.fpga.laws`` writes ``rlx_fpga/laws.json``: it counts the netlists of a few
-hundred cells (half a minute, without synthesis), and looks for the factors of the numbers that
-``rlx_fpga.laws`` tells of them. To be run when the logic of a cell has changed.
+``python -m benchmarks.fpga.cell_model`` writes ``rlx_fpga/cell_model.json``: it counts the netlists
+of a few hundred cells (half a minute, without synthesis), and fits the factors of the features that
+``rlx_fpga.cell_model`` computes of them. To be run when the logic of a cell has changed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 import rlx_fpga
 from benchmarks.fpga.fit import PRIORS, not_negative
+from rlx_fpga.cell_model import breakdown_of
 from rlx_fpga.cells.accumulate import Accumulator, Ranges, drain_lanes
 from rlx_fpga.cells.arith import ScaledSum
 from rlx_fpga.cells.channelwise import Depthwise, GlobalPool, Pool
@@ -31,7 +32,6 @@ from rlx_fpga.cells.softmax import EXPONENTIAL_BITS, Softmax
 from rlx_fpga.cells.whole_window import Replay, WholeWindow
 from rlx_fpga.cells.width import Gather, Scatter
 from rlx_fpga.cells.window import WindowGenerator
-from rlx_fpga.laws import anatomy_of
 from rlx_fpga.structure import structure_of
 
 if TYPE_CHECKING:
@@ -40,19 +40,19 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.streams import Part
     from rlx_fpga.cells.window import Order
 
-LAWS = Path(rlx_fpga.__file__).parent / "laws.json"
+MODEL = Path(rlx_fpga.__file__).parent / "cell_model.json"
 KINDS = sorted({*PRIORS["lut"], *PRIORS["ff"]} - {"one"})
 EXACT = ("product", "scaled", "multiply")
-"""Kinds of which cells with products tell the bits themselves."""
+"""Kinds whose bits cells with products compute exactly, without a formula."""
 
 ROUNDS = 400
-LEAST = 1e-3
+SMALLEST = 1e-3
 
 
 def main() -> None:
     """Count, find the factors, and write them."""
-    laws = {kind: law(rows) for kind, rows in sorted(observations().items())}
-    LAWS.write_text(json.dumps(laws, indent=1, sort_keys=True) + "\n")
+    model = {kind: fitted(rows) for kind, rows in sorted(observations().items())}
+    MODEL.write_text(json.dumps(model, indent=1, sort_keys=True) + "\n")
 
 
 def observations() -> dict[str, list[tuple[dict[str, float], Counter[str]]]]:
@@ -60,30 +60,30 @@ def observations() -> dict[str, list[tuple[dict[str, float], Counter[str]]]]:
     found = defaultdict(list)
     for cell in cells():
         for one, counted in _own(cell):
-            anatomy = anatomy_of(one)
-            assert anatomy is not None
-            for kind in EXACT if anatomy.bits else ():
+            own = breakdown_of(one)
+            assert own is not None
+            for kind in EXACT if own.bits else ():
                 counted[kind] = 0
-            # Cells tell these bits themselves, and sums of adder trees apart from others.
-            counted["add"] -= anatomy.bits.get("tree", 0)
-            found[type(one).__name__].append((dict(anatomy.numbers), counted))
+            # Cells compute these bits exactly, and sums of adder trees apart from others.
+            counted["add"] -= own.bits.get("tree", 0)
+            found[type(one).__name__].append((dict(own.numbers), counted))
     return dict(found)
 
 
 def _own(cell: Part) -> Iterator[tuple[Part, Counter[str]]]:
     """Yield ``cell`` with what is counted in it, but not in its parts; and parts like that."""
-    anatomy = anatomy_of(cell)
-    assert anatomy is not None
+    own = breakdown_of(cell)
+    assert own is not None
     counted: Counter[str] = Counter()
     for name, structure in structure_of(cell).items():
-        if name not in anatomy.parts:
+        if name not in own.parts:
             counted.update(structure.bits)
-        elif type(anatomy.parts[name]).__name__ == "AddressGenerator":
-            yield anatomy.parts[name], structure.bits
+        elif type(own.parts[name]).__name__ == "AddressGenerator":
+            yield own.parts[name], structure.bits
     yield cell, counted
 
 
-def law(rows: list[tuple[dict[str, float], Counter[str]]]) -> dict[str, dict[str, float]]:
+def fitted(rows: list[tuple[dict[str, float], Counter[str]]]) -> dict[str, dict[str, float]]:
     """Return for each kind of logic the factors of numbers, none of them negative."""
     names = sorted({name for numbers, _ in rows for name in numbers})
     terms = np.array([[numbers.get(name, 0) for name in names] for numbers, _ in rows], float)
@@ -100,7 +100,7 @@ def law(rows: list[tuple[dict[str, float], Counter[str]]]) -> dict[str, dict[str
         right = np.concatenate([wanted * weights, np.zeros(len(names))])
         factors = not_negative(left, right, ROUNDS) / scale
         found[kind] = {
-            name: round(float(n), 4) for name, n in zip(names, factors, strict=True) if n > LEAST
+            name: round(float(n), 4) for name, n in zip(names, factors, strict=True) if n > SMALLEST
         }
     return found
 
