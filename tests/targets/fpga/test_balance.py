@@ -28,7 +28,7 @@ def test_what_lies_before_the_fork_does_not_count():
     assert depths[4] == [Fraction(1, 5), 0]
 
 
-def test_a_branch_that_runs_ahead_needs_room_for_it():
+def test_a_branch_that_runs_ahead_needs_space_for_it():
     stages = [stage(-1, hold=Fraction(1, 4)), stage(-1, lead=Fraction(1, 6)), stage(0, 1)]
     assert queue_depths(stages)[2] == [0, Fraction(1, 4) + Fraction(1, 6)]
 

@@ -27,7 +27,7 @@ def test_estimate_reports_every_layer_and_the_share_of_the_device():
     assert report["device"] == "ecp5-25k"
 
 
-def test_rate_is_kept_at_the_least_cost():
+def test_rate_is_kept_at_the_minimum_cost():
     fast = estimate()
     rate = fast["clock_mhz"] * 1e6 / fast["interval"]
     for part in (1, 2, 4, 20):

@@ -56,9 +56,9 @@ def test_every_goal_is_reached_as_by_trying_all_combinations(layers, limit):
         cheap = folding.cheapest(limit, cycles)
         assert cost(cheap.values()) == min(cost(c) for c in fitting if slowest(c) <= cycles)
     if min(map(slowest, fitting)):
-        thrifty = folding.lowest_energy(limit)
+        lowest = folding.lowest_energy(limit)
         products = [cost(c) * slowest(c) for c in fitting]
-        assert cost(thrifty.values()) * slowest(thrifty.values()) == min(products)
+        assert cost(lowest.values()) * slowest(lowest.values()) == min(products)
 
 
 def test_the_fastest_makes_nobody_faster_than_needed():

@@ -8,9 +8,9 @@ from rlx_fpga.latency import EVEN, Progress, StageTiming, arrival_curves, at_onc
 WINDOW = (Progress(0.5, 0, 0), Progress(0.75, 1 / 3, 1 / 3), Progress(1, 2 / 3, 2 / 3))
 
 
-def last(*passages, inputs=100):
-    found = arrival_curves(passages, {-1: inputs})
-    return found[len(passages) - 1][-1]
+def last(*timings, inputs=100):
+    found = arrival_curves(timings, {-1: inputs})
+    return found[len(timings) - 1][-1]
 
 
 def test_what_gives_as_it_takes_is_late_by_its_registers_only():
@@ -45,12 +45,12 @@ def test_results_come_evenly_between_steps():
 
 
 def test_fill_is_that_of_the_longest_way():
-    passages = [
+    timings = [
         StageTiming((-1,), WINDOW, 10, 0),
         StageTiming((-1,), at_once(), 10, 0),
         StageTiming((0, 1), EVEN, 10, 0),
         StageTiming((2,), WINDOW, 10, 0),
     ]
-    assert fill(passages, [0]) == 0.5
-    assert fill(passages, [3]) == 1.5
-    assert fill(passages, [-1]) == 0
+    assert fill(timings, [0]) == 0.5
+    assert fill(timings, [3]) == 1.5
+    assert fill(timings, [-1]) == 0

@@ -39,7 +39,7 @@ def buffer(width, depth, *, synchronous=True):
         ("ice40", rom(0, 1024), "logic", 0),
     ],
 )
-def test_memory_goes_where_it_costs_least(family, ram, kind, parts):
+def test_memory_goes_where_it_is_cheapest(family, ram, kind, parts):
     place = mapping_of(ram, family)
     assert (place.kind, place.parts) == (kind, parts)
 

@@ -61,7 +61,7 @@ def test_choose_is_exact_for_any_value_where_lookup_tables_are_not_short(layers,
 
 
 @given(layers_of)
-def test_nothing_fits_below_the_least_amount(layers):
+def test_nothing_fits_below_the_minimum_amount(layers):
     minimum = min_amount(layers)
     if minimum.dsp:
         assert choose(layers, Amount(minimum.dsp - 1, 99, 99)) is None

@@ -351,7 +351,7 @@ def test_synthesis_counts_what_was_estimated_without_multipliers():
     report = TARGET.emit(module, FpgaOptions(device="ice40-hx8k", synth=True)).report
     found = report["synthesis"]
     assert found["dsp"] == report["dsp"] == report["multipliers"] == 0
-    # A queue of more than a few words in front of an array can become a block memory unexpectedly.
+    # A queue of more than a few words in front of an array can become a block RAM unexpectedly.
     assert found["bram"] == report["bram"] > 0
     for name in ("lut", "ff"):
         assert report[name] == pytest.approx(found[name], rel=0.2)

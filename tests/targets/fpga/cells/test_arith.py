@@ -57,7 +57,7 @@ def test_scaled_sum_starts_anew_after_a_reset():
     assert np.array_equal(got.output, x[0] + 128)
 
 
-def test_widths_are_the_least_that_hold_all_results():
+def test_widths_are_the_smallest_that_hold_all_results():
     assert ScaledSum(1, [-4] * 256, [3] * 256).width == 1
     assert ScaledSum(3, [100] * 256, [-1] * 256).memory_bits == 3 * 256 * (8 + 1)
     assert Product(1, 0, 0).width == 16

@@ -80,7 +80,7 @@ def test_queue_of_the_computed_depth_costs_no_cycles(options):
 def test_queue_depth():
     # As many beats as are on the way: a beat in every cycle, three cycles of pipeline.
     assert queue_depth(3) == 3 + LATENCY + 1
-    # A group that is given and counted before the next one asks needs no room beside it.
+    # A group that is given and counted before the next one asks needs no space beside it.
     assert queue_depth(5, burst=4, group=50) == 4
     assert queue_depth(5, burst=4, group=11) == 4
     assert queue_depth(5, burst=4, group=10) == 5

@@ -89,7 +89,7 @@ endmodule
 
 @pytest.mark.synth
 @pytest.mark.parametrize(("x", "y"), [(8, 2), (8, 3), (8, 4), (4, 8), (5, 7)])
-def test_products_of_lookup_tables_are_products(tmp_path, x, y):
+def test_lut_multipliers_multiply(tmp_path, x, y):
     """Proved for all operands, whatever the registers held before."""
     text = render("multiply.v.j2", name="mul") + PROOF.format(x=x, y=y)
     (tmp_path / "proof.v").write_text(text)

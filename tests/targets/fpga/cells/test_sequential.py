@@ -10,8 +10,8 @@ from targets.fpga.harness import assert_lint_clean
 from rlx.numerics.fixed_point import saturating_rounding_doubling_high_multiply
 from rlx_fpga.cells.sequential import CYCLES, SequentialMultiply
 
-LEAST, GREATEST = -(2**31), 2**31 - 1
-EDGES = [LEAST, LEAST + 1, -65537, -65536, -1, 0, 1, 65535, 65536, 1 << 30, GREATEST]
+MINIMUM, MAXIMUM = -(2**31), 2**31 - 1
+EDGES = [MINIMUM, MINIMUM + 1, -65537, -65536, -1, 0, 1, 65535, 65536, 1 << 30, MAXIMUM]
 
 
 def multiply(pairs):
@@ -44,14 +44,14 @@ def wanted(pairs):
 
 
 def test_multiply_is_right_at_the_edges():
-    pairs = [(a, b) for a in EDGES for b in EDGES if (a, b) != (LEAST, LEAST)]
+    pairs = [(a, b) for a in EDGES for b in EDGES if (a, b) != (MINIMUM, MINIMUM)]
     assert multiply(pairs) == wanted(pairs)
 
 
 @settings(max_examples=20)
 @given(
     pairs=st.lists(
-        st.tuples(st.integers(LEAST + 1, GREATEST), st.integers(LEAST, GREATEST)),
+        st.tuples(st.integers(MINIMUM + 1, MAXIMUM), st.integers(MINIMUM, MAXIMUM)),
         min_size=20,
         max_size=20,
     )
