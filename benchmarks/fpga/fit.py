@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rlx_fpga.cells.streams import Cell
-    from rlx_fpga.devices import Device
+    from rlx_fpga.devices import FpgaDevice
 
     Row = Mapping[str, Any]
 
@@ -108,7 +108,7 @@ def structure_terms(cell: Cell) -> dict[str, Counter[str]]:
     return {family: terms_of(structure, family) for family in DEVICES}
 
 
-def synthesized(wanted: Sequence[tuple[str, Cell]], device: Device) -> list[Row]:
+def synthesized(wanted: Sequence[tuple[str, Cell]], device: FpgaDevice) -> list[Row]:
     """Return the cells of each of the ``wanted`` samples on ``device``, by Yosys."""
     tool = find_yosys()
     names = []

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rlx.ir import Value
     from rlx_fpga.cells.streams import Cell
     from rlx_fpga.lower import Fold
-    from rlx_fpga.pipeline import Stage
+    from rlx_fpga.pipeline import PipelineStage
 
 PART = 2
 """Step between sampled foldings of a layer, in order of multipliers."""
@@ -54,7 +54,7 @@ def samples() -> Iterator[tuple[str, Cell]]:
         yield f"skid_{lanes}", SkidBuffer(lanes)
 
 
-def _layers(stage: Stage) -> Iterator[tuple[str, Cell]]:
+def _layers(stage: PipelineStage) -> Iterator[tuple[str, Cell]]:
     """Yield the cells of some foldings, and a small array of LUT multipliers."""
     for fold in _some(stage.plan.folds()):
         for name, cell in stage.plan.build(fold).cell.parts.items():
@@ -66,7 +66,7 @@ def _layers(stage: Stage) -> Iterator[tuple[str, Cell]]:
         yield f"{stage.name}_logic", cells["matrix" if "matrix" in cells else "depthwise"]
 
 
-def _arrays(stage: Stage) -> Iterator[tuple[str, Cell]]:
+def _arrays(stage: PipelineStage) -> Iterator[tuple[str, Cell]]:
     """Yield a larger array of DSP slices and of LUT multipliers, and the largest of the latter.
 
     In the largest, weights are constants.

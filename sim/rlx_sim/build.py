@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.outputs import Manifest
-    from rlx_fpga.devices import Device
+    from rlx_fpga.devices import FpgaDevice
     from rlx_sim.nextpnr import RoutedDesign
 
     Progress = Callable[[str], None]
@@ -55,7 +55,7 @@ class HardwareBuild:
         tools: Name and version of each tool used.
     """
 
-    device: Device
+    device: FpgaDevice
     top: str
     cells: Mapping[str, int]
     resources: Sequence[Mapping[str, Any]]
@@ -193,11 +193,11 @@ def _files(folder: Path) -> dict[str, bytes]:
     }
 
 
-def _available(device: Device) -> dict[str, int]:
+def _available(device: FpgaDevice) -> dict[str, int]:
     return {"lut": device.lut, "ff": device.ff, "dsp": device.dsp, "bram": device.bram}
 
 
-def _overflows(found: Mapping[str, Any], device: Device) -> list[str]:
+def _overflows(found: Mapping[str, Any], device: FpgaDevice) -> list[str]:
     """Return a line for each resource of which synthesis needs more than the device has."""
     return [
         f"{found[name]} {name.upper()} needed, {device.name} has {available}"
@@ -207,7 +207,12 @@ def _overflows(found: Mapping[str, Any], device: Device) -> list[str]:
 
 
 def _place(
-    work: Path, device: Device, seeds: int, target_mhz: float, timeout_s: float, notify: Progress
+    work: Path,
+    device: FpgaDevice,
+    seeds: int,
+    target_mhz: float,
+    timeout_s: float,
+    notify: Progress,
 ) -> tuple[list[RoutedDesign], list[str]]:
     """Place and route once for each seed; return the results, and why the design does not fit."""
     found = []
@@ -240,7 +245,7 @@ def _kept(work: Path, build: HardwareBuild) -> dict[str, bytes | str]:
 
 
 def _summary(
-    device: Device,
+    device: FpgaDevice,
     report: Mapping[str, Any],
     found: Mapping[str, Any],
     routed: Sequence[RoutedDesign],
@@ -263,7 +268,7 @@ def _summary(
     )
 
 
-def _vendor_note(device: Device) -> str:
+def _vendor_note(device: FpgaDevice) -> str:
     """Return how to continue without open-source place and route."""
     return (
         f"place and route for {device.name} needs the vendor's tool: emit for the device"
@@ -272,7 +277,7 @@ def _vendor_note(device: Device) -> str:
 
 
 def _rows(
-    device: Device,
+    device: FpgaDevice,
     report: Mapping[str, Any],
     found: Mapping[str, Any],
     routed: Sequence[RoutedDesign],
@@ -295,7 +300,7 @@ def _rows(
 
 
 def _large_memories(
-    device: Device, report: Mapping[str, Any], found: Mapping[str, Any]
+    device: FpgaDevice, report: Mapping[str, Any], found: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Return the row of large memories, if the device has some."""
     if not device.spram:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.process import Completed
-    from rlx_fpga.devices import Device
+    from rlx_fpga.devices import FpgaDevice
 
 OLDEST: Final = (0, 6)
 """Oldest system nextpnr that writes the reports read here."""
@@ -133,7 +133,7 @@ def find_nextpnr(name: str) -> Nextpnr:
 
 def place_and_route(
     folder: Path,
-    device: Device,
+    device: FpgaDevice,
     *,
     seed: int,
     target_mhz: float,
@@ -212,7 +212,7 @@ def _end(pin: Mapping[str, Any]) -> str:
     return f"{pin['cell']}.{pin['port']}" if "port" in pin else str(pin["cell"])
 
 
-def _refusal(done: Completed, device: Device, log: Path) -> SimulationError | DoesNotFitError:
+def _refusal(done: Completed, device: FpgaDevice, log: Path) -> SimulationError | DoesNotFitError:
     """Return the error for a run that failed: too few cells, or something else."""
     text = done.stderr + done.stdout
     if log.is_file():

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from rlx.ir import Graph
     from rlx_fpga.cells.streams import Cell
-    from rlx_fpga.devices import Device
+    from rlx_fpga.devices import FpgaDevice
     from rlx_fpga.lower import Fold, Layer
     from rlx_fpga.options import FpgaOptions
-    from rlx_fpga.pipeline import Stage
+    from rlx_fpga.pipeline import PipelineStage
     from rlx_fpga.structure import Structure
 
     Choice = Callable[[Amount, int], Mapping[str, Fold] | None]
@@ -249,7 +249,7 @@ class _Search:
         """Return the pipeline for a choice of foldings; a layer is built once for each folding."""
         return Pipeline(self.program, folds, self._built)
 
-    def _built(self, stage: Stage, fold: Fold) -> Layer:
+    def _built(self, stage: PipelineStage, fold: Fold) -> Layer:
         """Return a layer, the same object for the same folding."""
         key = stage.name, fold
         if key not in self._layers:
@@ -369,7 +369,7 @@ class _Search:
             found.append(f"--device {other}")
         return ", or ".join(found) or "make the model smaller"
 
-    def _fits_on(self, other: Device) -> bool:
+    def _fits_on(self, other: FpgaDevice) -> bool:
         """Return whether the layers fit another device with a third of its LUTs to spare."""
         folding = folding_for(self.program, self.options, other, logic=True)
         whole = replace(self.options, device=other.name).budget
@@ -382,7 +382,7 @@ class _Search:
 def folding_for(
     program: StagedGraph,
     options: FpgaOptions,
-    device: Device,
+    device: FpgaDevice,
     *,
     logic: bool,
     few: int = 0,
@@ -402,7 +402,7 @@ def folding_for(
     )
 
 
-def _weights(device: Device) -> Amount:
+def _weights(device: FpgaDevice) -> Amount:
     """Return costs by scarcity: all DSP slices cost as much as all block RAMs, or all LUTs."""
     whole = _all_of(device)
     return Amount(*(10**7 // max(count, 1) for count in (whole.dsp, whole.bram, whole.lut)))
@@ -413,11 +413,11 @@ def _blocks(cell: Cell, family: str) -> int:
     return cell.multipliers + sum(blocks_of(*bits, family) - 1 for bits in cell.wide_products)
 
 
-def _all_of(device: Device) -> Amount:
+def _all_of(device: FpgaDevice) -> Amount:
     return Amount(device.dsp, device.bram * LIBRARIES[device.family].parts, device.lut)
 
 
-def _count(number: int, name: str, device: Device) -> str:
+def _count(number: int, name: str, device: FpgaDevice) -> str:
     """Return a number of parts in the unit that users count."""
     parts = LIBRARIES[device.family].parts if name == "bram" else 1
     return f"{number / parts:g}"

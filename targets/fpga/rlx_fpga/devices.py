@@ -28,7 +28,7 @@ DEFAULT_DEVICE: Final = "ecp5-85k"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
+class FpgaDevice:
     """A device and its tools.
 
     Attributes:
@@ -105,7 +105,7 @@ class Device:
 
 
 @cache
-def devices() -> Mapping[str, Device]:
+def devices() -> Mapping[str, FpgaDevice]:
     """Return all devices by name, in the order of the file: families together, small ones first."""
     data = _data()
     return MappingProxyType(
@@ -114,7 +114,7 @@ def devices() -> Mapping[str, Device]:
 
 
 @cache
-def boards() -> Mapping[str, Device]:
+def boards() -> Mapping[str, FpgaDevice]:
     """Return all boards by name, in the order of the file, each as the device that it has.
 
     Their clocks are the defaults of the devices; :func:`device` returns the board's.
@@ -122,7 +122,7 @@ def boards() -> Mapping[str, Device]:
     return MappingProxyType({name: _board(name, row) for name, row in _data()["board"].items()})
 
 
-def device(name: str) -> Device:
+def device(name: str) -> FpgaDevice:
     """Return the device or board called ``name``; a board with its own clock.
 
     Raises:
@@ -158,12 +158,12 @@ def _data() -> dict[str, Any]:
     return tomllib.loads(files("rlx_fpga").joinpath("devices.toml").read_text("utf-8"))
 
 
-def _device(name: str, row: Mapping[str, Any], families: Mapping[str, Any]) -> Device:
+def _device(name: str, row: Mapping[str, Any], families: Mapping[str, Any]) -> FpgaDevice:
     pnr = tuple(row.get("pnr", "").split())
-    return Device(name=name, **{**families[row["family"]], **row, "pnr": pnr})
+    return FpgaDevice(name=name, **{**families[row["family"]], **row, "pnr": pnr})
 
 
-def _board(name: str, row: Mapping[str, Any]) -> Device:
+def _board(name: str, row: Mapping[str, Any]) -> FpgaDevice:
     """Return the device of a board, with the entries that the board overrides."""
     own = {key: value for key, value in row.items() if key != "device"}
     pnr = {"pnr": tuple(row["pnr"].split())} if "pnr" in row else {}

@@ -79,7 +79,7 @@ def unroll_extreme(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires
 
 
 @folded.RULES.rule(QMaximum, QMinimum)
-def fold_extreme(build: folded.Builder, node: Node) -> None:
+def fold_extreme(build: folded.FoldedBuilder, node: Node) -> None:
     """Read corresponding values of two tensors as a window of which the larger is kept."""
     if any(o.constant is not None for o in node.operands):
         tables.fold_table(build, node)

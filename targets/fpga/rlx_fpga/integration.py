@@ -14,7 +14,7 @@ from rlx_fpga.synthesis import UNCONSTRAINED, near_constants, synthesis_script
 
 if TYPE_CHECKING:
     from rlx_fpga.axi import Interface, StreamPort
-    from rlx_fpga.devices import Device
+    from rlx_fpga.devices import FpgaDevice
 
 # Channels of AXI4-Lite as LiteX names them: direction seen from the core, and signals.
 _CHANNELS: Final = (
@@ -60,7 +60,7 @@ FLOWS: Final = {
 """By family."""
 
 
-def integration_files(interface: Interface, device: Device, clock_mhz: float) -> dict[str, str]:
+def integration_files(interface: Interface, device: FpgaDevice, clock_mhz: float) -> dict[str, str]:
     """Return the files for synthesis, place and route, and other projects.
 
     Args:
@@ -81,7 +81,7 @@ def integration_files(interface: Interface, device: Device, clock_mhz: float) ->
     }
 
 
-def fusesoc_core(interface: Interface, device: Device) -> str:
+def fusesoc_core(interface: Interface, device: FpgaDevice) -> str:
     """Return the core file of FuseSoC, with targets for lint, testbench and synthesis."""
     types = {".sv": "systemVerilogSource", ".v": "verilogSource", ".vlt": "vlt"}
     script = f"synth/{device.name}"
@@ -137,7 +137,7 @@ def _endpoints(word: str, ports: tuple[StreamPort, ...]) -> list[tuple[StreamPor
     return [(port, f"{word}{index}") for index, port in enumerate(ports)]
 
 
-def _nextpnr(interface: Interface, device: Device, clock_mhz: float) -> dict[str, str]:
+def _nextpnr(interface: Interface, device: FpgaDevice, clock_mhz: float) -> dict[str, str]:
     """Return constraints, and the makefile that runs Yosys, nextpnr and the packer."""
     flow, board = FLOWS[device.family], device.pins
     values = {"interface": interface, "device": device, "mhz": clock_mhz}
@@ -156,7 +156,7 @@ def _nextpnr(interface: Interface, device: Device, clock_mhz: float) -> dict[str
     }
 
 
-def _vivado(interface: Interface, device: Device, clock_mhz: float) -> dict[str, str]:
+def _vivado(interface: Interface, device: FpgaDevice, clock_mhz: float) -> dict[str, str]:
     """Return constraints and scripts; a packaged core cannot read weights from files."""
     values = {"interface": interface, "device": device, "version": __version__}
     files = {

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from amaranth.lib import wiring
 
     from rlx_fpga.axi import Interface
-    from rlx_fpga.devices import Device
+    from rlx_fpga.devices import FpgaDevice
 
 BENCH_CYCLES: Final = 300_000
 """Approximate cycles of the first test of the emitted cocotb bench."""
@@ -46,7 +46,7 @@ def design_files(
     component: wiring.Component,
     interface: Interface,
     report: Mapping[str, Any],
-    device: Device,
+    device: FpgaDevice,
     *,
     memory_files: bool = False,
 ) -> dict[str, str | bytes]:
@@ -152,7 +152,7 @@ def plain_module_names(text: str, core: str) -> str:
     return escaped.sub(lambda match: f"{plain[match[1]]} ", text)
 
 
-def readme(interface: Interface, report: Mapping[str, Any], device: Device) -> str:
+def readme(interface: Interface, report: Mapping[str, Any], device: FpgaDevice) -> str:
     """Return the folder's README."""
     columns = report["columns"]
 

@@ -10,7 +10,7 @@ from typing import Final
 from rlx.errors import UsageError
 from rlx.names import check_prefix, mangle
 from rlx.units import parse_clock
-from rlx_fpga.devices import DEFAULT_DEVICE, Device, boards, device, devices
+from rlx_fpga.devices import DEFAULT_DEVICE, FpgaDevice, boards, device, devices
 from rlx_fpga.memories import LIBRARIES
 from rlx_fpga.solver import Amount
 
@@ -208,7 +208,7 @@ class FpgaOptions:
                 raise UsageError(f"{name} must be a number above 0, not {value}")
 
     @property
-    def chosen_device(self) -> Device:
+    def chosen_device(self) -> FpgaDevice:
         """The device that the design is for."""
         return device(self.device)
 

@@ -37,7 +37,7 @@ BUSY = Fraction(3, 4)
 
 
 @dataclass(frozen=True)
-class Stage:
+class PipelineStage:
     """An op of the pipeline, before its folding is chosen.
 
     Attributes:
@@ -69,7 +69,7 @@ class StagedGraph:
     """
 
     graph: Graph
-    stages: tuple[Stage, ...]
+    stages: tuple[PipelineStage, ...]
     outputs: tuple[Value, ...]
 
     def choices(
@@ -120,7 +120,7 @@ def staged_graph(graph: Graph) -> StagedGraph:
     for value in graph.inputs:
         _check_input(value)
     stream_of_value: dict[Value, Value] = {value: value for value in graph.inputs}
-    stages: list[Stage] = []
+    stages: list[PipelineStage] = []
     for node in graph.op_nodes:
         plan = plan_of(node)
         sources = tuple(stream_of_value[operand] for operand in plan.operands)
@@ -129,7 +129,7 @@ def staged_graph(graph: Graph) -> StagedGraph:
             continue
         # Names of the model never reach hardware; the report maps stages to nodes.
         name = f"n{len(stages)}_{node.op.name.rpartition('.')[2]}"
-        stages.append(Stage(name, node, plan, sources))
+        stages.append(PipelineStage(name, node, plan, sources))
         stream_of_value[node.result] = node.result
     for value in graph.outputs:
         if value not in stream_of_value:
@@ -241,7 +241,7 @@ class Pipeline(Component):
         self,
         program: StagedGraph,
         folds: Mapping[str, Fold],
-        build: Callable[[Stage, Fold], Layer] | None = None,
+        build: Callable[[PipelineStage, Fold], Layer] | None = None,
     ) -> None:
         self.program = program
         build = build or (lambda stage, fold: stage.plan.build(fold))
@@ -394,7 +394,7 @@ class Pipeline(Component):
             for row, parts, evens in zip(queues, depths, smooth, strict=True)
         ]
 
-    def _queue(self, stage: Stage, source: Value, cell: Cell, port: str) -> Queue:
+    def _queue(self, stage: PipelineStage, source: Value, cell: Cell, port: str) -> Queue:
         return Queue(
             f"{stage.name}_{port}",
             0,

@@ -13,7 +13,7 @@ MAGIC: Final = 0x524C5801
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class RegisterField:
     """One bit of a register.
 
     Attributes:
@@ -43,7 +43,7 @@ class Register:
     offset: int
     access: str
     text: str
-    fields: tuple[Field, ...] = ()
+    fields: tuple[RegisterField, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """Return the entry of ``report.json``."""
@@ -64,21 +64,23 @@ REGISTERS: Final = (
     Register(
         "CONTROL", 0x10, "RW", "controls the core",
         (
-            Field("ENABLE", 0, "accept input; 0 pauses the inputs, frames inside continue"),
-            Field("RESET", 1, "write 1 to drop all frames and clear counters; reads 0 when done"),
+            RegisterField("ENABLE", 0, "accept input; 0 pauses the inputs, frames inside continue"),
+            RegisterField(
+                "RESET", 1, "write 1 to drop all frames and clear counters; reads 0 when done"
+            ),
         ),
     ),
     Register(
         "STATUS", 0x14, "RO", "state of the core",
-        (Field("BUSY", 0, "a frame has begun and is not complete at the outputs"),),
+        (RegisterField("BUSY", 0, "a frame has begun and is not complete at the outputs"),),
     ),
     Register(
         "IRQ_ENABLE", 0x18, "RW", "interrupts that raise irq_o",
-        (Field("FRAME_DONE", 0, "see IRQ_STATUS"),),
+        (RegisterField("FRAME_DONE", 0, "see IRQ_STATUS"),),
     ),
     Register(
         "IRQ_STATUS", 0x1C, "W1C", "pending interrupts",
-        (Field("FRAME_DONE", 0, "the last beat of a frame was sent"),),
+        (RegisterField("FRAME_DONE", 0, "the last beat of a frame was sent"),),
     ),
     Register("FRAMES_IN", 0x20, "RO", "complete frames received, modulo 2^32"),
     Register("FRAMES_OUT", 0x24, "RO", "complete frames sent, modulo 2^32"),

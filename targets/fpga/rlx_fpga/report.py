@@ -10,10 +10,10 @@ from rlx_fpga.costs import PORTS
 if TYPE_CHECKING:
     from rlx_fpga.costs import Resources
     from rlx_fpga.design import StreamDesign
-    from rlx_fpga.devices import Device
+    from rlx_fpga.devices import FpgaDevice
     from rlx_fpga.lower import Layer
     from rlx_fpga.options import FpgaOptions
-    from rlx_fpga.pipeline import Queue, Stage
+    from rlx_fpga.pipeline import PipelineStage, Queue
 
 
 COLUMNS: Final = ("name", "op", "pe", "simd", "cycles", "lut", "ff", "dsp", "bram")
@@ -72,7 +72,9 @@ def device_report(total: Resources, interval: int, options: FpgaOptions) -> dict
     }
 
 
-def _row(stage: Stage, layer: Layer, queues: list[Queue], resources: Resources) -> dict[str, Any]:
+def _row(
+    stage: PipelineStage, layer: Layer, queues: list[Queue], resources: Resources
+) -> dict[str, Any]:
     return {
         "name": stage.name,
         "op": stage.node.op.name,
@@ -98,7 +100,7 @@ def cells_of(resources: Resources) -> dict[str, float]:
     }
 
 
-def _percent(resources: Resources, device: Device) -> dict[str, float]:
+def _percent(resources: Resources, device: FpgaDevice) -> dict[str, float]:
     """Return the share of the device in percent; 0 of a resource that it lacks."""
     return {
         f"{name}_percent": _part(count, getattr(device, name))

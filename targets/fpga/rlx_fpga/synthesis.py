@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from rlx_fpga.devices import Device
+    from rlx_fpga.devices import FpgaDevice
 
 OLDEST: Final = (0, 40)
 TIMEOUT_S: Final = 3600.0
@@ -124,7 +124,7 @@ def synthesize(
     files: Mapping[str, str | bytes],
     sources: Sequence[str],
     top: str,
-    device: Device,
+    device: FpgaDevice,
     *,
     keep: Path | None = None,
     timeout_s: float = TIMEOUT_S,
@@ -161,14 +161,14 @@ def synthesize(
     return {"tool": f"yosys {tool.version}", "device": device.name, **sums, "cells": cells}
 
 
-def synthesis_script(sources: Sequence[str], top: str, device: Device) -> str:
+def synthesis_script(sources: Sequence[str], top: str, device: FpgaDevice) -> str:
     """Return the Yosys script that maps ``top`` to ``device``; it runs in the output folder."""
     return render(
         "synth.ys.j2", sources=sources, top=top, device=device, near=near_constants(device)
     )
 
 
-def near_constants(device: Device) -> dict[str, str]:
+def near_constants(device: FpgaDevice) -> dict[str, str]:
     """Return the techmap that generates constants next to the cells that read them.
 
     It is applied after cells have been counted.

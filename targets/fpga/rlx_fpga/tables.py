@@ -71,7 +71,7 @@ def unroll_table(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
 
 
 @folded.RULES.rule(*OPS)
-def fold_table(build: folded.Builder, node: Node) -> None:
+def fold_table(build: folded.FoldedBuilder, node: Node) -> None:
     """Look each value up."""
     found = tables_of(node)
     if len(found.tables) > 1:

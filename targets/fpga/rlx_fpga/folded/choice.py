@@ -10,7 +10,7 @@ from rlx_fpga.folded.program import Feed
 
 if TYPE_CHECKING:
     from rlx.ir import Graph
-    from rlx_fpga.devices import Device
+    from rlx_fpga.devices import FpgaDevice
     from rlx_fpga.options import FpgaOptions
 
 FEEDS: Final = {"load": Feed.LOAD, "stream": Feed.STREAM}
@@ -31,7 +31,7 @@ def machine_of(graph: Graph, options: FpgaOptions) -> Folded:
     return Folded(code, large=device.spram > 0)
 
 
-def _two_ports(device: Device) -> int | None:
+def _two_ports(device: FpgaDevice) -> int | None:
     """Return the bytes of activations above which SPRAM is used for them.
 
     SPRAM has one port, which costs a cycle for each result; block RAMs have two, but half of them

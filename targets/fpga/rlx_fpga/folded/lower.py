@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rlx.ir import Node, Value
     from rlx_fpga.cells.rom import Integers
 
-Rule: TypeAlias = "Callable[[Builder, Node], None]"
+Rule: TypeAlias = "Callable[[FoldedBuilder, Node], None]"
 """Appends the instruction of a node; raises UnsupportedOpError where there is none."""
 
 RULES: RuleTable[Rule] = RuleTable("fpga, folded")
@@ -85,7 +85,7 @@ def fold(
             where=f"graph {graph.name!r}",
             hint=f"--dsp {minimum}, or a larger device",
         )
-    programs = [Builder(graph, lanes, feed, two_ports).run() for lanes in fitting]
+    programs = [FoldedBuilder(graph, lanes, feed, two_ports).run() for lanes in fitting]
     if feed is not Feed.BUILT_IN and not programs[0].weights:
         raise EmitError(
             f"graph {graph.name!r} has no weights that could be streamed",
@@ -117,7 +117,7 @@ def refusal(node: Node) -> str | None:
     copied = copy_node(graph, node, tuple(operands[value] for value in node.operands))
     graph.output(*copied.results)
     try:
-        Builder(graph, LANES[-1], Feed.BUILT_IN, None).run()
+        FoldedBuilder(graph, LANES[-1], Feed.BUILT_IN, None).run()
     except UnsupportedOpError as e:
         return e.message
     except EmitError:
@@ -151,7 +151,7 @@ class Reads:
     skip: int = 0
 
 
-class Builder:
+class FoldedBuilder:
     """The program of a graph for one number of lanes."""
 
     def __init__(self, graph: Graph, lanes: int, feed: Feed, two_ports: int | None) -> None:
@@ -262,20 +262,20 @@ def _along_last_axis(node: Node) -> bool:
 
 
 @RULES.rule(QReshape)
-def fold_reshape(build: Builder, node: Node) -> None:
+def fold_reshape(build: FoldedBuilder, node: Node) -> None:
     """Do nothing: the result lies where the operand does."""
     assert build.places[node.result] == build.places[node.operands[0]]
 
 
 @RULES.rule(QSoftmax, QArgmax)
-def fold_last(build: Builder, node: Node) -> None:
+def fold_last(build: FoldedBuilder, node: Node) -> None:
     """Refuse: these ops are done on the way out only."""
     del build
     raise refused(node, "style folded does it on the last axis of an output only")
 
 
 @RULES.rule(QDense)
-def fold_dense(build: Builder, node: Node) -> None:
+def fold_dense(build: FoldedBuilder, node: Node) -> None:
     """Read each row for every block of outputs."""
     x = node.operands[0].type.static_shape
     rows, inner = math.prod(x[:-1]), x[-1]
@@ -283,7 +283,7 @@ def fold_dense(build: Builder, node: Node) -> None:
 
 
 @RULES.rule(QConv2d)
-def fold_conv2d(build: Builder, node: Node) -> None:
+def fold_conv2d(build: FoldedBuilder, node: Node) -> None:
     """Read each window for every block of outputs; depthwise, one channel of it for each."""
     op = cast("QConv2d", node.op)
     batch, height, width, channels = node.operands[0].type.static_shape
@@ -302,7 +302,7 @@ def fold_conv2d(build: Builder, node: Node) -> None:
 
 
 def _matrix(
-    build: Builder, node: Node, image: tuple[int, int, int], window: Window, groups: int = 1
+    build: FoldedBuilder, node: Node, image: tuple[int, int, int], window: Window, groups: int = 1
 ) -> None:
     """Append a layer in which every output needs every channel of its group.
 
@@ -352,7 +352,7 @@ def _weights(node: Node) -> tuple[Integers, Integers]:
 
 
 @RULES.rule(QMaxPool2d)
-def fold_max_pool2d(build: Builder, node: Node) -> None:
+def fold_max_pool2d(build: FoldedBuilder, node: Node) -> None:
     """Compute the maximum of each window, channel by channel."""
     op = cast("QMaxPool2d", node.op)
     channels = _channels(node)
@@ -362,7 +362,7 @@ def fold_max_pool2d(build: Builder, node: Node) -> None:
 
 
 @RULES.rule(QAveragePool2d)
-def fold_average_pool2d(build: Builder, node: Node) -> None:
+def fold_average_pool2d(build: FoldedBuilder, node: Node) -> None:
     """Sum each window and divide by its taps, which must be the same everywhere."""
     op = cast("QAveragePool2d", node.op)
     if op.window.is_padded:
@@ -399,7 +399,7 @@ def _division(node: Node, count: int) -> Scale:
 
 
 @RULES.rule(QMean)
-def fold_mean(build: Builder, node: Node) -> None:
+def fold_mean(build: FoldedBuilder, node: Node) -> None:
     """Sum over axes that follow one another."""
     op = cast("QMean", node.op)
     shape = node.operands[0].type.static_shape
@@ -416,13 +416,13 @@ def fold_mean(build: Builder, node: Node) -> None:
 
 
 @RULES.rule(QClamp)
-def fold_clamp(build: Builder, node: Node) -> None:
+def fold_clamp(build: FoldedBuilder, node: Node) -> None:
     """Read each value, clamp it in the requantizer."""
     build.append(node, Reads(Mode.MAX, each_element(node, 1, 0), 1, 1), [IDENTITY])
 
 
 @RULES.rule(QAdd, QSub)
-def fold_sum(build: Builder, node: Node) -> None:
+def fold_sum(build: FoldedBuilder, node: Node) -> None:
     """Look both operands up, add, requantize."""
     op = cast("QAdd", node.op)
     if any(o.constant is not None or o.type.shape != node.types[0].shape for o in node.operands):

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Node
-    from rlx_fpga.folded.lower import Builder
+    from rlx_fpga.folded.lower import FoldedBuilder
 
 
 @dataclass(frozen=True, slots=True)
-class _Axis:
+class _MoveAxis:
     """A loop over results.
 
     Attributes:
@@ -35,12 +35,12 @@ class _Axis:
 
 
 @RULES.rule(QSlice)
-def fold_slice(build: Builder, node: Node) -> None:
+def fold_slice(build: FoldedBuilder, node: Node) -> None:
     """Read every step-th value of each axis."""
     op = cast("QSlice", node.op)
     strides = _strides(node.operands[0].type.static_shape)
     axes = [
-        _Axis(len(range(*bounds)), step * stride)
+        _MoveAxis(len(range(*bounds)), step * stride)
         for bounds, step, stride in zip(
             zip(op.start, op.stop, op.step, strict=True), op.step, strides, strict=True
         )
@@ -50,22 +50,22 @@ def fold_slice(build: Builder, node: Node) -> None:
 
 
 @RULES.rule(QTranspose)
-def fold_transpose(build: Builder, node: Node) -> None:
+def fold_transpose(build: FoldedBuilder, node: Node) -> None:
     """Read along the axes in another order."""
     shape = node.operands[0].type.static_shape
     strides = _strides(shape)
-    axes = [_Axis(shape[axis], strides[axis]) for axis in cast("QTranspose", node.op).axes]
+    axes = [_MoveAxis(shape[axis], strides[axis]) for axis in cast("QTranspose", node.op).axes]
     _append(build, node, axes, Reads(Mode.MAX, _NO_LOOPS, 1, 1))
 
 
 @RULES.rule(QPad)
-def fold_pad(build: Builder, node: Node) -> None:
+def fold_pad(build: FoldedBuilder, node: Node) -> None:
     """Read outside of the operand too."""
     op = cast("QPad", node.op)
     shape, results = node.operands[0].type.static_shape, node.types[0].static_shape
     strides = _strides(shape)
     axes = [
-        _Axis(count, stride) if count == size else _Axis(count, stride, before, size)
+        _MoveAxis(count, stride) if count == size else _MoveAxis(count, stride, before, size)
         for count, stride, before, size in zip(results, strides, op.before, shape, strict=True)
     ]
     start = -sum(a * b for a, b in zip(op.before, strides, strict=True))
@@ -73,7 +73,7 @@ def fold_pad(build: Builder, node: Node) -> None:
 
 
 @RULES.rule(QConcat)
-def fold_concat(build: Builder, node: Node) -> None:
+def fold_concat(build: FoldedBuilder, node: Node) -> None:
     """Copy one operand after the other, skipping the results of the others."""
     result = node.types[0].static_shape
     axis = cast("QConcat", node.op).axis % len(result)
@@ -92,7 +92,7 @@ def fold_concat(build: Builder, node: Node) -> None:
 _NO_LOOPS = Loops((1, 1, 1, 1, 1, 1), (0, 0, 0, 0, 0))
 
 
-def _append(build: Builder, node: Node, axes: list[_Axis], reads: Reads) -> None:
+def _append(build: FoldedBuilder, node: Node, axes: list[_MoveAxis], reads: Reads) -> None:
     """Append the instruction that iterates over ``axes``, if three loops are enough."""
     row, column, block = _three(node, _merged(axes))
     loops = Loops(
@@ -105,28 +105,28 @@ def _append(build: Builder, node: Node, axes: list[_Axis], reads: Reads) -> None
     build.append(node, replace(reads, loops=loops), [IDENTITY])
 
 
-def _merged(axes: Sequence[_Axis]) -> list[_Axis]:
+def _merged(axes: Sequence[_MoveAxis]) -> list[_MoveAxis]:
     """Return equivalent axes, contiguous ones merged."""
-    found: list[_Axis] = []
+    found: list[_MoveAxis] = []
     for axis in axes:
         if axis.count == 1 and axis.size is None:
             continue
         last = found[-1] if found else None
         plain = axis.size is None and last is not None and last.size is None
         if last is not None and plain and last.stride == axis.stride * axis.count:
-            found[-1] = _Axis(last.count * axis.count, axis.stride)
+            found[-1] = _MoveAxis(last.count * axis.count, axis.stride)
         else:
             found.append(axis)
     return found
 
 
-def _three(node: Node, axes: list[_Axis]) -> list[_Axis]:
+def _three(node: Node, axes: list[_MoveAxis]) -> list[_MoveAxis]:
     """Return rows, columns and blocks; blocks cannot be padded."""
     if axes and axes[-1].size is not None:
-        axes = [*axes, _Axis(1, 0)]
+        axes = [*axes, _MoveAxis(1, 0)]
     if len(axes) > 3:
         raise refused(node, "style folded moves values along at most three axes")
-    return [_Axis(1, 0)] * (3 - len(axes)) + axes
+    return [_MoveAxis(1, 0)] * (3 - len(axes)) + axes
 
 
 def _strides(shape: Sequence[int]) -> list[int]:
