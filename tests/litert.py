@@ -40,6 +40,8 @@ def run_litert(data: bytes, *frames: Iterable[np.ndarray]) -> list[np.ndarray]:
 def dequantized(data: bytes) -> bytes:
     """Return a dynamic-range model with float32 weights: scale times code, rounded once.
 
+    Other models come back as they are; weights have no zero point.
+
     LiteRT's hybrid kernels quantize activations of the original during a run; of this one they
     compute in float32.
     """
@@ -48,11 +50,14 @@ def dequantized(data: bytes) -> bytes:
         buffer = model.buffers[tensor.buffer]
         if tensor.type != schema.TensorType.INT8 or buffer.data is None:
             continue
-        quantization = tensor.quantization
-        (scale,), (zero_point,) = quantization.scale, quantization.zeroPoint
-        codes = np.asarray(buffer.data, np.uint8).view(np.int8).astype(np.int64)
-        reals = np.float32(scale) * (codes - zero_point).astype(np.float32)
-        buffer.data = reals.astype("<f4").view(np.uint8)
+        scale = np.asarray(tensor.quantization.scale, np.float32)
+        if len(scale) > 1:
+            sizes = np.ones(len(tensor.shape), np.int64)
+            sizes[tensor.quantization.quantizedDimension] = -1
+            scale = scale.reshape(sizes)
+        stored = np.asarray(buffer.data, np.uint8).view(np.int8).reshape(tensor.shape)
+        reals = scale * stored.astype(np.float32)
+        buffer.data = np.frombuffer(reals.astype("<f4").tobytes(), np.uint8)
         tensor.type = schema.TensorType.FLOAT32
         tensor.quantization = None
     return pack(model)

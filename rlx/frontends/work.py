@@ -99,7 +99,7 @@ def _operations(node: Node) -> int:
     return max(results, *(_static_size(o.type) for o in node.operands), 0)
 
 
-def check_sizes(window: Window, limits: Limits) -> None:
+def check_sizes(window: Window | SpatialWindow, limits: Limits) -> None:
     """Check kernel, stride, dilation and padding of a window.
 
     Raises:

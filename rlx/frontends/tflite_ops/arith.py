@@ -10,12 +10,32 @@ from rlx.frontends.tflite_ops.importers import importer, real_importer
 from rlx.frontends.tflite_ops.parts import activation_bounds
 from rlx.frontends.tflite_ops.reals import finish_activated, require_float
 from rlx.ir import DType
-from rlx.ops.nn import NnClamp, NnRelu
+from rlx.ops.nn import NnClamp, NnElu, NnGelu, NnRelu
 from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub
-from rlx.ops.real import RealAdd, RealDiv, RealMul, RealSub
+from rlx.ops.real import (
+    RealAbs,
+    RealAdd,
+    RealCeil,
+    RealCos,
+    RealDiv,
+    RealExp,
+    RealFloor,
+    RealLog,
+    RealMul,
+    RealNeg,
+    RealPow,
+    RealRemainder,
+    RealRound,
+    RealRsqrt,
+    RealSign,
+    RealSin,
+    RealSqrt,
+    RealSub,
+)
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
+    from rlx.ir import Op
 
 
 @importer("ADD")
@@ -129,3 +149,81 @@ _RELUS = {
     "RELU_N1_TO_1": NnClamp(low=-1.0, high=1.0),
     "RELU_0_TO_1": NnClamp(low=0.0, high=1.0),
 }
+
+
+@real_importer("ADD_N")
+def import_add_n(call: Call) -> None:
+    """``ADD_N``: a sum of any number of tensors, from the front."""
+    call.arity(1, len(call.operator.inputs))
+    total = call.value(0)
+    for place in range(1, len(call.operator.inputs)):
+        total = call.emit(RealAdd(), total, call.value(place))
+    call.bind(total)
+
+
+@real_importer("POW", "FLOOR_MOD")
+def import_real_pair(call: Call) -> None:
+    """``POW`` on float32, and ``FLOOR_MOD``."""
+    call.arity(2)
+    op = RealPow() if call.operator.name == "POW" else RealRemainder()
+    if isinstance(op, RealPow):
+        require_float(*call.inputs, call.output)
+    call.finish(op, call.value(0), call.value(1))
+
+
+@real_importer("FLOOR_DIV")
+def import_floor_div(call: Call) -> None:
+    """``FLOOR_DIV`` on float32: a quotient, rounded down."""
+    call.arity(2)
+    require_float(*call.inputs, call.output)
+    call.finish(RealFloor(), call.emit(RealDiv(), call.value(0), call.value(1)))
+
+
+@real_importer("SQUARED_DIFFERENCE")
+def import_squared_difference(call: Call) -> None:
+    """``SQUARED_DIFFERENCE``: ``(x - y)^2``."""
+    call.arity(2)
+    difference = call.emit(RealSub(), call.value(0), call.value(1))
+    call.finish(RealMul(), difference, difference)
+
+
+@real_importer("SQUARE")
+def import_square(call: Call) -> None:
+    """``SQUARE``."""
+    call.arity(1)
+    call.finish(RealMul(), call.value(0), call.value(0))
+
+
+_FUNCTIONS: dict[str, Op] = {
+    "ABS": RealAbs(),
+    "CEIL": RealCeil(),
+    "COS": RealCos(),
+    "ELU": NnElu(),
+    "EXP": RealExp(),
+    "FLOOR": RealFloor(),
+    "LOG": RealLog(),
+    "NEG": RealNeg(),
+    "ROUND": RealRound(),
+    "RSQRT": RealRsqrt(),
+    "SIGN": RealSign(),
+    "SIN": RealSin(),
+    "SQRT": RealSqrt(),
+}
+_OF_INTEGERS = ("ABS", "NEG", "SIGN")
+
+
+@real_importer(*_FUNCTIONS)
+def import_function(call: Call) -> None:
+    """Functions of one number."""
+    call.arity(1)
+    if call.operator.name not in _OF_INTEGERS:
+        require_float(call.input(0), call.output)
+    call.finish(_FUNCTIONS[call.operator.name], call.value(0))
+
+
+@real_importer("GELU")
+def import_gelu(call: Call) -> None:
+    """``GELU``, exact or by tanh."""
+    call.arity(1)
+    require_float(call.input(0), call.output)
+    call.finish(NnGelu(approximate=call.options["approximate"]), call.value(0))

@@ -138,6 +138,12 @@ class Call:
         return tensor
 
     @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The input tensors that are there."""
+        given = (self.optional(place) for place in range(len(self.operator.inputs)))
+        return tuple(tensor for tensor in given if tensor is not None)
+
+    @property
     def outputs(self) -> tuple[Tensor, ...]:
         """The output tensors."""
         return tuple(self.scope.model.tensors[i] for i in self.operator.outputs)
@@ -154,8 +160,7 @@ class Call:
 
         Constants do not count, so that weights may be codes where activations are float32.
         """
-        given = (self.optional(place) for place in range(len(self.operator.inputs)))
-        computed = (t for t in given if t is not None and t.data is None)
+        computed = (t for t in self.inputs if t.data is None)
         return not any(t.type in CODE_TYPES for t in (*computed, *self.outputs))
 
     def value(self, place: int) -> Value:
@@ -244,6 +249,12 @@ class Call:
         return self.scope.graph.apply(
             op, *operands, name=self.operator_name, quant=params, origin=self.origin
         )
+
+    def emit_all(self, op: Op, *operands: Value) -> tuple[Value, ...]:
+        """Append an op and return all its results."""
+        return self.scope.graph.append(
+            op, *operands, name=self.operator_name, origin=self.origin
+        ).results
 
     def finish(self, op: Op, *operands: Value, output: Tensor | None = None) -> None:
         """Append the op that makes an output, and check the type that the file claims for it."""

@@ -8,10 +8,20 @@ import numpy as np
 
 from rlx.frontends.quantization import rescale_of
 from rlx.frontends.refusal import UnsupportedError
-from rlx.frontends.tflite_ops.importers import importer
+from rlx.frontends.tflite_ops.importers import importer, real_importer
+from rlx.frontends.tflite_ops.reals import require_float
 from rlx.frontends.tflite_ops.tensors import quant_of, require_type
 from rlx.frontends.tflite_schema import TensorType
+from rlx.ops.nn import NnPrelu
 from rlx.ops.q import QMaximum, QMinimum, QPrelu
+from rlx.ops.real import (
+    Comparison,
+    RealCompare,
+    RealMaximum,
+    RealMinimum,
+    RealReshape,
+    RealWhere,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -40,6 +50,14 @@ def _extreme(call: Call, op: QMaximum | QMinimum) -> None:
     call.finish(op, call.value(0), call.value(1))
 
 
+@real_importer("MAXIMUM", "MINIMUM")
+def import_real_extreme(call: Call) -> None:
+    """``MAXIMUM`` and ``MINIMUM`` on plain numbers."""
+    call.arity(2)
+    op = RealMaximum() if call.operator.name == "MAXIMUM" else RealMinimum()
+    call.finish(op, call.value(0), call.value(1))
+
+
 @importer("PRELU")
 def import_prelu(call: Call) -> None:
     """``PRELU`` with one slope for each channel, or one for all.
@@ -60,6 +78,55 @@ def import_prelu(call: Call) -> None:
     )
     array = _slope_of_each_channel(tensor, call.input(0))
     call.finish(op, call.value(0), call.scope.constant(tensor, array))
+
+
+@real_importer("PRELU")
+def import_real_prelu(call: Call) -> None:
+    """``PRELU`` on float32; slopes broadcast."""
+    call.arity(2)
+    require_float(*call.inputs, call.output)
+    call.finish(NnPrelu(), call.value(0), call.value(1))
+
+
+@real_importer("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")
+def import_relation(call: Call) -> None:
+    """Relations of plain numbers, to bool."""
+    call.arity(2)
+    relation = Comparison(call.operator.name.lower())
+    call.finish(RealCompare(relation=relation), call.value(0), call.value(1))
+
+
+@real_importer("LOGICAL_AND", "LOGICAL_OR")
+def import_logical(call: Call) -> None:
+    """``LOGICAL_AND`` and ``LOGICAL_OR``: the least and the greatest of truth values."""
+    call.arity(2)
+    for tensor in (*call.inputs, call.output):
+        require_type(tensor, TensorType.BOOL)
+    op = RealMinimum() if call.operator.name == "LOGICAL_AND" else RealMaximum()
+    call.finish(op, call.value(0), call.value(1))
+
+
+@real_importer("LOGICAL_NOT")
+def import_logical_not(call: Call) -> None:
+    """``LOGICAL_NOT``: whether a truth value equals false."""
+    call.arity(1)
+    for tensor in (*call.inputs, call.output):
+        require_type(tensor, TensorType.BOOL)
+    no = call.scope.graph.constant(np.array(False), origin=call.origin)
+    call.finish(RealCompare(relation=Comparison.EQUAL), call.value(0), no)
+
+
+@real_importer("SELECT", "SELECT_V2")
+def import_select(call: Call) -> None:
+    """``SELECT`` and ``SELECT_V2``; a vector of truth values in the former chooses slices."""
+    call.arity(3)
+    condition, chosen = call.input(0), call.input(1)
+    require_type(condition, TensorType.BOOL)
+    value = call.value(0)
+    if call.operator.name == "SELECT" and len(condition.shape) == 1 < len(chosen.shape):
+        slices = (*condition.shape, *(1,) * (len(chosen.shape) - 1))
+        value = call.emit(RealReshape(shape=slices), value)
+    call.finish(RealWhere(), value, call.value(1), call.value(2))
 
 
 def _slope_of_each_channel(tensor: Tensor, image: Tensor) -> npt.NDArray[np.int8]:

@@ -20,11 +20,15 @@ from rlx.frontends.tflite_ops.reals import (
     biased,
     finish_activated,
     finite,
+    require_float,
     spatial_window,
     weight_tensor,
 )
-from rlx.ops.nn import NnConv
+from rlx.frontends.tflite_schema import Padding
+from rlx.frontends.work import check_sizes
+from rlx.ops.nn import NnConv, NnConvTranspose
 from rlx.ops.q import QConv2d
+from rlx.ops.real import SpatialWindow
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_file import Tensor
@@ -122,4 +126,70 @@ def _convolve_reals(call: Call, tensor: Tensor, groups: int, axes: Axes = ()) ->
     outputs, rows, columns, _ = (tensor.shape[a] for a in axes or range(4))
     op = NnConv(window=spatial_window(call, call.input(0), (rows, columns)), groups=groups)
     w, bias = finite(call, tensor, axes), biased(call, 2, outputs)
+    finish_activated(call, op, call.value(0), w, *bias)
+
+
+@real_importer("TRANSPOSE_CONV")
+def import_transpose_conv(call: Call) -> None:
+    """``TRANSPOSE_CONV`` on float32: output shape, weights OHWI, input, perhaps a bias."""
+    call.arity(3, 4)
+    tensor, image = weight_tensor(call, 1, rank=4), call.input(2)
+    require_float(image)
+    shape = call.integers(0)
+    outputs, *kernel, inner = tensor.shape
+    if len(image.shape) != 4 or image.shape[3] != inner:
+        raise MalformedError(
+            f"{image.label} is {image.described}, which {tensor.label}, "
+            f"{tensor.described}, does not fit"
+        )
+    if shape != call.output.shape:
+        raise MalformedError(
+            f"asks for the shape {list(shape)}, but {call.output.label} is {call.output.described}"
+        )
+    stride = (call.options["stride_h"], call.options["stride_w"])
+    cuts = [
+        _cut(call.options["padding"], *sizes)
+        for sizes in zip(image.shape[1:3], shape[1:3], kernel, stride, strict=True)
+    ]
+    op = NnConvTranspose(
+        window=SpatialWindow(tuple(kernel), stride, padding=tuple((b, a) for b, a, _ in cuts)),
+        output_padding=tuple(more for _, _, more in cuts),
+    )
+    check_sizes(op.window, call.scope.limits)
+    w, bias = finite(call, tensor, (3, 1, 2, 0)), biased(call, 3, outputs)
+    finish_activated(call, op, call.value(2), w, *bias)
+
+
+def _cut(padding: int, size: int, result: int, kernel: int, stride: int) -> tuple[int, int, int]:
+    """Return what a transposed convolution cuts off in front and behind, and what it adds behind.
+
+    The padding is that of the convolution from ``result`` to ``size``.
+    """
+    windows = -(-result // stride) if padding == Padding.SAME else (result - kernel) // stride + 1
+    before = max((windows - 1) * stride + kernel - result, 0) // 2
+    after = (size - 1) * stride + kernel - before - result
+    return before, max(after, 0), max(-after, 0)
+
+
+@real_importer("CONV_3D")
+def import_conv_3d(call: Call) -> None:
+    """``CONV_3D`` on float32, with weights DHWIO."""
+    call.arity(2, 3)
+    tensor, image = weight_tensor(call, 1, rank=5), call.input(0)
+    if len(image.shape) != 5:
+        raise MalformedError(f"{image.label} is {image.described}, want 5 dimensions")
+    *kernel, inner, outputs = tensor.shape
+    if image.shape[4] % inner:
+        raise MalformedError(
+            f"{tensor.label} is {tensor.described}, but the input has {image.shape[4]} channels"
+        )
+    stride, dilation = (
+        tuple(call.options[f"{what}_{axis}"] for axis in "dhw") for what in ("stride", "dilation")
+    )
+    window = SpatialWindow(tuple(kernel), stride, dilation)
+    if call.options["padding"] == Padding.SAME:
+        window = SpatialWindow.same(image.shape[1:4], tuple(kernel), stride, dilation)
+    check_sizes(window, call.scope.limits)
+    op = NnConv(window=window, groups=image.shape[4] // inner)
+    w, bias = finite(call, tensor, (4, 0, 1, 2, 3)), biased(call, 2, outputs)
     finish_activated(call, op, call.value(0), w, *bias)

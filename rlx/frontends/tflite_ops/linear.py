@@ -17,10 +17,16 @@ from rlx.frontends.tflite_ops.parts import (
     weight_constant,
     weights,
 )
-from rlx.frontends.tflite_ops.reals import biased, bind_activated, finite, weight_tensor
+from rlx.frontends.tflite_ops.reals import (
+    biased,
+    bind_activated,
+    finite,
+    require_float,
+    weight_tensor,
+)
 from rlx.ops.nn import NnLinear
 from rlx.ops.q import QDense, QReshape
-from rlx.ops.real import RealReshape
+from rlx.ops.real import RealMatmul, RealReshape, RealTranspose
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
@@ -83,3 +89,20 @@ def _row_shape(call: Call, length: int) -> tuple[int, int] | None:
     if size % length:
         raise MalformedError(f"{image.label} is {image.described}, which has no rows of {length}")
     return None if image.shape[-1:] == (length,) else (size // length, length)
+
+
+@real_importer("BATCH_MATMUL")
+def import_batch_matmul(call: Call) -> None:
+    """``BATCH_MATMUL`` on float32; either matrix may be stored transposed."""
+    call.arity(2)
+    require_float(*call.inputs, call.output)
+    operands = []
+    for place, option in enumerate(("adj_x", "adj_y")):
+        value, rank = call.value(place), len(call.input(place).shape)
+        if rank < 2:
+            raise MalformedError(f"{call.input(place).label} has {rank} dimensions, want 2 or more")
+        if call.options[option]:
+            axes = (*range(rank - 2), rank - 1, rank - 2)
+            value = call.emit(RealTranspose(axes=axes), value)
+        operands.append(value)
+    call.finish(RealMatmul(), *operands)

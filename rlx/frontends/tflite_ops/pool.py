@@ -9,6 +9,7 @@ from rlx.frontends.tflite_ops.parts import activation_bounds, window
 from rlx.frontends.tflite_ops.reals import finish_activated, require_float, spatial_window
 from rlx.ops.nn import NnAveragePool, NnMaxPool
 from rlx.ops.q import QAveragePool2d, QMaxPool2d
+from rlx.ops.real import RealMul, RealSqrt
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
@@ -32,6 +33,16 @@ def import_real_pool(call: Call) -> None:
     make = NnAveragePool if call.operator.name == "AVERAGE_POOL_2D" else NnMaxPool
     op = make(window=spatial_window(call, call.input(0), _kernel(call)))
     finish_activated(call, op, call.value(0))
+
+
+@real_importer("L2_POOL_2D")
+def import_l2_pool(call: Call) -> None:
+    """``L2_POOL_2D`` on float32: the square root of the mean of squares."""
+    call.arity(1)
+    require_float(call.input(0), call.output)
+    square = call.emit(RealMul(), call.value(0), call.value(0))
+    window = spatial_window(call, call.input(0), _kernel(call))
+    finish_activated(call, RealSqrt(), call.emit(NnAveragePool(window=window), square))
 
 
 def _kernel(call: Call) -> tuple[int, int]:

@@ -6,13 +6,17 @@ import math
 from typing import TYPE_CHECKING
 
 from rlx.frontends.refusal import UnsupportedError
-from rlx.frontends.tflite_ops.importers import importer
+from rlx.frontends.tflite_ops.importers import importer, real_importer
+from rlx.frontends.tflite_ops.reals import require_float
 from rlx.numerics import activations
+from rlx.ops.nn import NnHardSwish, NnLeakyRelu
 from rlx.ops.q import QTable
+from rlx.ops.real import RealSigmoid, RealTanh
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
-    from rlx.frontends.tflite_ops.tensors import PerTensor
+    from rlx.frontends.tflite_ops.tensors import Codes
+    from rlx.ir import Op
 
 
 @importer("LOGISTIC")
@@ -21,6 +25,21 @@ def import_logistic(call: Call) -> None:
     call.arity(1)
     quant = _sigmoid_quant(call, 1 / 256, -128)
     _finish(call, activations.logistic_table(quant.real, quant.zero_point), "logistic")
+
+
+@real_importer("LOGISTIC", "TANH", "HARD_SWISH")
+def import_real_function(call: Call) -> None:
+    """``LOGISTIC``, ``TANH`` and ``HARD_SWISH`` on float32."""
+    call.arity(1)
+    require_float(call.input(0), call.output)
+    call.finish(_REAL_FUNCTIONS[call.operator.name], call.value(0))
+
+
+_REAL_FUNCTIONS: dict[str, Op] = {
+    "LOGISTIC": RealSigmoid(),
+    "TANH": RealTanh(),
+    "HARD_SWISH": NnHardSwish(),
+}
 
 
 @importer("TANH")
@@ -50,13 +69,7 @@ def _sigmoid_quant(call: Call, scale: float, zero_point: int) -> PerTensor:
 @importer("LEAKY_RELU")
 def import_leaky_relu(call: Call) -> None:
     """``LEAKY_RELU``."""
-    call.arity(1)
-    alpha = float(call.options["alpha"])
-    if not (math.isfinite(alpha) and alpha >= 0):
-        raise UnsupportedError(
-            f"has the slope {alpha!r}, want a finite number from 0",
-            hint="use a slope from 0, such as alpha=0.1 in Keras",
-        )
+    alpha = _slope(call, negative=False)
     x, result = call.quant(0), call.result_quant
     _check_ratio(x, result)
     if alpha * x.real / result.real > 2.0**23:
@@ -68,6 +81,26 @@ def import_leaky_relu(call: Call) -> None:
         x.real, x.zero_point, alpha, result.real, result.zero_point
     )
     _finish(call, table, "leaky_relu")
+
+
+@real_importer("LEAKY_RELU")
+def import_real_leaky_relu(call: Call) -> None:
+    """``LEAKY_RELU`` on float32."""
+    slope = _slope(call, negative=True)
+    require_float(call.input(0), call.output)
+    call.finish(NnLeakyRelu(slope=slope), call.value(0))
+
+
+def _slope(call: Call, *, negative: bool) -> float:
+    """Return the factor of negative numbers, itself perhaps ``negative``."""
+    call.arity(1)
+    alpha = float(call.options["alpha"])
+    if not math.isfinite(alpha) or (alpha < 0 and not negative):
+        raise UnsupportedError(
+            f"has the slope {alpha!r}, want a finite number{'' if negative else ' from 0'}",
+            hint="use a slope from 0, such as alpha=0.1 in Keras",
+        )
+    return alpha
 
 
 @importer("HARD_SWISH")
