@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rlx.ir import DType
 from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q import QAdd, QClamp, QMul, QRequantize, QSub, QTable
+from rlx.ops.q import CODE_RANGE, QAdd, QClamp, QConvert, QMul, QRequantize, QSub, QTable
 from strategies.table import strategy
 
 if TYPE_CHECKING:
@@ -86,6 +87,29 @@ def requantize(make: Maker) -> Case:
         **make.clamp(),
     )
     return make.finish(op, make.input(make.shape(), zero_point=x_zero_point))
+
+
+@strategy(QConvert)
+def convert(make: Maker) -> Case:
+    """Chains from int8 by way of uint8 or int16 back to int8, some by way of both."""
+    types = [make.pick(DType.U8, DType.I16) for _ in range(make.integer(1, 2))]
+    zero_point = make.zero_point()
+    value = make.input(make.shape(), zero_point=zero_point)
+    bound = 255
+    for dtype in (*types, DType.I8):
+        low, high = CODE_RANGE[dtype]
+        following = make.pick(low, 0, high, make.integer(low, high))
+        op = QConvert(
+            x_zero_point=zero_point,
+            rescale=make.pick(make.rescale(bound), Rescale.of(1.0)),
+            zero_point=following,
+            dtype=dtype,
+        )
+        if dtype is DType.I8:
+            return make.finish(op, value)
+        value = make.graph.apply(op, value)
+        zero_point, bound = following, 2 * (high - low)
+    raise AssertionError("the chain ends with int8")
 
 
 @strategy(QClamp)

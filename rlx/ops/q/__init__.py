@@ -3,6 +3,7 @@
 from rlx.ops.q.arith import QAdd, QClamp, QMul, QRequantize, QSub
 from rlx.ops.q.compare import QMaximum, QMinimum, QPrelu
 from rlx.ops.q.conv import QConv2d
+from rlx.ops.q.convert import CODE_RANGE, QConvert
 from rlx.ops.q.linear import QDense
 from rlx.ops.q.linear_view import Linear
 from rlx.ops.q.pool import QAveragePool2d, QMaxPool2d
@@ -13,12 +14,14 @@ from rlx.ops.q.table import QTable
 from rlx.ops.q.window import Window
 
 Q_OPS = (
-    QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QDense, QMaxPool2d, QMaximum, QMean,
-    QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape, QSlice, QSoftmax, QSub, QTable, QTranspose,
+    QAdd, QArgmax, QAveragePool2d, QClamp, QConcat, QConv2d, QConvert, QDense, QMaxPool2d, QMaximum,
+    QMean, QMinimum, QMul, QPad, QPrelu, QRequantize, QReshape, QSlice, QSoftmax, QSub, QTable,
+    QTranspose,
 )  # fmt: skip
 """Every integer op, in alphabetical order."""
 
 __all__ = [
+    "CODE_RANGE",
     "Q_OPS",
     "Linear",
     "QAdd",
@@ -27,6 +30,7 @@ __all__ = [
     "QClamp",
     "QConcat",
     "QConv2d",
+    "QConvert",
     "QDense",
     "QMaxPool2d",
     "QMaximum",

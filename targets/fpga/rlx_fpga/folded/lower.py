@@ -19,6 +19,7 @@ from rlx.ops.q import (
     QAveragePool2d,
     QClamp,
     QConv2d,
+    QConvert,
     QDense,
     QMaxPool2d,
     QMean,
@@ -30,7 +31,7 @@ from rlx.ops.q import (
 )
 from rlx.plan import plan_memory
 from rlx_fpga.folded.program import Feed, FoldedProgram, Instruction, Loops, Mode, Scale
-from rlx_fpga.lower.rules import constant_operand
+from rlx_fpga.lower.rules import ONLY_INT8, constant_operand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,7 +43,8 @@ Rule: TypeAlias = "Callable[[FoldedBuilder, Node], None]"
 """Appends the instruction of a node; raises UnsupportedOpError where there is none."""
 
 RULES: RuleTable[Rule] = RuleTable("fpga, folded")
-RULES.refuse("the array has no product of two tensors", QMul)
+RULES.refuse(ONLY_INT8, QConvert)
+RULES.refuse("the array has no product of two codes", QMul)
 
 LANES = (1, 2, 4, 8, 16, 32)
 """Numbers of lanes that an array can have."""

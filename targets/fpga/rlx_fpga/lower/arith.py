@@ -10,14 +10,23 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rlx.ops.q import QAdd, QClamp, QMul, QSub
+from rlx.ops.q import QAdd, QClamp, QConvert, QMul, QSub
 from rlx_fpga.cells.arith import Product, ScaledSum
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.repeat import Constant, Repeat
 from rlx_fpga.cells.requantize import lane_multipliers
 from rlx_fpga.cells.unary import Clamp
 from rlx_fpga.lower.elementwise import Elementwise
-from rlx_fpga.lower.rules import RULES, Fold, Layer, Plan, divisors, pipeline_hold, unsupported
+from rlx_fpga.lower.rules import (
+    ONLY_INT8,
+    RULES,
+    Fold,
+    Layer,
+    Plan,
+    divisors,
+    pipeline_hold,
+    unsupported,
+)
 from rlx_fpga.lower.weighted import requantizer
 
 if TYPE_CHECKING:
@@ -27,6 +36,8 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.streams import Cell
 
 INT8 = np.arange(-128, 128, dtype=np.int64)
+
+RULES.refuse(ONLY_INT8, QConvert)
 
 
 @RULES.rule(QClamp)

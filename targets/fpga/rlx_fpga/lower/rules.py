@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rlx.errors import UnsupportedOpError
 from rlx.ir import Refusal, RuleTable, once_per_node
@@ -25,6 +25,9 @@ Rule: TypeAlias = "Callable[[Node], Plan]"
 """Makes the plan of a node; raises UnsupportedOpError where it cannot be built exactly."""
 
 RULES: RuleTable[Rule] = RuleTable("fpga")
+
+ONLY_INT8: Final = "values in the core are int8; only at its ports uint8 can be converted"
+"""Why there are no conversions to other codes, in any style."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from rlx.ops.q import (
     QClamp,
     QConcat,
     QConv2d,
+    QConvert,
     QDense,
     QMul,
     QPad,
@@ -24,7 +25,7 @@ from rlx.ops.q import (
     QSub,
     QTranspose,
 )
-from rlx_fpga.lower.rules import constant_operand, unsupported
+from rlx_fpga.lower.rules import ONLY_INT8, constant_operand, unsupported
 from rlx_fpga.unrolled.netlist import Netlist
 from rlx_fpga.unrolled.program import signed_digits
 from rlx_fpga.unrolled.rules import PADDING, RULES, requantizer, scaled
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from rlx_fpga.unrolled.program import ShiftAdd, Term
     from rlx_fpga.unrolled.rules import Wires
 
+RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse("its division takes many cycles; give the logits out, or argmax", QSoftmax)
 
 MAX_DIGITS: Final = 40_000
