@@ -228,5 +228,15 @@ def _output_count(data: bytes) -> int:
 
 _NUMPY = {
     name: np.dtype(name)
-    for name in ("float32", "int32", "uint8", "int64", "bool", "int16", "int8", "float64")
+    for name in (
+        "float32",
+        "int32",
+        "uint8",
+        "int64",
+        "bool",
+        "int16",
+        "int8",
+        "float64",
+        "float16",
+    )
 }

@@ -1,6 +1,6 @@
 """Import TFLite models.
 
-Operators on int8 codes become the ``q.*`` ops with TFLite Micro's arithmetic, operators on float32
+Operators on int8 become the ``q.*`` ops with TFLite Micro's arithmetic, operators on float32
 become ``nn.*`` and ``real.*`` ops.
 """
 
@@ -15,7 +15,7 @@ from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
 from rlx.frontends.tflite_file import Model, Operator, Tensor, parse
 from rlx.frontends.tflite_ops import IMPORTERS, REAL_IMPORTERS, Call, known
 from rlx.frontends.tflite_ops.call import Scope
-from rlx.frontends.tflite_ops.tensors import DTYPES, quant_of, type_hint
+from rlx.frontends.tflite_ops.tensors import DTYPES, QUANTIZED_TYPES, quant_of, stated, type_hint
 from rlx.frontends.tflite_schema import TensorType
 from rlx.frontends.tflite_unknown import unknown
 from rlx.frontends.work import check_work
@@ -24,11 +24,14 @@ from rlx.ir import TensorType as Type
 from rlx.ir.module import GraphModule, Reference, Stage
 from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.names import printable, shorten
+from rlx.ops.nn import NnOp
+from rlx.ops.q import Q_OPS
+from rlx.ops.real import RealCast, RealDequantize, RealQuantize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rlx.ir import Value
+    from rlx.ir import Op, Value
 
 REFERENCE: Final = Reference("tflite-micro", "0.dev20261023182759")
 """The TensorFlow Lite Micro that importers reproduce, pinned in ``requirements/dev.lock``.
@@ -72,9 +75,16 @@ def load(
     else:
         data, name = read_bytes(Path(source), limits), Path(source).name
     graph = build(parse(data, name, limits), limits)
-    dialects = {node.op.name.partition(".")[0] for node in graph.op_nodes}
-    stage = Stage.HIR if "nn" in dialects else Stage.MIR
-    return GraphModule(graph, stage, reference=REFERENCE if dialects <= {"q"} else None)
+    layers = any(isinstance(node.op, NnOp) for node in graph.op_nodes)
+    exact = all(_is_exact(node.op) for node in graph.op_nodes)
+    stage = Stage.HIR if layers else Stage.MIR
+    return GraphModule(graph, stage, reference=REFERENCE if exact else None)
+
+
+def _is_exact(op: Op) -> bool:
+    """Return whether an op has the bits of ``REFERENCE``: an integer op, or one rounded step."""
+    edge = isinstance(op, RealQuantize | RealDequantize | RealCast)
+    return isinstance(op, Q_OPS) or edge or op.traits.moves_only
 
 
 def build(model: Model, limits: Limits = DEFAULT_LIMITS) -> Graph:
@@ -100,21 +110,22 @@ def build(model: Model, limits: Limits = DEFAULT_LIMITS) -> Graph:
 
 
 def _refuse_by_kind(model: Model) -> None:
-    """Refuse a model of codes none of which is int8, with one reason for all of it."""
-    made = [model.tensors[i] for o in model.operators for i in o.outputs]
-    found = {t.type for t in [*made, *(model.tensors[i] for i in model.inputs)]}
-    if TensorType.INT8 in found or not found & set(_OTHER_CODES):
+    """Refuse a model that computes in another quantized type than int8, with one reason for all."""
+    inner = [o for o in model.operators if o.name not in _BETWEEN_TYPES]
+    made = [(o, model.tensors[i].type) for o in inner for i in o.outputs]
+    others = [(o, kind) for o, kind in made if kind in (TensorType.UINT8, TensorType.INT16)]
+    if not others or any(kind is TensorType.INT8 for _, kind in made):
         return
-    kind = next(t.type for t in made if t.type in found & set(_OTHER_CODES))
+    operator, kind = others[0]
     raise UnsupportedOpError(
         f"the model computes in {kind.name.lower()}; "
         "rlx imports models that compute in int8 or float32",
-        where=f"{model.source}: {model.operators[0].label}",
+        where=f"{model.source}: {operator.label}",
         hint=type_hint(kind),
     )
 
 
-_OTHER_CODES = (TensorType.UINT8, TensorType.INT16)
+_BETWEEN_TYPES = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 def _add_inputs(scope: Scope) -> None:
@@ -140,7 +151,10 @@ def _input_type(tensor: Tensor) -> Type:
         raise UnsupportedError(
             f"{tensor.label} is {tensor.described}, want int8", hint=type_hint(TensorType.FLOAT32)
         )
-    return Type(tensor.shape, DTYPES[tensor.type])
+    quant = None
+    if tensor.type in QUANTIZED_TYPES and tensor.quantization is not None:
+        quant = stated(tensor, tensor.quantization)
+    return Type(tensor.shape, DTYPES[tensor.type], quant)
 
 
 def _add_operators(scope: Scope) -> None:
@@ -167,8 +181,8 @@ def _import(call: Call) -> None:
     name, table = call.operator.name, REAL_IMPORTERS if call.is_real else IMPORTERS
     importer = table.get(name)
     if importer is None:
-        reason, remedy = unknown(name, elsewhere=name in _NAMES, real=call.is_real)
-        raise UnsupportedError(reason, hint=remedy)
+        reason, hint = unknown(name, elsewhere=name in _NAMES, real=call.is_real)
+        raise UnsupportedError(reason, hint=hint)
     _refuse_tensors(call)
     try:
         importer(call)
@@ -214,7 +228,7 @@ def _unsupported(
     if len(refused) == 1:
         hint = refused[0][1].hint
     if any(o.name not in _NAMES for o, _ in refused):
-        hint = f"{hint}; rlx imports {', '.join(_NAMES)}"
+        hint = f"{hint}; the operators that rlx imports are listed in the documentation"
     shown = ", ".join(o.label for o, _ in refused[:_PLACES])
     place = f"{shown} and others" if len(refused) > _PLACES else shown
     return UnsupportedOpError("\n".join(lines), where=f"{model.source}: {place}", hint=hint)

@@ -102,9 +102,9 @@ def _check_data(tensor: Tensor) -> None:
 
 
 def _check_quantization(tensor: Tensor) -> None:
-    """Check scales and zero points of int8 tensors; of others nothing reads them."""
+    """Check scales and zero points of activations; of other tensors nothing reads them."""
     quantization = tensor.quantization
-    if quantization is None or tensor.type is not TensorType.INT8:
+    if quantization is None or tensor.type not in _ACTIVATION_TYPES:
         return
     bad = ~(np.isfinite(quantization.scale) & (quantization.scale > 0))
     if bad.any():
@@ -122,6 +122,9 @@ def _check_quantization(tensor: Tensor) -> None:
             f"has the zero point {point}, want {low} to {high}",
             hint="quantize the model again: the zero point must be in the range of its type",
         )
+
+
+_ACTIVATION_TYPES = (TensorType.INT8, TensorType.UINT8, TensorType.INT16)
 
 
 def _check_constants(model: Model, limits: Limits) -> None:

@@ -33,7 +33,6 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         _CALLS,
         ("IF", "WHILE", "CALL", "STABLEHLO_WHILE", "STABLEHLO_CASE", "STABLEHLO_COMPOSITE"),
     ),
-    ("turns quantized values into real numbers", _INT8, ("DEQUANTIZE", "CAST")),
     ("is only there to train", _INT8, ("FAKE_QUANT",)),
 )  # fmt: skip
 
@@ -44,7 +43,7 @@ def unknown(name: str, *, elsewhere: bool = False, real: bool = False) -> tuple[
     Args:
         name: The operator.
         elsewhere: Whether it has an importer for other element types.
-        real: Whether it computes with plain numbers here, and not with int8 codes.
+        real: Whether it computes with plain numbers here, and not with int8.
     """
     if elsewhere:
         found, other = ("plain numbers", "int8") if real else ("int8", "float32")

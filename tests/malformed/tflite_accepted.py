@@ -43,6 +43,14 @@ CASES: dict[str, Case] = {
     "hybrid model": Accepted(
         lambda: hybrid(), "int8 weights beside float32 activations stand for float32 weights"
     ),
+    "float32 input": Accepted(
+        lambda: one("QUANTIZE", (1, 3), (1, 3), x={"dtype": "float32"}),
+        "the host computes the conversion, and targets do or take it off",
+    ),
+    "float32 output": Accepted(
+        lambda: one("DEQUANTIZE", (1, 3), (1, 3), y={"dtype": "float32"}),
+        "the host computes the conversion, and targets do or take it off",
+    ),
     "bias scales along axis 3": Accepted(
         lambda: set_quantization(B, quantizedDimension=3),
         "the interpreter reads no axis of a bias, and neither does rlx",

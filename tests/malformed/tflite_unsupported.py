@@ -99,26 +99,6 @@ CASES: dict[str, Case] = {
         "graph input 0",
         "tensor 0 'x' is complex64[1, 3], want int8",
     ),
-    "float32 input": Refused(
-        lambda: one("QUANTIZE", (1, 3), (1, 3), x={"dtype": "float32"}),
-        UnsupportedOpError,
-        "operator 0 QUANTIZE",
-        (
-            "1 of 1 operators cannot be imported\n"
-            "  operator 0 QUANTIZE 'y' (float32[1, 3] -> int8[1, 3])\n"
-            "    why  tensor 0 'x' is float32[1, 3], want int8"
-        ),
-    ),
-    "float32 output": Refused(
-        lambda: one("DEQUANTIZE", (1, 3), (1, 3), y={"dtype": "float32"}),
-        UnsupportedOpError,
-        "operator 0 DEQUANTIZE",
-        (
-            "1 of 1 operators cannot be imported\n"
-            "  operator 0 DEQUANTIZE 'y' (int8[1, 3] -> float32[1, 3])\n"
-            "    why  turns quantized values into real numbers"
-        ),
-    ),
     "other output type": Refused(
         lambda: set_tensor(CONV, type=7, quantization=None),
         UnsupportedOpError,

@@ -2,6 +2,7 @@
 
 from rlx.frontends.tflite_ops import (  # noqa: F401 - importing a family fills the table
     arith,
+    boundary,
     compare,
     conv,
     known,

@@ -97,26 +97,15 @@ def import_real_arithmetic(call: Call) -> None:
 _ARITHMETIC = {"ADD": RealAdd(), "SUB": RealSub(), "MUL": RealMul(), "DIV": RealDiv()}
 
 
-@importer("QUANTIZE")
-def import_quantize(call: Call) -> None:
-    """``QUANTIZE`` from int8 to int8: a change of scale and zero point."""
-    call.arity(1)
-    _requantize(call, -128)
-
-
 @importer("RELU")
 def import_relu(call: Call) -> None:
     """``RELU`` as an operator of its own, which may change scale and zero point."""
     call.arity(1)
-    low = max(-128, call.result_quant.zero_point)
-    if call.quant(0) == call.result_quant:
-        call.finish(QClamp(low=low), call.value(0))
-    else:
-        _requantize(call, low)
-
-
-def _requantize(call: Call, low: int) -> None:
     x, result = call.quant(0), call.result_quant
+    low = max(-128, result.zero_point)
+    if x == result:
+        call.finish(QClamp(low=low), call.value(0))
+        return
     op = QRequantize(
         x_zero_point=x.zero_point,
         rescale=rescale_of(x.real / result.real),

@@ -9,9 +9,10 @@ import numpy as np
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite_ops.tensors import (
-    CODE_TYPES,
     DTYPES,
+    QUANTIZED_TYPES,
     REAL_TYPES,
+    PerTensor,
     quant_of,
     real_array,
     require_type,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.frontends.tflite_file import Model, Operator, Tensor
-    from rlx.frontends.tflite_ops.tensors import PerTensor
     from rlx.ir import Graph, Op, QuantParams, Value
 
 
@@ -82,7 +82,8 @@ class Scope:
         A constant enters the graph once in each order; int8 weights enter it dequantized.
 
         Raises:
-            UnsupportedError: It holds codes that are computed, or elements that no operator takes.
+            UnsupportedError: It holds quantized values that are computed, or elements that no
+                operator takes.
             MalformedError: It holds what is not a number.
         """
         array = self.known.get(tensor.index)
@@ -156,12 +157,12 @@ class Call:
 
     @property
     def is_real(self) -> bool:
-        """Whether the operator computes with plain numbers: it reads and writes no codes.
+        """Whether the operator computes with plain numbers: no quantized values.
 
-        Constants do not count, so that weights may be codes where activations are float32.
+        Constants do not count, so that weights may be quantized where activations are float32.
         """
         computed = (t for t in self.inputs if t.data is None)
-        return not any(t.type in CODE_TYPES for t in (*computed, *self.outputs))
+        return not any(t.type in QUANTIZED_TYPES for t in (*computed, *self.outputs))
 
     def value(self, place: int) -> Value:
         """Return the value of an input of any shape, computed or constant.
@@ -192,7 +193,7 @@ class Call:
             self.same_quant(place)
 
     def same_quant(self, place: int = 0) -> PerTensor:
-        """Return the codes of the outputs, which must be those of an input."""
+        """Return scale and zero point of the outputs, which must be those of an input."""
         given = self.quant(place)
         for output in self.outputs:
             require_type(output, TensorType.INT8)
@@ -201,7 +202,7 @@ class Call:
                 raise UnsupportedError(
                     f"input and output must share scale and zero point, but {show(given)} "
                     f"and {show(found)} differ",
-                    hint="quantize the model again; the operator moves codes as they are",
+                    hint="quantize the model again; the operator copies values unchanged",
                 )
         return given
 
@@ -243,9 +244,9 @@ class Call:
         """Append a number as a float32 constant of no dimensions."""
         return self.scope.graph.constant(np.array(value, np.float32), origin=self.origin)
 
-    def emit(self, op: Op, *operands: Value, quant: PerTensor | None = None) -> Value:
+    def emit(self, op: Op, *operands: Value, quant: PerTensor | QuantParams | None = None) -> Value:
         """Append an op on the way to an output; ``quant`` if it differs from its operand's."""
-        params = quant.params if quant else None
+        params = quant.params if isinstance(quant, PerTensor) else quant
         return self.scope.graph.apply(
             op, *operands, name=self.operator_name, quant=params, origin=self.origin
         )
@@ -259,24 +260,31 @@ class Call:
     def finish(self, op: Op, *operands: Value, output: Tensor | None = None) -> None:
         """Append the op that makes an output, and check the type that the file claims for it."""
         tensor = output or self.output
-        quant = None
-        if tensor.type is TensorType.INT8:
-            quant = quant_of(tensor).params
         value = self.scope.graph.apply(
-            op, *operands, name=tensor.name, quant=quant, origin=self.origin
+            op, *operands, name=tensor.name, quant=self.claimed(tensor), origin=self.origin
         )
         self.bind(value, output=tensor)
 
     def bind(self, value: Value, *, output: Tensor | None = None) -> None:
         """Let a value stand for an output, and check the type that the file claims for it."""
         tensor = output or self.output
-        quant = quant_of(tensor).params if tensor.type is TensorType.INT8 else None
-        wanted = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), quant)
+        wanted = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), self.claimed(tensor))
         if value.type != wanted:
             raise MalformedError(
                 f"computes {value.type.with_quant(None)}, but {tensor.label} is {tensor.described}"
             )
         self.scope.values[tensor.index] = value
+
+    def claimed(self, tensor: Tensor) -> QuantParams | None:
+        """Return what the values of a quantized tensor stand for; None for plain numbers.
+
+        int8 always stands for something, uint8 and int16 where the file says for what.
+        """
+        if tensor.type is TensorType.INT8 or (
+            tensor.type in QUANTIZED_TYPES and tensor.quantization is not None
+        ):
+            return quant_of(tensor).params
+        return None
 
     @property
     def operator_name(self) -> str:

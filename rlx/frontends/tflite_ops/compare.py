@@ -98,7 +98,7 @@ def import_relation(call: Call) -> None:
 
 @real_importer("LOGICAL_AND", "LOGICAL_OR")
 def import_logical(call: Call) -> None:
-    """``LOGICAL_AND`` and ``LOGICAL_OR``: the least and the greatest of truth values."""
+    """``LOGICAL_AND`` and ``LOGICAL_OR``: the minimum and the maximum of truth values."""
     call.arity(2)
     for tensor in (*call.inputs, call.output):
         require_type(tensor, TensorType.BOOL)

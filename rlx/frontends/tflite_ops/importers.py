@@ -1,4 +1,4 @@
-"""The tables of importers: one function for an operator on codes, one for it on plain numbers."""
+"""The tables of importers: one function for an operator on int8, one for it on plain numbers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 Importer: TypeAlias = "Callable[[Call], None]"
 
 IMPORTERS: dict[str, Importer] = {}
-"""The importer of each operator on int8 codes, by its name in the schema."""
+"""The importer of each operator on int8, by its name in the schema."""
 
 REAL_IMPORTERS: dict[str, Importer] = {}
 """The importer of each operator on plain numbers (see ``Call.is_real``)."""
 
 
 def importer(*names: str) -> Callable[[Importer], Importer]:
-    """Register the decorated function as the importer of operators on int8 codes."""
+    """Register the decorated function as the importer of operators on int8."""
     return _registering(IMPORTERS, names)
 
 
@@ -28,8 +28,8 @@ def real_importer(*names: str) -> Callable[[Importer], Importer]:
     return _registering(REAL_IMPORTERS, names)
 
 
-def moving_importer(*names: str) -> Callable[[Importer], Importer]:
-    """Register the decorated function for both: it moves elements, whatever they stand for."""
+def both_importer(*names: str) -> Callable[[Importer], Importer]:
+    """Register the decorated function for both: it cares for element types itself, or for none."""
 
     def register(function: Importer) -> Importer:
         importer(*names)(function)

@@ -1,8 +1,9 @@
-"""Whole numbers that are known when a model is imported: shapes and what is made of them.
+"""Tensors that are known when a model is imported: shapes and what is made of them, weights.
 
 Converters compute the shape for a ``RESHAPE`` at run time (``SHAPE``, ``STRIDED_SLICE``,
 ``PACK``) where the batch was not fixed. In a file all shapes are fixed, so these operators have
-one result, and nothing of them enters the graph.
+one result, and nothing of them enters the graph. Files with weights in float16 or int8 have an
+operator that makes float32 of them, which is done here as well.
 """
 
 from __future__ import annotations
@@ -13,7 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_ops.tensors import DTYPES
+from rlx.frontends.tflite_ops.tensors import (
+    DTYPES,
+    checked_numbers,
+    real_array,
+    require_type,
+)
 from rlx.frontends.tflite_schema import TensorType
 
 if TYPE_CHECKING:
@@ -29,7 +35,9 @@ _MOST_NUMBERS = 1024
 
 
 def folds(call: Call) -> bool:
-    """Return whether the operator makes whole numbers that can be known now."""
+    """Return whether the operator makes numbers that can be known now."""
+    if call.operator.name == "DEQUANTIZE":
+        return all(t.data is not None for t in call.inputs)
     return (
         call.operator.name in _FOLDERS
         and len(call.outputs) == 1
@@ -39,6 +47,9 @@ def folds(call: Call) -> bool:
 
 def fold(call: Call) -> None:
     """Compute the operator's numbers and keep them for those that read them."""
+    if call.operator.name == "DEQUANTIZE":
+        _dequantize(call)
+        return
     tensor = call.output
     if math.prod(tensor.shape) > _MOST_NUMBERS:
         # Lists joined with themselves grow without bound; no list of dimensions is that long.
@@ -51,6 +62,20 @@ def fold(call: Call) -> None:
             f"makes the shape {list(array.shape)}, but {tensor.label} is {tensor.described}"
         )
     call.scope.known[tensor.index] = array
+
+
+def _dequantize(call: Call) -> None:
+    """Keep the real numbers of a constant of int8 or float16."""
+    call.arity(1)
+    given, result = call.input(0), call.output
+    require_type(result, TensorType.FLOAT32)
+    require_type(given, TensorType.FLOAT16, TensorType.INT8)
+    if given.shape != result.shape:
+        raise MalformedError(
+            f"turns {given.label}, which is {given.described}, into {result.described}"
+        )
+    array = real_array(given) if given.type is TensorType.INT8 else given.array()
+    call.scope.known[result.index] = checked_numbers(given, array.astype(np.float32))
 
 
 def _shape(call: Call) -> Numbers:

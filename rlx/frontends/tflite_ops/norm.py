@@ -11,7 +11,7 @@ from rlx.ops.nn import NnL2Norm
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
 
-# The square of the least length that is divided by.
+# The square of the smallest length that is divided by.
 _EPSILON = 1e-12
 
 

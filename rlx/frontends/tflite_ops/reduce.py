@@ -69,7 +69,7 @@ _REDUCTIONS: dict[str, type[RealReduce]] = {
 
 @real_importer("REDUCE_ANY", "REDUCE_ALL")
 def import_truth_reduction(call: Call) -> None:
-    """``REDUCE_ANY`` and ``REDUCE_ALL``: the greatest and the least of truth values."""
+    """``REDUCE_ANY`` and ``REDUCE_ALL``: the maximum and the minimum of truth values."""
     call.arity(2)
     for tensor in (call.input(0), call.output):
         require_type(tensor, TensorType.BOOL)
@@ -127,7 +127,7 @@ def import_cumsum(call: Call) -> None:
 
 @real_importer("TOPK_V2")
 def import_top_k(call: Call) -> None:
-    """``TOPK_V2``: the greatest numbers of the last axis, and where they are."""
+    """``TOPK_V2``: the largest numbers of the last axis, and where they are."""
     call.arity(2, outputs=2)
     counts = call.integers(1)
     if len(counts) != 1:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_ops.importers import importer, moving_importer, real_importer
+from rlx.frontends.tflite_ops.importers import both_importer, importer, real_importer
 from rlx.frontends.tflite_ops.tensors import quant_of, real_array, require_type
 from rlx.frontends.tflite_schema import TensorType
 from rlx.ops.q import QConcat, QPad, QReshape, QTranspose
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
 
 
-@moving_importer("RESHAPE")
+@both_importer("RESHAPE")
 def import_reshape(call: Call) -> None:
     """``RESHAPE``; the new shape comes as a constant, as an option or from the output."""
     call.arity(1, 2)
@@ -40,7 +40,7 @@ def _fits(wanted: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     )
 
 
-@moving_importer("SQUEEZE")
+@both_importer("SQUEEZE")
 def import_squeeze(call: Call) -> None:
     """``SQUEEZE``: takes away dimensions of 1."""
     call.arity(1)
@@ -53,7 +53,7 @@ def import_squeeze(call: Call) -> None:
     _reshape_to(call, tuple(d for a, d in enumerate(given) if a not in axes))
 
 
-@moving_importer("EXPAND_DIMS")
+@both_importer("EXPAND_DIMS")
 def import_expand_dims(call: Call) -> None:
     """``EXPAND_DIMS``: puts in a dimension of 1."""
     call.arity(2)
@@ -81,7 +81,7 @@ def _reshape(call: Call) -> None:
     call.finish(make(shape=wanted.shape), call.value(0))
 
 
-@moving_importer("TRANSPOSE")
+@both_importer("TRANSPOSE")
 def import_transpose(call: Call) -> None:
     """``TRANSPOSE`` with a constant permutation."""
     call.arity(2)
@@ -92,9 +92,9 @@ def import_transpose(call: Call) -> None:
     call.finish(make(axes=axes), call.value(0))
 
 
-@moving_importer("CONCATENATION")
+@both_importer("CONCATENATION")
 def import_concatenation(call: Call) -> None:
-    """``CONCATENATION``; codes share scale and zero point."""
+    """``CONCATENATION``; quantized values share scale and zero point."""
     count = len(call.operator.inputs)
     call.arity(max(count, 1))
     if call.options["activation"]:
@@ -106,7 +106,7 @@ def import_concatenation(call: Call) -> None:
     call.finish(make(axis=axis), *(call.value(p) for p in range(count)))
 
 
-@moving_importer("PACK")
+@both_importer("PACK")
 def import_pack(call: Call) -> None:
     """``PACK``: joins along a new axis."""
     count = len(call.operator.inputs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_ops.importers import moving_importer
+from rlx.frontends.tflite_ops.importers import both_importer
 from rlx.ops.q import QReshape, QSlice
 from rlx.ops.real import RealReshape, RealSlice
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Integers = tuple[int, ...]
 
 
-@moving_importer("SLICE")
+@both_importer("SLICE")
 def import_slice(call: Call) -> None:
     """``SLICE``: constant begin and size; size -1 means up to the end."""
     call.arity(3)
@@ -30,7 +30,7 @@ def import_slice(call: Call) -> None:
 
 
 def _slice(call: Call, start: Integers, stop: Integers, step: Integers) -> Op:
-    """Return the op that takes a part of codes or of plain numbers."""
+    """Return the op that takes a part of quantized values or of plain numbers."""
     make = RealSlice if call.is_real else QSlice
     return make(start=start, stop=stop, step=step)
 
@@ -47,7 +47,7 @@ def _each(call: Call, place: int, shape: Integers) -> Integers:
     return values
 
 
-@moving_importer("STRIDED_SLICE")
+@both_importer("STRIDED_SLICE")
 def import_strided_slice(call: Call) -> None:
     """``STRIDED_SLICE`` with positive strides; an axis may be indexed away."""
     call.arity(4)
@@ -87,7 +87,7 @@ def _clamp(index: int, size: int) -> int:
     return min(max(index + size if index < 0 else index, 0), size)
 
 
-@moving_importer("SPLIT")
+@both_importer("SPLIT")
 def import_split(call: Call) -> None:
     """``SPLIT`` into equal parts along a constant axis (input 0)."""
     call.arity(2, outputs=call.options["num_splits"])
@@ -98,7 +98,7 @@ def import_split(call: Call) -> None:
     _split(call, 1, axis, (size // count,) * count)
 
 
-@moving_importer("SPLIT_V")
+@both_importer("SPLIT_V")
 def import_split_v(call: Call) -> None:
     """``SPLIT_V`` into parts of constant sizes; one of them may be -1, the rest."""
     call.arity(3, outputs=call.options["num_splits"])
@@ -132,7 +132,7 @@ def _split(call: Call, place: int, axis: int, sizes: Integers) -> None:
         first += size
 
 
-@moving_importer("UNPACK")
+@both_importer("UNPACK")
 def import_unpack(call: Call) -> None:
     """``UNPACK``: one output for each index of an axis, which goes away."""
     call.arity(1, outputs=call.options["num"])

@@ -15,7 +15,7 @@ from rlx.ops.real import RealSigmoid, RealTanh
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
-    from rlx.frontends.tflite_ops.tensors import Codes
+    from rlx.frontends.tflite_ops.tensors import PerTensor
     from rlx.ir import Op
 
 

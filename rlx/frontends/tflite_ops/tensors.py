@@ -34,7 +34,7 @@ DTYPES: Mapping[TensorType, DType] = {
 }
 
 
-CODE_TYPES = (TensorType.INT8, TensorType.UINT8, TensorType.INT16)
+QUANTIZED_TYPES = (TensorType.INT8, TensorType.UINT8, TensorType.INT16)
 """Element types that stand for reals by scale and zero point."""
 
 REAL_TYPES = (
@@ -126,7 +126,15 @@ def real_array(tensor: Tensor) -> npt.NDArray[Any]:
         (reals,) = RealDequantize(quant=quant_of_axis(tensor)).evaluate(array)
         return reals
     require_type(tensor, *REAL_TYPES)
-    array = tensor.array()
+    return checked_numbers(tensor, tensor.array())
+
+
+def checked_numbers(tensor: Tensor, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the elements of a constant after checking that none is NaN.
+
+    Raises:
+        MalformedError: One is.
+    """
     if array.dtype.kind == "f" and np.isnan(array).any():
         raise MalformedError(
             f"{tensor.label} holds NaN, which is not a number",

@@ -429,4 +429,5 @@ def test_a_bias_that_is_left_out_is_zero(name: str, absent: list[None]) -> None:
 
 
 def test_every_importer_has_a_case() -> None:
-    assert set(CASES) == set(REAL_IMPORTERS)
+    elsewhere = {"CAST", "DEQUANTIZE", "QUANTIZE"}  # test_boundary.py
+    assert set(CASES) | elsewhere == set(REAL_IMPORTERS)
