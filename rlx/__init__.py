@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rlx.api import emit, estimate, verify
     from rlx.errors import RlxError
     from rlx.frontends import load
+    from rlx.frontends.weights import load_weights
     from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8, i32
     from rlx.ir.file import save
     from rlx.runtime import CompiledGraph, CompileOptions, Device, Model, Session, devices, model
@@ -40,6 +41,7 @@ _HOMES = {
     "i8": "rlx.ir",
     "i32": "rlx.ir",
     "load": "rlx.frontends",
+    "load_weights": "rlx.frontends.weights",
     "model": "rlx.runtime",
     "save": "rlx.ir.file",
     "trace": "rlx.tracing",
@@ -69,6 +71,7 @@ __all__ = [
     "i8",
     "i32",
     "load",
+    "load_weights",
     "model",
     "save",
     "trace",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlx.errors import FrontendError, UsageError
-from rlx.limits import DEFAULT_LIMITS, MIB, Limits
+from rlx.limits import DEFAULT_LIMITS, MIB, Limits, raise_hint
 from rlx.names import printable, shorten
 
 if TYPE_CHECKING:
@@ -68,4 +68,5 @@ def _too_large(path: Path, limits: Limits) -> FrontendError:
     return FrontendError(
         f"the file has more than {limits.file_bytes} bytes, the limit",
         where=shorten(printable(path.name)),
+        hint=raise_hint("file_bytes"),
     )

@@ -1,0 +1,320 @@
+"""Weights of a safetensors file put into a graph by name."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from rlx.errors import FrontendError
+from rlx.frontends.reading import check_size, read_start
+from rlx.frontends.refusal import DamagedError, MalformedError, OverLimitError, RefusedError
+from rlx.ir import Constant, DType, Graph, Param, TensorType, rebuild
+from rlx.ir.module import GraphModule
+from rlx.ir.payload import from_bytes
+from rlx.ir.verify import verify
+from rlx.limits import DEFAULT_LIMITS, Limits, raise_hint
+from rlx.names import printable, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from rlx.ir import Array, Node, Value
+
+    Rename = Mapping[str, str] | Callable[[str], str | None]
+
+# So many names of each kind are listed in one message.
+_LISTED = 20
+_LENGTH_BYTES = 8
+
+_DTYPES = {
+    "F64": DType.F64,
+    "F32": DType.F32,
+    "F16": DType.F16,
+    "BF16": DType.BF16,
+    "F8_E4M3": DType.F8E4M3,
+    "F8_E5M2": DType.F8E5M2,
+    "I64": DType.I64,
+    "I32": DType.I32,
+    "I16": DType.I16,
+    "I8": DType.I8,
+    "U64": DType.U64,
+    "U32": DType.U32,
+    "U16": DType.U16,
+    "U8": DType.U8,
+    "BOOL": DType.BOOL,
+}
+
+
+@overload
+def load_weights(
+    graph: Graph, *paths: str | Path, rename: Rename | None = None, limits: Limits = DEFAULT_LIMITS
+) -> Graph: ...
+
+
+@overload
+def load_weights(
+    graph: GraphModule,
+    *paths: str | Path,
+    rename: Rename | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> GraphModule: ...
+
+
+def load_weights(
+    graph: Graph | GraphModule,
+    *paths: str | Path,
+    rename: Rename | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Graph | GraphModule:
+    """Return a graph with the tensors of safetensors files as its constants, by name.
+
+    Parameters become constants; a constant of that name gets other elements. Every parameter has
+    to be in one of the files, and every tensor of the files in the graph. Shapes are equal; element
+    types are converted between floats, and between integers, where no element changes. One tensor
+    is in memory at a time, beside the graph.
+
+    Args:
+        graph: A graph, or a module without a memory plan.
+        paths: The files; several for weights that are stored in parts.
+        rename: The graph's name for each name of a file, as a mapping (other names stay as they
+            are) or as a function, which returns None for tensors that are left out.
+        limits: How large a file to accept.
+
+    Raises:
+        UsageError: A file cannot be read.
+        FrontendError: A file is malformed or over a limit, or names, shapes or element types do
+            not fit; all that do not are in one message.
+        VerifyError: The weights contradict what the graph's integer ops promise.
+    """
+    files = []
+    for path in map(Path, paths):
+        try:
+            files.append(_open(path, limits))
+        except RefusedError as error:
+            raise error.public(_shown(path)) from None
+    module = graph if isinstance(graph, GraphModule) else GraphModule.hir(graph)
+    assignment = _Assignment.of(module.graph, files, rename)
+    new = module.with_graph(rebuild(module.graph, assignment.visit, by="load_weights"))
+    assignment.finish(", ".join(_shown(Path(path)) for path in paths))
+    verify(new, where="after load_weights")
+    return new if isinstance(graph, GraphModule) else new.graph
+
+
+def _shown(path: Path) -> str:
+    return shorten(printable(path.name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A tensor of a file.
+
+    Attributes:
+        path: The file.
+        name: Its name there.
+        dtype: Element type.
+        shape: Dimensions.
+        start: Place of its first byte in the file.
+    """
+
+    path: Path
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    start: int
+
+    def read(self) -> Array:
+        """Return the elements.
+
+        Raises:
+            ValueError: They are none of the element type.
+        """
+        type_ = TensorType(self.shape, self.dtype)
+        with self.path.open("rb") as file:
+            file.seek(self.start)
+            return from_bytes(file.read(type_.nbytes), type_)
+
+
+def _open(path: Path, limits: Limits) -> list[_Stored]:
+    """Return the tensors of a file after checking its header.
+
+    Raises:
+        RefusedError: It is malformed or over a limit.
+    """
+    check_size(path, limits)
+    length = int.from_bytes(read_start(path, _LENGTH_BYTES), "little")
+    if length > limits.document_bytes:
+        raise OverLimitError(
+            f"has a header of {length} bytes; the limit is {limits.document_bytes}",
+            hint=raise_hint("document_bytes", length),
+        )
+    try:
+        # The library checks the header: offsets in range, without gap or overlap, sizes that fit.
+        with safe_open(path, framework="numpy"):
+            pass
+    except (SafetensorError, OSError, ValueError) as error:
+        raise DamagedError(f"not a readable safetensors file: {printable(str(error))}") from None
+    text = read_start(path, _LENGTH_BYTES + length)[_LENGTH_BYTES:]
+    header = json.loads(text, object_pairs_hook=_unique)
+    header.pop("__metadata__", None)
+    if len(header) > limits.tensors:
+        raise OverLimitError(
+            f"has {len(header)} tensors; the limit is {limits.tensors}",
+            hint=raise_hint("tensors", len(header)),
+        )
+    base = _LENGTH_BYTES + length
+    return [_stored(path, name, entry, base) for name, entry in sorted(header.items())]
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; one name twice would mean different things to different readers."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise DamagedError("the header has a name twice")
+    return found
+
+
+def _stored(path: Path, name: str, entry: Mapping[str, Any], base: int) -> _Stored:
+    """Return one tensor; the library has checked what its entry holds."""
+    dtype = _DTYPES.get(entry["dtype"])
+    if dtype is None:
+        raise MalformedError(
+            f"tensor {_quoted(name)} has the element type {printable(str(entry['dtype']))}",
+            hint=f"store the weights in one of {', '.join(_DTYPES)}",
+        )
+    start = base + int(entry["data_offsets"][0])
+    return _Stored(path, name, dtype, tuple(int(n) for n in entry["shape"]), start)
+
+
+def _quoted(name: str) -> str:
+    return repr(shorten(printable(name)))
+
+
+@dataclass(slots=True)
+class _Assignment:
+    """Which tensor becomes which node, and everything that does not fit.
+
+    Attributes:
+        tensors: The tensor for each name of the graph.
+        unused: Names of tensors that no node took yet, as the graph would name them.
+        missing: Parameters without a tensor.
+        problems: Everything else that does not fit, a line each.
+    """
+
+    tensors: dict[str, _Stored] = field(default_factory=dict)
+    unused: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @staticmethod
+    def of(graph: Graph, files: Iterable[list[_Stored]], rename: Rename | None) -> _Assignment:
+        """Return which tensor goes where."""
+        self = _Assignment()
+        for stored in (stored for tensors in files for stored in tensors):
+            name = _renamed(stored.name, rename)
+            if name is None:
+                continue
+            if name in self.tensors:
+                self.problems.append(f"two tensors are called {_quoted(name)}")
+            self.tensors[name] = stored
+            self.unused[name] = stored.name
+        counts: dict[str, int] = {}
+        for node in graph.nodes:
+            if isinstance(node.op, Param | Constant):
+                counts[node.name] = counts.get(node.name, 0) + 1
+        for name in self.tensors:
+            if counts.get(name, 0) > 1:
+                self.problems.append(
+                    f"{_quoted(name)} may be any of {counts[name]} constants of the graph"
+                )
+        return self
+
+    def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
+        """Return the constant that stands for a parameter or for another constant."""
+        del operands
+        if not isinstance(node.op, Param | Constant):
+            return None
+        stored = self.tensors.get(node.name)
+        if stored is None:
+            if isinstance(node.op, Param):
+                self.missing.append(node.name)
+            return None
+        self.unused.pop(node.name, None)
+        array = self._converted(node.name, stored, node.types[0])
+        if array is None:
+            return None
+        return [new.constant(array, name=node.name, quant=node.types[0].quant)]
+
+    def _converted(self, name: str, stored: _Stored, wanted: TensorType) -> Array | None:
+        """Return the elements in the graph's type; None, and a problem, if they do not fit it."""
+        if stored.shape != wanted.shape:
+            found = f"{stored.dtype.value}[{', '.join(map(str, stored.shape))}]"
+            self.problems.append(f"{_quoted(name)} is {found}, want {wanted}")
+            return None
+        try:
+            array = stored.read()
+        except ValueError as error:
+            self.problems.append(f"{_quoted(name)}: {error}")
+            return None
+        if stored.dtype.is_float and np.isnan(array).any():
+            self.problems.append(f"{_quoted(name)} holds NaN, which is not a number")
+            return None
+        converted = _exactly(array, wanted.dtype)
+        if converted is None:
+            self.problems.append(
+                f"{_quoted(name)} is {stored.dtype.value}, and as {wanted.dtype.value} some of its "
+                "elements would be others"
+            )
+        return converted
+
+    def finish(self, where: str) -> None:
+        """Raise FrontendError if anything does not fit."""
+        lines = [
+            *_listed("the graph has no parameter or constant called", self.unused.values()),
+            *_listed("the files have no tensor called", self.missing),
+            *self.problems[:_LISTED],
+        ]
+        if len(self.problems) > _LISTED:
+            lines.append(f"and {len(self.problems) - _LISTED} more do not fit")
+        if lines:
+            raise FrontendError(
+                "\n  ".join(["the weights do not fit the graph", *lines]),
+                where=where,
+                hint="give the graph's names with rename=..., and store the weights in shapes and "
+                "element types of the graph; rename to None what is left out",
+            )
+
+
+def _renamed(name: str, rename: Rename | None) -> str | None:
+    if rename is None:
+        return name
+    return rename(name) if callable(rename) else rename.get(name, name)
+
+
+def _listed(what: str, names: Iterable[str]) -> list[str]:
+    """Return one line with names, none without names."""
+    found = [_quoted(name) for name in sorted(names)]
+    if not found:
+        return []
+    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    return [f"{what} {', '.join(found[:_LISTED])}{more}"]
+
+
+def _exactly(array: Array, dtype: DType) -> Array | None:
+    """Return the same numbers in another element type, None if one of them would change."""
+    given = DType.of(array)
+    if given is dtype:
+        return array
+    if not ((given.is_float and dtype.is_float) or (given.is_integer and dtype.is_integer)):
+        return None
+    with np.errstate(all="ignore"):
+        converted = array.astype(dtype.numpy)
+        same = np.asarray(converted.astype(array.dtype) == array)
+    if given.is_integer:
+        # Wrapping twice gives the number back, but with another sign.
+        same &= np.less(converted, 0) == np.less(array, 0)
+    return converted if bool(same.all()) else None
