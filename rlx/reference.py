@@ -12,12 +12,15 @@ from rlx.golden import Golden
 from rlx.ir.evaluate import evaluate
 from rlx.ir.graph import Param
 from rlx.ir.inspect import printable
+from rlx.ir.types import DType
+from rlx.ops.real.cast import integer_range
+from rlx.passes.boundaries import only_quantizer
 from rlx.target import QUANTIZE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx.ir import Array, Graph, TensorType
+    from rlx.ir import Array, Graph, TensorType, Value
 
 RANDOM_FRAMES = 16
 RANDOM_ELEMENTS = 1 << 25
@@ -25,6 +28,9 @@ RANDOM_ELEMENTS = 1 << 25
 
 _BLOCK = 1 << 18
 """Random values generated at a time, 64 bits each. The block size does not change the values.."""
+
+_PARTS = 4
+"""Of a step between two quantized values, for random real numbers: some lie halfway."""
 
 
 def check_bound(graph: Graph) -> None:
@@ -68,6 +74,9 @@ def random_frames(graph: Graph) -> int:
 def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tuple[Array, ...]:
     """Return uniformly random values for each input, [frames, *shape]; the same every time.
 
+    An input of real numbers that is quantized at once gets numbers of that range, a little beyond
+    its ends and halfway between quantized values too.
+
     Args:
         graph: Whose inputs.
         frames: How many; None for ``random_frames``.
@@ -75,28 +84,44 @@ def random_inputs(graph: Graph, frames: int | None = None, seed: int = 0) -> tup
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
-        QuantizationError: An input is no integer.
+        QuantizationError: An input is neither an integer nor quantized at once.
     """
     check_bound(graph)
     count = random_frames(graph) if frames is None else frames
     random = np.random.default_rng(seed)
-    return tuple(_random(random, v.name, v.type, count) for v in graph.inputs)
+    return tuple(_random(random, graph, v, count) for v in graph.inputs)
 
 
-def _random(random: np.random.Generator, name: str, type_: TensorType, frames: int) -> Array:
-    if not type_.dtype.is_integer:
+def _random(random: np.random.Generator, graph: Graph, value: Value, frames: int) -> Array:
+    type_ = value.type
+    shape = (frames, *type_.static_shape)
+    if type_.dtype.is_integer:
+        limits = np.iinfo(str(type_.dtype.numpy))
+        return _drawn(random, limits.min, limits.max, shape, type_.dtype)
+    quantizer = only_quantizer(graph, value)
+    if quantizer is None or len(quantizer.quant.scale) != 1:
         raise QuantizationError(
             f"{type_} is not quantized",
-            where=f"input {printable(name)!r}",
+            where=f"input {printable(value.name)!r}",
             hint=QUANTIZE,
         )
-    limits = np.iinfo(str(type_.dtype.numpy))
-    shape = (frames, *type_.static_shape)
-    values = np.empty(math.prod(shape), type_.dtype.numpy)
-    for start in range(0, values.size, _BLOCK):
-        part = values[start : start + _BLOCK]
-        part[:] = random.integers(limits.min, limits.max, part.size, np.int64, endpoint=True)
-    return values.reshape(shape)
+    low, high = integer_range(quantizer.dtype)
+    zero_point, scale = quantizer.quant.zero_point[0], quantizer.quant.scale[0]
+    beyond = max((high - low) // 32, 1)
+    low, high = (_PARTS * (end - zero_point) for end in (low - beyond, high + beyond))
+    parts = _drawn(random, low, high, shape, DType.F64).astype(np.float64)
+    return np.asarray(parts / _PARTS * scale, type_.dtype.numpy)
+
+
+def _drawn(
+    random: np.random.Generator, low: int, high: int, shape: tuple[int, ...], dtype: DType
+) -> Array:
+    """Return uniformly random whole numbers in [low, high]."""
+    codes = np.empty(math.prod(shape), dtype.numpy)
+    for start in range(0, codes.size, _BLOCK):
+        part = codes[start : start + _BLOCK]
+        part[:] = random.integers(low, high, part.size, np.int64, endpoint=True)
+    return codes.reshape(shape)
 
 
 def given_inputs(graph: Graph, vectors: Mapping[str, Array], count: int | None) -> Golden:
@@ -128,6 +153,19 @@ def given_inputs(graph: Graph, vectors: Mapping[str, Array], count: int | None) 
     return golden
 
 
+def fits(graph: Graph, vectors: Mapping[str, Array]) -> bool:
+    """Whether there is an array for each input of ``graph``, and all are of the right type."""
+    alone = len(graph.inputs) == 1
+    arrays = [(v, _array_of(v.name, vectors, alone=alone)) for v in graph.inputs]
+    if "y" in vectors and len(graph.outputs) == 1:
+        arrays.append((graph.outputs[0], vectors["y"]))
+    return all(a is not None and a.dtype == v.type.dtype.numpy for v, a in arrays)
+
+
+def _array_of(name: str, vectors: Mapping[str, Array], *, alone: bool) -> Array | None:
+    return vectors.get(name, vectors.get("x") if alone else None)
+
+
 def _compare(expected: Array, golden: Golden) -> None:
     """Refuse vectors whose outputs ``y`` are not what the reference gives."""
     wanted = golden.outputs[0]
@@ -154,7 +192,7 @@ def _compare(expected: Array, golden: Golden) -> None:
 
 def _frames_of(name: str, type_: TensorType, vectors: Mapping[str, Array], *, alone: bool) -> Array:
     """Return the frames for one input as [frames, *shape]."""
-    array = vectors.get(name, vectors.get("x") if alone else None)
+    array = _array_of(name, vectors, alone=alone)
     if array is None:
         raise UsageError(
             "the vectors hold nothing for it",

@@ -1,0 +1,402 @@
+"""What a graph's inputs and outputs are on a target: quantized values, or real numbers.
+
+The host computes a graph as it is. A target may take conversions from and to real numbers off, or
+have some added: :func:`with_ports` makes the graph whose inputs and outputs are those of the
+emitted program, so that the reference computes its golden vectors. What lies between the
+conversions stays the same bits.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rlx.errors import QuantizationError, UnsupportedOpError
+from rlx.ir import DType, Graph, Input, QuantParams, TensorType, Value
+from rlx.ir.graph import copy_node
+from rlx.ir.inspect import printable
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import CODE_RANGE, QConvert, QRequantize
+from rlx.ops.real import RealDequantize, RealQuantize
+from rlx.passes.dead_code import DeadCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Array, Node, Op
+
+HALF: Final = 128
+"""What a uint8 value is more than the int8 value that stands for the same number."""
+
+
+class PortKind(enum.Enum):
+    """What is exchanged with an emitted program.
+
+    ``INT8``: quantized values; conversions from and to real numbers are taken off, and uint8
+    becomes int8. ``UINT8``: the same, but int8 becomes uint8. ``FLOAT``: real numbers. int16 and
+    int32 stay what they are, but int16 becomes real numbers with ``FLOAT``.
+    """
+
+    INT8 = "int8"
+    UINT8 = "uint8"
+    FLOAT = "float"
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """What a target makes of inputs and outputs.
+
+    Attributes:
+        kind: What its program takes and gives.
+        inverts: It turns int8 into uint8 itself, at its ports, so that its graph stays int8.
+    """
+
+    kind: PortKind = PortKind.INT8
+    inverts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PortChange:
+    """An input or output that is something else than in the model.
+
+    Attributes:
+        what: ``input`` or ``output``.
+        name: Its name.
+        before: Its type in the model.
+        after: Its type in the emitted program.
+    """
+
+    what: str
+    name: str
+    before: TensorType
+    after: TensorType
+
+    def __str__(self) -> str:
+        """Return a line for people."""
+        verb = "takes" if self.what == "input" else "gives"
+        old, new = self.before.dtype.value, self.after.dtype.value
+        if self.before.dtype.is_float:
+            why = f"the conversion {'from' if self.what == 'input' else 'to'} {old} was taken off"
+        elif self.after.dtype.is_float:
+            way = "to" if self.what == "input" else "from"
+            why = f"the program converts {way} {old}"
+        else:
+            way = "more" if self.after.dtype is DType.U8 else "less"
+            why = f"{HALF} {way} than {old}"
+        quant = self.before.quant if self.after.quant is None else self.after.quant
+        meaning = ""
+        if quant is not None:
+            meaning = f": scale {quant.scale[0]!r}, zero point {quant.zero_point[0]}"
+        return f"{self.what} {printable(self.name)!r} {verb} {new}, {why}{meaning}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ported:
+    """A graph with the inputs and outputs of an emitted program.
+
+    Attributes:
+        graph: The graph; the given one if nothing is different.
+        changes: What is different.
+        conversions: For each input the ops that turn a value of the model's input into one of this.
+    """
+
+    graph: Graph
+    changes: tuple[PortChange, ...]
+    conversions: tuple[tuple[Op, ...], ...]
+
+    def converted(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """Return values of the model's inputs as values of these."""
+        return tuple(_applied(ops, x) for ops, x in zip(self.conversions, inputs, strict=True))
+
+
+def _applied(ops: Sequence[Op], x: Array) -> Array:
+    for op in ops:
+        (x,) = op.evaluate(x)
+    return x
+
+
+def only_quantizer(graph: Graph, value: Value) -> RealQuantize | None:
+    """Return how ``value`` is quantized, if that is all that is done with it, in one way."""
+    ops = [node.op for node in graph.users()[value]]
+    first = ops[0] if ops else None
+    if not isinstance(first, RealQuantize) or value in graph.outputs:
+        return None
+    return first if all(op == first for op in ops) else None
+
+
+def with_ports(graph: Graph, kind: PortKind) -> Ported:
+    """Return ``graph`` with inputs and outputs of ``kind``.
+
+    Raises:
+        QuantizationError: What is to become real numbers has no scale.
+        UnsupportedOpError: A conversion that is to be taken off has several scales.
+    """
+    steps: list[_Rewrite] = [] if kind is PortKind.FLOAT else [_TakeOff(graph)]
+    steps.append({PortKind.INT8: _Signed, PortKind.UINT8: _Unsigned, PortKind.FLOAT: _Real}[kind]())
+    conversions: tuple[tuple[Op, ...], ...] = ((),) * len(graph.inputs)
+    ported = graph
+    for step in steps:
+        ported, added = step.apply(ported)
+        conversions = tuple((*a, *b) for a, b in zip(conversions, added, strict=True))
+    changes = (
+        *_changes("input", [v.name for v in graph.inputs], graph.inputs, ported.inputs),
+        *_changes("output", graph.output_names, graph.outputs, ported.outputs),
+    )
+    if not changes:
+        return Ported(graph, (), conversions)
+    return Ported(DeadCode().apply(ported), changes, conversions)
+
+
+def _changes(
+    what: str, names: Sequence[str], before: Sequence[Value], after: Sequence[Value]
+) -> list[PortChange]:
+    return [
+        PortChange(what, name, old.type, new.type)
+        for name, old, new in zip(names, before, after, strict=True)
+        if old.type.dtype is not new.type.dtype
+    ]
+
+
+class _Rewrite:
+    """Copies a graph; subclasses say what becomes of its inputs, its outputs and other nodes."""
+
+    def apply(self, graph: Graph) -> tuple[Graph, list[tuple[Op, ...]]]:
+        """Return the new graph, and for each input the ops from the old input to the new one."""
+        new, conversions = Graph(graph.name), []
+        mapped: dict[Value, Value] = {}
+        for node in graph.nodes:
+            operands = tuple(mapped[o] for o in node.operands)
+            if isinstance(node.op, Input):
+                value, ops = self.enter(new, graph, node)
+                conversions.append(ops)
+                mapped[node.result] = value
+                continue
+            results = self.visit(new, node, operands)
+            if results is None:
+                results = copy_node(new, node, operands).results
+            mapped.update(zip(node.results, results, strict=True))
+        named = zip(graph.output_names, graph.outputs, strict=True)
+        outputs = [self.leave(new, name, value, mapped) for name, value in named]
+        new.output(*outputs, names=graph.output_names)
+        return new, conversions
+
+    def enter(self, new: Graph, graph: Graph, node: Node) -> tuple[Value, tuple[Op, ...]]:
+        """Append an input; return what stands for the old one, and how that becomes the new one."""
+        del graph
+        return new.input(node.name, node.types[0], origin=node.origin), ()
+
+    def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        """Return what stands for a node's results, or None to copy it."""
+        del new, node, operands
+        return None
+
+    def leave(self, new: Graph, name: str, value: Value, mapped: dict[Value, Value]) -> Value:
+        """Return the output that stands for the old graph's output ``value``."""
+        del new, name
+        return mapped[value]
+
+
+class _TakeOff(_Rewrite):
+    """Without the quantization of inputs, and without the way back of outputs."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._quants: dict[Value, set[QuantParams]] = {}
+        for value in graph.outputs:
+            if isinstance(value.node.op, RealDequantize):
+                quantized = value.node.operands[0]
+                self._quants.setdefault(quantized, set()).add(value.node.op.quant)
+
+    def enter(self, new: Graph, graph: Graph, node: Node) -> tuple[Value, tuple[Op, ...]]:
+        """Append quantized values for an input that is quantized at once."""
+        if not node.types[0].dtype.is_float:
+            return _Rewrite.enter(self, new, graph, node)
+        op = only_quantizer(graph, node.result)
+        if op is None or len(op.quant.scale) != 1:
+            _check_one_way(graph, node)
+            return _Rewrite.enter(self, new, graph, node)
+        type_ = TensorType(node.types[0].shape, op.dtype, op.quant)
+        return new.input(node.name, type_, origin=node.origin), (op,)
+
+    def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        """Drop the quantization of what is quantized now; give outputs their parameters."""
+        if isinstance(node.op, RealQuantize) and not operands[0].type.dtype.is_float:
+            return operands
+        quants = self._quants.get(node.results[0], set())
+        if node.types[0].quant is None and len(quants) == 1:
+            (quant,) = quants
+            made = new.append(node.op, *operands, quant=quant, name=node.name, origin=node.origin)
+            return made.results
+        return None
+
+    def leave(self, new: Graph, name: str, value: Value, mapped: dict[Value, Value]) -> Value:
+        """Return the quantized values of an output of real numbers."""
+        del new
+        op = value.node.op
+        if not isinstance(op, RealDequantize) or not _is_code(value.node.operands[0]):
+            return mapped[value]
+        if len(op.quant.scale) != 1:
+            raise UnsupportedOpError(
+                "it has a scale for each channel, and an output of quantized values one for all",
+                where=f"output {printable(name)!r}",
+                hint="quantize the output with one scale",
+            )
+        return mapped[value.node.operands[0]]
+
+
+def _is_code(value: Value) -> bool:
+    return value.type.dtype in CODE_RANGE and value.constant is None
+
+
+def _check_one_way(graph: Graph, node: Node) -> None:
+    """Refuse an input that several conversions read, and nothing else."""
+    ops = [user.op for user in graph.users()[node.result]]
+    if not ops or not all(isinstance(op, RealQuantize) for op in ops):
+        return
+    count = len(set(ops))
+    ways = f"is quantized in {count} ways" if count > 1 else "has a scale for each channel"
+    raise UnsupportedOpError(
+        f"{ways}, so that its conversion cannot be taken off",
+        where=f"input {printable(node.name)!r}",
+        hint="quantize it with one scale for all its uses",
+    )
+
+
+def _convert(
+    new: Graph,
+    x: Value,
+    x_zero_point: int,
+    rescale: Rescale,
+    zero_point: int,
+    dtype: DType,
+    quant: QuantParams | None,
+) -> Value:
+    """Append the conversion of quantized values, unless it changes nothing."""
+    if x.type.dtype is dtype is DType.I8:
+        op: Op = QRequantize(x_zero_point=x_zero_point, rescale=rescale, zero_point=zero_point)
+        quantized = np.arange(-HALF, HALF).astype(np.int8)
+        if x.type.quant == quant and (op.evaluate(quantized)[0] == quantized).all():
+            return x
+    else:
+        op = QConvert(
+            x_zero_point=x_zero_point, rescale=rescale, zero_point=zero_point, dtype=dtype
+        )
+    return new.apply(op, x, quant=quant, name=x.name)
+
+
+def _moved(quant: QuantParams | None, by: int) -> QuantParams | None:
+    """Return parameters with another zero point."""
+    return quant and replace(quant, zero_point=tuple(z + by for z in quant.zero_point))
+
+
+def _flip(to: DType, quant: QuantParams | None) -> QConvert:
+    """Return the op that turns int8 into uint8 or back; ``quant`` is that of the result."""
+    low, _ = CODE_RANGE[to]
+    zero_point = low + HALF if quant is None else quant.zero_point[0]
+    other = zero_point + (HALF if to is DType.I8 else -HALF)
+    return QConvert(x_zero_point=other, rescale=Rescale.of(1.0), zero_point=zero_point, dtype=to)
+
+
+class _Signed(_Rewrite):
+    """With int8 for uint8."""
+
+    def __init__(self) -> None:
+        self._backs: set[Value] = set()
+
+    def enter(self, new: Graph, graph: Graph, node: Node) -> tuple[Value, tuple[Op, ...]]:
+        """Append int8 for an input of uint8, and the way back."""
+        type_ = node.types[0]
+        if type_.dtype is not DType.U8:
+            return _Rewrite.enter(self, new, graph, node)
+        quant = _moved(type_.quant, -HALF)
+        quantized = new.input(node.name, replace(type_, dtype=DType.I8, quant=quant))
+        back = new.apply(_flip(DType.U8, type_.quant), quantized, quant=type_.quant, name=node.name)
+        self._backs.add(back)
+        return back, (_flip(DType.I8, quant),)
+
+    def visit(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        """Let conversions of uint8 inputs read int8."""
+        op = node.op
+        if not isinstance(op, QConvert) or operands[0] not in self._backs:
+            return None
+        (quantized,) = operands[0].node.operands
+        return [
+            _convert(new, quantized, op.x_zero_point - HALF, op.rescale, op.zero_point,
+                     op.dtype, node.types[0].quant)
+        ]  # fmt: skip
+
+    def leave(self, new: Graph, name: str, value: Value, mapped: dict[Value, Value]) -> Value:
+        """Return int8 for an output of uint8."""
+        del name
+        found = mapped[value]
+        if found.type.dtype is not DType.U8 or found.constant is not None:
+            return found
+        quant, op = _moved(found.type.quant, -HALF), found.node.op
+        if isinstance(op, QConvert):
+            (x,) = found.node.operands
+            return _convert(new, x, op.x_zero_point, op.rescale, op.zero_point - HALF, DType.I8,
+                            quant)  # fmt: skip
+        return new.apply(_flip(DType.I8, quant), found, quant=quant, name=value.name)
+
+
+class _Unsigned(_Rewrite):
+    """With uint8 for int8."""
+
+    def enter(self, new: Graph, graph: Graph, node: Node) -> tuple[Value, tuple[Op, ...]]:
+        """Append uint8 for an input of int8, and their conversion."""
+        type_ = node.types[0]
+        if type_.dtype is not DType.I8:
+            return _Rewrite.enter(self, new, graph, node)
+        quant = _moved(type_.quant, HALF)
+        quantized = new.input(node.name, replace(type_, dtype=DType.U8, quant=quant))
+        flip = _flip(DType.I8, type_.quant)
+        return new.apply(flip, quantized, quant=type_.quant, name=node.name), (_flip(DType.U8, quant),)
+
+    def leave(self, new: Graph, name: str, value: Value, mapped: dict[Value, Value]) -> Value:
+        """Return uint8 for an output of int8."""
+        del name
+        found = mapped[value]
+        if found.type.dtype is not DType.I8 or found.constant is not None:
+            return found
+        quant = _moved(found.type.quant, HALF)
+        return new.apply(_flip(DType.U8, quant), found, quant=quant, name=value.name)
+
+
+class _Real(_Rewrite):
+    """With real numbers for quantized values."""
+
+    def enter(self, new: Graph, graph: Graph, node: Node) -> tuple[Value, tuple[Op, ...]]:
+        """Append real numbers for an input of quantized values, and their quantization."""
+        type_ = node.types[0]
+        if type_.dtype not in CODE_RANGE:
+            return _Rewrite.enter(self, new, graph, node)
+        quant = _scale_of("input", node.name, type_)
+        real = new.input(node.name, TensorType(type_.shape, DType.F32), origin=node.origin)
+        op = RealQuantize(quant=quant, dtype=type_.dtype)
+        return new.apply(op, real, name=node.name), (RealDequantize(quant=quant),)
+
+    def leave(self, new: Graph, name: str, value: Value, mapped: dict[Value, Value]) -> Value:
+        """Return the real numbers of an output of quantized values."""
+        found = mapped[value]
+        if not _is_code(found):
+            return found
+        quant = _scale_of("output", name, found.type)
+        return new.apply(RealDequantize(quant=quant), found, name=value.name)
+
+
+def _scale_of(what: str, name: str, type_: TensorType) -> QuantParams:
+    """Return what the values of a type stand for.
+
+    Raises:
+        QuantizationError: That is not known.
+    """
+    if type_.quant is None or len(type_.quant.scale) != 1:
+        count = "a scale for each channel" if type_.quant else "no scale and zero point"
+        raise QuantizationError(
+            f"{type_.with_quant(None)} has {count}, so that it cannot become real numbers",
+            where=f"{what} {printable(name)!r}",
+            hint="exchange its quantized values, as by default",
+        )
+    return type_.quant
