@@ -17,7 +17,6 @@ from rlx.errors import UsageError
 from rlx.ir import Graph
 from rlx.ir.module import GraphModule, Stage
 from rlx.outputs import read_manifest
-from rlx.reference import given_inputs, random_inputs, reference_outputs
 from rlx.tracing import Graph as Builder
 from rlx.transforms.freeze import freeze
 
@@ -66,10 +65,7 @@ def emit(
     module, source_sha256 = _module_of(model)
     chosen = targets.load(target)
     chosen_options = _options_of(chosen, options)
-    if vectors is None:
-        golden = reference_outputs(module.graph, random_inputs(module.graph, frames))
-    else:
-        golden = given_inputs(module.graph, vectors, frames)
+    golden = driver.golden_for(module.graph, chosen, chosen_options, vectors=vectors, frames=frames)
     return driver.emit(
         module,
         chosen,
@@ -97,9 +93,11 @@ def estimate(
     chosen = targets.load(target)
     chosen_options = _options_of(chosen, options)
     lowered = driver.lower(module, chosen, options=chosen_options, policies=policies)
+    ports = [str(change) for change in lowered.changes]
     return {
         "dispatch": lowered.dispatch.to_dict(),
         **chosen.estimate(lowered.module, chosen_options),
+        **({"ports": ports} if ports else {}),
     }
 
 

@@ -16,18 +16,20 @@ from rlx.ir.module import Stage
 from rlx.ir.verify import verify
 from rlx.outputs import Producer, write_folder
 from rlx.passes import Policies, fit, pipeline
+from rlx.passes.boundaries import PortKind, with_ports
 from rlx.passes.dead_code import DeadCode
-from rlx.reference import check_bound, random_inputs, reference_outputs
-from rlx.target import claim
+from rlx.reference import check_bound, fits, given_inputs, random_inputs, reference_outputs
+from rlx.target import claim, ports_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from rlx.golden import Golden
-    from rlx.ir import Graph
+    from rlx.ir import Array, Graph
     from rlx.ir.module import GraphModule
     from rlx.passes import DispatchReport
+    from rlx.passes.boundaries import PortChange, Ported
     from rlx.target import Emission, Target
 
 
@@ -38,10 +40,12 @@ class Lowered:
     Attributes:
         module: The graph; with a memory plan if the target makes one.
         dispatch: What happened to each op.
+        changes: Inputs and outputs that are something else than in the model.
     """
 
     module: GraphModule
     dispatch: DispatchReport
+    changes: tuple[PortChange, ...] = ()
 
 
 def lower(
@@ -83,9 +87,18 @@ def fit_to_target(
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
+        QuantizationError: Inputs or outputs cannot be what the options want.
+        UnsupportedOpError: The conversion of an input or output cannot be taken off.
     """
-    check_bound(module.graph)
+    original = module.graph
+    check_bound(original)
     options = target.options() if options is None else options
+    ports = ports_of(target, options)
+    ported = with_ports(module.graph, PortKind.INT8 if ports.inverts else ports.kind)
+    if ported.changes:
+        module = replace(module, graph=ported.graph)
+        if observe is not None:
+            observe("ports", module.graph)
     simplified = pipeline(target.pipeline).run(module, observe=observe)
     found = fit(simplified.graph, target.name, claim(target, options), policies)
     graph = DeadCode().apply(found.graph)
@@ -94,7 +107,63 @@ def fit_to_target(
     fitted = replace(simplified, graph=graph, stage=Stage.MIR)
     if found.report.ready:
         verify(fitted, where="after pass fit")
-    return Lowered(fitted, found.report)
+    changes = with_ports(original, ports.kind).changes if ports.inverts else ported.changes
+    return Lowered(fitted, found.report, changes)
+
+
+def ported_for(graph: Graph, target: Target, options: Any = None) -> Ported:  # noqa: ANN401
+    """Return ``graph`` with the inputs and outputs of what ``target`` emits.
+
+    Args:
+        graph: The model.
+        target: Where it goes.
+        options: Instance of ``target.options``; None for the defaults.
+
+    Raises:
+        QuantizationError: Inputs or outputs cannot be what the options want.
+        UnsupportedOpError: The conversion of an input or output cannot be taken off.
+    """
+    options = target.options() if options is None else options
+    return with_ports(graph, ports_of(target, options).kind)
+
+
+def golden_for(
+    graph: Graph,
+    target: Target,
+    options: Any = None,  # noqa: ANN401 - the target's own class
+    *,
+    vectors: Mapping[str, Array] | None = None,
+    frames: int | None = None,
+) -> Golden:
+    """Return golden vectors of the types that the emitted program takes and gives.
+
+    Args:
+        graph: The model.
+        target: Where it goes.
+        options: Instance of ``target.options``; None for the defaults.
+        vectors: What the user brought, as the model takes it or as the emitted program does (see
+            :func:`rlx.reference.given_inputs`); None for random inputs.
+        frames: How many; None for all given, or a number that suits the graph.
+
+    Raises:
+        UsageError: The vectors do not fit.
+        QuantizationError: An input is neither an integer nor quantized at once.
+    """
+    check_bound(graph)
+    ported = ported_for(graph, target, options)
+    if vectors is None:
+        return reference_outputs(ported.graph, random_inputs(ported.graph, frames))
+    if not fits(graph, vectors) and fits(ported.graph, vectors):
+        return given_inputs(ported.graph, vectors, frames)
+    return _ported_golden(given_inputs(graph, vectors, frames), graph, ported)
+
+
+def _ported_golden(golden: Golden, graph: Graph, ported: Ported) -> Golden:
+    """Return vectors of the model, or of the emitted program, as those of the latter."""
+    given = [array.dtype for array in golden.inputs]
+    if not ported.changes or given != [v.type.dtype.numpy for v in graph.inputs]:
+        return golden
+    return reference_outputs(ported.graph, ported.converted(golden.inputs))
 
 
 def emit(
@@ -116,7 +185,8 @@ def emit(
         folder: Appears by one rename, complete, or not at all.
         options: Instance of ``target.options``; None for the defaults.
         policies: Which ops are written in others although the target has them, or never.
-        golden: Vectors stored beside the result; None for random inputs.
+        golden: Vectors stored beside the result, of the types that the model takes and gives or
+            that the emitted program does (see :func:`golden_for`); None for random inputs.
         source_sha256: Hash of the model file, recorded in the manifest; None if made by hand.
         force: Replace a folder that rlx made before.
 
@@ -125,8 +195,19 @@ def emit(
     """
     options = target.options() if options is None else options
     lowered = lower(module, target, options=options, policies=policies)
-    golden = golden or reference_outputs(module.graph, random_inputs(module.graph))
+    ported = ported_for(module.graph, target, options)
+    if golden is None:
+        golden = golden_for(module.graph, target, options)
+    else:
+        golden = _ported_golden(golden, module.graph, ported)
     emission = target.emit(lowered.module, options)
+    if lowered.changes:
+        lines = [str(change) for change in lowered.changes]
+        emission = replace(
+            emission,
+            report={**emission.report, "ports": lines},
+            facts={**emission.facts, "ports": lines},
+        )
     producer = Producer(
         rlx_version=__version__,
         target=target.name,

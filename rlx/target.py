@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rlx.golden import Golden
     from rlx.ir import Node, Op, Refusal
     from rlx.ir.module import GraphModule
+    from rlx.passes.boundaries import Ports
     from rlx.passes.fit import Claim
 
 
@@ -48,6 +49,9 @@ class Lowering:
 
 class Target(Protocol):
     """What a target package must offer under the entry-point group ``rlx.targets``.
+
+    It may also have a method ``ports(options)`` that returns :class:`rlx.passes.boundaries.Ports`:
+    what its inputs and outputs are. Without it they are quantized values, int8 for uint8.
 
     Attributes:
         name: Name on the command line.
@@ -124,6 +128,14 @@ def claim(target: Target, options: Any) -> Claim:  # noqa: ANN401 - the target's
         return found
 
     return refusal
+
+
+def ports_of(target: Target, options: Any) -> Ports:  # noqa: ANN401 - the target's own class
+    """Return what inputs and outputs are in what ``target`` emits with ``options``."""
+    from rlx.passes.boundaries import Ports
+
+    ports: Callable[[Any], Ports] | None = getattr(target, "ports", None)
+    return Ports() if ports is None else ports(options)
 
 
 def names() -> list[str]:

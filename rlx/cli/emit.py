@@ -53,7 +53,6 @@ def command(
     Options of the target: 'rlx emit --target NAME --help'; of the model's format: '--format NAME'.
     """
     from rlx import driver
-    from rlx.reference import given_inputs, random_inputs, reference_outputs
 
     chosen, options = selected_target()
     with progress(enabled=not as_json) as show:
@@ -61,11 +60,8 @@ def command(
         module = load_model(model)
         names = [v.name for v in module.graph.inputs]
         show("computing golden vectors")
-        if vectors is None:
-            inputs = random_inputs(module.graph, frames)
-            golden = reference_outputs(module.graph, inputs)
-        else:
-            golden = given_inputs(module.graph, load_vectors(vectors, names), frames)
+        given = None if vectors is None else load_vectors(vectors, names)
+        golden = driver.golden_for(module.graph, chosen, options, vectors=given, frames=frames)
         show(f"emitting for {chosen.name}")
         emission = driver.emit(
             module,
@@ -95,3 +91,5 @@ def print_report(name: str, report: Mapping[str, Any]) -> None:
         if isinstance(value, int | float | str):
             text = str(value) if isinstance(value, str | float) else cell_text(value)
             print(f"{key.replace('_', ' ')}: {text}")
+    for line in report.get("ports", ()):
+        print(line)

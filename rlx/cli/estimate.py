@@ -24,7 +24,9 @@ def command(model: Path, policies: Policies | None, as_json: bool) -> None:
 
     chosen, options = selected_target()
     lowered = driver.lower(load_model(model), chosen, options=options, policies=policies)
-    estimate = chosen.estimate(lowered.module, options)
+    estimate = dict(chosen.estimate(lowered.module, options))
+    if lowered.changes:
+        estimate["ports"] = [str(change) for change in lowered.changes]
     if as_json:
         report = {"target": chosen.name, "dispatch": lowered.dispatch.to_dict(), **estimate}
         print_json(report)

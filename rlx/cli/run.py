@@ -72,8 +72,8 @@ def _summary(graph: Graph, golden: Golden) -> list[dict[str, Any]]:
         {
             "name": name,
             "type": str(value.type),
-            "minimum": int(array.min()),
-            "maximum": int(array.max()),
+            "minimum": array.min().item(),
+            "maximum": array.max().item(),
             "argmax": array.reshape(golden.frames, -1).argmax(axis=1)[:16].tolist(),
         }
         for name, value, array in zip(
