@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rlx.ir import DType
 from rlx.names import comment_text
 from rlx.plan import moves_nothing
-from rlx_c.ports import Place
+from rlx_c.ports import C_TYPES, Place
 from rlx_c.render import breaks
 from rlx_c.symbols import layer_name
 
@@ -103,8 +104,8 @@ class Calls:
         if value.constant is not None:
             return self._symbols.constant(value)
         place = self._places.of(value)
-        if place.base == "memory" and value.type.dtype.numpy.itemsize > 1:
-            return f"(int32_t *)(void *)({place.expression})"
+        if place.base == "memory" and value.type.dtype is not DType.I8:
+            return f"({C_TYPES[value.type.dtype]} *)(void *)({place.expression})"
         return place.expression
 
     def _copy(self, to: Place, value: Value, nbytes: int) -> str:

@@ -71,7 +71,7 @@ class Kernel:
 _BLOCK: Final = 1 << 18
 """Numbers of a table that are widened and hashed together."""
 
-_ELEMENT_BYTES: Final = {"int8_t": 1, "int16_t": 2, "int32_t": 4, "channel": 4}
+_ELEMENT_BYTES: Final = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "int32_t": 4, "channel": 4}
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +80,8 @@ class ConstantTable:
 
     Attributes:
         role: What it is to the layer; the symbol is ``<prefix>_<role>_<index>``.
-        element: C type of an element: ``int8_t``, ``int16_t``, ``int32_t``, or ``channel`` for
-            rows of bias, multiplier and shift.
+        element: C type of an element: ``int8_t``, ``uint8_t``, ``int16_t``, ``int32_t``, or
+            ``channel`` for rows of bias, multiplier and shift.
         data: [n] numbers, or [n, 3] for ``channel``.
         note: What stands in the comment above it.
     """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from rlx.errors import EmitError
 from rlx.ir import DType, Region
@@ -11,9 +13,16 @@ from rlx.ir import DType, Region
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.ir import Graph, MemoryPlan, Placement, TensorType, Value
+    from rlx.ir import Graph, MemoryPlan, Placement, Value
 
-_TYPES = {DType.I8: "int8_t", DType.I32: "int32_t"}
+C_TYPES: Final = {
+    DType.F32: "float",
+    DType.I8: "int8_t",
+    DType.I16: "int16_t",
+    DType.I32: "int32_t",
+    DType.U8: "uint8_t",
+}
+"""C types of the elements that code of these targets reads and writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +43,8 @@ class Port:
         type: C type of an element.
         shape: Dimensions.
         bytes: Size.
-        quant: Scale and zero point, if there is one scale.
+        element_bytes: Size of an element.
+        quant: What codes stand for, if there is one scale.
         text: Type in the notation of the IR, for comments.
         offset: Bytes from the start of the arena, or None if it is an array of the caller.
     """
@@ -47,6 +57,17 @@ class Port:
     quant: PortQuant | None
     text: str
     offset: int | None = None
+    element_bytes: int = 1
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it holds real numbers."""
+        return self.type == "float"
+
+    @property
+    def ends(self) -> tuple[int, int] | None:
+        """Least and greatest quantized value of 8 bits; None for other types."""
+        return {"int8_t": (-128, 127), "uint8_t": (0, 255)}.get(self.type)
 
     @property
     def pointer(self) -> str:
@@ -66,9 +87,7 @@ def ports(kind: str, values: Sequence[Value]) -> tuple[Port, ...]:
         EmitError: One has an element type that C code of this target cannot take.
     """
     numbers = [""] if len(values) == 1 else [str(i) for i in range(len(values))]
-    return tuple(
-        _port(kind, number, value.type) for number, value in zip(numbers, values, strict=True)
-    )
+    return tuple(_port(kind, number, value) for number, value in zip(numbers, values, strict=True))
 
 
 def inside(ports: Sequence[Port], values: Sequence[Value], plan: MemoryPlan) -> tuple[Port, ...]:
@@ -93,28 +112,43 @@ def _offset(port: Port, value: Value, plan: MemoryPlan) -> int:
     return plan.of(value).offset
 
 
-def _port(kind: str, number: str, type_: TensorType) -> Port:
-    if type_.dtype not in _TYPES:
+def _port(kind: str, number: str, value: Value) -> Port:
+    type_ = value.type
+    if type_.dtype not in C_TYPES or (type_.dtype is DType.F32 and value.constant is not None):
         raise EmitError(
-            f"{kind} {number or 0} is {type_}, but inputs and outputs must be i8 or i32",
+            f"{kind} {number or 0} is {type_}, but inputs and outputs must be i8, u8, i16, i32 or"
+            " f32, and no constant numbers",
             hint="quantize the model's inputs and outputs too",
         )
     quant = None
     if type_.quant is not None and type_.quant.axis is None:
-        quant = PortQuant(_float_text(type_.quant.scale[0]), type_.quant.zero_point[0])
+        quant = PortQuant(float_text(type_.quant.scale[0]), type_.quant.zero_point[0])
     shape = type_.static_shape
     return Port(
         parameter=f"{kind}{number}",
         macro=f"{kind.upper()}{number}",
-        type=_TYPES[type_.dtype],
+        type=C_TYPES[type_.dtype],
         shape=shape,
         bytes=type_.nbytes,
         quant=quant,
         text=str(type_),
+        element_bytes=type_.dtype.numpy.itemsize,
     )
 
 
-def _float_text(value: float) -> str:
+def float32_text(value: float) -> str:
+    """Return a C constant of type float for ``value`` rounded to float32.
+
+    Raises:
+        ValueError: It is no normal number above 0 there.
+    """
+    rounded = np.float32(value)
+    if not np.finfo(np.float32).tiny <= rounded < np.inf:
+        raise ValueError(f"{value!r} is no normal float32 number above 0")
+    return float_text(float(rounded))
+
+
+def float_text(value: float) -> str:
     """Return a C constant of type float; enough digits for the same double."""
     text = repr(float(value))
     return f"{text if any(c in text for c in '.en') else text + '.0'}f"

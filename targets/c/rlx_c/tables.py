@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.ir import DType
-from rlx_c.layer import ConstantTable
+from rlx_c.layer import Table
+from rlx_c.ports import C_TYPES
 
 if TYPE_CHECKING:
     from rlx.ir import Value
@@ -49,7 +49,6 @@ def _table(value: Value) -> ConstantTable:
     data = value.constant
     if data is None:
         raise AssertionError(f"{value.node.label} is no constant")
-    element = "int32_t" if value.type.dtype is DType.I32 else "int8_t"
-    return ConstantTable(
-        "constant", element, np.asarray(data).reshape(-1), f"constant {value.type}"
-    )
+    # Weights of fewer bits are stored a byte each where they are an operand.
+    element = C_TYPES.get(value.type.dtype, "int8_t")
+    return Table("constant", element, np.asarray(data).reshape(-1), f"constant {value.type}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from rlx import __version__
 from rlx.errors import UsageError
 from rlx.ir.hash import structural_hash
@@ -39,7 +41,7 @@ class Emitter:
         self._program = program
         self._options = options
         self._symbols = Symbols(self.prefix, program)
-        self._entry_point = EntryPoint.of(program, in_arena=options.io == "arena")
+        self._interface = Interface.of(program, in_arena=options.in_arena)
         self._common = self._context()
 
     def _context(self) -> dict[str, Any]:
@@ -161,8 +163,13 @@ class Emitter:
 
 
 def _tested(kind: str, ports: tuple[Port, ...], arrays: tuple[Array, ...]) -> list[dict[str, Any]]:
-    """Return what the self-test's template sees of the inputs or outputs."""
+    """Return what the self-test's template sees of the inputs or outputs: numbers by their bits."""
     return [
-        {"kind": kind, "port": port, "data": array.reshape(len(array), -1)}
+        {"kind": kind, "port": port, "data": _integers(array).reshape(len(array), -1)}
         for port, array in zip(ports, arrays, strict=True)
     ]
+
+
+def _integers(array: Array) -> Array:
+    """Return integers, or the bits of float32 numbers."""
+    return np.ascontiguousarray(array).view(np.uint32) if array.dtype == np.float32 else array

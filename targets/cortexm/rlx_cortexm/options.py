@@ -8,6 +8,7 @@ from typing import Final
 
 from rlx.errors import UsageError
 from rlx.names import check_prefix, mangle
+from rlx.passes.boundaries import PortKind, Ports
 from rlx_c.choice import DEFAULT, OBJECTIVES
 from rlx_cortexm.budget import parse_bytes
 from rlx_cortexm.core import CORES, DEFAULT_CORE, Core
@@ -23,8 +24,11 @@ stdbool stddef stdint stdio stdlib string tgmath time wchar wctype
 STANDARD_HEADERS: Final = frozenset(_C99_HEADERS.split())
 """Headers of C99: a model's header of that name would hide them."""
 
-PORTS: Final = ("caller", "arena")
+PLACES: Final = ("caller", "arena")
 """Where inputs and outputs may lie."""
+
+KINDS: Final = tuple(kind.value for kind in PortKind)
+"""What inputs and outputs may be."""
 
 _PREFIX_LENGTH = 32
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
@@ -65,9 +69,17 @@ class CortexMOptions:
     )  # fmt: skip
     io: str = field(
         default="caller",
-        metadata={"help": "Where inputs and outputs lie: in arrays of the caller, or in the arena,"
-                  " where they share bytes with what is computed.",
-                  "choices": PORTS},
+        metadata={"help": "What inputs and outputs are, and where they lie: int8, uint8 or float;"
+                  " in arrays of the caller, or in the arena, where they share bytes with what is"
+                  " computed. Of both, with a comma: float,arena [int8,caller].",
+                  "metavar": "WORDS",
+                  "values": {
+                      "int8": "quantized values; conversions from and to real numbers are taken off",
+                      "uint8": "the same without sign, 128 more",
+                      "float": "real numbers, which the emitted code converts",
+                      "caller": "arrays of the caller",
+                      "arena": "the arena, where they share bytes with what is computed",
+                  }},
     )  # fmt: skip
     static_arena: bool = field(
         default=False, metadata={"help": "Define an arena too, as a global array."}
@@ -94,8 +106,7 @@ class CortexMOptions:
             raise UsageError(
                 f"optimize must be one of {', '.join(OBJECTIVES)}, not {self.optimize!r}"
             )
-        if self.io not in PORTS:
-            raise UsageError(f"io must be one of {', '.join(PORTS)}, not {self.io!r}")
+        _check_io(self.io)
         if self.prefix is not None and check_prefix(self.prefix).lower() in STANDARD_HEADERS:
             raise UsageError(
                 f"prefix {self.prefix!r} would hide the C library's header {self.prefix}.h",
@@ -111,6 +122,17 @@ class CortexMOptions:
             )
 
     @property
+    def in_arena(self) -> bool:
+        """Whether inputs and outputs lie in the arena."""
+        return "arena" in self.io.split(",")
+
+    @property
+    def ports(self) -> Ports:
+        """What inputs and outputs are."""
+        found = [word for word in self.io.split(",") if word in KINDS]
+        return Ports(PortKind(found[0])) if found else Ports()
+
+    @property
     def core(self) -> Core:
         """The core that the network is meant for."""
         return CORES[self.cpu]
@@ -121,3 +143,22 @@ class CortexMOptions:
             return self.prefix
         words = mangle(name)[:_PREFIX_LENGTH].rstrip("_")
         return mangle(f"{words} net") if words.lower() in STANDARD_HEADERS else words
+
+
+def _check_io(io: str) -> None:
+    """Refuse what is not one word, or one of each kind with a comma between.
+
+    Raises:
+        UsageError: It is something else.
+    """
+    words = io.split(",")
+    for word in words:
+        if word not in (*KINDS, *PLACES):
+            raise UsageError(f"io must be one of {', '.join((*KINDS, *PLACES))}, not {word!r}")
+    for group in (KINDS, PLACES):
+        given = [word for word in words if word in group]
+        if len(given) > 1:
+            raise UsageError(
+                f"io is {' and '.join(given)} at the same time",
+                hint=f"give one of {', '.join(group)}",
+            )

@@ -39,7 +39,7 @@ def plan(module: GraphModule, options: CortexMOptions) -> GraphModule:
     Where a small arena is wanted, layers may be computed in stripes of rows, if that helps.
     """
     settings = settings_of(options)
-    inside = options.io == "arena"
+    inside = options.in_arena
     best = _planned(module, settings, inside, search=True)
     if settings.ram is None and settings.optimize != "ram":
         return best

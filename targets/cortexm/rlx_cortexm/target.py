@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx.ir import GraphModule, Node, Op, Refusal
-    from rlx_c.program import LoweredProgram
+    from rlx.passes.boundaries import Ports
+    from rlx_c.program import Program
 
 
 class CortexM:
@@ -40,6 +41,10 @@ class CortexM:
     def lowering(self, node: Node, options: CortexMOptions) -> Ways | Refusal:
         """Return the kernels for a node on the chosen core, or why there are none."""
         return lowering(node, options.core)
+
+    def ports(self, options: CortexMOptions) -> Ports:
+        """Return what inputs and outputs are: the code converts real numbers and uint8."""
+        return options.ports
 
     def plan(self, module: GraphModule, options: CortexMOptions) -> GraphModule:
         """Return ``module`` with a place for every value and for the minimum scratch memory.

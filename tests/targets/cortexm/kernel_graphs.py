@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.ir import DType, Graph, GraphModule, QuantParams, Stage, i8
+from rlx.ir import DType, Graph, GraphModule, QuantParams, Stage, TensorType, f32, i8
 from rlx.numerics.exponential import softmax_scaling
 from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import (
@@ -20,6 +20,7 @@ from rlx.ops.q import (
     QClamp,
     QConcat,
     QConv2d,
+    QConvert,
     QDense,
     QMaximum,
     QMaxPool2d,
@@ -37,6 +38,7 @@ from rlx.ops.q import (
     QTranspose,
     Window,
 )
+from rlx.ops.real import RealCast, RealDequantize, RealQuantize, Ties
 from rlx.reference import random_inputs, reference_outputs
 from rlx_cortexm import TARGET, CortexMOptions
 
@@ -343,5 +345,67 @@ def classifier() -> Graph:
     return builder.graph
 
 
-KERNEL_GRAPHS = (convolutions, depthwise, arithmetic, reductions, moves, classifier)
+QUANTS = {
+    DType.I8: QuantParams.per_tensor(0.05, -4),
+    DType.U8: QuantParams.per_tensor(0.7, 200),
+    DType.I16: QuantParams.per_tensor(1 / 3000, 17),
+}
+"""Parameters for each element type of activations."""
+
+
+def bridges() -> Graph:
+    """Return a graph with every way from and to real numbers."""
+    zoo = Zoo("bridges")
+    for dtype, quant in QUANTS.items():
+        for ties in Ties:
+            x = zoo.graph.input(f"x{zoo.graph.count}", f32(3, 41))
+            quantized = zoo.node(RealQuantize(quant=quant, dtype=dtype, ties=ties), x)
+        zoo.node(RealDequantize(quant=quant), quantized)
+    return zoo.graph
+
+
+def conversions() -> Graph:
+    """Return a graph with every way from an element type of activations to another."""
+    zoo = Zoo("conversions")
+    for dtype, quant in QUANTS.items():
+        (zero_point,) = quant.zero_point
+        x = zoo.graph.input(f"x{zoo.graph.count}", TensorType((200,), dtype, quant))
+        for other in QUANTS:
+            if DType.I8 is dtype is other:
+                continue
+            factors = Rescale.of(0.3), Rescale.of(300.0), Rescale.of(2.5, rounding=Rounding.SINGLE)
+            for rescale in factors if dtype is DType.I16 else factors[-2:]:
+                op = QConvert(x_zero_point=zero_point, rescale=rescale, zero_point=3, dtype=other)
+                zoo.node(op, x)
+        if dtype is not DType.I16:
+            other, by = (DType.U8, 128) if dtype is DType.I8 else (DType.I8, -128)
+            flip = QConvert(
+                x_zero_point=zero_point,
+                rescale=Rescale.of(1.0),
+                zero_point=zero_point + by,
+                dtype=other,
+            )
+            zoo.node(flip, x)
+    return zoo.graph
+
+
+def casts() -> Graph:
+    """Return a graph with changes of element type that keep the number."""
+    zoo = Zoo("casts")
+    real = zoo.node(RealDequantize(quant=QuantParams.per_tensor(2.0**11)), zoo.input(77))
+    for dtype in (DType.I8, DType.U8, DType.I16, DType.I32, DType.F32):
+        zoo.node(RealCast(dtype=dtype), real)
+    for source, result in (
+        (DType.I8, DType.U8), (DType.U8, DType.I8), (DType.U8, DType.I32), (DType.I16, DType.I8),
+        (DType.I16, DType.U8), (DType.I32, DType.I16), (DType.U8, DType.F32),
+        (DType.I32, DType.F32),
+    ):  # fmt: skip
+        x = zoo.graph.input(f"x{zoo.graph.count}", TensorType((19,), source))
+        zoo.node(RealCast(dtype=result), x)
+    return zoo.graph
+
+
+ZOOS = (
+    convolutions, depthwise, arithmetic, reductions, moves, classifier, bridges, conversions, casts,
+)  # fmt: skip
 """Functions that return the graphs."""

@@ -8,6 +8,7 @@ from targets.cortexm.kernel_graphs import KERNEL_GRAPHS, emit_graph, golden_of, 
 
 import rlx_cortexm
 from rlx.ops.q import Q_OPS
+from rlx.ops.real import RealCast, RealDequantize, RealQuantize
 from rlx_cortexm.core import CORES
 from rlx_cortexm.lower import candidates
 from rlx_sim.firmware import FirmwareBuild
@@ -89,7 +90,7 @@ def test_the_kernel_graphs_use_every_template_and_every_op():
     files = {p.relative_to(folder).as_posix() for p in folder.glob("*/*.c.j2")}
     own = {name for name in files if not name.endswith("/support.c.j2")}
     assert own == {f"{kernel}.c.j2" for kernel in kernels}
-    assert ops == set(Q_OPS)
+    assert ops == {*Q_OPS, RealCast, RealDequantize, RealQuantize}
 
 
 def test_the_readme_explains_every_kernel_that_its_table_names():

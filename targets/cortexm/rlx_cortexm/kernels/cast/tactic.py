@@ -1,0 +1,73 @@
+"""The same numbers in another element type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from rlx.ir import DType
+from rlx.ops.real.cast import integer_range
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
+from rlx_c.ports import C_TYPES
+from rlx_cortexm.operands import unsupported
+from rlx_cortexm.tactic import Tactic
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from rlx.ir import Node
+    from rlx.ops.real import RealCast
+
+PLAIN: Final = 5
+REAL: Final = 10
+"""Instructions for each element, with hardware for floats."""
+
+PORTABLE: Final = 4.0
+"""Times as many without it."""
+
+
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate for a change of type.
+
+    Raises:
+        UnsupportedOpError: C code has no such type.
+    """
+    op = cast("RealCast", node.op)
+    x = node.operands[0].type
+    if x.dtype not in C_TYPES or op.dtype not in C_TYPES:
+        known = ", ".join(sorted(dtype.value for dtype in C_TYPES))
+        raise unsupported(
+            node, f"C converts among {known}, not {x.dtype.value} to {op.dtype.value}"
+        )
+    constants: dict[str, Hashable] = {
+        "length": x.size,
+        "from": C_TYPES[x.dtype],
+        "to": C_TYPES[op.dtype],
+        "way": _way(x.dtype, op.dtype),
+    }
+    if constants["way"] == "saturate":
+        low, high = integer_range(op.dtype)
+        # Both are powers of two, or 1 beside one: float32 numbers. INT32_MIN is no constant of C.
+        constants |= {
+            "low": low if op.dtype is not DType.I32 else "INT32_MIN",
+            "high": high,
+            "below": f"{low}.0f",
+            "above": f"{high + 1}.0f",
+        }
+    real = DType.F32 in (x.dtype, op.dtype)
+    kernel = Kernel.of("cast", "cast/kernel", constants)
+    instructions = x.size * (REAL if real else PLAIN)
+    layer = Layer(kernel, operands=node.operands, instructions=instructions)
+    return (Candidate.of(layer, "cast"),)
+
+
+def _way(source: DType, result: DType) -> str:
+    """Return what happens to numbers that the result cannot hold."""
+    if source is DType.F32 and result is not DType.F32:
+        return "saturate"
+    return "plain" if DType.F32 in (source, result) else "wrap"
+
+
+CAST: Final = Tactic(
+    candidates, "`cast`: each number in another element type.", portable=PORTABLE
+)

@@ -1,0 +1,1 @@
+"""Quantized values in another element type."""

@@ -1,0 +1,1 @@
+"""Real numbers of quantized values."""

@@ -1,0 +1,51 @@
+"""Real numbers of quantized values: a product of floats for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from rlx.ops.q import CODE_RANGE
+from rlx_c.candidate import Candidate
+from rlx_c.layer import Kernel, Layer
+from rlx_c.ports import C_TYPES
+from rlx_cortexm.operands import unsupported
+from rlx_cortexm.reals import scale_text
+from rlx_cortexm.tactic import Tactic
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx.ops.real import RealDequantize
+
+ELEMENT: Final = 10
+"""Instructions for each element, with hardware for floats."""
+
+PORTABLE: Final = 8.0
+"""Times as many without it."""
+
+
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate for the way back to real numbers.
+
+    Raises:
+        UnsupportedOpError: The quantized values have another type, or channels scales of their own.
+    """
+    op = cast("RealDequantize", node.op)
+    x = node.operands[0].type
+    if x.dtype not in CODE_RANGE:
+        raise unsupported(node, f"i8, u8 and i16 become f32 in C, not {x.dtype.value}")
+    constants = {
+        "length": x.size,
+        "from": C_TYPES[x.dtype],
+        "scale": scale_text(node, op.quant),
+        "zero_point": op.quant.zero_point[0],
+    }
+    kernel = Kernel.of("dequantize", "dequantize/kernel", constants)
+    layer = Layer(kernel, operands=node.operands, instructions=x.size * ELEMENT)
+    return (Candidate.of(layer, "dequantize"),)
+
+
+DEQUANTIZE: Final = Tactic(
+    candidates,
+    "`dequantize`: a product of floats for each value; slow on a core without hardware for them.",
+    portable=PORTABLE,
+)

@@ -1,0 +1,1 @@
+"""Quantized values of real numbers."""

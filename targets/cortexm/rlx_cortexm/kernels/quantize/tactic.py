@@ -1,0 +1,58 @@
+"""Quantized values of real numbers: a division of floats for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from rlx.ir import DType
+from rlx.ops.q import CODE_RANGE
+from rlx.ops.real import Ties
+from rlx_c.candidate import Candidate
+from rlx_c.layer import CodeSize, Kernel, Layer
+from rlx_c.ports import C_TYPES
+from rlx_cortexm.operands import unsupported
+from rlx_cortexm.reals import scale_text
+from rlx_cortexm.tactic import Tactic
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx.ops.real import RealQuantize
+
+ELEMENT: Final = 40
+"""Instructions for each element, with hardware for floats."""
+
+PORTABLE: Final = 8.0
+"""Times as many without it."""
+
+
+def candidates(node: Node) -> tuple[Candidate, ...]:
+    """Return the candidate for a quantization.
+
+    Raises:
+        UnsupportedOpError: Numbers or quantized values have other types, or channels scales of their own.
+    """
+    op = cast("RealQuantize", node.op)
+    x = node.operands[0].type
+    if x.dtype is not DType.F32 or op.dtype not in CODE_RANGE:
+        raise unsupported(node, f"f32 becomes i8, u8 or i16 in C, not {x.dtype.value} {op.dtype}")
+    low, high = CODE_RANGE[op.dtype]
+    constants = {
+        "length": x.size,
+        "to": C_TYPES[op.dtype],
+        "scale": scale_text(node, op.quant),
+        "zero_point": op.quant.zero_point[0],
+        "low": low,
+        "high": high,
+        "bound": 2 * (high - low + 1),
+        "even": op.ties is Ties.EVEN,
+    }
+    kernel = Kernel.of("quantize", "quantize/kernel", constants, size=CodeSize(0.8))
+    layer = Layer(kernel, operands=node.operands, instructions=x.size * ELEMENT)
+    return (Candidate.of(layer, "quantize"),)
+
+
+QUANTIZE: Final = Tactic(
+    candidates,
+    "`quantize`: a division of floats for each number; slow on a core without hardware for them.",
+    portable=PORTABLE,
+)

@@ -1,0 +1,25 @@
+"""Real numbers at inputs and outputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rlx_c.ports import float32_text
+from rlx_cortexm.operands import unsupported
+
+if TYPE_CHECKING:
+    from rlx.ir import Node, QuantParams
+
+
+def scale_text(node: Node, quant: QuantParams) -> str:
+    """Return the one scale as a C constant.
+
+    Raises:
+        UnsupportedOpError: Channels have scales of their own, or the scale is no float32 number.
+    """
+    if len(quant.scale) != 1:
+        raise unsupported(node, "it has a scale for each channel; in C there is one for all")
+    try:
+        return float32_text(quant.scale[0])
+    except ValueError as e:
+        raise unsupported(node, f"its scale {e}") from None
