@@ -50,9 +50,10 @@ class StreamPort:
         member: Name of the stream in the netlist: ``i``, ``o``, ``i1`` ...
         direction: Seen from the core.
         shape: Shape of the tensor.
-        bits: Bits of one element, two's complement: 8, 16 or 32.
+        bits: Bits of one element, two's complement unless unsigned: 8, 16 or 32.
         lanes: Elements of one beat; element 0 lies in the lowest bits.
         quant: Scale and zero point of the quantized values, if known.
+        unsigned: The elements are unsigned, 128 more than in the core.
     """
 
     name: str
@@ -62,6 +63,7 @@ class StreamPort:
     bits: int
     lanes: int
     quant: tuple[float, int] | None = None
+    unsigned: bool = False
 
     def __post_init__(self) -> None:
         if self.elements % self.lanes:
@@ -82,6 +84,11 @@ class StreamPort:
     def width(self) -> int:
         """Bits of ``tdata``."""
         return self.bits * self.lanes
+
+    @property
+    def dtype(self) -> str:
+        """Type of an element, as ``int8``."""
+        return f"{'u' if self.unsigned else ''}int{self.bits}"
 
     @property
     def beat_bytes(self) -> int:
@@ -119,7 +126,7 @@ class StreamPort:
             "name": self.name,
             "direction": self.direction,
             "shape": list(self.shape),
-            "dtype": f"int{self.bits}",
+            "dtype": self.dtype,
             "lanes": self.lanes,
             "beats": self.beats,
             "tdata_bits": self.width,
@@ -184,6 +191,11 @@ class Interface:
     def top(self) -> str:
         """Name of the wrapper module."""
         return f"{self.prefix}_top"
+
+    @property
+    def inverted(self) -> bool:
+        """Whether a port has unsigned elements."""
+        return any(port.unsigned for port in (*self.inputs, *self.outputs))
 
     @property
     def ports(self) -> tuple[StreamPort, ...]:

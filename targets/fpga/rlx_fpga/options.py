@@ -9,6 +9,7 @@ from typing import Final
 
 from rlx.errors import UsageError
 from rlx.names import check_prefix, mangle
+from rlx.passes.boundaries import PortKind, Ports
 from rlx.units import parse_clock
 from rlx_fpga.devices import DEFAULT_DEVICE, FpgaDevice, boards, device, devices
 from rlx_fpga.memories import LIBRARIES
@@ -32,6 +33,12 @@ WEIGHTS: Final = ("mem", "inline", "load", "stream")
 - ``load``: sent over a stream once after each reset (style ``folded``);
 - ``stream``: sent over a stream for every frame, layer by layer (style ``folded``).
 """
+
+KINDS: Final = {
+    "int8": "quantized values; uint8 of a model becomes int8",
+    "uint8": "the same without sign, 128 more; an inverter at each port",
+}
+"""What the streams of the core carry, each with a description."""
 
 STREAMED: Final = ("load", "stream")
 """Those of :data:`WEIGHTS` that are not part of the bitstream."""
@@ -171,6 +178,12 @@ class FpgaOptions:
         metadata={"help": "Bus of the registers that control and monitor the core [none].",
                   "choices": CONTROLS},
     )  # fmt: skip
+    io: str | None = field(
+        default=None,
+        metadata={"help": "What the streams carry: int8, or uint8, which is 128 more;"
+                  " conversions from and to real numbers are taken off [int8].",
+                  "metavar": "KIND", "values": KINDS},
+    )  # fmt: skip
     synth: bool = field(
         default=False, metadata={"help": "Run Yosys and put the cells into report.json."}
     )
@@ -193,6 +206,15 @@ class FpgaOptions:
                 " are in the core",
                 hint="use --weights mem, or --style folded",
             )
+        if self.io == "float":
+            raise UsageError(
+                "a core has no conversion from or to real numbers: its streams carry quantized values",
+                where="--io float",
+                hint="leave it out: the report tells scale and zero point, by which software"
+                " converts",
+            )
+        if self.io not in (None, *KINDS):
+            raise UsageError(f"io must be one of {', '.join(KINDS)}, not {self.io!r}")
         self._check_budgets()
 
     def _check_budgets(self) -> None:
@@ -208,7 +230,12 @@ class FpgaOptions:
                 raise UsageError(f"{name} must be a number above 0, not {value}")
 
     @property
-    def chosen_device(self) -> FpgaDevice:
+    def ports(self) -> Ports:
+        """What the streams carry; their top bits are inverted at the ports of the core."""
+        return Ports(PortKind(self.io or "int8"), inverts=self.io == "uint8")
+
+    @property
+    def chosen_device(self) -> Device:
         """The device that the design is for."""
         return device(self.device)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx.ir import GraphModule, Node, Op, Refusal, Value
+    from rlx.passes.boundaries import Ports
     from rlx.target import Lowering
     from rlx_fpga.axi import Direction
     from rlx_fpga.styles import Design
@@ -48,6 +49,10 @@ class Fpga:
         """Return what the chosen style builds for a node, or why it cannot build it."""
         return lowering(node, options.style)
 
+    def ports(self, options: FpgaOptions) -> Ports:
+        """Return what the streams carry."""
+        return options.ports
+
     def plan(self, module: GraphModule, options: FpgaOptions) -> GraphModule:
         """Return ``module`` as it is: streams keep no bytes that could be shared.
 
@@ -70,6 +75,8 @@ class Fpga:
         require_fit(module, design, report, options)
         prefix = options.prefix_for(module.graph.name)
         interface = replace(interface_of(design, prefix), control=_control(module, options))
+        if options.ports.inverts:
+            interface = _unsigned(interface)
         interface, weights = _with_weights(interface, design)
         device = options.chosen_device
         files = weights | _files(design, interface, report, options)
@@ -154,6 +161,22 @@ def _port(
         bits=value.type.dtype.bits,
         lanes=design.lanes(stream),
         quant=_quant(value),
+    )
+
+
+def _unsigned(interface: Interface) -> Interface:
+    """Return the interface with unsigned elements where they have 8 bits."""
+
+    def port(one: StreamPort) -> StreamPort:
+        if one.bits != 8:
+            return one
+        quant = None if one.quant is None else (one.quant[0], one.quant[1] + 128)
+        return replace(one, unsigned=True, quant=quant)
+
+    return replace(
+        interface,
+        inputs=tuple(port(one) for one in interface.inputs),
+        outputs=tuple(port(one) for one in interface.outputs),
     )
 
 
