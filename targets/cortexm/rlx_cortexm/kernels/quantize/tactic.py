@@ -34,7 +34,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     op = cast("RealQuantize", node.op)
     x = node.operands[0].type
     if x.dtype is not DType.F32 or op.dtype not in CODE_RANGE:
-        raise unsupported(node, f"f32 becomes i8, u8 or i16 in C, not {x.dtype.value} {op.dtype}")
+        raise unsupported(node, f"f32 becomes i8, u8 or i16 in C, not {x.dtype.value} {op.dtype.value}")
     low, high = CODE_RANGE[op.dtype]
     constants = {
         "length": x.size,
