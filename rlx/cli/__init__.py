@@ -16,7 +16,11 @@ from rlx.cli.signals import Ended, raised
 from rlx.cli.streams import ReaderGoneError, abandon, checked, complain
 from rlx.errors import RlxError
 
-COMMANDS = ("build", "check", "doctor", "emit", "estimate", "inspect", "run", "targets", "verify")
+COMMANDS = (
+    "build", "check", "doctor", "emit", "estimate", "import", "inspect", "run", "targets", "verify",
+)  # fmt: skip
+_MODULES = {"import": "import_model"}
+"""Modules of commands whose names are no names of modules."""
 
 EXIT_INTERNAL = 70
 GARBAGE = (100_000, 50, 100)
@@ -36,7 +40,8 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"rlx.cli.{cmd_name}").command
+        module = _MODULES.get(cmd_name, cmd_name)
+        command: click.Command = importlib.import_module(f"rlx.cli.{module}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -51,6 +56,7 @@ SUMMARIES = {
     "doctor": "Show which tools are installed, and how to install the others.",
     "emit": "Compile a model for a target into an output folder.",
     "estimate": "Show bytes, MACs and cycles or instructions without emitting.",
+    "import": "Read a model file and store its graph as a .rlx file.",
     "inspect": "Show a model's graph, layer by layer, or compare two.",
     "run": "Run a model on the host.",
     "targets": "List targets, the ops that each supports and its devices.",

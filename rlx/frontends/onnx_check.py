@@ -153,14 +153,13 @@ def _check_calls(model: Model, limits: Limits) -> None:
     total = sum(_cost(model, node, sizes) for node in model.nodes)
     if total > limits.nodes:
         raise OverLimitError(
-            f"with its functions written out the graph has {total} nodes; "
-            f"the limit is {limits.nodes}",
+            f"with its functions inlined the graph has {total} nodes; the limit is {limits.nodes}",
             hint=raise_hint("nodes", total),
         )
 
 
 def _cost(model: Model, node: Node, sizes: dict[tuple[str, str], int]) -> int:
-    """Return the nodes that stand for one node after functions are written out."""
+    """Return the nodes that stand for one node after functions are inlined."""
     return sizes.get((node.domain, node.type), 1)
 
 

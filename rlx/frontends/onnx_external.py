@@ -95,7 +95,7 @@ def _opened(folder: Path, parts: tuple[str, ...], shown: str) -> Iterator[tuple[
             flags = step | getattr(os, "O_NONBLOCK", 0)
             descriptors.append(os.open(parts[-1], flags, dir_fd=descriptors[-1]))
         except (OSError, NotImplementedError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "links cannot be told"
+            reason = error.strerror if isinstance(error, OSError) else "links cannot be excluded"
             raise UnsupportedError(
                 f"keeps its data in '{shown}', which cannot be opened without following links: "
                 f"{reason}",

@@ -161,7 +161,7 @@ def _check_attributes(node: Node, schema: Any) -> None:  # noqa: ANN401 - of onn
 
 
 def _expand(call: Call, function: Function, refusals: Refusals) -> list[Any]:
-    """Write a function out in place of the node that calls it."""
+    """Inline a function in place of the node that calls it."""
     node, outer = call.node, call.scope
     if len(node.inputs) > len(function.inputs) or len(node.outputs) > len(function.outputs):
         raise MalformedError("has more inputs or outputs than the function that it calls")

@@ -152,7 +152,7 @@ def test_a_format_is_taken_by_name(capsys, tmp_path, plug):
     assert main(["inspect", str(path), "--format", "plug", "--width", "3"]) == 0
     assert plug.loaded == [("any", PlugOptions(3), 8)]
     assert error_of(capsys, "inspect", path, "--format", "pickle") == (
-        "error[RLX-E001]: no format is called 'pickle'\n  try: formats: tflite, rlx, plug\n"
+        "error[RLX-E001]: no format is called 'pickle'\n  try: formats: tflite, rlx, onnx, plug\n"
     )
 
 

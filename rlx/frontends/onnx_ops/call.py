@@ -83,7 +83,7 @@ Results: TypeAlias = "Result | Sequence[Result | None]"
 
 @dataclass(slots=True)
 class Scope:
-    """What the nodes of one graph share, or of one function that is written out.
+    """What the nodes of one graph share, or of one function that is inlined.
 
     Attributes:
         model: The file.

@@ -11,7 +11,7 @@ from rlx.frontends.onnx_ops.call import importer
 from rlx.frontends.onnx_ops.conv import conv_window
 from rlx.frontends.onnx_ops.linear import matmul
 from rlx.ir import DType, QuantParams
-from rlx.ops import real
+from rlx.ops import nn, real
 from rlx.ops.nn import Layout
 from rlx.ops.real import RealDequantize, RealQuantize, Ties
 from rlx.ops.real.cast import integer_range
@@ -89,17 +89,22 @@ def _quantize_in_steps(call: Call, x: Real, dtype: DType) -> Real:
     """Return codes by scales that are computed, in blocks, or of codes that are no integers."""
     precision = call.integer("precision", 0)
     wide = DTYPES.get(precision, DType.F32) if precision else DType.F32
-    scale = _spread(call, call.value(1), x).cast(wide)
-    steps = x.cast(wide) / scale
+    steps = x.cast(wide) / _spread(call, call.value(1), x).cast(wide)
     if dtype.is_float:
         if not call.flag("saturate"):
             return steps.cast(dtype)
         limit = 448.0 if dtype is DType.F8E4M3 else 57344.0
         return steps.maximum(-limit).minimum(limit).cast(dtype)
+    point = _spread(call, call.value(2), x) if call.has(2) else None
+    return _codes_of(steps, point, dtype)
+
+
+def _codes_of(steps: Real, point: Real | None, dtype: DType) -> Real:
+    """Return steps rounded to even codes, with the zero point added, within the codes' range."""
     low, high = integer_range(dtype)
     codes = steps.apply(real.RealRound())
-    if call.has(2):
-        codes = codes + _spread(call, call.value(2), x).cast(wide)
+    if point is not None:
+        codes = codes + point.cast(steps.dtype)
     return codes.maximum(float(low)).minimum(float(high)).cast(dtype)
 
 
@@ -188,29 +193,44 @@ def import_conv_integer(call: Call) -> Real:
 
 def _integer_conv(call: Call, x: Real, w: Real) -> Real:
     window, groups = conv_window(call, x, w)
-    first = Layout.CHANNELS_FIRST
     image = x.transpose(0, *range(2, x.ndim), 1)
     kernels = w.transpose(0, *range(2, w.ndim), 1)
     y = image.apply(real.RealConv(window=window, groups=groups), kernels)
-    return y.transpose(0, y.ndim - 1, *range(1, y.ndim - 1)) if first else y
+    return y.transpose(0, y.ndim - 1, *range(1, y.ndim - 1))
 
 
-def _meant(call: Call, places: tuple[int, int, int], axis: int | None) -> Real:
+def _meant(call: Call, places: tuple[int, int, int], axis: int) -> Real:
     """Return the numbers that codes stand for: of their place, and those of scale and point."""
-    x = call.value(places[0])
-    scale, point = call.array(places[1]), call.array(places[2])
-    given = params(call, x.type, scale, point, 0 if axis is None else axis)
-    if given is None:
-        raise call.refuse("has scales in several dimensions", "use one scale, or one a channel")
-    return _with_meaning(call, x, given).apply(RealDequantize(quant=given))
+    x, scale, point = call.value(places[0]), call.known(places[1]), call.known(places[2])
+    if scale is not None and point is not None and scale.dtype == np.float32:
+        given = params(call, x.type, scale, point, axis)
+        if given is not None:
+            return _with_meaning(call, x, given).apply(RealDequantize(quant=given))
+    factor, zero = (
+        _along(call.value(p).cast(d), x, axis)
+        for p, d in ((places[1], DType.F32), (places[2], DType.I32))
+    )
+    return (x.cast(DType.I32) - zero).cast(DType.F32) * factor
+
+
+def _along(vector: Real, x: Real, axis: int) -> Real:
+    """Return a number, or numbers for each index of an axis, so that they broadcast."""
+    if vector.ndim > 1:
+        return vector
+    if vector.ndim == 0 or vector.shape == (1,):
+        return vector.reshape()
+    return vector.reshape(*vector.shape, *(1,) * (x.ndim - axis - 1))
 
 
 def _coded(call: Call, y: Real, scale: int, point: int) -> Real:
-    given = params(call, y.type, call.array(scale), call.array(point), 0)
-    if given is None or given.axis is not None:
-        raise call.refuse("has several scales of its output", "use one scale for the output")
-    dtype = call.type(point).dtype
-    return y.apply(RealQuantize(quant=given, dtype=dtype, ties=Ties.EVEN))
+    """Return codes of the output, which has one scale."""
+    dtype, factor, zero = call.type(point).dtype, call.known(scale), call.known(point)
+    if factor is not None and zero is not None and factor.dtype == np.float32:
+        given = params(call, y.type, factor, zero, 0)
+        if given is not None and given.axis is None:
+            return y.apply(RealQuantize(quant=given, dtype=dtype, ties=Ties.EVEN))
+    factors, zeros = (_along(call.value(p), y, max(y.ndim - 2, 0)) for p in (scale, point))
+    return _codes_of(y / factors.cast(DType.F32), zeros, dtype)
 
 
 @importer("QLinearMatMul")
@@ -225,17 +245,21 @@ def import_qlinear_matmul(call: Call) -> Real:
 @importer("QLinearConv")
 def import_qlinear_conv(call: Call) -> Real:
     """``QLinearConv``: codes to numbers, their convolution, and codes of that."""
-    from rlx.ops import nn
-
-    x, w = _meant(call, (0, 1, 2), None), _meant(call, (3, 4, 5), 0)
+    x, w = _meant(call, (0, 1, 2), 1), _meant(call, (3, 4, 5), 0)
     window, groups = conv_window(call, x, w)
     operands = [w]
     if call.has(8):
-        scale = np.asarray(call.array(1), np.float64) * np.asarray(call.array(4), np.float64)
-        bias = call.value(8)
-        given = params(call, bias.type, scale.reshape(-1) if scale.ndim else scale, None, 0)
-        if given is None:
-            raise call.refuse("has scales in several dimensions")
-        operands.append(_with_meaning(call, bias, given).apply(RealDequantize(quant=given)))
+        operands.append(_bias(call))
     op = nn.NnConv(window=window, groups=groups, layout=Layout.CHANNELS_FIRST)
     return _coded(call, x.apply(op, *operands), 6, 7)
+
+
+def _bias(call: Call) -> Real:
+    """Return the numbers of a bias, whose scale is the product of those of input and weights."""
+    bias, left, right = call.value(8), call.known(1), call.known(4)
+    if left is not None and right is not None:
+        scale = np.asarray(left, np.float64) * np.asarray(right, np.float64)
+        given = params(call, bias.type, scale, None, 0)
+        if given is not None:
+            return _with_meaning(call, bias, given).apply(RealDequantize(quant=given))
+    return bias.cast(DType.F32) * (call.value(1) * call.value(4)).cast(DType.F32)

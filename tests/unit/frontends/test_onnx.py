@@ -76,7 +76,7 @@ def test_five_unsupported_operators_are_one_message():
     assert "is control flow, which rlx does not model" in text
 
 
-def test_functions_of_the_file_are_written_out():
+def test_functions_of_the_file_are_inlined():
     body = helper.make_function(
         "own", "Twice", ["a"], ["b"],
         [node("Add", "a a", "t"), helper.make_node("LeakyRelu", ["t"], ["b"])],
