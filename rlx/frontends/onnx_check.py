@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.frontends.onnx_file import DOMAIN, Subgraph, check_shape, package
+from rlx.frontends.onnx_file import DOMAIN, check_shape, package
 from rlx.frontends.refusal import MalformedError, OverLimitError, RefusedError, UnsupportedError
 from rlx.limits import raise_hint
 from rlx.names import printable, shorten
@@ -45,6 +45,13 @@ def check(model: Model, limits: Limits) -> None:
         MalformedError: It contradicts itself or is over a limit.
         UnsupportedError: It is of a kind that rlx does not read.
     """
+    try:
+        _check_graph(model, limits)
+    except RefusedError as error:
+        raise error if error.path else error.inside("graph") from None
+
+
+def _check_graph(model: Model, limits: Limits) -> None:
     _check_versions(model)
     for what, infos in (("graph input", model.inputs), ("graph output", model.outputs)):
         for number, info in enumerate(infos):
@@ -220,8 +227,3 @@ def _check_weights(model: Model) -> None:
                     f"{float(wide[tuple(where)])!r}, want finite weights",
                     hint="train or export the model again: its weights hold NaN or infinity",
                 ).inside(node.label)
-
-
-def has_subgraph(node: Node) -> bool:
-    """Whether a node holds a graph of its own."""
-    return any(isinstance(a, Subgraph) for a in node.attributes.values())

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-import numpy as np
-
 from rlx.errors import ToolMissingError
 from rlx.frontends.onnx_elements import DTYPES, ELEMENTS, decode
+from rlx.frontends.onnx_wire import check_fields
 from rlx.frontends.refusal import (
     DamagedError,
     MalformedError,
@@ -97,7 +96,7 @@ class Node:
     @property
     def label(self) -> str:
         """How messages call the node."""
-        known = shorten(self.name or next(filter(None, self.outputs), ""))
+        known = shorten(self.name or printable(next(filter(None, self.outputs), "")))
         return f"node {self.index} {shorten(self.operator)}" + (f" '{known}'" if known else "")
 
 
@@ -208,13 +207,22 @@ def parse(data: bytes, source: str, external: External, limits: Limits = DEFAULT
     """
     onnx = package()
     try:
+        check_fields(data, onnx.ModelProto.DESCRIPTOR, limits)
         proto = onnx.ModelProto.FromString(data)
+    except RefusedError as error:
+        raise error.inside("file") from None
     except Exception as error:
         # Protobuf's classes differ by implementation.
-        raise DamagedError(f"is no ONNX model: {shorten(printable(str(error)))}") from None
+        text = shorten(printable(str(error)))
+        raise DamagedError(f"is no ONNX model: {text}").inside("file") from None
     if not proto.HasField("graph"):
-        raise DamagedError("there is no graph in the file")
-    return _model(proto, source, external, limits)
+        raise DamagedError("there is no graph in the file").inside("model")
+    try:
+        return _model(proto, source, external, limits)
+    except UnicodeDecodeError:
+        raise DamagedError("a name is no text (UTF-8)").inside("model") from None
+    except RefusedError as error:
+        raise error if error.path else error.inside("graph") from None
 
 
 def _model(proto: Any, source: str, external: External, limits: Limits) -> Model:  # noqa: ANN401
@@ -459,8 +467,3 @@ def function_of(proto: Any, limits: Limits = DEFAULT_LIMITS) -> Function:  # noq
         raise AssertionError(f"a standard function has external data {places}")
 
     return _function(proto, refuse, limits)
-
-
-def empty(dtype: DType) -> Array:
-    """Return an array without elements."""
-    return np.empty(0, dtype.numpy)
