@@ -117,7 +117,7 @@ def _bindings(
             raise UnsupportedError(
                 f"there is no input '{shorten(printable(name))}' to give a shape",
                 hint=f"inputs: {known}",
-            )
+            ).inside("graph")
         _bind(info, shape, sizes)
     return shapes, sizes
 
@@ -136,7 +136,7 @@ def _bind(info: Info, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
             f"the shape {given} does not fit the input '{shorten(printable(info.name))}', "
             f"{info.described}",
             hint="give numbers for the dimensions that have names, and keep the others",
-        )
+        ).inside("graph")
 
 
 def _input_type(
@@ -191,7 +191,7 @@ def _output(scope: Scope, place: int) -> Value:
                 f"graph output {place} '{shorten(printable(info.name))}' is made of dimensions "
                 "that have no size",
                 hint=OPEN_SHAPE,
-            )
+            ).inside("graph")
         found = Real(scope, scope.constant(found, name=printable(info.name)), None)
     _check_output(info, found.type, place)
     return found.value
@@ -211,7 +211,7 @@ def _check_output(info: Info, type_: TensorType, place: int) -> None:
         raise MalformedError(
             f"graph output {place} '{shorten(printable(info.name))}' is {info.described}, but "
             f"{type_.with_quant(None)} is computed"
-        )
+        ).inside("graph")
 
 
 def _unsupported(model: Model, refusals: Refusals) -> UnsupportedOpError:

@@ -103,7 +103,8 @@ def _opened(folder: Path, parts: tuple[str, ...], shown: str) -> Iterator[tuple[
             ) from None
         status = os.fstat(descriptors[-1])
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-            what = "has several names (hard links)" if status.st_nlink > 1 else "is no plain file"
+            plain = stat.S_ISREG(status.st_mode)
+            what = "has several names (hard links)" if plain else "is no plain file"
             raise UnsupportedError(f"keeps its data in '{shown}', which {what}", hint=_MOVE)
         yield descriptors[-1], status.st_size
     finally:

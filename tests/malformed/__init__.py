@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from malformed import (
+    onnx_files,
     rlx_dims,
     rlx_documents,
     rlx_files,
@@ -40,13 +41,17 @@ _TFLITE = {
 
 _RLX = {"rlx": rlx_files, "rlx document": rlx_documents, "rlx dimensions": rlx_dims}
 
-CASES: dict[str, tuple[str, Case]] = {
-    f"{kind}: {name}": (".tflite", case)
-    for kind, module in _TFLITE.items()
-    for name, case in module.CASES.items()
-} | {
-    f"{kind}: {name}": (".rlx", case)
-    for kind, module in _RLX.items()
-    for name, case in module.CASES.items()
-}
+CASES: dict[str, tuple[str, Case]] = (
+    {
+        f"{kind}: {name}": (".tflite", case)
+        for kind, module in _TFLITE.items()
+        for name, case in module.CASES.items()
+    }
+    | {
+        f"{kind}: {name}": (".rlx", case)
+        for kind, module in _RLX.items()
+        for name, case in module.CASES.items()
+    }
+    | {f"onnx: {name}": (".onnx", case) for name, case in onnx_files.CASES.items()}
+)
 """Each file's name and defect; the end of the file's name, and what is expected."""

@@ -1,0 +1,116 @@
+"""Tensors in other files: only if allowed, and only plain files below the model's folder."""
+
+import os
+
+import numpy as np
+import pytest
+from malformed.onnx_models import WEIGHTS, external, sound_file
+
+from rlx import frontends
+from rlx.errors import FrontendError, UnsupportedOpError
+from rlx.frontends.onnx_options import OnnxOptions
+from rlx.ir.evaluate import evaluate
+
+ALLOWED = OnnxOptions(allow_external=True)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A model's folder with the weights in two places, and a secret beside it."""
+    (tmp_path / "secret.bin").write_bytes(WEIGHTS.tobytes())
+    inner = tmp_path / "model" / "parts"
+    inner.mkdir(parents=True)
+    (inner / "w.bin").write_bytes(WEIGHTS.tobytes())
+    (tmp_path / "model" / "w.bin").write_bytes(bytes(64) + WEIGHTS.tobytes())
+    return tmp_path / "model"
+
+
+def load(folder, location, options=ALLOWED, **more):
+    path = folder / "m.onnx"
+    path.write_bytes(external(location, **more))
+    return frontends.load(path, options=options).graph
+
+
+def refusal(folder, location, **more):
+    with pytest.raises(UnsupportedOpError) as caught:
+        load(folder, location, **more)
+    assert caught.value.hint
+    assert caught.value.where == "m.onnx: tensor 0, 'w'"
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("location", "more"),
+    [
+        ("parts/w.bin", {}),
+        ("./parts/w.bin", {"offset": "0"}),
+        ("w.bin", {"offset": "64", "length": str(WEIGHTS.nbytes)}),
+    ],
+)
+def test_allowed_data_are_read(folder, location, more, tmp_path):
+    path = tmp_path / "whole.onnx"
+    path.write_bytes(sound_file())
+    x = {"x": np.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(np.float32)}
+    (expected,) = evaluate(frontends.load(path).graph, x)
+    (found,) = evaluate(load(folder, location, **more), x)
+    assert np.array_equal(found, expected)
+
+
+def test_nothing_is_read_by_default(folder):
+    with pytest.raises(UnsupportedOpError, match="which is not read by default") as caught:
+        load(folder, "w.bin", options=OnnxOptions())
+    assert "--allow-external" in caught.value.hint
+
+
+def test_nothing_is_read_for_a_model_without_a_folder():
+    from rlx.frontends.onnx import load as load_bytes
+
+    with pytest.raises(UnsupportedOpError, match="which is not read by default"):
+        load_bytes(external("w.bin"), options=ALLOWED)
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["../secret.bin", "parts/../../secret.bin", "/etc/passwd", "", ".", "C:\\secret.bin",
+     "..\\secret.bin", "parts/..\\../secret.bin", "w.bin\0.txt"],
+)  # fmt: skip
+def test_places_outside_the_folder(folder, location):
+    assert "which is not inside the model's folder" in refusal(folder, location)
+
+
+def test_symbolic_links_are_not_followed(folder):
+    (folder / "link.bin").symlink_to(folder.parent / "secret.bin")
+    (folder / "out").symlink_to(folder.parent)
+    (folder / "in").symlink_to(folder / "parts")
+    for location in ("link.bin", "out/secret.bin", "in/w.bin"):
+        assert "without following links" in refusal(folder, location)
+
+
+def test_files_of_several_names_are_not_read(folder):
+    os.link(folder.parent / "secret.bin", folder / "hard.bin")
+    assert "which has several names (hard links)" in refusal(folder, "hard.bin")
+
+
+def test_what_is_no_plain_file(folder):
+    os.mkfifo(folder / "pipe")
+    assert "which is no plain file" in refusal(folder, "pipe")
+    assert "which is no plain file" in refusal(folder, "parts")
+    assert "No such file" in refusal(folder, "nothing.bin")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"offset": "600"}, "keeps bytes 600 to "),
+        ({"offset": "64", "length": "999999"}, "keeps bytes 64 to 1000063 of 'w.bin'"),
+        ({"offset": "-1"}, "states the offset '-1' of its data, want bytes"),
+        ({"length": "1e3"}, "states the length '1e3' of its data, want bytes"),
+        ({"length": "9" * 400}, "states the length '999"),
+        ({"length": "8"}, "is f32[4, 3, 3, 3], which takes 432 bytes, but there are 8"),
+    ],
+)
+def test_ranges_that_make_no_sense(folder, more, message):
+    with pytest.raises(FrontendError) as caught:
+        load(folder, "w.bin", **more)
+    assert caught.value.message.startswith(message)
+    assert caught.value.where == "m.onnx: tensor 0, 'w'"

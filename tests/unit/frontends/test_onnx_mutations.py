@@ -1,0 +1,132 @@
+"""Damaged ONNX files: only errors of rlx come out, soon, and in little memory."""
+
+import contextlib
+import resource
+import time
+
+import numpy as np
+import onnx
+import pytest
+from malformed import CASES
+from malformed.onnx_models import sound_file
+from mutation import mutate
+from onnx import helper
+from onnx_builder import model, node
+
+from rlx import frontends
+from rlx.errors import FrontendError, UnsupportedOpError
+from rlx.frontends.onnx import load
+from rlx.ir.evaluate import evaluate
+from rlx.ir.verify import verify
+
+SECONDS = 1.0
+MEMORY = 512 * 1024 * 1024
+SMALL = 1 << 16
+
+
+def quantized_file():
+    """Return a file with constants of several kinds, shapes that are computed and a function."""
+    body = helper.make_function(
+        "own", "Scaled", ["a"], ["b"], [node("Mul", "a a", "b")], [helper.make_opsetid("", 21)]
+    )
+    nodes = [
+        node("QuantizeLinear", "x s z", "q"),
+        node("DequantizeLinear", "q s z", "d"),
+        node("Conv", "d w", "c", auto_pad="SAME_UPPER"),
+        helper.make_node("Scaled", ["c"], ["e"], domain="own"),
+        node("Shape", "e", "t", start=0, end=1),
+        node("Concat", "t m", "u", axis=0),
+        node("Reshape", "e u", "f"),
+        node("Softmax", "f", "y", axis=1),
+    ]
+    constants = {
+        "s": np.float32(0.5),
+        "z": np.int8(3),
+        "w": np.ones((2, 3, 3, 3), np.float32),
+        "m": np.array([-1]),
+    }
+    shapes = {"x": ["n", 3, 4, 4]}, {"y": None}
+    return model(nodes, *shapes, constants, functions=[body], domains=["own"])
+
+
+def load_damaged(damaged):
+    """Import a damaged file and run what was accepted; return whether it was."""
+    start = time.process_time()
+    module, error = None, None
+    try:
+        module = load(damaged)
+    except (FrontendError, UnsupportedOpError) as refusal:
+        error = refusal
+    assert time.process_time() - start < SECONDS
+    if module is None:
+        assert error.where is not None
+        assert error.hint
+        assert error.message.replace("\n", "").isprintable()
+        return False
+    verify(module)
+    graph = module.graph
+    types = [t for n in graph.nodes for t in n.types]
+    if all(t.is_static and t.size < SMALL for t in types):
+        inputs = {v.name: np.ones(v.type.static_shape, v.type.dtype.numpy) for v in graph.inputs}
+        with np.errstate(all="ignore"):
+            evaluate(graph, inputs)
+    return True
+
+
+@pytest.mark.parametrize("make", [sound_file, quantized_file])
+def test_damaged_files_are_refused_or_read(make):
+    data = make()
+    assert load_damaged(data)
+    accepted = sum(load_damaged(mutate(data, seed)) for seed in range(300))
+    assert 10 < accepted < 200
+
+
+def scrambled(proto, seed):
+    """Return a model with one to three numbers or names of its graph replaced by others."""
+    random = np.random.default_rng(seed)
+    numbers = (0, 1, -1, 2, 3, 7, 255, 1 << 31, -(1 << 31), 1 << 40, 1 << 62)
+    for _ in range(int(random.integers(1, 4))):
+        target = proto.graph.node[int(random.integers(len(proto.graph.node)))]
+        kind = int(random.integers(5))
+        if kind == 0 and target.attribute:
+            given = target.attribute[int(random.integers(len(target.attribute)))]
+            if given.ints:
+                given.ints[int(random.integers(len(given.ints)))] = int(random.choice(numbers))
+            else:
+                given.i = int(random.choice(numbers))
+        elif kind == 1:
+            names = [n for other in proto.graph.node for n in (*other.input, *other.output)]
+            target.input[int(random.integers(len(target.input)))] = str(random.choice(names))
+        elif kind == 2:
+            tensor = proto.graph.initializer[int(random.integers(len(proto.graph.initializer)))]
+            if tensor.dims:
+                place = int(random.integers(len(tensor.dims)))
+                tensor.dims[place] = int(random.choice(numbers))
+        elif kind == 3:
+            tensor = proto.graph.initializer[int(random.integers(len(proto.graph.initializer)))]
+            tensor.data_type = int(random.integers(30))
+        else:
+            target.op_type = str(random.choice(["Relu", "Conv", "Gemm", "If", "Pad", "Resize"]))
+    return proto.SerializeToString()
+
+
+@pytest.mark.parametrize("make", [sound_file, quantized_file])
+def test_scrambled_graphs_are_refused_or_read(make):
+    data = make()
+    accepted = sum(
+        load_damaged(scrambled(onnx.load_from_string(data), seed)) for seed in range(300)
+    )
+    assert 3 < accepted < 250
+
+
+def test_files_made_by_hand_take_little_time_and_memory(tmp_path):
+    path = tmp_path / "m.onnx"
+    for name, (suffix, case) in CASES.items():
+        if suffix != ".onnx":
+            continue
+        path.write_bytes(case.make())
+        start = time.process_time()
+        with contextlib.suppress(FrontendError, UnsupportedOpError):
+            frontends.load(path)
+        assert time.process_time() - start < SECONDS, name
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 < 2 * MEMORY
