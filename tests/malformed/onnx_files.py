@@ -59,7 +59,7 @@ def with_nan(value):
 
 
 def renamed(name):
-    """Return a network all of whose names are the same hostile text, each with a digit behind it."""
+    """Return a network all of whose names are one text, each with a digit behind it."""
     nodes = [
         helper.make_node("Conv", [f"{name}0", f"{name}1"], [f"{name}2"], name=name),
         helper.make_node("Relu", [f"{name}2"], [f"{name}3"], name=name),
