@@ -167,7 +167,7 @@ def _expand(call: Call, function: Function, refusals: Refusals) -> list[Any]:
         raise MalformedError("has more inputs or outputs than the function that it calls")
     given = bind_attributes(function, call)
     inner = Scope(
-        outer.model, outer.graph, function.versions or outer.versions, place=call.label,
+        outer.model, outer.graph, {**outer.versions, **function.versions}, place=call.label,
         limits=outer.limits, folded=outer.folded,
     )  # fmt: skip
     for place, name in enumerate(function.inputs):

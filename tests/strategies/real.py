@@ -179,7 +179,7 @@ def top_k(make: Maker) -> Case:
     shape = make.shape()
     (axis, *_) = axes_of(make, len(shape))
     count = make.integer(1, shape[axis])
-    op = real.RealTopK(count=count, axis=axis, least=make.pick(False, True))
+    op = real.RealTopK(count=count, axis=axis, smallest=make.pick(False, True))
     return finish(make, op, operand(make, shape, number_type(make)))
 
 

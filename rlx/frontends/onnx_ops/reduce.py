@@ -125,6 +125,6 @@ def import_top_k(call: Call) -> Sequence[Real]:
     x = call.value(0)
     count = call.integer("k") if call.version < 10 else call.ints(1)[0]
     axis = call.axis(call.integer("axis"), x.ndim)
-    least = not call.integer("largest", 1)
-    values, places = x.apply_all(real.RealTopK(count=count, axis=axis, least=least))
+    smallest = not call.integer("largest", 1)
+    values, places = x.apply_all(real.RealTopK(count=count, axis=axis, smallest=smallest))
     return values, places.cast(DType.I64)

@@ -201,9 +201,17 @@ def import_depth_to_space(call: Call) -> Real:
 
 @importer("SpaceToDepth")
 def import_space_to_depth(call: Call) -> Real:
-    """``SpaceToDepth``."""
-    op = nn.NnSpaceToDepth(block=call.integer("blocksize"), layout=nn.Layout.CHANNELS_FIRST)
-    return call.value(0).apply(op)
+    """``SpaceToDepth`` in both orders of channels."""
+    x, block, mode = call.value(0), call.integer("blocksize"), call.text("mode", "DCR")
+    op = nn.NnSpaceToDepth(block=block, layout=nn.Layout.CHANNELS_FIRST)
+    deep = x.apply(op)
+    if mode == "DCR":
+        return deep
+    if mode != "CRD":
+        raise call.malformed(f"mode is {mode!r}, want DCR or CRD")
+    batch, channels, height, width = deep.shape
+    squares = deep.reshape(batch, block * block, x.shape[1], height, width)
+    return squares.transpose(0, 2, 1, 3, 4).reshape(batch, channels, height, width)
 
 
 @importer("ReverseSequence")

@@ -312,14 +312,14 @@ class RealTopK(Op):
     Attributes:
         count: How many, at most N.
         axis: The axis of N; negative counts from the end.
-        least: Whether the least numbers are taken, in rising order.
+        smallest: Whether the smallest numbers are taken, in rising order.
     """
 
     name: ClassVar[str] = "real.top_k"
     traits: ClassVar[Traits] = Traits(along=Along.AXIS)
     count: int
     axis: int = -1
-    least: bool = False
+    smallest: bool = False
 
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the types of values and indices."""
@@ -338,7 +338,7 @@ class RealTopK(Op):
         """Return values and indices."""
         (x,) = operands
         moved = np.moveaxis(widen(x), self.axis, -1)
-        if self.least:
+        if self.smallest:
             order = np.argsort(moved, axis=-1, kind="stable")
         else:
             # A stable rising sort of the reversed axis, read backwards, puts lower indices first.

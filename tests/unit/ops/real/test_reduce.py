@@ -130,11 +130,11 @@ def test_top_k_sorts_and_prefers_lower_indices(numbers, data):
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-@pytest.mark.parametrize("least", [False, True])
-def test_top_k_along_any_axis(axis, least):
+@pytest.mark.parametrize("smallest", [False, True])
+def test_top_k_along_any_axis(axis, smallest):
     x = np.array([[3, 1, 2, 1], [0, 1, 2, 3], [3, 1, 0, 2]], np.int16)
-    values, indices = real.RealTopK(count=2, axis=axis, least=least).evaluate(x)
-    sign = 1 if least else -1
+    values, indices = real.RealTopK(count=2, axis=axis, smallest=smallest).evaluate(x)
+    sign = 1 if smallest else -1
     rows, found = (np.moveaxis(a, axis, -1) for a in (x, indices))
     for row, places in zip(rows.tolist(), found.tolist(), strict=True):
         assert places == sorted(range(len(row)), key=lambda i: (sign * row[i], i))[:2]
