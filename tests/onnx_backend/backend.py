@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rlx.runtime.compiled import CompiledGraph
 
-LEAST = 9
+OLDEST = 9
 """The oldest version of the standard that rlx reads."""
 
 CONSTANT_INPUTS: Mapping[str, tuple[int, ...]] = {
@@ -35,7 +35,6 @@ CONSTANT_INPUTS: Mapping[str, tuple[int, ...]] = {
         ("BlackmanWindow", "ConstantOfShape", "HammingWindow", "HannWindow", "NonZero"), (0,)
     ),
     "Col2Im": (1, 2),
-    "DequantizeLinear": (1, 2),
     "DFT": (1, 2),
     "Dropout": (1, 2),
     "MaxUnpool": (2,),
@@ -43,14 +42,13 @@ CONSTANT_INPUTS: Mapping[str, tuple[int, ...]] = {
     "Pad": (1, 3),
     "QLinearConv": (1, 2, 3, 4, 5, 6, 7, 8),
     "QLinearMatMul": (1, 2, 4, 5, 6, 7),
-    "QuantizeLinear": (1, 2),
     "Range": (0, 1, 2),
     "Resize": (1, 2, 3),
     "Slice": (1, 2, 3, 4),
     "STFT": (1, 3),
 }  # fmt: skip
 """Inputs of operators that rlx needs as constants: they say what shape a result has, or which
-codes stand for which numbers. The cases give them to the graph; here they become constants."""
+numbers integers stand for. The cases give them to the graph; here they become constants."""
 
 
 class Compiled(BackendRep):  # type: ignore[misc]
@@ -109,12 +107,12 @@ def _raised(model: ModelProto) -> ModelProto:
     changed = type(model)()
     changed.CopyFrom(model)
     for entry in changed.opset_import:
-        if entry.domain == "" and entry.version < LEAST and all(
-            defs.get_schema(n.op_type, LEAST).since_version
+        if entry.domain == "" and entry.version < OLDEST and all(
+            defs.get_schema(n.op_type, OLDEST).since_version
             == defs.get_schema(n.op_type, entry.version).since_version
             for n in model.graph.node
         ):  # fmt: skip
-            entry.version = LEAST
+            entry.version = OLDEST
     return changed
 
 

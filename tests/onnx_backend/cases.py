@@ -34,7 +34,7 @@ EXPLAINED: Final = {
     "test_dft_inverse_opset19": _FLOAT_NOISE,
     **dict.fromkeys(
         ("test_attention_3d_causal_bf16", "test_attention_4d_causal_bf16",
-         "test_attention_4d_attn_mask_bf16", "test_attention_3d_attn_mask_bf16"),
+         "test_attention_4d_causal_padded_kv_bf16", "test_attention_4d_padded_kv_bf16"),
         _ONE_ROUNDING,
     ),
 }  # fmt: skip
