@@ -22,6 +22,7 @@ _MODES = {
 """Taps of each mode along an axis."""
 
 _CUBIC_A = -0.75
+_MOST_TAPS = 64
 
 
 @importer("GridSample")
@@ -36,6 +37,10 @@ def import_grid_sample(call: Call) -> Real:
     where = numbers(call, grid.shape)
     if len(where) != len(size) + 2 or where[-1] != len(size) or where[0] != batch:
         raise call.malformed(f"the grid {grid.type} does not fit {image.type}")
+    if taps ** len(size) > _MOST_TAPS:
+        raise call.refuse(
+            f"reads {taps ** len(size)} elements at each place; rlx does {_MOST_TAPS}"
+        )
     rows = image.transpose(0, *range(2, image.ndim), 1).reshape(batch * math.prod(size), channels)
     axes = []
     for axis, length in enumerate(size):

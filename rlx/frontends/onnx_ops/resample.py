@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from rlx.frontends.onnx_ops.call import importer
 from rlx.frontends.onnx_ops.index import numbers
+from rlx.frontends.refusal import OverLimitError
 from rlx.ir import DType
+from rlx.limits import raise_hint
 from rlx.ops import nn
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx_ops.call import Call, Real
 
     Places = npt.NDArray[np.float64]
+
+
+_MANY_TAPS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,8 @@ class Method:
 def resized(x: Real, axes: dict[int, Axis], method: Method) -> Real:
     """Return ``x`` resized along axes, one after the other."""
     dtype = x.dtype
+    for axis in axes.values():
+        _check_taps(x, axis, method)
     if method.mode != "nearest" and not dtype.is_float:
         x = x.cast(DType.F32)
     for place, axis in sorted(axes.items()):
@@ -154,8 +161,21 @@ def resized(x: Real, axes: dict[int, Axis], method: Method) -> Real:
     return x.cast(dtype)
 
 
+def _check_taps(x: Real, axis: Axis, method: Method) -> None:
+    """Refuse an axis whose weights are too many to be made."""
+    wide = min(axis.scale, 1.0) if method.antialias else 1.0
+    count, limit = axis.new * (4 / wide + 2), x.scope.limits.elements
+    if count > limit:
+        raise OverLimitError(
+            f"needs {count:.0f} weights for an axis of {axis.old}; the limit is {limit}",
+            hint=raise_hint("elements", math.ceil(count)),
+        )
+
+
 def _along(x: Real, place: int, axis: Axis, method: Method) -> Real:
     index, weights = method.taps(axis)
+    if len(index) > _MANY_TAPS:
+        return _dense(x, place, axis, index, weights)
     tail = (1,) * (x.ndim - place - 1)
     total: Real | None = None
     for row, weight in zip(np.clip(index, 0, axis.old - 1), weights, strict=True):
@@ -165,6 +185,17 @@ def _along(x: Real, place: int, axis: Axis, method: Method) -> Real:
         total = part if total is None else total + part
     assert total is not None  # there is a tap at least
     return total
+
+
+def _dense(x: Real, place: int, axis: Axis, index: npt.NDArray[np.int64], weights: Places) -> Real:
+    """Return ``x`` resized along an axis by a matrix, where an element has many taps."""
+    matrix = np.zeros((axis.old, axis.new))
+    columns = np.broadcast_to(np.arange(axis.new), index.shape)
+    np.add.at(matrix, (np.clip(index, 0, axis.old - 1), columns), weights)
+    order = [a for a in range(x.ndim) if a != place]
+    back = np.argsort([*order, place]).tolist()
+    product = x.transpose(*order, place) @ _constant(x, matrix.astype(x.dtype.numpy))
+    return product.transpose(*back)
 
 
 def _outside(x: Real, axes: dict[int, Axis], method: Method) -> Real:
@@ -229,7 +260,15 @@ def _scaled(
     new = math.floor(size * (crop[1] - crop[0]) * scale)
     if new < 1:
         raise call.malformed(f"nothing is left of the dimension {size} at the scale {scale}")
+    _check_limit(call, new)
     return Axis(size, new, scale, crop)
+
+
+def _check_limit(call: Call, *sizes: int) -> None:
+    """Refuse an axis that is longer than any may be."""
+    limit = call.scope.limits.dimension
+    if max(sizes, default=0) > limit:
+        raise call.malformed(f"makes axes of {list(sizes)}; the limit is {limit}")
 
 
 def _method(call: Call) -> Method:
@@ -261,6 +300,7 @@ def _axes(call: Call, shape: tuple[int, ...]) -> dict[int, Axis]:
         sizes = call.ints(3)
         if len(sizes) != len(places) or min(sizes) < 1:
             raise call.malformed(f"sizes {list(sizes)} do not fit {len(places)} axes")
+        _check_limit(call, *sizes)
         old = [shape[p] for p in places]
         return dict(zip(places, _sized(call, old, sizes, crops), strict=True))
     scales = _floats(call, 2) if call.has(2) else ()

@@ -1,0 +1,236 @@
+"""Forms that operators had in old versions: the suite of the standard has the newest ones only."""
+
+import numpy as np
+import pytest
+from onnx_builder import by_runtime, load, model, node, run
+
+from rlx.errors import FrontendError, UnsupportedOpError
+from rlx.ir import Dim
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.standard_normal((2, 3, 4, 6)).astype(np.float32)
+
+
+def check(data, *arrays):
+    for ours, theirs in zip(run(data, *arrays), by_runtime(data, *arrays), strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("opset", "attributes"),
+    [
+        (9, {"type_": "Slice", "starts": [0, -3], "ends": [9, -1], "axes": [1, 3]}),
+        (9, {"type_": "Slice", "starts": [1, 1], "ends": [2, 2]}),
+        (9, {"type_": "Squeeze", "axes": [0]}),
+        (9, {"type_": "Unsqueeze", "axes": [0, 4]}),
+        (9, {"type_": "Pad", "pads": [0, 0, 1, 2, 0, 0, 3, 0], "value": 1.5}),
+        (9, {"type_": "Pad", "pads": [0, 0, 1, 2, 0, 0, 3, 0], "mode": "reflect"}),
+        (9, {"type_": "Pad", "pads": [0, 0, -1, 2, 0, 0, 0, -1], "mode": "edge"}),
+        (9, {"type_": "ReduceSum", "axes": [1, -1], "keepdims": 0}),
+        (9, {"type_": "ReduceMean", "axes": [2]}),
+        (12, {"type_": "ReduceL2"}),
+        (12, {"type_": "ReduceLogSumExp", "axes": [1], "keepdims": 0}),
+        (9, {"type_": "ArgMax", "axis": 2, "keepdims": 0}),
+        (9, {"type_": "Clip", "min": -0.5, "max": 0.25}),
+        (9, {"type_": "Softmax", "axis": 1}),
+        (9, {"type_": "LogSoftmax", "axis": 2}),
+        (9, {"type_": "Flatten", "axis": 2}),
+        (9, {"type_": "Cast", "to": 7}),
+        (9, {"type_": "DepthToSpace", "blocksize": 1}),
+        (9, {"type_": "SpaceToDepth", "blocksize": 2}),
+        (9, {"type_": "GlobalLpPool", "p": 2}),
+    ],
+    ids=lambda p: p["type_"] if isinstance(p, dict) else str(p),
+)
+def test_attributes_of_old_versions(opset, attributes):
+    attributes = dict(attributes)
+    x = X[:1] if attributes["type_"] == "Squeeze" else X
+    kinds = {"ArgMax": np.int64, "Cast": np.int64}
+    kind = kinds.get(attributes["type_"], np.float32)
+    made = node(attributes.pop("type_"), "x", **attributes)
+    data = model([made], {"x": list(x.shape)}, {"y": (None, kind)}, opset=opset)
+    check(data, x)
+
+
+@pytest.mark.parametrize("opset", [9, 10])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize("scales", [[1, 1, 2, 2], [1, 1, 1.5, 0.5]])
+def test_images_of_another_size(opset, mode, scales):
+    type_ = "Upsample" if opset == 9 else "Resize"
+    if type_ == "Upsample":
+        scales = [max(s, 1.0) for s in scales]
+    data = model(
+        [node(type_, "x s", mode=mode)], {"x": list(X.shape)}, {"y": None},
+        {"s": np.array(scales, np.float32)}, opset=opset,
+    )  # fmt: skip
+    check(data, X)
+
+
+@pytest.mark.parametrize("opset", [9, 10, 11])
+def test_the_greatest_numbers(opset):
+    given = {"k": 2} if opset == 9 else {}
+    names = "x" if opset == 9 else "x k"
+    constants = {} if opset == 9 else {"k": np.array([2])}
+    data = model(
+        [node("TopK", names, "v i", axis=1, **given)],
+        {"x": list(X.shape)}, {"v": None, "i": (None, np.int64)}, constants, opset=opset,
+    )  # fmt: skip
+    check(data, X)
+
+
+@pytest.mark.parametrize("opset", [9, 13])
+def test_parts_of_given_and_of_equal_size(opset):
+    sizes = np.array([1, 2, 3])
+    given = {"split": sizes.tolist()} if opset == 9 else {}
+    nodes = [
+        node("Split", "x" if opset == 9 else "x s", "a b c", axis=3, **given),
+        node("Split", "x", "d e", axis=2),
+    ]
+    outputs = dict.fromkeys("abcde")
+    constants = {} if opset == 9 else {"s": sizes}
+    check(model(nodes, {"x": list(X.shape)}, outputs, constants, opset=opset), X)
+
+
+@pytest.mark.parametrize("opset", [9, 11])
+def test_scatter_had_another_name(opset):
+    type_ = "Scatter" if opset == 9 else "ScatterElements"
+    places = np.array([[[[0, 1, -1, 3, 2, 5]]]] if opset == 11 else [[[[0, 1, 4, 3, 2, 5]]]])
+    data = model(
+        [node(type_, "x i u", axis=3)], {"x": list(X.shape), "u": [1, 1, 1, 6]}, {"y": None},
+        {"i": places}, opset=opset,
+    )  # fmt: skip
+    check(data, X, X[:1, :1, :1] * 9)
+
+
+@pytest.mark.parametrize(
+    ("base", "exponent"),
+    [
+        (np.float32, np.int64),
+        (np.int32, np.float32),
+        (np.int64, np.int32),
+        (np.float32, np.float32),
+    ],
+)
+def test_powers_of_mixed_types(base, exponent):
+    x, y = np.array([2, 3, 4]).astype(base), np.array([3, 2, 1]).astype(exponent)
+    data = model(
+        [node("Pow", "x e")], {"x": ([3], base), "e": ([3], exponent)}, {"y": ([3], base)},
+        opset=13,
+    )  # fmt: skip
+    check(data, x, y)
+
+
+@pytest.mark.parametrize("exponent", [2.0, 0.5, 1.0, 3.0])
+def test_powers_by_a_constant(exponent):
+    data = model(
+        [node("Pow", "x e")], {"x": [6]}, {"y": [6]}, {"e": np.array(exponent, np.float32)}
+    )
+    check(data, np.abs(X[0, 0, 0]))
+
+
+N = Dim("n")
+
+
+@pytest.mark.parametrize(
+    ("made", "constants", "shape"),
+    [
+        (node("Slice", "x a b c", "y"), {"a": [1], "b": [2**63 - 1], "c": [1]}, (N, 3, 4)),
+        (node("Slice", "x a b c", "y"), {"a": [1], "b": [-1], "c": [0]}, (N - 2, 4, 4)),
+        (node("Expand", "x a", "y"), {"a": [2, 1, 4, 1]}, (2, N, 4, 4)),
+        (node("Concat", "x x", "y", axis=0), {}, (2 * N, 4, 4)),
+        (node("Tile", "x a", "y"), {"a": [3, 1, 1]}, (3 * N, 4, 4)),
+        (node("Pad", "x a", "y"), {"a": [1, 0, 0, 1, 0, 0]}, (N + 2, 4, 4)),
+        (node("ReduceMax", "x a", "y", keepdims=0), {"a": [1]}, (N, 4)),
+        (node("Gather", "x a", "y", axis=1), {"a": [[0, 1]]}, (N, 1, 2, 4)),
+        (node("Trilu", "x", "y"), {}, (N, 4, 4)),
+        (node("CumSum", "x a", "y"), {"a": 0}, (N, 4, 4)),
+        (node("Einsum", "x x", "y", equation="nij,njk->nik"), {}, (N, 4, 4)),
+        (node("Flatten", "x", "y"), {}, (N, 16)),
+        (node("Resize", "x _ a", "y", mode="linear"), {"a": np.float32([1, 1, 2])}, None),
+    ],
+    ids=lambda p: getattr(p, "op_type", None),
+)
+def test_dimensions_stay_symbols(made, constants, shape):
+    arrays = {k: np.asarray(v) for k, v in constants.items()}
+    data = model([made], {"x": ["n", 4, 4]}, {"y": None}, arrays)
+    if shape is None:
+        with pytest.raises(UnsupportedOpError, match="are not all numbers"):
+            load(data)
+        return
+    assert load(data).outputs[0].type.shape == shape
+    x = RANDOM.standard_normal((3, 4, 4)).astype(np.float32)
+    check(data, x)
+
+
+@pytest.mark.parametrize(
+    ("made", "constants", "message"),
+    [
+        (node("Slice", "x a b c d"), {"a": [0], "b": [1], "c": [0], "d": [0]}, "a step is 0"),
+        (node("Slice", "x a b c"), {"a": [0, 0], "b": [1, 1], "c": [0, -3]}, "name an axis twice"),
+        (node("Slice", "x a b"), {"a": [0, 1], "b": [1]}, "are not of one length"),
+        (node("Split", "x a", "y z"), {"a": [1, 2]}, r"sizes \[1, 2\] do not add up to axis 0"),
+        (node("Split", "x", "y z", num_outputs=3), {}, "has 2 outputs for 3 parts"),
+        (node("Expand", "x a"), {"a": [3, 4, 4]}, r"does not broadcast with \['3', '4', '4'\]"),
+        (node("Pad", "x a"), {"a": [1, 2]}, "has 2 pads for 3 axes"),
+        (node("Pad", "x a"), {"a": [0, 0, 0, 2**40, 0, 0]}, "the limit is 8388608"),
+        (node("Pad", "x a", mode="round"), {"a": [0] * 6}, "mode is 'round'"),
+        (node("Tile", "x a"), {"a": [2**40, 1, 1]}, "elements|limit"),
+        (node("TopK", "x a", "y z"), {"a": [9]}, r"count must lie in \[1, dimension of axis 2\]"),
+        (node("CumSum", "x a"), {"a": 5}, "the axis is 5, but there are 3 dimensions"),
+        (node("Einsum", "x", equation="ij->ij"), {}, "'ij' does not fit 3 dimensions"),
+        (node("Einsum", "x x", equation="ijk->i"), {}, "names 1 of 2 operands"),
+        (node("Einsum", "x", equation="ijk->z"), {}, "names an axis that no operand has"),
+        (node("BitShift", "x x", direction="UP"), {}, "direction is 'UP', want LEFT or RIGHT"),
+        (node("OneHot", "x a b"), {"a": [0], "b": [0.0, 1.0]}, "depth is 0"),
+        (node("GatherND", "x a"), {"a": np.zeros((1, 4), int)}, "do not fit 3 dimensions"),
+        (node("ScatterND", "x a x"), {"a": [[0]]}, "updates must be"),
+        (node("Resize", "x _ a"), {"a": np.float32([1, 1])}, "do not fit 3 axes"),
+        (node("Resize", "x _ a"), {"a": np.float32([1, 1, -2])}, "a scale is -2.0"),
+        (node("Resize", "x _ a"), {"a": np.float32([1, 1, np.nan])}, "a scale is nan"),
+        (node("Resize", "x _ _ a"), {"a": [2, 4, 0]}, r"sizes \[2, 4, 0\] do not fit"),
+        (node("Resize", "x _ _ a"), {"a": [2, 4, 2**40]}, "the limit is"),
+        (node("Range", "a b c"), {"a": 0.0, "b": 1e30, "c": 1e-9}, "the limit is 8388608"),
+        (node("Range", "a b c"), {"a": 0, "b": 9, "c": 0}, "delta is 0"),
+        (node("ConstantOfShape", "a"), {"a": [2**20, 2**20]}, "the limit is"),
+        (node("ConstantOfShape", "a"), {"a": [-4]}, r"the shape is \[-4\]"),
+        (node("Cast", "x", to=99), {}, "99 is no element type"),
+        (node("Compress", "x a", axis=5), {"a": [True]}, "the axis is 5"),
+    ],
+    ids=lambda p: getattr(p, "op_type", None),
+)
+def test_nodes_that_contradict_themselves(made, constants, message):
+    arrays = {k: np.asarray(v) for k, v in constants.items()}
+    outputs = dict.fromkeys(made.output)
+    data = model([made], {"x": [2, 4, 4]}, outputs, arrays)
+    with pytest.raises(FrontendError, match=message) as caught:
+        load(data)
+    assert made.op_type in str(caught.value.where) or "limit" in str(caught.value)
+    assert caught.value.hint
+
+
+def test_what_depends_on_values_is_refused():
+    for made in (
+        node("NonZero", "x"), node("Compress", "x c"), node("Reshape", "x s"), node("Unique", "x"),
+        node("Cast", "x", to=24),
+    ):  # fmt: skip
+        data = model([made], {"x": [4], "c": ([4], np.bool_), "s": ([1], np.int64)}, {"y": None})
+        with pytest.raises(UnsupportedOpError) as caught:
+            load(data)
+        assert caught.value.hint
+        assert made.op_type in str(caught.value.where)
+
+
+def test_weights_of_an_image_that_shrinks_are_limited():
+    made = node("Resize", "x _ _ a", mode="linear", antialias=1)
+    data = model([made], {"x": [1, 2**22]}, {"y": None}, {"a": np.array([1, 2**20])})
+    with pytest.raises(FrontendError, match="needs 18874368 weights for an axis of 4194304"):
+        load(data)
+
+
+def test_many_taps_are_a_matrix():
+    made = node("Resize", "x _ _ a", mode="linear", antialias=1)
+    x = RANDOM.standard_normal((2, 3, 64, 5)).astype(np.float32)
+    data = model([made], {"x": list(x.shape)}, {"y": None}, {"a": np.array([2, 3, 4, 5])})
+    assert "real.matmul" in {n.op.name for n in load(data).op_nodes}
+    check(data, x)
