@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from rlx.frontends.onnx_ops.call import importer
-from rlx.frontends.onnx_ops.index import numbers
+from rlx.frontends.onnx_ops.index import numbers, strides_of
 from rlx.ir import DType
 from rlx.ops import real
 
@@ -52,7 +52,7 @@ def import_grid_sample(call: Call) -> Real:
     total: Real | None = None
     for combination in product(*axes):
         index, weight = start, None
-        for (place, share), stride in zip(combination, _strides(size), strict=True):
+        for (place, share), stride in zip(combination, strides_of(size), strict=True):
             index = index + place * stride
             weight = share if weight is None else weight * share
         part = rows.gather(index)
@@ -61,10 +61,6 @@ def import_grid_sample(call: Call) -> Real:
         total = part if total is None else total + part
     assert total is not None  # there is a tap at least
     return total.transpose(0, total.ndim - 1, *range(1, total.ndim - 1))
-
-
-def _strides(size: list[int]) -> list[int]:
-    return [math.prod(size[i + 1 :]) for i in range(len(size))]
 
 
 def _pixel(place: Real, length: int, align: bool) -> Real:
@@ -80,7 +76,8 @@ def _taps(
     """Return index and weight of the taps along one axis."""
     if count == 1:
         place = place.apply(real.RealRound())
-    if padding == "border":
+    # A cubic place stays where it is, and its taps are held: PyTorch and ONNX Runtime do so.
+    if padding == "border" and count < 4:
         place = place.maximum(0.0).minimum(float(length - 1))
     elif padding == "reflection":
         place = _reflected(place, length, align)
@@ -96,6 +93,11 @@ def _taps(
         held = index.maximum(0.0).minimum(float(length - 1))
         found.append((held.cast(DType.I64), weight))
     return found
+
+
+def linear_taps(place: Real, length: int) -> list[tuple[Real, Real]]:
+    """Return both taps around a place of an axis, which weigh nothing outside of it."""
+    return _taps(place, length, 2, "zeros", align=False)
 
 
 def _weights(share: Real, count: int) -> Iterator[tuple[int, Real]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from rlx.frontends.onnx_ops.call import importer
 from rlx.ir import DType
 from rlx.ops import real
-from rlx.ops.real import Scatter
+from rlx.ops.real import Scatter, SpatialWindow
+from rlx.ops.real.cast import integer_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +40,7 @@ def numbers(call: Call, shape: Sequence[int | Dim]) -> tuple[int, ...]:
     return found
 
 
-def _strides(shape: Sequence[int]) -> list[int]:
+def strides_of(shape: Sequence[int]) -> list[int]:
     """Return how far the elements of each axis lie apart in row-major order."""
     return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
 
@@ -92,7 +94,7 @@ def _rows(call: Call, shape: Shape, indices: Real, batch: int = 0) -> tuple[Real
         raise call.malformed(f"indices {indices.type} do not fit {len(shape)} dimensions")
     lead = numbers(call, shape[: batch + depth])
     sizes = call.constant(lead[batch:], DType.I64)
-    steps = call.constant(_strides(lead[batch:]), DType.I64)
+    steps = call.constant(strides_of(lead[batch:]), DType.I64)
     places = (indices + sizes).where(indices < 0, indices)
     rows = (places * steps).sum(-1)
     if batch:
@@ -128,7 +130,7 @@ def import_scatter_elements(call: Call) -> Real:
     shape, places = numbers(call, x.shape), numbers(call, indices.shape)
     if len(places) != len(shape):
         raise call.malformed(f"indices {indices.type} have not the rank of {x.type}")
-    strides = _strides(shape)
+    strides = strides_of(shape)
     grid = np.indices(places, dtype=np.int64)
     others = sum((grid[a] * s for a, s in enumerate(strides) if a != axis), np.zeros(places, int))
     along = (indices + shape[axis]).where(indices < 0, indices)
@@ -152,7 +154,7 @@ def import_tensor_scatter(call: Call) -> Real:
     steps = np.arange(part[axis], dtype=np.int64)
     along = starts.reshape(shape[0], 1) + call.constant(steps.reshape(1, -1))
     along = along % shape[axis] if mode == "circular" else along
-    strides = _strides(shape)
+    strides = strides_of(shape)
     grid = np.indices(part, dtype=np.int64)
     others = sum((grid[a] * s for a, s in enumerate(strides) if a != axis), np.zeros(part, int))
     spread = [n if a in (0, axis) else 1 for a, n in enumerate(part)]
@@ -193,6 +195,35 @@ def import_non_zero(call: Call) -> np.ndarray[tuple[int, ...], np.dtype[np.int64
     return np.array(np.nonzero(call.array(0)), np.int64)
 
 
+def window_argmax(call: Call, x: Real, window: SpatialWindow, *, by_column: bool) -> Real:
+    """Return where the greatest element of each window lies in the flat image [N, C, spatial...].
+
+    Args:
+        call: The node.
+        x: The image.
+        window: The windows, with what is padded around the image.
+        by_column: Whether the spatial axes are counted with the first one fastest.
+    """
+    batch, channels, *size = numbers(call, x.shape)
+    count = math.prod(size)
+    flat = np.arange(count, dtype=np.int64).reshape(1, *size, 1)
+    padded = window.pad(flat, count)
+    seen = np.stack([part.reshape(-1) for _, part in window.taps(padded)])
+    lowest = real.RealPad(before=(0, 0, 0), after=(0, 0, 1), value=-math.inf)
+    if not x.dtype.is_float:
+        lowest = replace(lowest, value=float(integer_range(x.dtype)[0]))
+    elements = x.reshape(batch, channels, count).apply(lowest).gather(call.constant(seen), 2)
+    best = elements.argmax(2).cast(DType.I64)
+    names = np.arange(count).reshape(size, order="F" if by_column else "C").reshape(-1)
+    outputs = seen.shape[1]
+    table = call.constant(np.append(names, 0)[seen].reshape(-1), DType.I64)
+    places = table.gather(best * outputs + call.constant(np.arange(outputs, dtype=np.int64)))
+    first = np.arange(batch * channels, dtype=np.int64).reshape(batch, channels, 1) * count
+    return (places + call.constant(first)).reshape(
+        batch, channels, *window.output_size(tuple(size))
+    )
+
+
 @importer("MaxUnpool")
 def import_max_unpool(call: Call) -> Real:
     """``MaxUnpool``: each maximum back to its place in an image of zeros."""
@@ -229,7 +260,7 @@ def _unpooled(call: Call, shape: tuple[int, ...]) -> tuple[int, ...]:
 def _moved(call: Call, places: Real, old: tuple[int, ...], new: tuple[int, ...]) -> Real:
     """Return flat places in a tensor as those of the same coordinates in a larger one."""
     result = call.constant(0, DType.I64).broadcast_to(*places.shape)
-    for size, before, after in zip(old, _strides(old), _strides(new), strict=True):
+    for size, before, after in zip(old, strides_of(old), strides_of(new), strict=True):
         result = result + (places / before % size) * after
     return result
 
@@ -253,7 +284,7 @@ def import_col2im(call: Call) -> Real:
         raise call.malformed(f"there are {count} windows, but {math.prod(steps)} fit the image")
     tap, window = (np.indices(sizes).reshape(rank, -1) for sizes in (block, steps))
     places = np.zeros((taps, count), np.int64)
-    for i, stride in enumerate(_strides(padded)):
+    for i, stride in enumerate(strides_of(padded)):
         places += (tap[i][:, None] * dilations[i] + window[i][None, :] * strides[i]) * stride
     channels = columns // taps
     zeros = call.constant(np.zeros((), x.dtype.numpy))

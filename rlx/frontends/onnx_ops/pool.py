@@ -6,12 +6,15 @@ import math
 from typing import TYPE_CHECKING
 
 from rlx.frontends.onnx_ops.call import importer
+from rlx.frontends.onnx_ops.index import window_argmax
 from rlx.frontends.onnx_ops.windows import ceiling, kernel_of, sizes, window_of
 from rlx.ops import nn, real
 from rlx.ops.nn import Layout
 from rlx.ops.real import SpatialWindow
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.frontends.onnx_ops.call import Call, Real
 
 
@@ -22,18 +25,17 @@ def _grown(window: SpatialWindow, extra: tuple[int, ...]) -> SpatialWindow:
 
 
 @importer("MaxPool")
-def import_max_pool(call: Call) -> Real:
-    """``MaxPool``; the indices of the greatest elements are not computed."""
-    if call.wants(1):
-        raise call.refuse(
-            "the indices of the greatest elements are read, which rlx does not compute",
-            hint="use the pooled values only (an unpooling layer can often be a resize)",
-        )
+def import_max_pool(call: Call) -> Sequence[Real]:
+    """``MaxPool``, with the places of the largest elements if they are read."""
     x = call.value(0)
     size = sizes(call, x.shape)
     window = window_of(call, size, kernel_of(call))
     window = _grown(window, ceiling(call, window, size))
-    return x.apply(nn.NnMaxPool(window=window, layout=Layout.CHANNELS_FIRST))
+    y = x.apply(nn.NnMaxPool(window=window, layout=Layout.CHANNELS_FIRST))
+    if not call.wants(1):
+        return [y]
+    by_column = call.flag("storage_order")
+    return [y, window_argmax(call, x, window, by_column=by_column)]
 
 
 @importer("AveragePool")
@@ -88,7 +90,7 @@ def import_global_average_pool(call: Call) -> Real:
 
 @importer("GlobalMaxPool")
 def import_global_max_pool(call: Call) -> Real:
-    """``GlobalMaxPool``: the greatest element over all spatial axes."""
+    """``GlobalMaxPool``: the largest element over all spatial axes."""
     x, axes = _spatial(call)
     return x.max(*axes, keep_dims=True)
 

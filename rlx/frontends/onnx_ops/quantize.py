@@ -155,7 +155,7 @@ def _with_meaning(call: Call, x: Real, quant: QuantParams) -> Real:
 
 @importer("DynamicQuantizeLinear")
 def import_dynamic_quantize(call: Call) -> Sequence[Real]:
-    """``DynamicQuantizeLinear``: uint8 codes by the range of each input."""
+    """``DynamicQuantizeLinear``: uint8 quantized values by the range of each input."""
     x = call.value(0)
     high, low = x.max().maximum(0.0), x.min().minimum(0.0)
     scale = (high - low) / 255.0
@@ -180,14 +180,14 @@ def _centred(call: Call, place: int, point: int, axis: int) -> Real:
 
 @importer("MatMulInteger")
 def import_matmul_integer(call: Call) -> Real:
-    """``MatMulInteger``: the product of codes less their zero points, int32."""
+    """``MatMulInteger``: the product of quantized values less their zero points, int32."""
     a, b = call.type(0), call.type(1)
     return matmul(_centred(call, 0, 2, a.rank - 2), _centred(call, 1, 3, b.rank - 1))
 
 
 @importer("ConvInteger")
 def import_conv_integer(call: Call) -> Real:
-    """``ConvInteger``: the convolution of codes less their zero points, int32."""
+    """``ConvInteger``: the convolution of quantized values less their zero points, int32."""
     return _integer_conv(call, _centred(call, 0, 2, 1), _centred(call, 1, 3, 0))
 
 
@@ -235,7 +235,7 @@ def _coded(call: Call, y: Real, scale: int, point: int) -> Real:
 
 @importer("QLinearMatMul")
 def import_qlinear_matmul(call: Call) -> Real:
-    """``QLinearMatMul``: codes to numbers, their product, and codes of that."""
+    """``QLinearMatMul``: quantized values to numbers, their product, and codes of that."""
     a, b = call.type(0), call.type(3)
     x = _meant(call, (0, 1, 2), max(a.rank - 2, 0))
     y = _meant(call, (3, 4, 5), max(b.rank - 1, 0))
@@ -244,8 +244,10 @@ def import_qlinear_matmul(call: Call) -> Real:
 
 @importer("QLinearConv")
 def import_qlinear_conv(call: Call) -> Real:
-    """``QLinearConv``: codes to numbers, their convolution, and codes of that."""
-    x, w = _meant(call, (0, 1, 2), 1), _meant(call, (3, 4, 5), 0)
+    """``QLinearConv``: quantized values to numbers, their convolution, and codes of that."""
+    from rlx.ops import nn
+
+    x, w = _meant(call, (0, 1, 2), None), _meant(call, (3, 4, 5), 0)
     window, groups = conv_window(call, x, w)
     operands = [w]
     if call.has(8):
