@@ -111,7 +111,7 @@ class Resolver:
 
     def _link(self, node: Node) -> None:
         """Join the values of a node that only moves them."""
-        if argument(node) is not None or not RULES[type(node.op)].shares:
+        if argument(node) is not None or not RULES[type(node.op)].shares or pool.is_mean(node):
             return
         for result in node.results:
             for operand in node.operands:

@@ -51,17 +51,26 @@ def average_pool(call: Call) -> Sequence[Value]:
         pad = QPad(before=(0, top, left, 0), after=(0, bottom, right, 0), value=quant.zero_point[0])
         image = call.emit(pad, image, quant=quant)
         window = replace(window, padding=((0, 0), (0, 0)))
-    if _covers(window, image) and quant != call.quant:
+    if _covers(window, image.type.static_shape[1:3]) and quant != call.quant:
         pooled = _mean(call, image, (1, 2), keep_dims=True)
     else:
         pooled = call.emit(QAveragePool2d(window=window), image, quant=quant)
     return [from_image(call, layout, call.brought(pooled, call.quant))]
 
 
-def _covers(window: Window, image: Value) -> bool:
-    """Whether there is one window, which holds the whole image."""
-    whole = window.kernel == image.type.static_shape[1:3]
-    return whole and not window.is_padded and window.dilation == (1, 1)
+def _covers(window: Window, size: tuple[int, ...]) -> bool:
+    """Whether there is one window, which holds the whole image of ``size``."""
+    return window.kernel == size and not window.is_padded and window.dilation == (1, 1)
+
+
+def is_mean(node: Node) -> bool:
+    """Whether a node averages whole images: their means lie closer together than the elements."""
+    op = node.op
+    if not isinstance(op, NnAveragePool | RealAveragePool) or op.window.rank not in (1, 2):
+        return False
+    shape, window = node.operands[0].type.static_shape, image_window(op.window)
+    size = shape[2:] if _layout(node) is Layout.CHANNELS_FIRST else shape[1:-1]
+    return _covers(window, ((1,) * (2 - len(size)) + size))
 
 
 @rule(RealReduceMean, rescales=True)
