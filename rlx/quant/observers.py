@@ -139,18 +139,24 @@ def _percentile(observer: Observer) -> Range:
     return max(low, histogram.minimum), min(high, histogram.maximum)
 
 
-def _with_smallest(observer: Observer, error: Callable[[Histogram, float, float], float]) -> Range:
-    """Return the range with the smallest ``error``: one limit for both ends, then each alone."""
+def _mse(observer: Observer) -> Range:
+    """Search one limit for both ends, then each end alone."""
     histogram = observer.histogram
+    used = histogram.counts > 0
+    numbers, counts = histogram.centres()[used], histogram.counts[used]
+
+    def error(low: float, high: float) -> float:
+        return _squared_error(numbers, counts, low, high)
+
     low, high = min(histogram.minimum, 0.0), max(histogram.maximum, 0.0)
     if low == high:
         return low, high
-    low, high = min(_cut(low, high, _CANDIDATES[::-1]), key=lambda r: error(histogram, *r))
+    low, high = min(_cut(low, high, _CANDIDATES[::-1]), key=lambda r: error(*r))
     for _ in range(2):
         lows = np.clip(low * _REFINED, histogram.minimum, None) if low < 0 else [low]
-        low = min(lows, key=lambda end: (error(histogram, float(end), high), -end))
+        low = min(lows, key=lambda end: (error(float(end), high), -end))
         highs = np.clip(high * _REFINED, None, histogram.maximum) if high > 0 else [high]
-        high = min(highs, key=lambda end: (error(histogram, float(low), float(end)), end))
+        high = min(highs, key=lambda end: (error(float(low), float(end)), end))
     return float(low), float(high)
 
 
@@ -160,17 +166,18 @@ def _cut(low: float, high: float, factors: Iterable[float]) -> list[Range]:
     return [(max(low, -limit), min(high, limit)) for limit in limits]
 
 
-def _mse(observer: Observer) -> Range:
-    return _with_smallest(observer, squared_error)
-
-
 def squared_error(histogram: Histogram, low: float, high: float) -> float:
     """Return the sum of squared errors of int8 values over ``low`` to ``high``."""
+    return _squared_error(histogram.centres(), histogram.counts, low, high)
+
+
+def _squared_error(
+    numbers: Floats, counts: npt.NDArray[np.int64], low: float, high: float
+) -> float:
     params = params_of(low, high)
     (scale,), (zero,) = params.scale, params.zero_point
-    numbers = histogram.centres()
     steps = np.clip(np.rint(numbers / scale), -128 - zero, 127 - zero)
-    return float(((numbers - steps * scale) ** 2 * histogram.counts).sum())
+    return float(((numbers - steps * scale) ** 2) @ counts)
 
 
 def _kl(observer: Observer) -> Range:

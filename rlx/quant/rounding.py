@@ -46,13 +46,16 @@ class RoundedWeights:
         return self.steps * self.scales[:, np.newaxis]
 
 
-def round_weights(rows: Floats, bits: int, moments: Doubles | None = None) -> RoundedWeights:
+def round_weights(
+    rows: Floats, bits: int, moments: Doubles | None = None, smallest: Doubles | None = None
+) -> RoundedWeights:
     """Return weights in ``bits`` bits.
 
     Args:
         rows: [outputs, terms].
         bits: One of :data:`LIMITS`.
         moments: Second moments of the inputs, [groups, terms, terms]; None if they are not known.
+        smallest: Scales that must be reached, [outputs], so that biases fit; None for any.
 
     Returns:
         Quantized weights with a scale for each output.
@@ -60,18 +63,25 @@ def round_weights(rows: Floats, bits: int, moments: Doubles | None = None) -> Ro
     weights = np.asarray(rows, np.float64)
     limit = LIMITS[bits]
     if bits == 8:
-        scales = _usable(np.abs(weights).max(axis=1) / limit)
+        scales = _raised(_usable(np.abs(weights).max(axis=1) / limit), smallest)
         return RoundedWeights(bits, _nearest(weights, scales, limit), scales)
     importance = np.ones((1, weights.shape[1]))
     if moments is not None:
         moments = _damped(moments)
         importance = np.diagonal(moments, axis1=1, axis2=2)
     importance = np.repeat(importance, len(weights) // len(importance), axis=0)
-    scales = _searched(weights, importance, limit)
+    scales = _raised(_searched(weights, importance, limit), smallest)
     steps = _nearest(weights, scales, limit).astype(np.float64)
     if moments is not None:
         steps, scales = _descended(weights, steps, scales, moments, limit)
+        raised = _raised(scales, smallest)
+        if not np.array_equal(raised, scales):
+            steps, scales = _nearest(weights, raised, limit).astype(np.float64), raised
     return RoundedWeights(bits, steps.astype(np.int8), scales)
+
+
+def _raised(scales: Doubles, smallest: Doubles | None) -> Doubles:
+    return scales if smallest is None else _usable(np.maximum(scales, smallest))
 
 
 def _usable(scales: Doubles) -> Doubles:
