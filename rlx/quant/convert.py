@@ -96,15 +96,25 @@ def prepare(graph: Graph) -> Fitted:
     _check_sources(graph)
     fitted = fit(graph, "quantization", refusal)
     bad = [e for e in fitted.report.entries if e.path is Outcome.REFUSED]
-    if bad:
-        lines = [f"{e.op} ({', '.join(e.nodes)}): {e.reason}" for e in bad]
+    lines = [f"{e.op} ({', '.join(e.nodes)}): {e.reason}" for e in bad]
+    lines += _unmade(fitted.graph)
+    if lines:
         hints = dict.fromkeys(e.hint for e in bad if e.hint is not None)
         raise UnsupportedOpError(
-            f"quantization cannot convert {len(bad)} kind(s) of op:\n    " + "\n    ".join(lines),
+            f"quantization cannot convert {len(lines)} kind(s) of op:\n    " + "\n    ".join(lines),
             where=f"graph {graph.name!r}",
             hint="; ".join(hints) or "express these layers by other ops in the model",
         )
     return fitted
+
+
+def _unmade(graph: Graph) -> list[str]:
+    """Return what is wrong with functions whose results are no floating-point numbers."""
+    return [
+        f"{node.op.name} ({node.label}): its result is {node.types[0]}, which no table holds"
+        for node in needed(graph)
+        if argument(node) is not None and not node.types[0].dtype.is_float
+    ]
 
 
 def refusal(node: Node) -> Refusal | None:

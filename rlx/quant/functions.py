@@ -12,6 +12,8 @@ from rlx.ops.real import RealMaximum, RealMinimum
 from rlx.quant.known import known
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.ir import Array, Node, Value
 
 
@@ -47,14 +49,21 @@ def _elementwise(node: Node) -> bool:
         return True
     if not isinstance(node.op, NnOp):
         return False
-    graph = Graph(node.op.name)
-    operands = [graph.input(str(i), o.type) for i, o in enumerate(node.operands)]
-    graph.output(*node.op.decompose(graph, *operands))
+    graph, _ = _parts(node)
     return all(
         part.result.type.size == 1 if isinstance(part.op, Constant)
         else isinstance(part.op, Input) or _elementwise(part)
         for part in graph.nodes
     )  # fmt: skip
+
+
+def _parts(node: Node) -> tuple[Graph, tuple[Value, ...]]:
+    """Return the decomposition of a node as a graph, and its inputs."""
+    assert isinstance(node.op, NnOp)
+    graph = Graph(node.op.name)
+    operands = tuple(graph.input(str(i), o.type) for i, o in enumerate(node.operands))
+    graph.output(*node.op.decompose(graph, *operands))
+    return graph, operands
 
 
 def evaluate_function(value: Value, of: Value, numbers: Array) -> Array:
@@ -72,11 +81,25 @@ def evaluate_function(value: Value, of: Value, numbers: Array) -> Array:
         if constant is not None:
             return constant.reshape(())
         if wanted not in computed:
-            operands = (of_value(o) for o in wanted.node.operands)
-            (computed[wanted],) = wanted.node.op.evaluate(*operands)
+            computed[wanted] = _of_arrays(wanted.node, [of_value(o) for o in wanted.node.operands])
         return computed[wanted]
 
     return np.broadcast_to(of_value(value), numbers.shape)
+
+
+def _of_arrays(node: Node, operands: Sequence[Array]) -> Array:
+    """Return the result of an elementwise node for arrays of other shapes than its own."""
+    if node.op.traits.elementwise:
+        (result,) = node.op.evaluate(*operands)
+        return result
+    graph, inputs = _parts(node)
+    computed = dict(zip(inputs, operands, strict=True))
+    for part in graph.nodes:
+        if isinstance(part.op, Constant):
+            computed[part.result] = part.op.value.reshape(())
+        elif not isinstance(part.op, Input):
+            computed[part.result] = _of_arrays(part, [computed[o] for o in part.operands])
+    return computed[graph.outputs[0]]
 
 
 def only_clamps(value: Value, of: Value) -> bool:

@@ -13,7 +13,7 @@ from rlx.quant.functions import argument, only_clamps
 from rlx.quant.intervals import interval
 from rlx.quant.known import known
 from rlx.quant.observers import params_of
-from rlx.quant.rules import RULES, boundary, pool
+from rlx.quant.rules import RULES, boundary, pool, softmax
 from rlx.quant.scheme import range_of
 
 if TYPE_CHECKING:
@@ -155,8 +155,8 @@ class Resolver:
     def _of_source(self, value: Value) -> QuantParams | None:
         """Return what is given for a value, or by the op that makes it."""
         made = type(value.node.op)
-        if made in RULES and RULES[made].lower is pool.softmax:
-            return pool.SOFTMAX
+        if made in RULES and RULES[made].lower is softmax.softmax:
+            return softmax.SOFTMAX
         return self.given.get(value)
 
     def _take_range_of_clamp(self, node: Node) -> None:

@@ -1,6 +1,16 @@
 """Rules of the conversion, one module a family, as ``rlx.ops.q`` has them."""
 
-from rlx.quant.rules import arith, boundary, linear, pool, shape
+from rlx.quant.rules import (
+    arith,
+    boundary,
+    compare,
+    index,
+    linear,
+    pool,
+    reduce,
+    shape,
+    softmax,
+)
 from rlx.quant.rules.call import RULES, Call, Making, Rule, place_of, quant_of
 
 __all__ = [
@@ -10,9 +20,13 @@ __all__ = [
     "Rule",
     "arith",
     "boundary",
+    "compare",
+    "index",
     "linear",
     "place_of",
     "pool",
     "quant_of",
+    "reduce",
     "shape",
+    "softmax",
 ]

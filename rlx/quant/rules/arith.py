@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.ops.q import QAdd, QMaximum, QMinimum, QMul, QSub
-from rlx.ops.real import RealAdd, RealMaximum, RealMinimum, RealMul, RealQuantize, RealSub
+from rlx.ir import Refusal
+from rlx.ops.q import QAdd, QMul, QSub
+from rlx.ops.real import RealAdd, RealDiv, RealMul, RealQuantize, RealSub
+from rlx.quant.known import known
 from rlx.quant.observers import params_of
 from rlx.quant.rescale import rescale_of, sum_scaling
 from rlx.quant.rules.call import quant_of, rule
@@ -15,7 +17,7 @@ from rlx.quant.rules.call import quant_of, rule
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.ir import QuantParams, Value
+    from rlx.ir import Array, Node, QuantParams, Value
     from rlx.quant.rules.call import Call
 
 
@@ -28,11 +30,14 @@ def operand(call: Call, place: int, quant: QuantParams | None = None) -> Value:
         quant: What its values are to stand for; None for what they do, or what suits them.
     """
     numbers = call.known(place)
-    if numbers is None:
-        return call.quantized(place, quant)
-    if not np.isfinite(numbers).all():
-        raise call.refuse("a constant operand holds NaN or infinite numbers")
+    return call.quantized(place, quant) if numbers is None else constant(call, numbers, quant)
+
+
+def constant(call: Call, numbers: Array, quant: QuantParams | None = None) -> Value:
+    """Append constant numbers as int8 values, with parameters over their own range by default."""
     reals = np.asarray(numbers, np.float32)
+    if not np.isfinite(reals).all():
+        raise call.refuse("a constant operand holds NaN or infinite numbers")
     chosen = quant or params_of(float(reals.min(initial=0)), float(reals.max(initial=0)))
     (steps,) = RealQuantize(quant=chosen).evaluate(reals)
     return call.constant(steps, "constant", chosen)
@@ -69,20 +74,29 @@ def _sum(call: Call, make: type[QAdd]) -> Value:
 @rule(RealMul, rescales=True)
 def multiplication(call: Call) -> Sequence[Value]:
     """``x * y`` -> q.mul."""
-    values, quant = [operand(call, place) for place in range(2)], call.quant
-    x, y = (quant_of(v) for v in values)
+    return [_product(call, operand(call, 0), operand(call, 1))]
+
+
+def _check_division(node: Node) -> Refusal | None:
+    divisor = known(node.operands[1])
+    if divisor is None:
+        return Refusal("it divides by computed numbers")
+    return Refusal("it divides by 0") if (divisor == 0).any() else None
+
+
+@rule(RealDiv, check=_check_division, rescales=True)
+def division(call: Call) -> Sequence[Value]:
+    """``x / y`` with constant y -> q.mul with 1 / y."""
+    divisor = np.asarray(call.known(1), np.float64)
+    return [_product(call, call.quantized(0), constant(call, np.asarray(1.0 / divisor)))]
+
+
+def _product(call: Call, x: Value, y: Value) -> Value:
+    quant, one, other = call.quant, quant_of(x), quant_of(y)
     op = QMul(
-        x_zero_point=x.zero_point[0],
-        y_zero_point=y.zero_point[0],
-        rescale=rescale_of(x.scale[0] * y.scale[0] / quant.scale[0]),
+        x_zero_point=one.zero_point[0],
+        y_zero_point=other.zero_point[0],
+        rescale=rescale_of(one.scale[0] * other.scale[0] / quant.scale[0]),
         zero_point=quant.zero_point[0],
     )
-    return [call.emit(op, *values, quant=quant)]
-
-
-@rule(RealMaximum, RealMinimum, shares=True)
-def extreme(call: Call) -> Sequence[Value]:
-    """``maximum(x, y)`` -> q.maximum of values of one scale, and likewise the minimum."""
-    values = [operand(call, place, call.quant) for place in range(2)]
-    op = QMaximum() if isinstance(call.node.op, RealMaximum) else QMinimum()
-    return [call.emit(op, *values, quant=call.quant)]
+    return call.emit(op, x, y, quant=quant)

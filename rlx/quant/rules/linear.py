@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from rlx.ir import DType, QuantParams, Refusal
 from rlx.numerics.products import magnitudes
 from rlx.ops.nn import Layout, NnConv, NnLinear
-from rlx.ops.q import QConv2d, QDense, Window
+from rlx.ops.q import QConv2d, QDense
 from rlx.ops.real import RealConv, RealMatmul
 from rlx.quant.known import Stored, known, stored
 from rlx.quant.rescale import check_accumulator, linear_rescale
 from rlx.quant.rounding import LIMITS, round_weights
 from rlx.quant.rules.call import quant_of, rule
+from rlx.quant.rules.image import as_image, check_window, from_image, image_window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Node, Value
     from rlx.numerics.fixed_point import Rescale
-    from rlx.ops.real import SpatialWindow
     from rlx.quant.rules.call import Call
 
     Doubles = npt.NDArray[np.float64]
@@ -175,46 +175,6 @@ def _layer(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -> _L
         call.constant(quantized, "bias"),
         linear_rescale(x.scale[0], weights.scales, call.quant.scale[0]),
     )
-
-
-def image_window(window: SpatialWindow) -> Window:
-    """Return a window of one or two axes as one of two; a single axis becomes the width."""
-    pad = 2 - window.rank
-    ones: tuple[Any, ...] = (1,) * pad
-    return Window(
-        cast("tuple[int, int]", (*ones, *window.kernel)),
-        cast("tuple[int, int]", (*ones, *window.stride)),
-        cast("tuple[int, int]", (*ones, *window.dilation)),
-        cast("Any", (*(((0, 0),) * pad), *window.padding)),
-    )
-
-
-def check_window(node: Node) -> Refusal | None:
-    """Refuse windows of more than two axes."""
-    rank = cast("Any", node.op).window.rank
-    if rank not in (1, 2):
-        return Refusal(f"its window has {rank} axes, and integer ops have windows of one or two")
-    return None
-
-
-def as_image(call: Call, layout: Layout, value: Value) -> Value:
-    """Return an integer image as [N, H, W, C]."""
-    rank = value.type.rank
-    if layout is Layout.CHANNELS_FIRST:
-        value = call.transposed(value, (0, *range(2, rank), 1))
-    shape = value.type.static_shape
-    return call.reshaped(value, (shape[0], 1, *shape[1:])) if rank == 3 else value
-
-
-def from_image(call: Call, layout: Layout, value: Value) -> Value:
-    """Return what ``as_image`` made of an image in the order of axes that the node has."""
-    rank = call.node.types[0].rank
-    if rank == 3:
-        shape = value.type.static_shape
-        value = call.reshaped(value, (shape[0], *shape[2:]))
-    if layout is Layout.CHANNELS_FIRST:
-        value = call.transposed(value, (0, rank - 1, *range(1, rank - 1)))
-    return value
 
 
 def _check_conv(node: Node) -> Refusal | None:

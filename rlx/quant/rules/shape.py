@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -62,19 +63,37 @@ def concat(call: Call) -> Sequence[Value]:
     return values if len(values) == 1 else [call.emit(QConcat(axis=axis), *values, quant=quant)]
 
 
-def _check_pad(node: Node) -> Refusal | None:
-    if any(cast("RealPad", node.op).interior):
-        return Refusal("it puts constants between elements")
-    return None
-
-
-@rule(RealPad, check=_check_pad, shares=True)
+@rule(RealPad, shares=True)
 def pad(call: Call) -> Sequence[Value]:
-    """``pad(x)`` -> q.pad with the code of the constant."""
+    """``pad(x)`` -> q.pad with the quantized constant, behind each element for gaps."""
     op, quant = cast("RealPad", call.node.op), call.quant
+    (steps,) = RealQuantize(quant=quant).evaluate(np.array([op.value], np.float32))
+    value = int(np.asarray(steps, np.int64)[0])
     x = call.quantized(0, quant)
+    for axis, gap in enumerate(op.interior):
+        if gap and x.type.static_shape[axis] > 1:
+            x = _spread(call, x, axis, gap, value)
     if not any((*op.before, *op.after)):
         return [x]
-    (values,) = RealQuantize(quant=quant).evaluate(np.array([op.value], np.float32))
-    padded = QPad(before=op.before, after=op.after, value=int(np.asarray(values, np.int64)[0]))
-    return [call.emit(padded, x, quant=quant)]
+    return [call.emit(QPad(before=op.before, after=op.after, value=value), x, quant=quant)]
+
+
+def _spread(call: Call, x: Value, axis: int, gap: int, value: int) -> Value:
+    """Return x with constants between the elements of an axis: behind each, less the last."""
+    shape, quant = x.type.static_shape, call.quant
+    front, back, size = shape[:axis], shape[axis + 1 :], shape[axis]
+    rows = math.prod(front) * size
+    flat = call.reshaped(x, (rows, math.prod(back)))
+    after = (0, gap * math.prod(back))
+    padded = call.emit(QPad(before=(0, 0), after=after, value=value), flat, quant=quant)
+    whole = (*front, size * (gap + 1), *back)
+    ends = (*front, size * (gap + 1) - gap, *back)
+    return cut(call, call.reshaped(padded, whole), (0,) * len(ends), ends)
+
+
+def cut(call: Call, x: Value, start: tuple[int, ...], stop: tuple[int, ...]) -> Value:
+    """Return a part of x, every element of it."""
+    if start == (0,) * len(start) and stop == x.type.static_shape:
+        return x
+    op = QSlice(start=start, stop=stop, step=(1,) * len(start))
+    return call.emit(op, x, quant=x.type.quant)
