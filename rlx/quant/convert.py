@@ -19,10 +19,10 @@ import numpy as np
 
 from rlx.errors import QuantizationError, UnsupportedOpError
 from rlx.ir import DType, Graph, Param, Refusal
+from rlx.numerics.fixed_point import Rounding
 from rlx.ops.q import QClamp, QTable
-from rlx.ops.real import RealCast, RealDequantize, RealQuantize
-from rlx.passes import fit
-from rlx.passes.dispatch import Outcome
+from rlx.ops.real import RealCast, RealDequantize, RealQuantize, Ties
+from rlx.passes import Outcome, fit
 from rlx.quant.functions import argument, evaluate_function
 from rlx.quant.known import known
 from rlx.quant.params import Resolver, needed
@@ -146,6 +146,8 @@ def convert(
     graph: Graph,
     activations: Mapping[Value, QuantParams],
     weights: Mapping[str, WeightScheme] | WeightScheme = WeightScheme(8),  # noqa: B008 - frozen
+    *,
+    rounding: Rounding | None = None,
 ) -> Converted:
     """Return the integer graph of a calibrated float graph.
 
@@ -160,6 +162,8 @@ def convert(
             simpler ops, calibrate the result of ``prepare``, or bounds are derived.
         weights: Scheme for the weights of every layer, or of each by the name of its node; others
             have 8 bits.
+        rounding: How ops round to their scales; None for twice, as the reference does, or once
+            where the graph has quantize nodes, since others compute these in floating point.
 
     Raises:
         UnsupportedOpError: Something has no integer form; the message names all of it.
@@ -173,7 +177,7 @@ def convert(
     params, missing = resolver.resolve()
     if missing:
         _refuse_missing(graph, missing)
-    making = Making(Graph(graph.name), params, weights)
+    making = Making(Graph(graph.name), params, weights, rounding or _rounding(fitted.graph))
     sources: dict[Node, Node] = {}
     _append_inputs(making, fitted.graph)
     for node in nodes:
@@ -192,6 +196,12 @@ def convert(
         {new: node.name for new, node in sources.items()},
         _layers(sources, making, fitted),
     )
+
+
+def _rounding(graph: Graph) -> Rounding:
+    """Return how ops round by default."""
+    stated = any(isinstance(n.op, RealQuantize) for n in graph.op_nodes)
+    return Rounding.SINGLE if stated else Rounding.DOUBLE
 
 
 def _check_given(given: Mapping[Value, QuantParams]) -> None:
@@ -218,8 +228,14 @@ def _append_inputs(making: Making, graph: Graph) -> None:
         given = making.graph.input(value.name, value.type, origin=value.node.origin)
         making.made[value] = given
         if value in making.params and value.type.dtype.is_float:
-            op = RealQuantize(quant=making.params[value])
+            op = RealQuantize(quant=making.params[value], ties=_ties(graph, value))
             making.made[value] = making.graph.apply(op, given, name=value.name)
+
+
+def _ties(graph: Graph, value: Value) -> Ties:
+    """Return where halves of an input go: as its own quantize node says, else away from zero."""
+    readers = (n.op for n in graph.users()[value] if isinstance(n.op, RealQuantize))
+    return next((op.ties for op in readers), Ties.AWAY)
 
 
 def _append_outputs(making: Making, graph: Graph) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 
 from rlx.errors import QuantizationError
 from rlx.numerics.activations import input_radius
-from rlx.numerics.fixed_point import INT32_MAX, Rescale, quantize_multiplier
+from rlx.numerics.fixed_point import INT32_MAX, Rescale, Rounding, quantize_multiplier
 from rlx.ops.checks import ACCUMULATOR_MAX, accumulator_bound
 from rlx.ops.real.cast import integer_range
 
@@ -50,12 +50,13 @@ class RangeError(ScaleError):
     """The end of an activation's range is beyond all quantized values of its scale."""
 
 
-def rescale_of(*factors: float) -> Rescale:
+def rescale_of(*factors: float, rounding: Rounding = Rounding.DOUBLE) -> Rescale:
     """Return the fixed-point form of factors: multipliers of 31 bits, halves away from zero.
 
     Args:
         factors: Products and quotients of scales in double, none negative; one, or one for each
             channel.
+        rounding: How products with the factors are rounded; the reference rounds twice.
 
     Raises:
         ScaleError: A factor is 2^30 or more, where the reference shifts an int32 out of
@@ -67,10 +68,15 @@ def rescale_of(*factors: float) -> Rescale:
                 f"the scales give a factor of {factor:.3g}, want less than 2^30",
                 hint="quantize the model again; a scale is out of proportion",
             )
-    return Rescale.of(*factors)
+    return Rescale.of(*factors, rounding=rounding)
 
 
-def linear_rescale(x_scale: float, weight_scales: Iterable[float], scale: float) -> Rescale:
+def linear_rescale(
+    x_scale: float,
+    weight_scales: Iterable[float],
+    scale: float,
+    rounding: Rounding = Rounding.DOUBLE,
+) -> Rescale:
     """Return the scaling of a convolution's or dense layer's accumulators to its result.
 
     In double and in this order: ``x_scale * weight_scale / scale``. Another order rounds
@@ -83,8 +89,9 @@ def linear_rescale(x_scale: float, weight_scales: Iterable[float], scale: float)
         x_scale: Scale of the input.
         weight_scales: Scale of the weights, or one for each output channel.
         scale: Scale of the result.
+        rounding: How products with the factors are rounded.
     """
-    return rescale_of(*(x_scale * w / scale for w in weight_scales))
+    return rescale_of(*(x_scale * w / scale for w in weight_scales), rounding=rounding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +111,9 @@ class SumScaling:
     rescale: Rescale
 
 
-def sum_scaling(x_scale: float, y_scale: float, scale: float) -> SumScaling:
+def sum_scaling(
+    x_scale: float, y_scale: float, scale: float, rounding: Rounding = Rounding.DOUBLE
+) -> SumScaling:
     """Return the scalings of a sum: both operands go to twice the larger scale, all in double.
 
     Source: tflite-micro ``CalculateOpDataAdd`` and ``CalculateOpDataSub``.
@@ -113,13 +122,14 @@ def sum_scaling(x_scale: float, y_scale: float, scale: float) -> SumScaling:
         x_scale: Scale of the first operand.
         y_scale: Scale of the second operand.
         scale: Scale of the result.
+        rounding: How products with the factors are rounded.
     """
     twice = 2 * max(x_scale, y_scale)
     return SumScaling(
-        rescale_of(x_scale / twice),
-        rescale_of(y_scale / twice),
+        rescale_of(x_scale / twice, rounding=rounding),
+        rescale_of(y_scale / twice, rounding=rounding),
         _SUM_LEFT_SHIFT,
-        rescale_of(twice / ((1 << _SUM_LEFT_SHIFT) * scale)),
+        rescale_of(twice / ((1 << _SUM_LEFT_SHIFT) * scale), rounding=rounding),
     )
 
 

@@ -11,7 +11,7 @@ from rlx.ops.q import QAdd, QMul, QSub
 from rlx.ops.real import RealAdd, RealDiv, RealMul, RealQuantize, RealSub
 from rlx.quant.known import known
 from rlx.quant.observers import params_of
-from rlx.quant.rescale import rescale_of, sum_scaling
+from rlx.quant.rescale import sum_scaling
 from rlx.quant.rules.call import quant_of, rule
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def difference(call: Call) -> Sequence[Value]:
 def _sum(call: Call, make: type[QAdd]) -> Value:
     values, quant = [operand(call, place) for place in range(2)], call.quant
     x, y = (quant_of(v) for v in values)
-    scaling = sum_scaling(x.scale[0], y.scale[0], quant.scale[0])
+    scaling = sum_scaling(x.scale[0], y.scale[0], quant.scale[0], call.making.rounding)
     op = make(
         x_zero_point=x.zero_point[0],
         y_zero_point=y.zero_point[0],
@@ -96,7 +96,7 @@ def _product(call: Call, x: Value, y: Value) -> Value:
     op = QMul(
         x_zero_point=one.zero_point[0],
         y_zero_point=other.zero_point[0],
-        rescale=rescale_of(one.scale[0] * other.scale[0] / quant.scale[0]),
+        rescale=call.rescale(one.scale[0] * other.scale[0] / quant.scale[0]),
         zero_point=quant.zero_point[0],
     )
     return call.emit(op, x, y, quant=quant)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rlx.ir import Array, Graph, Node, Op, Value
+    from rlx.numerics.fixed_point import Rescale, Rounding
 
     Check: TypeAlias = Callable[[Node], Refusal | None]
     Lower: TypeAlias = Callable[["Call"], Sequence[Value]]
@@ -69,6 +70,7 @@ class Making:
         graph: The graph.
         params: What the quantized values of each float value are to stand for.
         schemes: Schemes of weights by the name of the layer, or one for all.
+        rounding: How ops round to their scales.
         made: For each float value that has one, the integer value; its type says what it stands
             for.
         bits: Bits of the weights of each node that has some.
@@ -78,6 +80,7 @@ class Making:
     graph: Graph
     params: Mapping[Value, QuantParams]
     schemes: Mapping[str, WeightScheme] | WeightScheme
+    rounding: Rounding
     made: dict[Value, Value] = field(default_factory=dict)
     bits: dict[Node, int] = field(default_factory=dict)
     again: dict[tuple[Value, QuantParams], Value] = field(default_factory=dict)
@@ -131,11 +134,15 @@ class Call:
         if key not in self.making.again:
             op = QRequantize(
                 x_zero_point=given.zero_point[0],
-                rescale=rescale_of(given.scale[0] / quant.scale[0]),
+                rescale=self.rescale(given.scale[0] / quant.scale[0]),
                 zero_point=quant.zero_point[0],
             )
             self.making.again[key] = self.emit(op, value, quant=quant)
         return self.making.again[key]
+
+    def rescale(self, factor: float) -> Rescale:
+        """Return the fixed-point form of a factor."""
+        return rescale_of(factor, rounding=self.making.rounding)
 
     def emit(self, op: Op, *operands: Value, quant: QuantParams | None = None) -> Value:
         """Append an op in the node's name and return its result."""

@@ -11,7 +11,6 @@ from rlx.ops.nn import NnPrelu
 from rlx.ops.q import QMaximum, QMinimum, QPrelu
 from rlx.ops.real import RealMaximum, RealMinimum
 from rlx.quant.known import known
-from rlx.quant.rescale import rescale_of
 from rlx.quant.rules.arith import constant, operand
 from rlx.quant.rules.call import quant_of, rule
 
@@ -52,8 +51,8 @@ def prelu(call: Call) -> Sequence[Value]:
     op = QPrelu(
         x_zero_point=given.zero_point[0],
         y_zero_point=factor.zero_point[0],
-        rescale=rescale_of(given.scale[0] / quant.scale[0]),
-        slope_rescale=rescale_of(given.scale[0] * factor.scale[0] / quant.scale[0]),
+        rescale=call.rescale(given.scale[0] / quant.scale[0]),
+        slope_rescale=call.rescale(given.scale[0] * factor.scale[0] / quant.scale[0]),
         zero_point=quant.zero_point[0],
     )
     return [call.emit(op, x, slopes, quant=quant)]

@@ -173,7 +173,7 @@ def _layer(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -> _L
     return _Layer(
         call.constant(np.ascontiguousarray(array), "weights", weights.quant),
         call.constant(quantized, "bias"),
-        linear_rescale(x.scale[0], weights.scales, call.quant.scale[0]),
+        linear_rescale(x.scale[0], weights.scales, call.quant.scale[0], call.making.rounding),
     )
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, cast
 from rlx.ir import QuantParams, Refusal
 from rlx.ops.q import QArgmax, QMaxPool2d, QMean, QTable, Window
 from rlx.ops.real import RealArgmax, RealReduceMax, RealReduceMean, RealReduceMin, RealReduceSum
-from rlx.quant.rescale import rescale_of
 from rlx.quant.rules.call import quant_of, rule
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def mean_of(
 ) -> Value:
     """Append a mean, or a sum, of an integer value over axes."""
     given, quant = quant_of(x), call.quant
-    rescale = rescale_of(given.scale[0] / quant.scale[0])
+    rescale = call.rescale(given.scale[0] / quant.scale[0])
     if divide:
         rescale = rescale.divided(math.prod(x.type.static_shape[a] for a in axes))
     op = QMean(
