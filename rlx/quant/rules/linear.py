@@ -14,7 +14,7 @@ from rlx.ops.q import QConv2d, QDense
 from rlx.ops.real import RealConv, RealMatmul
 from rlx.quant.known import Stored, known, stored
 from rlx.quant.rescale import check_accumulator, linear_rescale
-from rlx.quant.rounding import LIMITS, round_weights
+from rlx.quant.rounding import round_weights
 from rlx.quant.rules.call import quant_of, rule
 from rlx.quant.rules.image import as_image, check_window, from_image, image_window
 
@@ -87,13 +87,12 @@ def _weights(call: Call, axes: tuple[int, ...], bias: Doubles) -> _Weights:
         raise call.refuse("its weights hold NaN or infinite numbers", hint="train the model again")
     rows = array.reshape(len(array), -1)
     scheme = call.scheme
-    # One more column, which goes away again, keeps scales large enough for the bias.
+    # Scales must be large enough for the bias to fit the accumulator.
     smallest = np.abs(bias) / (quant_of(call.quantized(0)).scale[0] * _BIAS_MAX)
-    rows = np.concatenate([rows, (smallest * LIMITS[scheme.bits])[:, np.newaxis]], axis=1)
     if not scheme.per_channel:
-        rows = rows.reshape(1, -1)
-    rounded = round_weights(rows, scheme.bits)
-    steps = rounded.steps.reshape(len(array), -1)[:, :-1].reshape(array.shape)
+        rows, smallest = rows.reshape(1, -1), smallest.max(initial=0.0, keepdims=True)
+    rounded = round_weights(rows, scheme.bits, smallest=smallest)
+    steps = rounded.steps.reshape(array.shape)
     call.making.bits[call.node] = scheme.bits
     return _Weights(steps.astype(scheme.dtype.numpy), tuple(rounded.scales.tolist()))
 
