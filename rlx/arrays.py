@@ -2,7 +2,8 @@
 
 NumPy's own reader allocates what a header asks for and evaluates it as Python. Here a header is
 matched, its element type and shape are checked against the bytes that are there, and the size that
-a compressed array unpacks to is limited, before anything is allocated.
+a compressed array unpacks to is limited, before anything is allocated. ``stored_arrays`` reads
+large files a block at a time.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import re
 import struct
 import zipfile
 import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,6 +22,7 @@ import numpy as np
 from rlx.errors import FrontendError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import numpy.typing as npt
@@ -92,6 +96,112 @@ def read_npy(path: Path) -> Array:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class StoredArray:
+    """An array in a file that is read block by block, as often as needed.
+
+    Attributes:
+        path: A ``.npy`` or ``.npz`` file.
+        member: Name within a ``.npz`` file; None for a ``.npy`` file.
+        dtype: Element type.
+        shape: Shape.
+        fortran: Whether the first index runs fastest; then the array is one block.
+    """
+
+    path: Path
+    member: str | None
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    fortran: bool
+
+    def __len__(self) -> int:
+        return self.shape[0] if self.shape else 1
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        """Yield the array in blocks of ``rows`` along the first axis, the last one shorter.
+
+        Raises:
+            FrontendError: The file is damaged or was changed.
+        """
+        where = self.path.name if self.member is None else f"{self.path.name}: {self.member}"
+        if self.fortran or not self.shape:
+            found = read_arrays(self.path)
+            whole = found[(self.member or "").removesuffix(".npy")] if self.member else found
+            assert isinstance(whole, np.ndarray)
+            whole = whole.reshape(len(self), *self.shape[1:])
+            yield from (whole[i : i + rows] for i in range(0, len(self), rows))
+            return
+        with _opened(self.path, self.member, where) as (file, _):
+            _read_header(file, where)
+            for start in range(0, len(self), rows):
+                shape = (min(rows, len(self) - start), *self.shape[1:])
+                wanted = math.prod(shape) * self.dtype.itemsize
+                content = bytearray(file.read(wanted))
+                if len(content) != wanted:
+                    raise FrontendError("ends too early", where=where, hint=_AS_NPY)
+                array = np.frombuffer(content, self.dtype).reshape(shape)
+                yield array.astype(self.dtype.newbyteorder("="), copy=False)
+
+
+def stored_arrays(path: Path) -> dict[str, StoredArray]:
+    """Return the arrays of a ``.npz`` file by name, or that of a ``.npy`` file as ``""``.
+
+    Only headers are read. What is compressed may unpack to any size, because it is never unpacked
+    as a whole.
+
+    Raises:
+        FrontendError: The file cannot be read, is neither, is damaged, or holds no numbers.
+    """
+    with path.open("rb") as file:
+        start = file.read(len(_NPY))
+    if start[:4] not in _ZIP:
+        if start != _NPY:
+            read_arrays(path)  # raises
+        with _opened(path, None, path.name) as (file, size):
+            return {"": _stored(file, size, path, None)}
+    found = {}
+    with _archive(path) as archive:
+        members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
+        _check_members(members, sum(one.file_size for one in members), path.name)
+    for one in members:
+        place = f"{path.name}: {one.filename}"
+        with _opened(path, one.filename, place) as (file, size):
+            found[one.filename.removesuffix(".npy")] = _stored(file, size, path, one.filename)
+    return found
+
+
+def _stored(file: IO[bytes], size: int, path: Path, member: str | None) -> StoredArray:
+    where = path.name if member is None else f"{path.name}: {member}"
+    dtype, fortran, shape, used = _read_header(file, where)
+    _check_size(dtype, shape, size - used, where)
+    return StoredArray(path, member, dtype, shape, fortran)
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, EOFError) as error:
+        raise FrontendError(
+            f"is a damaged .npz file: {error}", where=path.name, hint=_AS_NPZ
+        ) from None
+
+
+@contextmanager
+def _opened(path: Path, member: str | None, where: str) -> Iterator[tuple[IO[bytes], int]]:
+    """Open an array's bytes; yield them and their number."""
+    if member is None:
+        with path.open("rb") as file:
+            yield file, path.stat().st_size
+        return
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
+            yield stream, archive.getinfo(member).file_size
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, struct.error) as error:
+        raise FrontendError(f"is damaged: {error}", where=where, hint=_AS_NPZ) from None
+
+
 def _read_npz(file: IO[bytes], size: int, where: str) -> dict[str, Array]:
     limit = max(UNPACKED_BYTES, size)
     try:
@@ -137,19 +247,25 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) 
 def _read_npy(file: IO[bytes], size: int, where: str) -> Array:
     """Return the array in a stream of ``size`` bytes."""
     dtype, fortran, shape, used = _read_header(file, where)
-    wanted = math.prod(shape) * dtype.itemsize
-    if wanted != size - used:
-        raise FrontendError(
-            f"holds {size - used} bytes behind its header, which says {dtype}{list(shape)}, that is"
-            f" {wanted} bytes",
-            where=where,
-            hint=_AS_NPY,
-        )
+    wanted = _check_size(dtype, shape, size - used, where)
     content = bytearray(file.read(wanted))
     if len(content) != wanted:
         raise FrontendError(f"ends after {len(content)} bytes", where=where, hint=_AS_NPY)
     array = np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C")
     return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+def _check_size(dtype: np.dtype[Any], shape: tuple[int, ...], size: int, where: str) -> int:
+    """Return the bytes of an array's elements after checking that ``size`` bytes hold them."""
+    wanted = math.prod(shape) * dtype.itemsize
+    if wanted != size:
+        raise FrontendError(
+            f"holds {size} bytes behind its header, which says {dtype}{list(shape)}, that is"
+            f" {wanted} bytes",
+            where=where,
+            hint=_AS_NPY,
+        )
+    return wanted
 
 
 def _read_header(file: IO[bytes], where: str) -> tuple[np.dtype[Any], bool, tuple[int, ...], int]:

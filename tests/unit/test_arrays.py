@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rlx.arrays
-from rlx.arrays import read_arrays, read_npy
+from rlx.arrays import read_arrays, read_npy, stored_arrays
 from rlx.cli import main
 from rlx.errors import FrontendError
 
@@ -224,3 +224,48 @@ def test_vectors_that_do_not_fit_the_model(tmp_path, capsys, content, message):
     errors = capsys.readouterr().err.splitlines()
     assert (status, errors[0]) == (2, f"error[RLX-E001]: {message}")
     assert errors[1].startswith("  try: ")
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("rows", [1, 3, 7, 100])
+def test_stored_arrays_are_read_in_blocks(tmp_path, save, rows):
+    arrays = {
+        "x": np.arange(7 * 6, dtype=np.float32).reshape(7, 2, 3),
+        "turned": np.asfortranarray(np.arange(14).reshape(7, 2)),
+        "number": np.array(4.0),
+    }
+    save(tmp_path / "a.npz", **arrays)
+    found = stored_arrays(tmp_path / "a.npz")
+    assert {name: (s.shape, s.dtype) for name, s in found.items()} == {
+        name: (a.shape, a.dtype) for name, a in arrays.items()
+    }
+    for name, array in arrays.items():
+        blocks = list(found[name].blocks(rows))
+        assert all(len(b) <= rows for b in blocks)
+        whole = np.concatenate(blocks).reshape(array.shape)
+        assert np.array_equal(whole, array)
+        assert whole.dtype == array.dtype
+
+
+def test_a_stored_npy_file_is_read_in_blocks(tmp_path):
+    array = np.arange(10, dtype=">i2").reshape(5, 2)
+    np.save(tmp_path / "a.npy", array)
+    (stored,) = stored_arrays(tmp_path / "a.npy").values()
+    assert np.array_equal(np.concatenate(list(stored.blocks(2))), array)
+
+
+def test_a_stored_array_that_is_cut_or_damaged_is_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, x=np.arange(4000.0))
+    (stored,) = stored_arrays(path).values()
+    content = bytearray(path.read_bytes())
+    content[20_000] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(FrontendError, match="damaged"):
+        list(stored.blocks(100))
+    (tmp_path / "b.npz").write_bytes(content[:9000])
+    with pytest.raises(FrontendError, match="damaged"):
+        stored_arrays(tmp_path / "b.npz")
+    (tmp_path / "c.npz").write_bytes(b"nothing")
+    with pytest.raises(FrontendError, match="neither"):
+        stored_arrays(tmp_path / "c.npz")
