@@ -28,6 +28,8 @@ from rlx.passes.base import Pass
 from rlx.quant.weighted import Weighted, weighted_layers, with_weights
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
     from rlx.ir import Graph, Node, Value
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.floating[Any]]
 
 _HOMOGENEOUS: Final = (NnRelu, NnLeakyRelu, NnMaxPool, NnAveragePool)
-_LIMIT: Final = 1e4
-"""Largest factor of a channel in one step."""
+_SMALLEST: Final = 1e-4
+"""Share of the largest range of a layer below which a channel is left alone: it hardly counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +61,51 @@ class Equalize(Pass):
         for _ in range(self.rounds):
             largest = 0.0
             for first, second, spread in chain:
-                layers[first], layers[second], change = _balanced(
-                    layers[first], layers[second], spread
-                )
-                largest = max(largest, change)
+                factors = _by_weights(layers[first], layers[second], spread)
+                _scale(layers, first, second, spread, factors)
+                largest = max(largest, float(np.abs(factors - 1).max(initial=0.0)))
             if largest < self.tolerance:
                 break
         touched = {node for first, second, _ in chain for node in (first, second)}
-        new = {
-            node: (layers[node].weights, layers[node].bias) for node in layers if node in touched
-        }
+        new = {n: (v.weights, v.bias) for n, v in layers.items() if n in touched}
         return with_weights(graph, new, by=self.name) if new else graph
+
+
+def before_depthwise(graph: Graph) -> list[Node]:
+    """Return the layers whose results :func:`equalize_results` scales."""
+    layers = {layer.node: layer for layer in weighted_layers(graph)}
+    return [first for first, second, _ in pairs(graph, layers) if _depthwise(layers[second])]
+
+
+def _depthwise(layer: Weighted) -> bool:
+    """Whether each output of a layer reads one input channel."""
+    return bool(layer.by_input().shape[1] == 1)
+
+
+def equalize_results(graph: Graph, ranges: Mapping[Node, Floats]) -> Graph:
+    """Return the graph with results before depthwise layers whose channels fill the same range.
+
+    What a layer computes has one scale, while weights have one for each output channel. So a
+    channel of small numbers gains precision, and the depthwise layer, whose weights take the
+    factors, loses none.
+
+    Args:
+        graph: The graph.
+        ranges: Largest magnitude of each channel that those layers compute, [outputs].
+    """
+    layers = {layer.node: layer for layer in weighted_layers(graph)}
+    new = {}
+    for first, second, spread in pairs(graph, layers):
+        if not _depthwise(layers[second]):
+            continue
+        own = np.asarray(ranges[first], np.float64)
+        counts = own > own.max(initial=0.0) * _SMALLEST
+        factors = np.ones_like(own)
+        factors[counts] = own.max(initial=0.0) / own[counts]
+        _scale(layers, first, second, spread, factors)
+        for node in (first, second):
+            new[node] = layers[node].weights, layers[node].bias
+    return with_weights(graph, new, by="equalize") if new else graph
 
 
 def pairs(graph: Graph, layers: dict[Node, Weighted]) -> list[tuple[Node, Node, int]]:
@@ -123,21 +159,25 @@ def _channels_fit(first: Weighted, second: Weighted, spread: int) -> bool:
     return bool(spread == 1 and same_axis and inner * second.groups == first.outputs)
 
 
-def _balanced(first: Weighted, second: Weighted, spread: int) -> tuple[Weighted, Weighted, float]:
-    """Return both layers with balanced channels, and the largest change of a factor."""
+def _by_weights(first: Weighted, second: Weighted, spread: int) -> Floats:
+    """Return the factor of each channel that makes both layers' weights equally large."""
     own = np.abs(first.rows()).max(axis=1).astype(np.float64)
     reading = np.abs(second.by_input()).max(axis=-1).reshape(spread, -1).max(axis=0)
     reading = reading.astype(np.float64)
-    factors = np.ones_like(own)
-    both = (own > 0) & (reading > 0)
-    factors[both] = np.sqrt(reading[both] / own[both])
-    factors = np.clip(factors, 1 / _LIMIT, _LIMIT)
-    weights = first.scale_outputs(factors)
-    bias = (first.bias * factors).astype(first.bias.dtype)
-    inputs = np.tile(1 / factors, spread)
-    change = float(np.abs(factors - 1).max(initial=0.0))
-    return (
-        Weighted(first.node, weights, bias),
-        Weighted(second.node, second.scale_inputs(inputs), second.bias),
-        change,
+    factors: Floats = np.ones_like(own)
+    both = (own > own.max(initial=0.0) * _SMALLEST) & (
+        reading > reading.max(initial=0.0) * _SMALLEST
     )
+    factors[both] = np.sqrt(reading[both] / own[both])
+    return factors
+
+
+def _scale(
+    layers: dict[Node, Weighted], first: Node, second: Node, spread: int, factors: Floats
+) -> None:
+    """Multiply the channels between two layers by ``factors``."""
+    before, behind = layers[first], layers[second]
+    bias = (before.bias * factors).astype(before.bias.dtype)
+    layers[first] = Weighted(first, before.scale_outputs(factors), bias)
+    inputs = np.tile(1 / factors, spread)
+    layers[second] = Weighted(second, behind.scale_inputs(inputs), behind.bias)
