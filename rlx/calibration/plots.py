@@ -1,0 +1,110 @@
+"""Pictures of ranges and of signal-to-noise ratios, layer by layer (extra ``plot``)."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.errors import ToolMissingError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rlx.calibration.compare import Comparison
+    from rlx.calibration.report import Report
+
+FORMATS: Final = (".png", ".svg")
+_ROW_INCHES: Final = 0.26
+_LABEL: Final = 40
+
+
+def plot_report(report: Report, path: Path) -> None:
+    """Write a picture of the ranges and the signal-to-noise ratio of each layer.
+
+    Raises:
+        ToolMissingError: matplotlib is not installed.
+        UsageError: The name ends in neither ``.png`` nor ``.svg``.
+    """
+    rows = report.layers
+    names = [_short(layer.label) for layer in rows]
+    ratios = [math.nan if layer.closeness is None else layer.closeness.sqnr_db for layer in rows]
+    figure, axes = _figure(path, len(rows), 2)
+    for place, layer in enumerate(rows):
+        low = layer.scale * (-128 - layer.zero_point)
+        high = layer.scale * (127 - layer.zero_point)
+        axes[0].plot([layer.minimum, layer.maximum], [place, place], color="0.6", linewidth=1)
+        axes[0].plot([low, high], [place, place], color="C0", linewidth=4, solid_capstyle="butt")
+    axes[0].set_yticks(range(len(names)), names)
+    axes[0].set_xscale("symlog", linthresh=1.0)
+    axes[0].set_title("range: int8 (wide) of what was seen (thin)")
+    _ratios(axes[1], ratios)
+    _save(figure, path)
+
+
+def plot_comparison(comparison: Comparison, path: Path) -> None:
+    """Write a picture of the signal-to-noise ratio of each layer; errors as :func:`plot_report`."""
+    rows = comparison.layers
+    figure, axes = _figure(path, len(rows), 1)
+    _ratios(axes[0], [layer.closeness.sqnr_db for layer in rows])
+    axes[0].set_yticks(range(len(rows)), [_short(layer.place or layer.name) for layer in rows])
+    _save(figure, path)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LABEL else text[: _LABEL - 3] + "..."
+
+
+def check_plot(path: Path) -> None:
+    """Check, before any work is done, that a picture can be written.
+
+    Raises:
+        ToolMissingError: matplotlib is not installed.
+        UsageError: The name ends in neither ``.png`` nor ``.svg``.
+    """
+    _matplotlib(path)
+
+
+def _matplotlib(path: Path) -> tuple[Any, Any]:
+    """Return matplotlib and its module of figures."""
+    if path.suffix.lower() not in FORMATS:
+        raise UsageError(
+            f"a picture cannot be written as {path.name!r}",
+            hint=f"end the name in {' or '.join(FORMATS)}",
+        )
+    try:
+        return (
+            importlib.import_module("matplotlib"),
+            importlib.import_module("matplotlib.figure"),
+        )
+    except ImportError:
+        raise ToolMissingError(
+            "matplotlib is not installed",
+            where="plot",
+            hint="install it with: pip install 'rlx[plot]'",
+        ) from None
+
+
+def _figure(path: Path, rows: int, columns: int) -> tuple[Any, Sequence[Any]]:
+    matplotlib, figures = _matplotlib(path)
+    # The same figures give the same file: no random identifiers.
+    matplotlib.rcParams["svg.hashsalt"] = "rlx"
+    figure = figures.Figure(
+        figsize=(6 * columns, 1.4 + _ROW_INCHES * max(rows, 1)), layout="constrained"
+    )
+    axes = figure.subplots(1, columns, sharey=True, squeeze=False)[0]
+    axes[0].invert_yaxis()
+    return figure, axes
+
+
+def _ratios(axes: Any, ratios: Sequence[float]) -> None:  # noqa: ANN401 - of matplotlib
+    finite = [r if math.isfinite(r) else 0.0 for r in ratios]
+    axes.barh(range(len(finite)), finite, color="C1")
+    axes.set_title("signal to quantization noise, dB")
+    axes.grid(axis="x", alpha=0.3)
+
+
+def _save(figure: Any, path: Path) -> None:  # noqa: ANN401 - of matplotlib
+    metadata = {"Date": None} if path.suffix.lower() == ".svg" else {}
+    figure.savefig(path, metadata=metadata, dpi=110)

@@ -1,0 +1,93 @@
+"""Quantization of every value of a float network, from what was observed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rlx.ir import QuantParams
+from rlx.ops.nn import (
+    NnAveragePool,
+    NnClamp,
+    NnDepthToSpace,
+    NnFlatten,
+    NnMaxPool,
+    NnRelu,
+    NnSoftmax,
+    NnSpaceToDepth,
+    NnSplit,
+)
+from rlx.ops.real import (
+    RealAveragePool,
+    RealMaxPool,
+    RealReshape,
+    RealReverse,
+    RealSlice,
+    RealTranspose,
+)
+from rlx.quant.observers import Method
+from rlx.quant.rules.pool import is_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx.ir import Graph, Node, Op, Value
+    from rlx.quant.observers import Observer
+
+MOVING: Final[tuple[type[Op], ...]] = (
+    NnDepthToSpace, NnFlatten, NnMaxPool, NnSpaceToDepth, NnSplit, RealMaxPool, RealReshape,
+    RealReverse, RealSlice, RealTranspose,
+)  # fmt: skip
+"""Ops whose result holds elements of the operand only."""
+
+CLAMPING: Final[tuple[type[Op], ...]] = (NnRelu, NnClamp)
+"""Activations that become the limits of the int8 range of the layer before."""
+
+SOFTMAX: Final = QuantParams.per_tensor(1 / 256, -128)
+"""The quantization of every softmax, as in TensorFlow Lite."""
+
+
+def activation_params(
+    graph: Graph, ranges: Mapping[Value, Observer], method: Method, *, symmetric: bool = False
+) -> dict[Value, QuantParams]:
+    """Return the quantization of each observed value.
+
+    Inputs keep their whole range: their numbers are known, not computed. A layer that only an
+    activation such as ReLU reads has the range of the activation's result.
+
+    Args:
+        graph: The float network.
+        ranges: What was observed.
+        method: How ranges are chosen.
+        symmetric: Whether zero points are 0.
+    """
+    users, outputs, inputs = graph.users(), set(graph.outputs), set(graph.inputs)
+    chosen: dict[Value, QuantParams] = {}
+    of_end: dict[Value, QuantParams] = {}
+    for value, observer in ranges.items():
+        node = value.node
+        if _keeps(node) and node.operands[0] in chosen:
+            chosen[value] = chosen[node.operands[0]]
+        elif isinstance(node.op, NnSoftmax):
+            chosen[value] = SOFTMAX
+        else:
+            end = value if value in inputs else clamped(value, users, outputs)
+            used = Method.MIN_MAX if value in inputs else method
+            if end not in of_end:
+                of_end[end] = ranges.get(end, observer).params(used, symmetric=symmetric)
+            chosen[value] = of_end[end]
+    return chosen
+
+
+def _keeps(node: Node) -> bool:
+    """Whether the result of a node has the quantization of the operand."""
+    averages = isinstance(node.op, NnAveragePool | RealAveragePool)
+    return isinstance(node.op, MOVING) or (averages and not is_mean(node))
+
+
+def clamped(value: Value, users: Mapping[Value, list[Node]], outputs: set[Value]) -> Value:
+    """Return the result of the activations that alone read a value, or the value itself."""
+    while value not in outputs and len(reading := users[value]) == 1:
+        if not isinstance(reading[0].op, CLAMPING):
+            break
+        value = reading[0].result
+    return value

@@ -1,0 +1,82 @@
+"""One batch run through a graph, and run again from a changed value on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rlx.calibration.runner import batchable, observed
+from rlx.ir.graph import Input
+from rlx.passes.dead_code import DeadCode
+from rlx.passes.decompose import decompose
+from rlx.runtime.plan import make_plan
+from rlx.transforms.batch import with_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from rlx.ir import Array, Graph, Value
+
+
+class Replay:
+    """All values of a graph for one batch.
+
+    A changed value changes what is computed from it; only that is computed again.
+
+    Attributes:
+        values: Array of each watched value, ``[n, ...]``.
+    """
+
+    def __init__(self, graph: Graph, watched: Sequence[Value], inputs: Mapping[str, Array]) -> None:
+        """Run ``graph`` on inputs ``[n, *shape of a sample]``; it must be batchable or n be 1."""
+        count = len(next(iter(inputs.values())))
+        lowered = DeadCode().apply(decompose(observed(graph, watched)))
+        if count > 1:
+            if not batchable(lowered):
+                raise ValueError("the graph takes one sample at a time")
+            lowered = with_batch(lowered, count)
+        self._plan = make_plan(lowered, {})
+        given = {
+            node.name: inputs[node.name].reshape(node.result.type.static_shape)
+            for node in lowered.nodes
+            if isinstance(node.op, Input)
+        }
+        self._arrays = self._run(given)
+        self._slot = dict(zip(watched, self._plan.outputs, strict=True))
+        self.values = {v: self._array(slot) for v, slot in self._slot.items()}
+
+    def _array(self, slot: int) -> npt.NDArray[Any]:
+        array = self._arrays[slot]
+        assert array is not None
+        return array
+
+    def _run(self, given: Mapping[str, Array]) -> list[Array | None]:
+        arrays: list[Array | None] = [None] * self._plan.slots
+        for slot, array in self._plan.known.items():
+            arrays[slot] = array
+        for name, slot in self._plan.inputs.items():
+            arrays[slot] = given[name]
+        with np.errstate(all="ignore"):
+            for step in self._plan.steps:
+                results = step.compute(*(arrays[i] for i in step.reads))
+                for slot, array in zip(step.writes, results, strict=True):
+                    arrays[slot] = array
+        return arrays
+
+    def values_with(
+        self, value: Value, array: npt.NDArray[Any], wanted: Sequence[Value]
+    ) -> list[npt.NDArray[Any]]:
+        """Return ``wanted`` values, all of them watched, if ``value`` were ``array``."""
+        slot = self._slot[value]
+        changed: dict[int, Array] = {slot: array.reshape(self.values[value].shape)}
+        with np.errstate(all="ignore"):
+            for step in self._plan.steps:
+                if slot in step.writes or changed.keys().isdisjoint(step.reads):
+                    continue
+                operands = (changed.get(i, self._arrays[i]) for i in step.reads)
+                changed.update(zip(step.writes, step.compute(*operands), strict=True))
+        places = (self._slot[v] for v in wanted)
+        return [np.asarray(changed.get(i, self._arrays[i])) for i in places]

@@ -1,0 +1,113 @@
+"""What is reported of a network that was quantized."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rlx.calibration.compare import WORST
+
+if TYPE_CHECKING:
+    from rlx.calibration.compare import Comparison
+    from rlx.calibration.figures import Closeness
+
+
+@dataclass(frozen=True, slots=True)
+class LayerReport:
+    """One layer of the float network and its integer form.
+
+    Attributes:
+        name: Name of the layer.
+        place: Where it comes from, such as ``operator 3 CONV_2D``.
+        op: Its op.
+        bits: Bits of a weight; None if it has none.
+        weights: Number of weights.
+        minimum: Smallest number of its results on calibration data.
+        maximum: Largest number.
+        scale: Scale of its int8 results.
+        zero_point: Their zero point.
+        loss: Relative squared error of the network's outputs if only this layer is quantized.
+        closeness: How close its results in the integer network are; None if they are not known.
+    """
+
+    name: str
+    place: str
+    op: str
+    bits: int | None
+    weights: int
+    minimum: float
+    maximum: float
+    scale: float
+    zero_point: int
+    loss: float
+    closeness: Closeness | None
+
+    @property
+    def label(self) -> str:
+        """What messages call the layer."""
+        return self.place or self.name or self.op
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        own = {
+            "name": self.name,
+            "place": self.place,
+            "op": self.op,
+            "bits": self.bits,
+            "weights": self.weights,
+            "minimum": self.minimum,
+            "maximum": self.maximum,
+            "scale": self.scale,
+            "zero_point": self.zero_point,
+            "loss": self.loss,
+        }
+        return own | (self.closeness.as_json() if self.closeness is not None else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What quantizing a network came to.
+
+    Attributes:
+        graph: Name of the network.
+        calibration_samples: Samples from which ranges were taken.
+        tested: Whether the loss was measured on other samples.
+        observer: How ranges were chosen.
+        equalized: Whether channels were balanced across layers.
+        mean_bits: Mean bits of a weight.
+        weight_bytes: Bytes of all weights, packed.
+        comparison: The float and the integer network on the same samples.
+        layers: Each layer.
+    """
+
+    graph: str
+    calibration_samples: int
+    tested: bool
+    observer: str
+    equalized: bool
+    mean_bits: float
+    weight_bytes: int
+    comparison: Comparison
+    layers: tuple[LayerReport, ...]
+
+    @property
+    def worst(self) -> tuple[LayerReport, ...]:
+        """The layers that lose most when quantized alone, the worst first."""
+        return tuple(sorted(self.layers, key=lambda layer: -layer.loss)[:WORST])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        comparison = self.comparison.as_json()
+        del comparison["layers"], comparison["worst"]
+        return {
+            "graph": self.graph,
+            "calibration_samples": self.calibration_samples,
+            "measured_on": "test data" if self.tested else "calibration data",
+            "observer": self.observer,
+            "equalized": self.equalized,
+            "mean_bits": self.mean_bits,
+            "weight_bytes": self.weight_bytes,
+            "comparison": comparison,
+            "layers": [layer.as_json() for layer in self.layers],
+            "worst": [layer.name for layer in self.worst],
+        }

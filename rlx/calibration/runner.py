@@ -1,0 +1,115 @@
+"""Runs of a graph over samples in batches, with the arrays of chosen values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rlx.errors import ShapeError, UnsupportedOpError
+from rlx.ir import Graph
+from rlx.ir.graph import Source, copy_node
+from rlx.passes.dead_code import DeadCode
+from rlx.passes.decompose import decompose
+from rlx.runtime import Session
+from rlx.transforms.batch import with_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rlx.calibration.samples import Samples
+    from rlx.ir import Array, Value
+    from rlx.runtime import CompiledGraph
+
+BATCH_BYTES: Final = 24 << 20
+"""Bytes of all values of a batch, about: what decides how many samples run together."""
+
+MOST: Final = 32
+"""Samples of a batch at most."""
+
+
+class Runner:
+    """A graph that is run over samples.
+
+    Attributes:
+        batch: Samples that run together; 1 if the graph mixes its leading dimension with others.
+    """
+
+    def __init__(self, graph: Graph, watched: Sequence[Value]) -> None:
+        """Prepare to run ``graph`` and return the arrays of ``watched``."""
+        self._watched = tuple(watched)
+        self._graph = DeadCode().apply(decompose(observed(graph, watched)))
+        self._batched = batchable(self._graph)
+        size = sum(v.type.nbytes for n in self._graph.op_nodes for v in n.results)
+        self.batch = max(1, min(MOST, BATCH_BYTES // max(size, 1))) if self._batched else 1
+        self._compiled: dict[int, CompiledGraph] = {}
+
+    def run(self, samples: Samples) -> Iterator[tuple[dict[str, Array], list[Array]]]:
+        """Yield the inputs of each batch, and the watched values ``[n, *shape]``.
+
+        The leading dimension of 1 that a value has is that of the batch.
+        """
+        for inputs in samples.batches(self.batch):
+            yield inputs, self.run_batch(inputs)
+
+    def run_batch(self, inputs: dict[str, Array]) -> list[Array]:
+        """Return the watched values for one batch of inputs."""
+        count = len(next(iter(inputs.values())))
+        shaped = {
+            v.name: inputs[v.name].reshape(count, *v.type.static_shape) for v in self._graph.inputs
+        }
+        if self._batched:
+            given = {name: array[:, 0] for name, array in shaped.items()}
+            arrays = self._program(count).run_raw(given)
+        else:
+            runs = [
+                self._program(1).run_raw({name: a[i] for name, a in shaped.items()})
+                for i in range(count)
+            ]
+            arrays = [np.stack(parts) for parts in zip(*runs, strict=True)]
+        return [
+            array.reshape(count, *value.type.static_shape[1:])
+            if value.type.shape[:1] == (1,)
+            else array.reshape(count, *value.type.static_shape)
+            for value, array in zip(self._watched, arrays, strict=True)
+        ]
+
+    def _program(self, count: int) -> CompiledGraph:
+        """Return the graph compiled for batches of ``count``; two sizes at most are kept."""
+        if count not in self._compiled:
+            graph = self._graph if count == 1 else with_batch(self._graph, count)
+            if len(self._compiled) > 1:
+                self._compiled.pop(next(iter(self._compiled)))
+            self._compiled[count] = Session().compile(graph)
+        return self._compiled[count]
+
+
+def observed(graph: Graph, watched: Sequence[Value]) -> Graph:
+    """Return ``graph`` with ``watched`` as its outputs."""
+    new = Graph(graph.name)
+    mapped: dict[Value, Value] = {}
+    for node in graph.nodes:
+        copied = copy_node(new, node, tuple(mapped[o] for o in node.operands))
+        mapped.update(zip(node.results, copied.results, strict=True))
+    new.output(*(mapped[v] for v in watched), names=[f"v{i}" for i in range(len(watched))])
+    return new
+
+
+def batchable(graph: Graph) -> bool:
+    """Whether several samples can run together."""
+    try:
+        with_batch(graph, 2)
+    except (ShapeError, UnsupportedOpError, AssertionError):
+        return False
+    return True
+
+
+def computed_values(graph: Graph) -> list[Value]:
+    """Return the inputs and the results of all ops, in order."""
+    inputs = set(graph.inputs)
+    return [
+        value
+        for node in graph.nodes
+        for value in node.results
+        if value in inputs or not isinstance(node.op, Source)
+    ]

@@ -1,0 +1,254 @@
+"""Float networks and samples to integer networks and reports."""
+
+import numpy as np
+import pytest
+from quantized_net import CLASSES, float_network, samples, with_scaled_channel
+
+import rlx
+from rlx.calibration.compare import compare_graphs
+from rlx.calibration.observation import observe
+from rlx.calibration.quantize import Settings
+from rlx.calibration.replay import Replay
+from rlx.calibration.runner import Runner, computed_values
+from rlx.calibration.samples import read_samples
+from rlx.calibration.widths import after, fewest_moves, mean_bits, most_moves, moves, weight_bytes
+from rlx.errors import DoesNotFitError, UsageError
+from rlx.ir.evaluate import evaluate, evaluate_all
+from rlx.ir.file import save
+from rlx.ops.real import RealDequantize, RealQuantize
+from rlx.quant.weighted import weighted_layers
+
+GRAPH = float_network()
+CALIB, TEST = samples(48, 1), samples(64, 2)
+
+
+def labels_of(graph, x):
+    return np.array([evaluate(graph, {"image": one[np.newaxis]})[0].argmax() for one in x])
+
+
+def test_the_integer_network_is_close_to_the_float_one():
+    found = rlx.quantize(GRAPH, CALIB, test={"x": TEST, "y": labels_of(GRAPH, TEST)})
+    report = found.report
+    assert report.comparison.samples == len(TEST)
+    assert report.comparison.top1[0] == 1.0
+    assert report.comparison.agreement > 0.8
+    assert report.comparison.output.sqnr_db > 18
+    assert report.tested
+    assert report.mean_bits == 8
+    kinds = {n.op.dialect for n in found.module.graph.op_nodes}
+    edges = [n.op for n in found.module.graph.op_nodes if n.op.dialect == "real"]
+    assert kinds == {"q", "real"}
+    assert {type(op) for op in edges} == {RealQuantize, RealDequantize}
+    assert len(edges) == 2
+
+
+@pytest.mark.parametrize("observer", ["min-max", "moving-average", "percentile", "mse", "kl"])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_every_observer_gives_a_network_that_works(observer, symmetric):
+    found = rlx.quantize(GRAPH, CALIB, test=TEST, observer=observer, symmetric=symmetric)
+    assert found.report.comparison.output.cosine > 0.95
+    if symmetric:
+        edge = next(n.op for n in found.module.graph.op_nodes if isinstance(n.op, RealQuantize))
+        assert edge.quant.zero_point == (0,)
+
+
+def test_the_report_measures_what_the_integer_network_computes():
+    """Agreement, largest difference and layers, computed again sample by sample."""
+    found = rlx.quantize(GRAPH, CALIB, test=TEST)
+    pairs = [
+        [evaluate(g, {"image": x[np.newaxis]})[0] for g in (GRAPH, found.module.graph)]
+        for x in TEST
+    ]
+    first, second = (np.concatenate(part).astype(np.float64) for part in zip(*pairs, strict=True))
+    comparison = found.report.comparison
+    assert comparison.agreement == (first.argmax(1) == second.argmax(1)).mean()
+    assert comparison.output.maximum == pytest.approx(np.abs(first - second).max(), rel=1e-3)
+    assert comparison.output.mean == pytest.approx(np.abs(first - second).mean(), rel=1e-3)
+    noise = 10 * np.log10((first**2).sum() / ((first - second) ** 2).sum())
+    assert comparison.output.sqnr_db == pytest.approx(noise, abs=0.01)
+
+
+def test_fewer_bits_lose_more():
+    ratios = [
+        rlx.quantize(GRAPH, CALIB, test=TEST, weights=bits).report.comparison.output.sqnr_db
+        for bits in (8, 4, 2)
+    ]
+    assert ratios[0] > ratios[1] + 6
+    assert ratios[1] > ratios[2] + 6
+
+
+def test_weights_have_the_bits_that_were_asked_for():
+    for bits, limit in ((8, 127), (4, 7), (2, 1)):
+        graph = rlx.quantize(GRAPH, CALIB, weights=bits).module.graph
+        found = [n.operands[1] for n in graph.op_nodes if n.op.name in ("q.conv2d", "q.dense")]
+        assert len(found) == 4
+        for value in found:
+            assert value.type.dtype.bits == bits
+            assert np.abs(value.constant.astype(np.int64)).max() == limit
+
+
+def test_the_same_data_give_the_same_bytes(tmp_path):
+    files = []
+    for name in ("a", "b"):
+        found = rlx.quantize(GRAPH, CALIB, test=TEST, weights="auto", bits=5)
+        save(found.module, tmp_path / f"{name}.rlx")
+        files.append((tmp_path / f"{name}.rlx").read_bytes())
+    assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_acceptance_a_scaled_channel_is_named_and_repaired_by_equalization(place):
+    bad = with_scaled_channel(GRAPH, layer=place, factor=1000.0)
+    plain = rlx.quantize(GRAPH, CALIB, test=TEST, equalize=False).report
+    without = rlx.quantize(bad, CALIB, test=TEST, equalize=False).report
+    assert len(without.worst) == 3
+    assert without.worst[0].name == ("conv1", "conv2", "conv3")[place]
+    assert without.worst[0].loss > 20 * max(layer.loss for layer in plain.layers)
+    assert without.comparison.output.sqnr_db < plain.comparison.output.sqnr_db - 10
+    for equalize in (True, None):
+        repaired = rlx.quantize(bad, CALIB, test=TEST, equalize=equalize).report
+        assert repaired.equalized
+        assert repaired.comparison.output.sqnr_db > plain.comparison.output.sqnr_db - 3
+        assert repaired.worst[0].loss < without.worst[0].loss / 20
+
+
+def test_bias_correction_brings_the_means_back():
+    """With ternary weights, the mean of the outputs is nearer to that of the float network."""
+
+    def shift(correct):
+        graph = rlx.quantize(
+            GRAPH, CALIB, weights=2, bias_correction=correct, equalize=False
+        ).module.graph
+        means = [
+            np.mean([evaluate(g, {"image": x[np.newaxis]})[0] for x in TEST], axis=0)
+            for g in (GRAPH, graph)
+        ]
+        return np.abs(means[0] - means[1]).mean()
+
+    assert shift(True) < 0.7 * shift(False)
+
+
+@pytest.mark.parametrize("bits", [3.0, 5.0, 7.0])
+def test_auto_reaches_mean_bits_and_spends_them(bits):
+    report = rlx.quantize(GRAPH, CALIB, weights="auto", bits=bits).report
+    assert report.mean_bits <= bits
+    largest = max(layer.weights for layer in report.layers)
+    total = sum(layer.weights for layer in report.layers)
+    assert report.mean_bits > bits - 4 * largest / total
+    assert {layer.bits for layer in report.layers} - {None} <= {8, 4, 2}
+
+
+def test_auto_reaches_flash():
+    total = sum(layer.weights.size for layer in weighted_layers(GRAPH))
+    report = rlx.quantize(GRAPH, CALIB, weights="auto", flash=total // 2).report
+    assert report.weight_bytes <= total // 2
+
+
+def test_auto_keeps_the_drop():
+    data = {"x": TEST, "y": labels_of(GRAPH, TEST)}
+    report = rlx.quantize(
+        GRAPH, {"x": CALIB, "y": labels_of(GRAPH, CALIB)}, test=data, weights="auto", max_drop=0.2
+    ).report
+    assert report.comparison.drop <= 0.2
+    assert report.mean_bits < 8
+
+
+def test_limits_that_cannot_be_kept_are_refused():
+    with pytest.raises(DoesNotFitError, match="fewest bits everywhere"):
+        rlx.quantize(GRAPH, CALIB, weights="auto", flash=10)
+    with pytest.raises(DoesNotFitError, match=r"loses \d"):
+        rlx.quantize(GRAPH, CALIB, weights=2, max_drop=0.0)
+
+
+def test_options_that_do_not_fit_are_refused():
+    with pytest.raises(UsageError, match="are not known"):
+        rlx.quantize(GRAPH, CALIB, weights="3")
+    with pytest.raises(UsageError, match="no observer"):
+        rlx.quantize(GRAPH, CALIB, observer="guess")
+    with pytest.raises(UsageError, match="choose widths"):
+        Settings(bits=5.0)
+
+
+def test_batches_give_what_single_samples_give():
+    watched = computed_values(GRAPH)
+    runner = Runner(GRAPH, watched)
+    assert runner.batch > 8
+    found = [
+        np.concatenate(parts)
+        for parts in zip(
+            *(arrays for _, arrays in runner.run(read_samples(GRAPH, TEST[:40], what="data"))),
+            strict=True,
+        )
+    ]
+    for i in (0, 33, 39):
+        values = evaluate_all(GRAPH, {"image": TEST[i : i + 1]})
+        for value, array in zip(watched, found, strict=True):
+            np.testing.assert_allclose(array[i : i + 1], values[value], rtol=1e-4, atol=1e-5)
+
+
+def test_a_graph_that_cannot_be_batched_runs_sample_by_sample():
+    def turned(x):
+        return x.reshape(4, 1).relu().reshape(1, 4)
+
+    graph = rlx.trace("turned", turned, rlx.f32(1, 4)).graph
+    x = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
+    runner = Runner(graph, computed_values(graph))
+    assert runner.batch == 1
+    (out,) = zip(*(a[-1:] for _, a in runner.run(read_samples(graph, x, what="x"))), strict=True)
+    assert np.array_equal(np.concatenate(out), np.maximum(x, 0))
+    observation = observe(graph, read_samples(graph, x, what="x"), squares=False)
+    assert all(o.histogram.total == 20 for o in observation.ranges.values())
+
+
+def test_a_replayed_change_gives_what_the_changed_graph_gives():
+    watched = [n.result for n in GRAPH.op_nodes]
+    replay = Replay(GRAPH, watched, {"image": TEST[:4]})
+    value = watched[3]
+    changed = replay.values[value] * np.float32(1.5)
+    (found,) = replay.values_with(value, changed, [GRAPH.outputs[0]])
+    (same,) = replay.values_with(value, replay.values[value], [GRAPH.outputs[0]])
+    assert np.array_equal(same, replay.values[GRAPH.outputs[0]])
+    for i in range(4):
+        values = evaluate_all(GRAPH, {"image": TEST[i : i + 1]})
+        rest = {value: values[value] * np.float32(1.5)}
+        for node in GRAPH.nodes:
+            if node.operands and node.result not in rest:
+                operands = (rest.get(o, values[o]) for o in node.operands)
+                rest[node.result] = node.op.evaluate(*operands)[0]
+        np.testing.assert_allclose(found[i : i + 1], rest[GRAPH.outputs[0]], rtol=1e-4, atol=1e-5)
+
+
+def test_moves_go_from_the_cheapest_to_the_dearest():
+    errors = {"a": {8: 0.0, 4: 0.1, 2: 0.2}, "b": {8: 0.0, 4: 5.0, 2: 6.0}}
+    sizes = {"a": 100, "b": 10}
+    path = moves(errors, sizes)
+    assert path[0].node == "a"
+    assert after(["a", "b"], path, 0) == {"a": 8, "b": 8}
+    assert after(["a", "b"], path, len(path)) == {"a": 2, "b": 2}
+    assert mean_bits({"a": 4, "b": 8}, sizes) == pytest.approx(480 / 110)
+    assert weight_bytes({"a": 4, "b": 2}, sizes) == 50 + 3
+    assert fewest_moves(["a", "b"], path, sizes, bits=8.0, flash=None) == 0
+    assert [m.cost for m in path] == sorted(m.cost for m in path)
+
+
+@pytest.mark.parametrize("limit", range(-1, 12))
+def test_the_binary_search_finds_the_last_accepted_number(limit):
+    assert most_moves(10, 0, lambda n: n <= limit) == min(max(limit, 0), 10)
+
+
+def test_comparing_a_network_with_itself_finds_no_difference():
+    found = compare_graphs(GRAPH, GRAPH, {"x": TEST, "y": labels_of(GRAPH, TEST) % CLASSES})
+    assert found.output.maximum == 0
+    assert found.agreement == 1.0
+    assert found.top1 == (1.0, 1.0)
+    assert found.as_json()["output"]["sqnr_db"] is None
+    assert [layer.name for layer in found.layers][:3] == ["conv1", "relu1", "conv2"]
+
+
+def test_comparing_networks_of_different_outputs_is_refused():
+    def other(x):
+        return x.mean(1, 2, 3).reshape(1, 1)
+
+    graph = rlx.trace("other", other, rlx.f32(1, 8, 8, 3)).graph
+    with pytest.raises(UsageError, match="the first outputs are"):
+        rlx.compare(GRAPH, graph, {"x": TEST, "image": TEST})
