@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from rlx.api import emit, estimate, verify
+    from rlx.api import compare, emit, estimate, quantize, verify
     from rlx.errors import RlxError
     from rlx.frontends import load
     from rlx.frontends.weights import load_weights
@@ -33,6 +33,7 @@ _HOMES = {
     "Tensor": "rlx.tracing",
     "TensorType": "rlx.ir",
     "bind": "rlx.transforms.bind",
+    "compare": "rlx.api",
     "devices": "rlx.runtime",
     "emit": "rlx.api",
     "estimate": "rlx.api",
@@ -43,6 +44,7 @@ _HOMES = {
     "load": "rlx.frontends",
     "load_weights": "rlx.frontends.weights",
     "model": "rlx.runtime",
+    "quantize": "rlx.api",
     "save": "rlx.ir.file",
     "trace": "rlx.tracing",
     "verify": "rlx.api",
@@ -63,6 +65,7 @@ __all__ = [
     "Tensor",
     "TensorType",
     "bind",
+    "compare",
     "devices",
     "emit",
     "estimate",
@@ -73,6 +76,7 @@ __all__ = [
     "load",
     "load_weights",
     "model",
+    "quantize",
     "save",
     "trace",
     "verify",

@@ -1,4 +1,4 @@
-"""What the commands do, from Python: ``rlx.emit``, ``rlx.estimate``, ``rlx.verify``.
+"""What the commands do, from Python: ``rlx.emit``, ``rlx.quantize``, ``rlx.verify`` and others.
 
 Each takes what the command of its name takes; options of a target are keyword arguments, with
 underscores for hyphens.
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from rlx import driver, frontends, verifier
 from rlx import target as targets
+from rlx.calibration.compare import compare_graphs
+from rlx.calibration.quantize import quantize_graph, settings_of
 from rlx.errors import UsageError
 from rlx.ir import Graph
 from rlx.ir.module import GraphModule, Stage
@@ -23,6 +25,9 @@ from rlx.transforms.freeze import freeze
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from rlx.calibration.compare import Comparison
+    from rlx.calibration.quantize import Quantized
+    from rlx.calibration.samples import Data
     from rlx.ir import Array
     from rlx.passes import Policies
     from rlx.target import Emission, Target
@@ -136,6 +141,87 @@ def verify(
         waves=waves,
         progress=progress,
     )
+
+
+def quantize(
+    model: GraphModule | Graph | Builder | str | Path,
+    calib: Data,
+    *,
+    test: Data | None = None,
+    weights: str | int = "8",
+    observer: str = "mse",
+    symmetric: bool = False,
+    equalize: bool | None = None,
+    bias_correction: bool = True,
+    max_drop: float | None = None,
+    bits: float | None = None,
+    flash: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Quantized:
+    """Return the integer network of a float network, as ``rlx quantize`` does.
+
+    Args:
+        model: A float network: what ``rlx.load`` returned, a graph, or the path of a model file.
+        calib: Samples from which ranges are taken: a ``.npz`` or ``.npy`` file, an array for the
+            only input, or arrays by name; ``y`` or ``labels`` holds labels.
+        test: Other samples, on which the loss is measured; None for the calibration data.
+        weights: Bits of every weight, 8, 4 or 2 (ternary), or ``"auto"`` for a width for each
+            layer, chosen by what the layer bears.
+        observer: How ranges of activations are chosen: ``min-max``, ``moving-average``,
+            ``percentile``, ``mse`` or ``kl``.
+        symmetric: Whether activations have the zero point 0.
+        equalize: Whether channels are balanced across layers; None for where it helps.
+        bias_correction: Whether biases make up for what weights lose on average.
+        max_drop: What may be lost, as a share: 0.005 for half a point of correct classes, or of
+            agreement where there are no labels.
+        bits: Mean bits of a weight that ``auto`` must reach.
+        flash: Bytes of weights that ``auto`` must reach.
+        progress: Called with a text, what is done and what there is to do.
+
+    Returns:
+        An object with ``module`` and ``report``.
+
+    Raises:
+        UsageError: The data or an option do not fit.
+        UnsupportedOpError: Something in the network has no integer form.
+        DoesNotFitError: The limits cannot be kept.
+    """
+    settings = settings_of(
+        weights=weights,
+        observer=observer,
+        symmetric=symmetric,
+        equalize=equalize,
+        bias_correction=bias_correction,
+        max_drop=max_drop,
+        bits=bits,
+        flash=flash,
+    )
+    module, _ = _module_of(model)
+    return quantize_graph(module.graph, calib, test=test, settings=settings, progress=progress)
+
+
+def compare(
+    a: GraphModule | Graph | Builder | str | Path,
+    b: GraphModule | Graph | Builder | str | Path,
+    data: Data,
+    *,
+    labels: Array | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Comparison:
+    """Return how far two networks are apart on the same data, as ``rlx compare`` shows it.
+
+    Args:
+        a: The reference, such as a float network.
+        b: Such as the integer network that was made of it.
+        data: As ``calib`` of :func:`quantize`.
+        labels: A class for each sample, if they are not in ``data``.
+        progress: Called with a text, samples done and all samples.
+
+    Raises:
+        UsageError: The data do not fit, or the outputs have different sizes.
+    """
+    first, second = _module_of(a)[0].graph, _module_of(b)[0].graph
+    return compare_graphs(first, second, data, labels=labels, progress=progress)
 
 
 def _module_of(

@@ -17,10 +17,9 @@ from rlx.cli.streams import ReaderGoneError, abandon, checked, complain
 from rlx.errors import RlxError
 
 COMMANDS = (
-    "build", "check", "doctor", "emit", "estimate", "import", "inspect", "run", "targets", "verify",
+    "build", "check", "compare", "doctor", "emit", "estimate", "inspect", "quantize", "run",
+    "targets", "verify",
 )  # fmt: skip
-_MODULES = {"import": "import_model"}
-"""Modules of commands whose names are no names of modules."""
 
 EXIT_INTERNAL = 70
 GARBAGE = (100_000, 50, 100)
@@ -53,11 +52,13 @@ class LazyGroup(click.Group):
 SUMMARIES = {
     "build": "Synthesize, place and route what was emitted; report clock and cells.",
     "check": "Show what a target or backend does with each op of a model.",
+    "compare": "Show how far two models are apart on the same data, layer by layer.",
     "doctor": "Show which tools are installed, and how to install the others.",
     "emit": "Compile a model for a target into an output folder.",
     "estimate": "Show bytes, MACs and cycles or instructions without emitting.",
     "import": "Read a model file and store its graph as a .rlx file.",
     "inspect": "Show a model's graph, layer by layer, or compare two.",
+    "quantize": "Turn a float model into an integer one; report what that lost.",
     "run": "Run a model on the host.",
     "targets": "List targets, the ops that each supports and its devices.",
     "verify": "Run what was emitted and compare every output with the reference.",

@@ -101,3 +101,19 @@ def progress(*, enabled: bool = True) -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status("") as status:
         yield status.update
+
+
+@contextmanager
+def progress_bar(*, enabled: bool = True) -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a function for a text, what is done and what there is to do; a bar on a terminal."""
+    if not enabled or not sys.stderr.isatty():
+        yield lambda text, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda text, done, total: bar.update(
+            task, description=text, completed=done, total=total
+        )

@@ -1,0 +1,48 @@
+"""``rlx compare``: two models on the same data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rlx.cli.common import json_option, print_json, print_table, progress_bar
+from rlx.cli.model_command import load_model, model_command
+from rlx.cli.quantize import summary
+
+
+@model_command("compare")
+@click.argument("other", type=click.Path(path_type=Path))
+@click.option(
+    "--data",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Samples: .npz by input name (or 'x'; 'y' for labels), or .npy.",
+)
+@click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
+@json_option
+def command(model: Path, other: Path, data: Path, plot: Path | None, as_json: bool) -> None:
+    """Run MODEL and OTHER on the same data; show how far outputs and layers are apart."""
+    from rlx.api import compare
+    from rlx.calibration.plots import check_plot, plot_comparison
+
+    if plot is not None:
+        check_plot(plot)
+    first, second = load_model(model), load_model(other, other=True)
+    with progress_bar(enabled=not as_json) as show:
+        found = compare(first, second, data, progress=show)
+    if plot is not None:
+        plot_comparison(found, plot)
+    if as_json:
+        print_json(found.as_json())
+        return
+    rows = [
+        [layer.place or layer.name, layer.op, *figures.values()]
+        for layer in found.layers
+        for figures in [layer.closeness.as_json()]
+    ]
+    columns = ["layer", "op", "largest", "mean", "cosine", "SQNR dB"]
+    print_table(f"{model.name} and {other.name}", columns, rows)
+    for line in summary(found):
+        print(line)
+    print("lowest SQNR: " + ", ".join(layer.place or layer.name for layer in found.worst))

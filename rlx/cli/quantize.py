@@ -1,0 +1,170 @@
+"""``rlx quantize``: a float model to an integer one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rlx.cli.common import json_option, print_json, print_table, progress_bar
+from rlx.cli.model_command import load_model, model_command
+from rlx.errors import UsageError
+
+if TYPE_CHECKING:
+    from rlx.calibration.compare import Comparison
+    from rlx.calibration.report import Report
+
+OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
+
+
+def _share(text: str | None) -> float | None:
+    """Return ``0.5%`` or ``0.005`` as a share.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    if text is None:
+        return None
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise UsageError(
+            f"{text!r} is no share", where="--max-drop", hint="write it as 0.5% or 0.005"
+        )
+    return share
+
+
+@model_command("quantize")
+@click.option(
+    "-o",
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Integer model to write, .rlx.",
+)
+@click.option(
+    "--calib",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Samples to take ranges from: .npz by input name (or 'x'; 'y' for labels), or .npy.",
+)
+@click.option(
+    "--test",
+    type=click.Path(path_type=Path),
+    help="Other samples, on which the loss is measured [the calibration data].",
+)
+@click.option(
+    "--weights",
+    type=click.Choice(["8", "4", "2", "auto"]),
+    default="8",
+    show_default=True,
+    help="Bits of a weight; 2 is ternary, auto chooses for each layer.",
+)
+@click.option(
+    "--observer",
+    type=click.Choice(OBSERVERS),
+    default="mse",
+    show_default=True,
+    help="How ranges of activations are chosen.",
+)
+@click.option("--symmetric", is_flag=True, help="Activations with the zero point 0.")
+@click.option(
+    "--equalize/--no-equalize",
+    default=None,
+    help="Balance channels across layers [where it helps].",
+)
+@click.option(
+    "--bias-correction/--no-bias-correction",
+    default=True,
+    show_default=True,
+    help="Let biases make up for what weights lose on average.",
+)
+@click.option(
+    "--max-drop", metavar="SHARE", help="What may be lost, such as 0.5%; else exit status 3."
+)
+@click.option("--bits", type=click.FloatRange(2, 8), help="With auto: mean bits of a weight.")
+@click.option("--flash", type=click.IntRange(1), help="With auto: bytes of weights, packed.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
+@json_option
+def command(
+    model: Path,
+    out: Path,
+    plot: Path | None,
+    max_drop: str | None,
+    as_json: bool,
+    **chosen: Any,  # noqa: ANN401 - of rlx.quantize
+) -> None:
+    """Quantize MODEL, a float network, to integers, and report what that lost.
+
+    The loss is the share of correct classes where there are labels, of samples with another class
+    where there are none, or what the error of a reconstruction grows by.
+    """
+    from rlx.api import quantize
+    from rlx.ir.file import save
+
+    share = _share(max_drop)
+    if plot is not None:
+        from rlx.calibration.plots import check_plot
+
+        check_plot(plot)
+    module = load_model(model)
+    with progress_bar(enabled=not as_json) as show:
+        found = quantize(module, max_drop=share, progress=show, **chosen)
+    save(found.module, out)
+    if plot is not None:
+        from rlx.calibration.plots import plot_report
+
+        plot_report(found.report, plot)
+    if as_json:
+        print_json(found.report.as_json())
+        return
+    _print(found.report, out)
+
+
+def _print(report: Report, out: Path) -> None:
+    rows = [
+        [
+            layer.label,
+            layer.op,
+            layer.bits,
+            layer.loss,
+            None if layer.closeness is None else layer.closeness.as_json()["sqnr_db"],
+        ]
+        for layer in report.layers
+    ]
+    print_table(report.graph, ["layer", "op", "bits", "loss alone", "SQNR dB"], rows)
+    where = "test data" if report.tested else "the calibration data (give --test for others)"
+    for line in summary(report.comparison):
+        print(f"{line}, on {where}")
+    print("most is lost in: " + ", ".join(layer.label for layer in report.worst))
+    print(
+        f"weights: {report.mean_bits:.2f} bits on average, {report.weight_bytes:,} bytes packed;"
+        f" channels {'balanced' if report.equalized else 'not balanced'}"
+    )
+    print(f"wrote {out}")
+
+
+def summary(comparison: Comparison) -> list[str]:
+    """Return lines about outputs and classes."""
+    lines = []
+    if comparison.top1 is not None:
+        a, b = comparison.top1
+        lines.append(f"correct: {a:.2%} -> {b:.2%} of {comparison.samples}")
+    if comparison.auc is not None:
+        a, b = comparison.auc
+        lines.append(f"AUC: {a:.4f} -> {b:.4f}")
+    if comparison.agreement is not None:
+        lines.append(f"same class: {comparison.agreement:.2%} of {comparison.samples}")
+    if comparison.reconstruction is not None:
+        a, b = comparison.reconstruction
+        lines.append(f"mean squared reconstruction error: {a:.4g} -> {b:.4g}")
+    output = comparison.output.as_json()
+    ratio = "none" if output["sqnr_db"] is None else f"{output['sqnr_db']:.1f} dB"
+    lines.append(
+        f"output: largest difference {output['max']:.4g}, mean {output['mean']:.4g},"
+        f" cosine {output['cosine']:.6f}, SQNR {ratio}"
+    )
+    return lines
