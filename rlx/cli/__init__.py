@@ -17,9 +17,11 @@ from rlx.cli.streams import ReaderGoneError, abandon, checked, complain
 from rlx.errors import RlxError
 
 COMMANDS = (
-    "build", "check", "compare", "doctor", "emit", "estimate", "inspect", "quantize", "run",
-    "targets", "verify",
+    "build", "check", "compare", "doctor", "emit", "estimate", "import", "inspect", "quantize",
+    "run", "targets", "verify",
 )  # fmt: skip
+_MODULES = {"import": "import_model"}
+"""Modules of commands whose names are no names of modules."""
 
 EXIT_INTERNAL = 70
 GARBAGE = (100_000, 50, 100)

@@ -352,7 +352,9 @@ class _Unsigned(_Rewrite):
         quant = _moved(type_.quant, HALF)
         quantized = new.input(node.name, replace(type_, dtype=DType.U8, quant=quant))
         flip = _flip(DType.I8, type_.quant)
-        return new.apply(flip, quantized, quant=type_.quant, name=node.name), (_flip(DType.U8, quant),)
+        return new.apply(flip, quantized, quant=type_.quant, name=node.name), (
+            _flip(DType.U8, quant),
+        )
 
     def leave(self, new: Graph, name: str, value: Value, mapped: dict[Value, Value]) -> Value:
         """Return uint8 for an output of int8."""

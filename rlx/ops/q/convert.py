@@ -20,7 +20,9 @@ CODE_RANGE: Final = {DType.I8: (-128, 127), DType.U8: (0, 255), DType.I16: (-327
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QConvert(Op):
-    """Quantized values in another element type: ``y = saturate(rescale(x - x_zero_point) + zero_point)``.
+    """Quantized values in another element type.
+
+    ``y = saturate(rescale(x - x_zero_point) + zero_point)``.
 
     Where both sides are int8 it is ``q.requantize``.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx_c.layer import Table
+from rlx_c.layer import ConstantTable
 from rlx_c.ports import C_TYPES
 
 if TYPE_CHECKING:
@@ -51,4 +51,6 @@ def _table(value: Value) -> ConstantTable:
         raise AssertionError(f"{value.node.label} is no constant")
     # Weights of fewer bits are stored a byte each where they are an operand.
     element = C_TYPES.get(value.type.dtype, "int8_t")
-    return Table("constant", element, np.asarray(data).reshape(-1), f"constant {value.type}")
+    return ConstantTable(
+        "constant", element, np.asarray(data).reshape(-1), f"constant {value.type}"
+    )

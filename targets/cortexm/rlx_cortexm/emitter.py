@@ -41,7 +41,7 @@ class Emitter:
         self._program = program
         self._options = options
         self._symbols = Symbols(self.prefix, program)
-        self._interface = Interface.of(program, in_arena=options.in_arena)
+        self._entry_point = EntryPoint.of(program, in_arena=options.in_arena)
         self._common = self._context()
 
     def _context(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rlx.ir import GraphModule, Node, Op, Refusal
     from rlx.passes.boundaries import Ports
-    from rlx_c.program import Program
+    from rlx_c.program import LoweredProgram
 
 
 class CortexM:

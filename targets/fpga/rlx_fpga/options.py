@@ -235,7 +235,7 @@ class FpgaOptions:
         return Ports(PortKind(self.io or "int8"), inverts=self.io == "uint8")
 
     @property
-    def chosen_device(self) -> Device:
+    def chosen_device(self) -> FpgaDevice:
         """The device that the design is for."""
         return device(self.device)
 

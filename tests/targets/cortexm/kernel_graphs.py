@@ -355,28 +355,28 @@ QUANTS = {
 
 def bridges() -> Graph:
     """Return a graph with every way from and to real numbers."""
-    zoo = Zoo("bridges")
+    builder = GraphBuilder("bridges")
     for dtype, quant in QUANTS.items():
         for ties in Ties:
-            x = zoo.graph.input(f"x{zoo.graph.count}", f32(3, 41))
-            quantized = zoo.node(RealQuantize(quant=quant, dtype=dtype, ties=ties), x)
-        zoo.node(RealDequantize(quant=quant), quantized)
-    return zoo.graph
+            x = builder.graph.input(f"x{builder.graph.count}", f32(3, 41))
+            quantized = builder.node(RealQuantize(quant=quant, dtype=dtype, ties=ties), x)
+        builder.node(RealDequantize(quant=quant), quantized)
+    return builder.graph
 
 
 def conversions() -> Graph:
     """Return a graph with every way from an element type of activations to another."""
-    zoo = Zoo("conversions")
+    builder = GraphBuilder("conversions")
     for dtype, quant in QUANTS.items():
         (zero_point,) = quant.zero_point
-        x = zoo.graph.input(f"x{zoo.graph.count}", TensorType((200,), dtype, quant))
+        x = builder.graph.input(f"x{builder.graph.count}", TensorType((200,), dtype, quant))
         for other in QUANTS:
             if DType.I8 is dtype is other:
                 continue
             factors = Rescale.of(0.3), Rescale.of(300.0), Rescale.of(2.5, rounding=Rounding.SINGLE)
             for rescale in factors if dtype is DType.I16 else factors[-2:]:
                 op = QConvert(x_zero_point=zero_point, rescale=rescale, zero_point=3, dtype=other)
-                zoo.node(op, x)
+                builder.node(op, x)
         if dtype is not DType.I16:
             other, by = (DType.U8, 128) if dtype is DType.I8 else (DType.I8, -128)
             flip = QConvert(
@@ -385,24 +385,24 @@ def conversions() -> Graph:
                 zero_point=zero_point + by,
                 dtype=other,
             )
-            zoo.node(flip, x)
-    return zoo.graph
+            builder.node(flip, x)
+    return builder.graph
 
 
 def casts() -> Graph:
     """Return a graph with changes of element type that keep the number."""
-    zoo = Zoo("casts")
-    real = zoo.node(RealDequantize(quant=QuantParams.per_tensor(2.0**11)), zoo.input(77))
+    builder = GraphBuilder("casts")
+    real = builder.node(RealDequantize(quant=QuantParams.per_tensor(2.0**11)), builder.input(77))
     for dtype in (DType.I8, DType.U8, DType.I16, DType.I32, DType.F32):
-        zoo.node(RealCast(dtype=dtype), real)
+        builder.node(RealCast(dtype=dtype), real)
     for source, result in (
         (DType.I8, DType.U8), (DType.U8, DType.I8), (DType.U8, DType.I32), (DType.I16, DType.I8),
         (DType.I16, DType.U8), (DType.I32, DType.I16), (DType.U8, DType.F32),
         (DType.I32, DType.F32),
     ):  # fmt: skip
-        x = zoo.graph.input(f"x{zoo.graph.count}", TensorType((19,), source))
-        zoo.node(RealCast(dtype=result), x)
-    return zoo.graph
+        x = builder.graph.input(f"x{builder.graph.count}", TensorType((19,), source))
+        builder.node(RealCast(dtype=result), x)
+    return builder.graph
 
 
 ZOOS = (

@@ -101,7 +101,7 @@ def test_constants_have_no_place():
         EmitError,
         match=r"^output1: is a constant and has no place in the arena\n  hint: use --io caller$",
     ):
-        emit_graph(zoo.graph, io="arena")
+        emit_graph(builder.graph, io="arena")
     with pytest.raises(
         UsageError, match=r"^io must be one of int8, uint8, float, caller, arena, not 'stack'$"
     ):

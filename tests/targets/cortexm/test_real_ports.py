@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from oracle import Quant, run_operator
-from targets.cortexm.zoo import bridges, emit_graph, golden_of, write
+from targets.cortexm.kernel_graphs import bridges, emit_graph, golden_of, write
 
 from rlx.errors import EmitError, UsageError
 from rlx.golden import Golden

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 from rlx.ir import DType
 from rlx.ops.real.cast import integer_range
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import Kernel, LoweredLayer
 from rlx_c.ports import C_TYPES
 from rlx_cortexm.operands import unsupported
 from rlx_cortexm.tactic import Tactic
@@ -57,7 +57,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     real = DType.F32 in (x.dtype, op.dtype)
     kernel = Kernel.of("cast", "cast/kernel", constants)
     instructions = x.size * (REAL if real else PLAIN)
-    layer = Layer(kernel, operands=node.operands, instructions=instructions)
+    layer = LoweredLayer(kernel, operands=node.operands, instructions=instructions)
     return (Candidate.of(layer, "cast"),)
 
 
@@ -68,6 +68,4 @@ def _way(source: DType, result: DType) -> str:
     return "plain" if DType.F32 in (source, result) else "wrap"
 
 
-CAST: Final = Tactic(
-    candidates, "`cast`: each number in another element type.", portable=PORTABLE
-)
+CAST: Final = Tactic(candidates, "`cast`: each number in another element type.", portable=PORTABLE)

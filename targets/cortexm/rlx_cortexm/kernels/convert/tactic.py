@@ -8,7 +8,7 @@ import numpy as np
 
 from rlx.ops.q import CODE_RANGE
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import Kernel, LoweredLayer
 from rlx_c.ports import C_TYPES
 from rlx_cortexm.scaling import scaling
 from rlx_cortexm.tactic import Tactic
@@ -55,7 +55,9 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     kernel = Kernel.of("convert", "convert/kernel", constants, support)
     instructions = x.size * (FLIP if flips else SCALE)
     return (
-        Candidate.of(Layer(kernel, operands=node.operands, instructions=instructions), "convert"),
+        Candidate.of(
+            LoweredLayer(kernel, operands=node.operands, instructions=instructions), "convert"
+        ),
     )
 
 

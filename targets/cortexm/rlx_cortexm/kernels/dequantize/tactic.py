@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from rlx.ops.q import CODE_RANGE
 from rlx_c.candidate import Candidate
-from rlx_c.layer import Kernel, Layer
+from rlx_c.layer import Kernel, LoweredLayer
 from rlx_c.ports import C_TYPES
 from rlx_cortexm.operands import unsupported
 from rlx_cortexm.reals import scale_text
@@ -40,7 +40,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         "zero_point": op.quant.zero_point[0],
     }
     kernel = Kernel.of("dequantize", "dequantize/kernel", constants)
-    layer = Layer(kernel, operands=node.operands, instructions=x.size * ELEMENT)
+    layer = LoweredLayer(kernel, operands=node.operands, instructions=x.size * ELEMENT)
     return (Candidate.of(layer, "dequantize"),)
 
 

@@ -8,7 +8,7 @@ from rlx.ir import DType
 from rlx.ops.q import CODE_RANGE
 from rlx.ops.real import Ties
 from rlx_c.candidate import Candidate
-from rlx_c.layer import CodeSize, Kernel, Layer
+from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_c.ports import C_TYPES
 from rlx_cortexm.operands import unsupported
 from rlx_cortexm.reals import scale_text
@@ -34,7 +34,9 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     op = cast("RealQuantize", node.op)
     x = node.operands[0].type
     if x.dtype is not DType.F32 or op.dtype not in CODE_RANGE:
-        raise unsupported(node, f"f32 becomes i8, u8 or i16 in C, not {x.dtype.value} {op.dtype.value}")
+        raise unsupported(
+            node, f"f32 becomes i8, u8 or i16 in C, not {x.dtype.value} {op.dtype.value}"
+        )
     low, high = CODE_RANGE[op.dtype]
     constants = {
         "length": x.size,
@@ -47,7 +49,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         "even": op.ties is Ties.EVEN,
     }
     kernel = Kernel.of("quantize", "quantize/kernel", constants, size=CodeSize(0.8))
-    layer = Layer(kernel, operands=node.operands, instructions=x.size * ELEMENT)
+    layer = LoweredLayer(kernel, operands=node.operands, instructions=x.size * ELEMENT)
     return (Candidate.of(layer, "quantize"),)
 
 
