@@ -51,6 +51,5 @@ def _table(value: Value) -> ConstantTable:
         raise AssertionError(f"{value.node.label} is no constant")
     # Weights of fewer bits are stored a byte each where they are an operand.
     element = C_TYPES.get(value.type.dtype, "int8_t")
-    return ConstantTable(
-        "constant", element, np.asarray(data).reshape(-1), f"constant {value.type}"
-    )
+    content = np.asarray(data).reshape(-1)
+    return ConstantTable("constant", element, content, f"constant {value.type}")

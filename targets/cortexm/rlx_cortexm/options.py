@@ -74,7 +74,7 @@ class CortexMOptions:
                   " computed. Of both, with a comma: float,arena [int8,caller].",
                   "metavar": "WORDS",
                   "values": {
-                      "int8": "quantized values; conversions from and to real numbers are taken off",
+                      "int8": "quantized values; conversions from and to floats are taken off",
                       "uint8": "the same without sign, 128 more",
                       "float": "real numbers, which the emitted code converts",
                       "caller": "arrays of the caller",

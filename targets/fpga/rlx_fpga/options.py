@@ -208,7 +208,7 @@ class FpgaOptions:
             )
         if self.io == "float":
             raise UsageError(
-                "a core has no conversion from or to real numbers: its streams carry quantized values",
+                "a core cannot convert from or to floats: its streams carry quantized values",
                 where="--io float",
                 hint="leave it out: the report tells scale and zero point, by which software"
                 " converts",

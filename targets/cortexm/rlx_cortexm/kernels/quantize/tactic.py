@@ -29,7 +29,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for a quantization.
 
     Raises:
-        UnsupportedOpError: Numbers or quantized values have other types, or channels scales of their own.
+        UnsupportedOpError: The element types are others, or channels have scales of their own.
     """
     op = cast("RealQuantize", node.op)
     x = node.operands[0].type
