@@ -6,12 +6,13 @@ become ``nn.*`` and ``real.*`` ops.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlx.errors import ShapeError, UnsupportedOpError
 from rlx.frontends.reading import read_bytes
-from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
+from rlx.frontends.refusal import MalformedError, OverLimitError, RefusedError, UnsupportedError
 from rlx.frontends.tflite_file import Model, Operator, Tensor, parse
 from rlx.frontends.tflite_ops import IMPORTERS, REAL_IMPORTERS, Call, known
 from rlx.frontends.tflite_ops.call import Scope
@@ -22,7 +23,7 @@ from rlx.frontends.work import check_work
 from rlx.ir import DType, Graph, Origin
 from rlx.ir import TensorType as Type
 from rlx.ir.module import GraphModule, Reference, Stage
-from rlx.limits import DEFAULT_LIMITS, Limits
+from rlx.limits import DEFAULT_LIMITS, Limits, raise_hint
 from rlx.names import printable, shorten
 from rlx.ops.nn import NnOp
 from rlx.ops.q import Q_OPS
@@ -98,6 +99,7 @@ def build(model: Model, limits: Limits = DEFAULT_LIMITS) -> Graph:
     graph = Graph(printable(model.source).removesuffix(".tflite") or "model")
     scope = Scope(model, graph, limits=limits)
     try:
+        _check_dequantized(scope)
         _add_inputs(scope)
         _add_operators(scope)
         outputs = [_output(scope, place) for place in range(len(model.outputs))]
@@ -126,6 +128,21 @@ def _refuse_by_kind(model: Model) -> None:
 
 
 _BETWEEN_TYPES = ("QUANTIZE", "DEQUANTIZE", "CAST")
+
+
+def _check_dequantized(scope: Scope) -> None:
+    """Refuse narrow weights that would take too much memory as float32."""
+    tensors, model = scope.model.tensors, scope.model
+    read = {i for o in model.operators if Call(scope, o).is_real for i in o.inputs if i != -1}
+    narrow = (TensorType.INT8, TensorType.FLOAT16)
+    total = sum(4 * math.prod(tensors[i].shape) for i in read if tensors[i].type in narrow)
+    if total > scope.limits.constant_bytes:
+        error = OverLimitError(
+            f"the narrow weights take {total} bytes together as float32; "
+            f"the limit is {scope.limits.constant_bytes}",
+            hint=raise_hint("constant_bytes", total),
+        )
+        raise error.inside("buffers")
 
 
 def _add_inputs(scope: Scope) -> None:

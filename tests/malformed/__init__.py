@@ -15,6 +15,7 @@ from malformed import (
     rlx_files,
     tflite_accepted,
     tflite_bytes,
+    tflite_floats,
     tflite_graph,
     tflite_numbers,
     tflite_operators,
@@ -37,6 +38,7 @@ _TFLITE = {
     "work": tflite_work,
     "sweeps": tflite_sweeps,
     "accepted": tflite_accepted,
+    "floats": tflite_floats,
 }
 
 _RLX = {"rlx": rlx_files, "rlx document": rlx_documents, "rlx dimensions": rlx_dims}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from malformed.tflite_models import CODES, sound_model
+from malformed.tflite_models import CODES, hybrid, sound_model
 from tflite_builder import TfliteBuilder
 
 from rlx.errors import FrontendError, UnsupportedOpError
@@ -185,3 +185,14 @@ def test_unused_tensors_do_not_enter_the_graph() -> None:
     model.operator("RELU", [x], [y])
     graph = tflite.load(model.build([x], [y])).graph
     assert [n.name for n in graph.nodes] == ["x", "y"]
+
+
+def test_dequantized_weights_count_as_float32() -> None:
+    data = hybrid()
+    assert tflite.load(data, limits=Limits(constant_bytes=24)).graph.outputs
+    with pytest.raises(FrontendError) as caught:
+        tflite.load(data, limits=Limits(constant_bytes=23))
+    assert caught.value.message == (
+        "the narrow weights take 24 bytes together as float32; the limit is 23"
+    )
+    assert caught.value.where == "model.tflite: buffers"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from malformed.tflite_floats import ENDS, sound_ends, sound_floats
 from malformed.tflite_models import sound_model
 from mutation import mutate
 from tflite_fields import scramble
@@ -41,8 +42,9 @@ def load_damaged(damaged: bytes) -> bool:
     verify(module)
     graph = module.graph
     if all(t.size < SMALL for node in graph.nodes for t in node.types):
-        inputs = {v.name: np.zeros(v.type.static_shape, np.int8) for v in graph.inputs}
-        evaluate(graph, inputs)
+        inputs = {v.name: np.zeros(v.type.static_shape, v.type.dtype.numpy) for v in graph.inputs}
+        with np.errstate(all="ignore"):
+            evaluate(graph, inputs)
     return True
 
 
@@ -59,6 +61,25 @@ def test_scrambled_models_are_refused_or_read() -> None:
     assert 50 < accepted < 200
 
 
+def test_damaged_float_models_are_refused_or_read() -> None:
+    data = sound_floats()
+    accepted = sum(load_damaged(mutate(data, seed)) for seed in range(300))
+    assert 10 < accepted < 200
+
+
+def test_scrambled_float_models_are_refused_or_read() -> None:
+    data = sound_floats()
+    accepted = sum(load_damaged(scramble(data, seed)) for seed in range(300))
+    assert 50 < accepted < 250
+
+
+@pytest.mark.parametrize("edge", ENDS)
+def test_scrambled_models_with_other_types_at_their_ends_are_refused_or_read(edge: str) -> None:
+    data = sound_ends(edge)
+    accepted = sum(load_damaged(scramble(data, seed)) for seed in range(100))
+    assert 20 < accepted < 90
+
+
 @pytest.mark.models
 def test_many_damaged_files_are_refused_or_read() -> None:
     data = sound_model()
@@ -68,8 +89,9 @@ def test_many_damaged_files_are_refused_or_read() -> None:
 
 
 @pytest.mark.models
-def test_damaged_networks_are_refused_or_read(shared_models: Path) -> None:
-    data = (shared_models / "kws_ref_model.tflite").read_bytes()
+@pytest.mark.parametrize("name", ["kws_ref_model", "kws_ref_model_float32"])
+def test_damaged_networks_are_refused_or_read(shared_models: Path, name: str) -> None:
+    data = (shared_models / f"{name}.tflite").read_bytes()
     tracemalloc.start()
     try:
         accepted = sum(load_damaged(mutate(data, seed)) for seed in range(300))

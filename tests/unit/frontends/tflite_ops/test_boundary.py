@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from litert import run_litert
+from malformed.tflite_floats import sound_ends
 from tflite_builder import TfliteBuilder, run_tflm
 
 from rlx.errors import UnsupportedOpError
@@ -111,29 +112,9 @@ def test_requantize_equals_tflm(given: Any, result: Any) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
-def bounded(edge: str) -> bytes:
-    """Return a dense layer on int8 with float32, uint8 or int16 at the ends."""
-    random = np.random.default_rng(5)
-    model = TfliteBuilder()
-    scales = {"float32": {}, "uint8": {"scale": 0.1, "zero_point": 100}}
-    outer = scales.get(edge, {"scale": 0.0004})
-    x = model.tensor((1, 6), edge, **outer)
-    a = model.tensor((1, 6), scale=0.1, zero_point=-28)
-    w = model.constant(random.integers(-127, 128, (4, 6)).astype(np.int8), scale=0.02)
-    bias = model.constant(random.integers(-500, 500, 4).astype(np.int32))
-    b = model.tensor((1, 4), scale=0.3, zero_point=5)
-    y = model.tensor((1, 4), edge, **({"scale": 0.3, "zero_point": 133} if outer else {}))
-    if edge == "int16":
-        y = model.tensor((1, 4), "int16", scale=0.001)
-    model.operator("QUANTIZE", [x], [a])
-    model.operator("FULLY_CONNECTED", [a, w, bias], [b])
-    model.operator("DEQUANTIZE" if edge == "float32" else "QUANTIZE", [b], [y])
-    return model.build([x], [y])
-
-
 @pytest.mark.parametrize("edge", ["float32", "uint8", "int16"])
 def test_a_network_with_other_types_at_its_ends_equals_tflm(edge: str) -> None:
-    data = bounded(edge)
+    data = sound_ends(edge)
     module = tflite.load(data)
     assert module.stage is Stage.MIR
     assert module.reference == tflite.REFERENCE
@@ -151,7 +132,7 @@ def test_a_network_with_other_types_at_its_ends_equals_tflm(edge: str) -> None:
 
 
 def test_inputs_and_outputs_tell_what_they_stand_for() -> None:
-    graph = tflite.load(bounded("uint8")).graph
+    graph = tflite.load(sound_ends("uint8")).graph
     assert [str(v.type.quant) for v in (*graph.inputs, *graph.outputs)] == [
         f"q({float(np.float32(0.1))!r}, 100)",
         f"q({float(np.float32(0.3))!r}, 133)",
