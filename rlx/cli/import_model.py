@@ -10,6 +10,7 @@ import click
 
 from rlx.cli.common import json_option, print_json, progress
 from rlx.cli.model_command import load_model, model_command
+from rlx.errors import UsageError
 
 if TYPE_CHECKING:
     from rlx.ir import Value
@@ -20,8 +21,22 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--out", required=True, type=click.Path(path_type=Path), help="File to write, .rlx."
 )
+@click.option(
+    "--weights",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="File (.safetensors) with other weights, put into the graph by name. May be repeated.",
+)
+@click.option(
+    "--rename",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="The graph's name of a tensor of --weights; without NEW it is left out. May be repeated.",
+)
 @json_option
-def command(model: Path, out: Path, as_json: bool) -> None:
+def command(
+    model: Path, out: Path, weights: tuple[Path, ...], rename: tuple[str, ...], as_json: bool
+) -> None:
     """Read MODEL and store its graph as a .rlx file, which every other command reads.
 
     The options of a format are shown with a file of it, or by its name: 'rlx import --format onnx
@@ -32,6 +47,9 @@ def command(model: Path, out: Path, as_json: bool) -> None:
     with progress(enabled=not as_json) as show:
         show(f"reading {model.name}")
         module = load_model(model)
+        if weights or rename:
+            show(f"reading {', '.join(path.name for path in weights)}")
+            module = _with_weights(module, weights, rename)
         show(f"writing {out.name}")
         save(module, out)
     report = _report(module, out)
@@ -40,6 +58,25 @@ def command(model: Path, out: Path, as_json: bool) -> None:
         return
     ops = ", ".join(f"{name} {count}" for name, count in report["ops"].items())
     print(f"wrote {out}: {report['op_count']} ops ({ops}); next: rlx inspect {out}")
+
+
+def _with_weights(
+    module: GraphModule, weights: tuple[Path, ...], rename: tuple[str, ...]
+) -> GraphModule:
+    """Return the module with the tensors of files, of which some have other names there."""
+    from rlx.frontends.weights import load_weights
+
+    names: dict[str, str | None] = {}
+    for setting in rename:
+        old, separator, new = setting.partition("=")
+        if not separator or old in names:
+            raise UsageError(
+                f"{setting!r} is not OLD=NEW, or OLD is there twice",
+                where="--rename",
+                hint="write --rename encoder.weight=w, or --rename step= to leave a tensor out",
+            )
+        names[old] = new or None
+    return load_weights(module, *weights, rename=lambda name: names.get(name, name))
 
 
 def _report(module: GraphModule, out: Path) -> dict[str, Any]:

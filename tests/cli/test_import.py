@@ -6,9 +6,13 @@ import sys
 import numpy as np
 import pytest
 from onnx_builder import model, node
+from safetensors.numpy import save_file
 
 from rlx.cli import main
-from rlx.ir.file import load
+from rlx.ir import DType, Graph, TensorType
+from rlx.ir.file import load, save
+from rlx.ir.module import GraphModule
+from rlx.ops.nn import NnLinear
 
 
 @pytest.fixture
@@ -97,3 +101,36 @@ def test_the_same_import_in_two_processes_gives_the_same_bytes(net, tmp_path):
                        capture_output=True)  # fmt: skip
         files.append(out.read_bytes())
     assert files[0] == files[1]
+
+
+@pytest.fixture
+def dense(tmp_path):
+    """A dense layer whose weights and bias are constants ``w`` and ``b``, as a .rlx file."""
+    graph = Graph("dense")
+    x = graph.input("x", TensorType((1, 3), DType.F32))
+    w = graph.constant(np.zeros((2, 3), np.float32), name="w")
+    b = graph.constant(np.zeros(2, np.float32), name="b")
+    graph.output(graph.apply(NnLinear(), x, w, b))
+    path = tmp_path / "dense.rlx"
+    save(GraphModule.hir(graph), path)
+    return path
+
+
+def test_weights_of_a_file_are_put_into_the_graph(dense, tmp_path):
+    out, weights = tmp_path / "out.rlx", tmp_path / "w.safetensors"
+    save_file({"layer.w": np.ones((2, 3), np.float32), "step": np.zeros(1, np.float32)}, weights)
+    command = ["import", str(dense), "-o", str(out), "--weights", str(weights)]
+    assert main([*command, "--rename", "layer.w=w", "--rename", "step="]) == 0
+    constants = {n.name: n.result.constant for n in load(out).graph.nodes}
+    assert constants["w"].tolist() == [[1, 1, 1], [1, 1, 1]]
+    assert constants["b"].tolist() == [0, 0]
+
+
+def test_weights_that_do_not_fit_are_refused(dense, tmp_path, capsys):
+    out, weights = tmp_path / "out.rlx", tmp_path / "w.safetensors"
+    save_file({"layer.w": np.ones((2, 3), np.float32)}, weights)
+    command = ["import", str(dense), "-o", str(out), "--weights", str(weights)]
+    assert main(command) == 4
+    assert "no parameter or constant called 'layer.w'" in capsys.readouterr().err
+    assert main([*command, "--rename", "layer.w"]) == 2
+    assert not out.exists()
