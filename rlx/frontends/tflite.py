@@ -7,6 +7,7 @@ become ``nn.*`` and ``real.*`` ops.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,7 @@ from rlx.frontends.tflite_ops import IMPORTERS, REAL_IMPORTERS, Call, known
 from rlx.frontends.tflite_ops.call import Scope
 from rlx.frontends.tflite_ops.tensors import DTYPES, QUANTIZED_TYPES, quant_of, stated, type_hint
 from rlx.frontends.tflite_schema import TensorType
+from rlx.frontends.tflite_signed import BETWEEN_TYPES, HALF, signed
 from rlx.frontends.tflite_unknown import unknown
 from rlx.frontends.work import check_work
 from rlx.ir import DType, Graph, Origin
@@ -25,8 +27,9 @@ from rlx.ir import TensorType as Type
 from rlx.ir.module import GraphModule, Reference, Stage
 from rlx.limits import DEFAULT_LIMITS, Limits, raise_hint
 from rlx.names import printable, shorten
+from rlx.numerics.fixed_point import Rescale
 from rlx.ops.nn import NnOp
-from rlx.ops.q import Q_OPS
+from rlx.ops.q import Q_OPS, QConvert
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize
 
 if TYPE_CHECKING:
@@ -95,9 +98,10 @@ def build(model: Model, limits: Limits = DEFAULT_LIMITS) -> Graph:
         FrontendError: Operators and tensors do not fit together, or ask for too much work.
         UnsupportedOpError: The model holds what rlx does not import.
     """
+    model, moved = signed(model)
     _refuse_by_kind(model)
     graph = Graph(printable(model.source).removesuffix(".tflite") or "model")
-    scope = Scope(model, graph, limits=limits)
+    scope = Scope(model, graph, moved=moved, limits=limits)
     try:
         _check_dequantized(scope)
         _add_inputs(scope)
@@ -113,7 +117,7 @@ def build(model: Model, limits: Limits = DEFAULT_LIMITS) -> Graph:
 
 def _refuse_by_kind(model: Model) -> None:
     """Refuse a model that computes in another quantized type than int8, with one reason for all."""
-    inner = [o for o in model.operators if o.name not in _BETWEEN_TYPES]
+    inner = [o for o in model.operators if o.name not in BETWEEN_TYPES]
     made = [(o, model.tensors[i].type) for o in inner for i in o.outputs]
     others = [(o, kind) for o, kind in made if kind in (TensorType.UINT8, TensorType.INT16)]
     if not others or any(kind is TensorType.INT8 for _, kind in made):
@@ -125,9 +129,6 @@ def _refuse_by_kind(model: Model) -> None:
         where=f"{model.source}: {operator.label}",
         hint=type_hint(kind),
     )
-
-
-_BETWEEN_TYPES = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 def _check_dequantized(scope: Scope) -> None:
@@ -155,7 +156,29 @@ def _add_inputs(scope: Scope) -> None:
             type_ = _input_type(tensor)
         except RefusedError as error:
             raise error.inside(f"graph input {place}") from None
-        scope.values[tensor.index] = scope.graph.input(name, type_, origin=origin)
+        if tensor.index not in scope.moved:
+            scope.values[tensor.index] = scope.graph.input(name, type_, origin=origin)
+            continue
+        given = scope.graph.input(name, _unsigned(type_), origin=origin)
+        op = _moving(quant_of(tensor).zero_point, DType.I8)
+        scope.values[tensor.index] = scope.graph.apply(
+            op, given, name=name, quant=type_.quant, origin=origin
+        )
+
+
+def _unsigned(type_: Type) -> Type:
+    """Return the uint8 type for the same real numbers as int8 (see ``tflite_signed``)."""
+    quant = type_.quant
+    if quant is not None:
+        quant = replace(quant, zero_point=tuple(z + HALF for z in quant.zero_point))
+    return Type(type_.shape, DType.U8, quant)
+
+
+def _moving(zero_point: int, dtype: DType) -> QConvert:
+    """Return the op between uint8 and int8 for the same real numbers; ``zero_point`` of int8."""
+    points = (zero_point + HALF, zero_point)
+    given, result = points if dtype is DType.I8 else points[::-1]
+    return QConvert(x_zero_point=given, rescale=Rescale.of(1.0), zero_point=result, dtype=dtype)
 
 
 def _input_type(tensor: Tensor) -> Type:
@@ -273,7 +296,12 @@ def _output(scope: Scope, place: int) -> Value:
             hint="take the output out of the model; its value never changes",
         )
         raise error.inside("subgraph 0")
-    return scope.values[tensor.index]
+    value = scope.values[tensor.index]
+    if tensor.index not in scope.moved:
+        return value
+    op = _moving(quant_of(tensor).zero_point, DType.U8)
+    quant = _unsigned(value.type).quant
+    return scope.graph.apply(op, value, name=tensor.name, quant=quant, origin=value.node.origin)
 
 
 def _named(tensor: Tensor, what: str, place: int) -> str:

@@ -61,6 +61,7 @@ class Tensor:
         data: Bytes of a constant (a view of the file), None for a computed tensor.
         buffer: Number of the buffer that holds the data; tensors may share one.
         refusal: Why no operator can read or write the tensor, None if one can.
+        stored: Element type in the file, where the reader changed it; else None.
     """
 
     index: int
@@ -71,6 +72,7 @@ class Tensor:
     data: npt.NDArray[np.uint8] | None = None
     buffer: int = 0
     refusal: UnsupportedError | None = None
+    stored: TensorType | None = None
 
     @property
     def label(self) -> str:
@@ -82,7 +84,8 @@ class Tensor:
     @property
     def described(self) -> str:
         """Element type and shape, as messages print them."""
-        return f"{self.type.name.lower()}[{', '.join(map(str, self.shape))}]"
+        type_ = self.stored or self.type
+        return f"{type_.name.lower()}[{', '.join(map(str, self.shape))}]"
 
     def array(self) -> npt.NDArray[Any]:
         """Return a constant's elements; element types without a NumPy type are not asked for."""

@@ -46,6 +46,7 @@ class Scope:
         weights: Constants that operators share, by tensor and by the order of their axes.
         reals: Constants of operators on reals, likewise.
         magnitudes: For each constant that layers read as weights, their sums of magnitudes.
+        moved: Tensors that are uint8 in the file (see ``tflite_signed``).
         limits: How much work to accept.
     """
 
@@ -58,6 +59,7 @@ class Scope:
     magnitudes: dict[tuple[int, tuple[int, ...]], npt.NDArray[np.int64]] = field(
         default_factory=dict
     )
+    moved: frozenset[int] = frozenset()
     limits: Limits = DEFAULT_LIMITS
 
     def value(self, index: int) -> Value:
