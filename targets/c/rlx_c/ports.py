@@ -114,11 +114,16 @@ def _offset(port: Port, value: Value, plan: MemoryPlan) -> int:
 
 def _port(kind: str, number: str, value: Value) -> Port:
     type_ = value.type
-    if type_.dtype not in C_TYPES or (type_.dtype is DType.F32 and value.constant is not None):
+    if type_.dtype not in C_TYPES:
         raise EmitError(
             f"{kind} {number or 0} is {type_}, but inputs and outputs must be i8, u8, i16, i32 or"
-            " f32, and no constant numbers",
+            " f32",
             hint="quantize the model's inputs and outputs too",
+        )
+    if type_.dtype is DType.F32 and value.constant is not None:
+        raise EmitError(
+            f"{kind} {number or 0} is a constant of f32, but constants are stored as integers",
+            hint="take it from the model's outputs: it is the same for every input",
         )
     quant = None
     if type_.quant is not None and type_.quant.axis is None:

@@ -72,14 +72,7 @@ class CortexMOptions:
         metadata={"help": "What inputs and outputs are, and where they lie: int8, uint8 or float;"
                   " in arrays of the caller, or in the arena, where they share bytes with what is"
                   " computed. Of both, with a comma: float,arena [int8,caller].",
-                  "metavar": "WORDS",
-                  "values": {
-                      "int8": "quantized values; conversions from and to floats are taken off",
-                      "uint8": "the same without sign, 128 more",
-                      "float": "real numbers, which the emitted code converts",
-                      "caller": "arrays of the caller",
-                      "arena": "the arena, where they share bytes with what is computed",
-                  }},
+                  "metavar": "WORDS"},
     )  # fmt: skip
     static_arena: bool = field(
         default=False, metadata={"help": "Define an arena too, as a global array."}

@@ -210,7 +210,7 @@ class FpgaOptions:
             raise UsageError(
                 "a core cannot convert from or to floats: its streams carry quantized values",
                 where="--io float",
-                hint="leave it out: the report tells scale and zero point, by which software"
+                hint="leave it out: the report has scale and zero point, by which software"
                 " converts",
             )
         if self.io not in (None, *KINDS):

@@ -218,7 +218,7 @@ def test_a_constant_of_real_numbers_is_refused():
     graph = Graph("net")
     graph.output(graph.apply(RealCast(dtype=DType.I8), graph.input("x", f32(2))))
     graph.output(graph.constant(np.zeros(2, np.float32)))
-    with pytest.raises(EmitError, match="output 1 is f32"):
+    with pytest.raises(EmitError, match="output 1 is a constant of f32"):
         emit_graph(graph)
 
 

@@ -95,10 +95,10 @@ def test_a_mean_over_too_many_values_is_refused():
 
 def test_ports_of_other_types_are_refused():
     graph = Graph("g")
-    graph.input("x", TensorType((3,), DType.F32))
+    graph.input("x", TensorType((3,), DType.F64))
     graph.output(graph.apply(QClamp(), graph.input("y", i8(2))))
     message = (
-        "input 0 is f32[3], but inputs and outputs must be i8 or i32\n"
+        "input 0 is f64[3], but inputs and outputs must be i8, u8, i16, i32 or f32\n"
         "  hint: quantize the model's inputs and outputs too"
     )
     with pytest.raises(EmitError, match=f"^{re.escape(message)}$"):

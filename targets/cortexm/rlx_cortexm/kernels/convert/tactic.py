@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rlx.ops.q import QConvert
 
 FLIP: Final = 5
-SCALE: Final = 14
+SCALE: Final = 12
 """Instructions for each element."""
 
 

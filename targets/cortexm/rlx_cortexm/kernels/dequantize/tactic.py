@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx.ops.real import RealDequantize
 
-ELEMENT: Final = 10
+ELEMENT: Final = 8
 """Instructions for each element, with hardware for floats."""
 
 PORTABLE: Final = 8.0
@@ -27,7 +27,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     """Return the candidate for the way back to real numbers.
 
     Raises:
-        UnsupportedOpError: The quantized values have another type, or channels scales of their own.
+        UnsupportedOpError: Another element type, or a scale for each channel.
     """
     op = cast("RealDequantize", node.op)
     x = node.operands[0].type

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx.ops.real import RealQuantize
 
-ELEMENT: Final = 40
+ELEMENT: Final = 33
 """Instructions for each element, with hardware for floats."""
 
-PORTABLE: Final = 8.0
+PORTABLE: Final = 13.0
 """Times as many without it."""
 
 

@@ -1,0 +1,215 @@
+"""``--io``: what goes into emitted programs and comes out, from the command line."""
+
+import json
+
+import numpy as np
+import pytest
+
+from rlx.cli import main
+from rlx.golden import read_golden
+from rlx.ir import DType, Graph, GraphModule, QuantParams, TensorType, f32
+from rlx.ir.evaluate import evaluate
+from rlx.ir.file import save
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QConvert, QDense
+from rlx.ops.real import RealDequantize, RealQuantize, RealTanh
+from rlx.target import QUANTIZE
+
+INPUT = QuantParams.per_tensor(0.0625, 3)
+OUTPUT = QuantParams.per_tensor(0.125, -7)
+TAKEN_OFF = [
+    "input 'x' takes i8, the conversion from f32 was taken off: scale 0.0625, zero point 3",
+    "output 'y' gives i8, the conversion to f32 was taken off: scale 0.125, zero point -7",
+]
+
+
+def dense(graph, x):
+    random = np.random.default_rng(0)
+    weights = graph.constant(random.integers(-127, 128, (4, 8)).astype(np.int8))
+    bias = graph.constant(random.integers(-999, 999, 4).astype(np.int32))
+    op = QDense(x_zero_point=3, rescale=Rescale.of(0.006), zero_point=-7)
+    return graph.apply(op, x, weights, bias, name="dense", quant=OUTPUT)
+
+
+def float_graph():
+    graph = Graph("net")
+    x = graph.apply(RealQuantize(quant=INPUT), graph.input("x", f32(1, 8)))
+    graph.output(graph.apply(RealDequantize(quant=OUTPUT), dense(graph, x)), names=["y"])
+    return graph
+
+
+def uint8_graph():
+    graph = Graph("net")
+    ends = QuantParams.per_tensor(0.0625, 131), QuantParams.per_tensor(0.125, 121)
+    x = graph.input("x", TensorType((1, 8), DType.U8, ends[0]))
+    one = Rescale.of(1.0)
+    op = QConvert(x_zero_point=131, rescale=one, zero_point=3, dtype=DType.I8)
+    y = dense(graph, graph.apply(op, x, quant=INPUT))
+    op = QConvert(x_zero_point=-7, rescale=one, zero_point=121, dtype=DType.U8)
+    graph.output(graph.apply(op, y, quant=ends[1]), names=["y"])
+    return graph
+
+
+@pytest.fixture(params=[float_graph, uint8_graph], ids=["float", "uint8"])
+def model(request, tmp_path):
+    return saved(request.param(), tmp_path)
+
+
+def saved(graph, folder):
+    path = folder / "model.rlx"
+    save(GraphModule.mir(graph), path)
+    return path
+
+
+def emit(model, out, *options):
+    return main(["emit", str(model), "-o", str(out), *options])
+
+
+TYPES = {"int8": np.int8, "uint8": np.uint8, "float": np.float32}
+
+
+@pytest.mark.parametrize("io", TYPES)
+def test_golden_vectors_have_the_types_of_the_program_and_it_computes_them(
+    capsys, tmp_path, model, io
+):
+    out = tmp_path / "out"
+    assert emit(model, out, "--target", "cortexm", "--io", io, "--self-test", "2") == 0
+    golden = read_golden(out)
+    assert {a.dtype for a in (*golden.inputs, *golden.outputs)} == {np.dtype(TYPES[io])}
+    assert main(["verify", str(out), "--with", "host,sanitize"]) == 0
+    capsys.readouterr()
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("io", ["float", "float,arena", "uint8"])
+@pytest.mark.parametrize("cpu", ["cortex-m3", "cortex-m4"])
+def test_firmware_computes_them_too(capsys, tmp_path, io, cpu):
+    out = tmp_path / "out"
+    model = saved(float_graph(), tmp_path)
+    assert emit(model, out, "--target", "cortexm", "--io", io, "--cpu", cpu) == 0
+    assert main(["verify", str(out), "--with", "qemu"]) == 0
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("target", ["cortexm", "fpga"])
+def test_a_line_says_what_was_taken_off(capsys, tmp_path, target):
+    model, out = saved(float_graph(), tmp_path), tmp_path / "out"
+    assert emit(model, out, "--target", target) == 0
+    assert [
+        line for line in capsys.readouterr().out.splitlines() if "taken off" in line
+    ] == TAKEN_OFF
+    assert json.loads((out / "manifest.json").read_text())["ports"] == TAKEN_OFF
+    assert main(["estimate", str(model), "--target", target, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ports"] == TAKEN_OFF
+
+
+def test_the_documents_have_scale_and_zero_point(capsys, tmp_path):
+    model = saved(float_graph(), tmp_path)
+    assert emit(model, tmp_path / "c", "--target", "cortexm") == 0
+    header = (tmp_path / "c" / "include" / "net.h").read_text()
+    assert "#define NET_INPUT_SCALE 0.0625f\n#define NET_INPUT_ZERO_POINT (3)" in header
+    assert emit(model, tmp_path / "f", "--target", "fpga", "--io", "uint8") == 0
+    ports = json.loads((tmp_path / "f" / "report.json").read_text())["interface"]
+    assert {"dtype": "uint8", "scale": 0.0625, "zero_point": 131}.items() <= ports["inputs"][
+        0
+    ].items()
+    assert "uint8[1, 8] | 0.0625 * (q - 131)" in (tmp_path / "f" / "README.md").read_text()
+    capsys.readouterr()
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("io", ["int8", "uint8"])
+def test_a_core_computes_them_too(capsys, tmp_path, io):
+    out = tmp_path / "out"
+    model = saved(float_graph(), tmp_path)
+    assert emit(model, out, "--target", "fpga", "--io", io) == 0
+    assert {a.dtype for a in read_golden(out).inputs} == {np.dtype(TYPES[io])}
+    assert main(["verify", str(out), "--with", "verilator"]) == 0
+    capsys.readouterr()
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+@pytest.mark.parametrize("style", ["folded", "unrolled"])
+def test_every_style_inverts_at_its_ports(capsys, tmp_path, style):
+    out = tmp_path / "out"
+    model = saved(uint8_graph(), tmp_path)
+    options = ("--style", style, "--io", "uint8", "--control", "axi-lite")
+    assert emit(model, out, "--target", "fpga", *options) == 0
+    assert main(["verify", str(out)]) == 0
+    capsys.readouterr()
+
+
+def test_vectors_may_be_real_numbers_or_what_the_program_takes(capsys, tmp_path):
+    graph = float_graph()
+    model, out = saved(graph, tmp_path), tmp_path / "out"
+    x = np.linspace(-9, 9, 24, dtype=np.float32).reshape(3, 1, 8)
+    y = np.stack([evaluate(graph, {"x": frame})[0] for frame in x])
+    quantized = RealQuantize(quant=INPUT).evaluate(x)[0]
+    stored = RealQuantize(quant=OUTPUT).evaluate(y)[0]
+    given = ({"x": x, "y": y}, {"x": quantized}, {"x": quantized, "y": stored})
+    for vectors in given:
+        np.savez(tmp_path / "vectors.npz", **vectors)
+        options = ("--target", "cortexm", "--vectors", str(tmp_path / "vectors.npz"), "--force")
+        assert emit(model, out, *options) == 0
+        golden = read_golden(out)
+        assert np.array_equal(golden.inputs[0], quantized)
+        assert np.array_equal(golden.outputs[0], stored)
+    assert main(["run", str(model), "--input", str(tmp_path / "vectors.npz")]) == 2
+    capsys.readouterr()
+
+
+def test_run_takes_and_gives_real_numbers(capsys, tmp_path):
+    graph = float_graph()
+    model = saved(graph, tmp_path)
+    x = np.linspace(-9, 9, 16, dtype=np.float32).reshape(2, 1, 8)
+    np.save(tmp_path / "x.npy", x)
+    command = ["run", str(model), "--input", str(tmp_path / "x.npy"), "--json"]
+    assert main([*command, "-o", str(tmp_path / "y.npz")]) == 0
+    (summary,) = json.loads(capsys.readouterr().out)["outputs"]
+    y = np.load(tmp_path / "y.npz")["y"]
+    assert y.dtype == np.float32
+    assert np.array_equal(y, np.stack([evaluate(graph, {"x": frame})[0] for frame in x]))
+    assert (summary["minimum"], summary["maximum"]) == (y.min(), y.max())
+    assert main(["run", str(model)]) == 0
+    capsys.readouterr()
+
+
+def test_a_core_has_no_real_numbers(capsys, tmp_path):
+    model = saved(float_graph(), tmp_path)
+    assert emit(model, tmp_path / "out", "--target", "fpga", "--io", "float") == 2
+    assert capsys.readouterr().err == (
+        "error[RLX-E001]: --io float: a core cannot convert from or to floats: its streams carry"
+        " quantized values\n"
+        "  try: leave it out: the report has scale and zero point, by which software converts\n"
+    )
+
+
+def test_one_sentence_says_why_an_input_is_refused(capsys, tmp_path):
+    graph = Graph("net")
+    x = graph.input("x", f32(4))
+    for quant in (INPUT, OUTPUT):
+        graph.output(graph.apply(RealQuantize(quant=quant), x))
+    assert emit(saved(graph, tmp_path), tmp_path / "out", "--target", "fpga") == 5
+    assert capsys.readouterr().err == (
+        "error[RLX-E041]: input 'x': is quantized in 2 ways, so that its conversion cannot be taken"
+        " off\n  try: quantize it with one scale for all its uses\n"
+    )
+
+
+@pytest.mark.parametrize("target", ["cortexm", "fpga"])
+def test_a_network_of_real_numbers_is_to_be_quantized(capsys, tmp_path, target):
+    graph = Graph("net")
+    x = graph.input("x", f32(4))
+    graph.output(graph.apply(RealTanh(), x))
+    command = ["check", str(saved(graph, tmp_path)), "--target", target]
+    assert main(command) == 5
+    assert capsys.readouterr().err.endswith(f"  try: {QUANTIZE}\n")
+
+
+def test_an_integer_file_without_changes_has_no_lines(capsys, tmp_path, digits_model):
+    assert main(["estimate", str(digits_model), "--target", "cortexm", "--json"]) == 0
+    assert "ports" not in json.loads(capsys.readouterr().out)
+    assert emit(digits_model, tmp_path / "out", "--target", "fpga") == 0
+    assert "ports" not in json.loads((tmp_path / "out" / "manifest.json").read_text())
+    capsys.readouterr()
