@@ -117,11 +117,11 @@ def _drawn(
     random: np.random.Generator, low: int, high: int, shape: tuple[int, ...], dtype: DType
 ) -> Array:
     """Return uniformly random whole numbers in [low, high]."""
-    codes = np.empty(math.prod(shape), dtype.numpy)
-    for start in range(0, codes.size, _BLOCK):
-        part = codes[start : start + _BLOCK]
+    values = np.empty(math.prod(shape), dtype.numpy)
+    for start in range(0, values.size, _BLOCK):
+        part = values[start : start + _BLOCK]
         part[:] = random.integers(low, high, part.size, np.int64, endpoint=True)
-    return codes.reshape(shape)
+    return values.reshape(shape)
 
 
 def given_inputs(graph: Graph, vectors: Mapping[str, Array], count: int | None) -> Golden:

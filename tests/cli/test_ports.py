@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from tflite_builder import TfliteBuilder, run_tflm
 
 from rlx.cli import main
 from rlx.golden import read_golden
@@ -156,6 +157,54 @@ def test_vectors_may_be_real_numbers_or_what_the_program_takes(capsys, tmp_path)
         assert np.array_equal(golden.inputs[0], quantized)
         assert np.array_equal(golden.outputs[0], stored)
     assert main(["run", str(model), "--input", str(tmp_path / "vectors.npz")]) == 2
+    capsys.readouterr()
+
+
+def tflite_file(path, dtype):
+    """Write a file with QUANTIZE at both ends, and return what the interpreter gives for 40 frames.
+
+    The scales are such that numbers are rounded, and that the ends of the range saturate.
+    """
+    random = np.random.default_rng(1)
+    model = TfliteBuilder()
+    real = dtype == "float32"
+    points = (131, 121) if dtype == "uint8" else (3, -7)
+    ends = [
+        {} if real else {"scale": scale, "zero_point": point}
+        for scale, point in zip((0.05, 0.1), points, strict=True)
+    ]
+    first = model.tensor((1, 8), dtype, name="x", **ends[0])
+    x = model.tensor((1, 8), scale=0.05, zero_point=3)
+    w = model.constant(random.integers(-127, 128, (4, 8)).astype(np.int8), scale=0.01)
+    b = model.constant(random.integers(-999, 999, 4).astype(np.int32), scale=0.0005)
+    y = model.tensor((1, 4), scale=0.1, zero_point=-7)
+    last = model.tensor((1, 4), dtype, name="y", **ends[1])
+    model.operator("QUANTIZE", [first], [x])
+    model.operator("FULLY_CONNECTED", [x, w, b], [y], fusedActivationFunction="NONE")
+    model.operator("DEQUANTIZE" if real else "QUANTIZE", [y], [last])
+    data = model.build([first], [last])
+    path.write_bytes(data)
+    frames = random.integers(-340, 340, (40, 1, 8)) / np.float32(40)
+    if not real:
+        frames = random.integers(0, 256, (40, 1, 8)).astype(np.uint8)
+    frames = np.asarray(frames, dtype)
+    return frames, np.stack([run_tflm(data, frame)[0] for frame in frames])
+
+
+@pytest.mark.parametrize(("dtype", "io"), [("float32", "float"), ("uint8", "uint8")])
+def test_a_file_gives_the_interpreters_bits(capsys, tmp_path, dtype, io):
+    model, out = tmp_path / "model.tflite", tmp_path / "out"
+    x, y = tflite_file(model, dtype)
+    np.savez(tmp_path / "vectors.npz", x=x, y=y)
+    vectors = ("--vectors", str(tmp_path / "vectors.npz"))
+    assert emit(model, out, "--target", "cortexm", "--io", io, *vectors) == 0
+    assert read_golden(out).outputs[0].tobytes() == y.tobytes()
+    assert main(["verify", str(out), "--with", "host"]) == 0
+    # And with the conversions taken off, the same numbers.
+    assert emit(model, tmp_path / "int8", "--target", "cortexm", *vectors) == 0
+    (found,) = read_golden(tmp_path / "int8").outputs
+    steps = found.astype(np.int32) + 7
+    assert np.array_equal(steps, np.rint(y / 0.1) if dtype == "float32" else y.astype(int) - 121)
     capsys.readouterr()
 
 

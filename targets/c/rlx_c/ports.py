@@ -44,7 +44,7 @@ class Port:
         shape: Dimensions.
         bytes: Size.
         element_bytes: Size of an element.
-        quant: What codes stand for, if there is one scale.
+        quant: What quantized values stand for, if there is one scale.
         text: Type in the notation of the IR, for comments.
         offset: Bytes from the start of the arena, or None if it is an array of the caller.
     """
@@ -66,7 +66,7 @@ class Port:
 
     @property
     def ends(self) -> tuple[int, int] | None:
-        """Least and greatest quantized value of 8 bits; None for other types."""
+        """Minimum and maximum of quantized values of 8 bits; None for other types."""
         return {"int8_t": (-128, 127), "uint8_t": (0, 255)}.get(self.type)
 
     @property
