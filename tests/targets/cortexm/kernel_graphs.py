@@ -405,7 +405,7 @@ def casts() -> Graph:
     return builder.graph
 
 
-ZOOS = (
+KERNEL_GRAPHS = (
     convolutions, depthwise, arithmetic, reductions, moves, classifier, bridges, conversions, casts,
 )  # fmt: skip
 """Functions that return the graphs."""
