@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.frontends.onnx_file import Attribute, Function
-    from rlx.frontends.onnx_ops.call import Results
+    from rlx.frontends.onnx_ops.call import Importer, Results
 
 # Numbers of onnx.defs.OpSchema.AttrType whose values are read as Python's types.
 _PYTHON_TYPES: Mapping[int, tuple[type, ...]] = {1: (float,), 2: (int,), 3: (str,)}
@@ -97,15 +97,23 @@ def _results(
     try:
         if importer is None:
             return _expand(call, body, refusals) if body else ()
-        found = _symbolic(call)
-        return _listed(importer(call) if found is None else found)
+        return _listed(_imported(call, importer))
     except ShapeError as error:
         raise MalformedError(error.message, hint=error.hint) from None
     except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
         raise MalformedError(f"cannot be computed: {shorten(printable(str(error)), 200)}") from None
 
 
-def _listed(results: Results | None) -> Sequence[Real | npt.NDArray[Any] | None]:
+def _imported(call: Call, importer: Importer) -> Results:
+    """Return what an importer makes of a node; symbols are computed with where they can."""
+    found: Results | None = _symbolic(call)
+    if found is None:
+        found = importer(call)
+        call.require_all_read()
+    return found
+
+
+def _listed(results: Results) -> Sequence[Real | npt.NDArray[Any] | None]:
     """Return results as a list; arrays of symbols without any become plain numbers."""
     listed: Sequence[Any] = results if isinstance(results, list | tuple) else [results]
     return [plain(r) if isinstance(r, np.ndarray) and r.dtype == object else r for r in listed]

@@ -3,6 +3,7 @@
 from rlx.frontends.onnx_ops import (  # noqa: F401 - importing a family fills the table
     activation,
     arith,
+    attention,
     conv,
     create,
     det,

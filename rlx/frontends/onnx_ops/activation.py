@@ -203,7 +203,7 @@ def import_identity(call: Call) -> Real:
 @importer("Dropout")
 def import_dropout(call: Call) -> Sequence[Real | None]:
     """``Dropout`` as it is used after training: nothing is dropped."""
-    x = call.value(0)
+    x, _ = call.value(0), call.attribute("ratio")
     if call.has(2) and call.array(2).any() and (
         not call.has(1) or float(call.array(1).reshape(-1)[0]) != 0.0
     ):  # fmt: skip

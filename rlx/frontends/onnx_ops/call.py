@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 OPEN_SHAPE = "give the shape of the graph's inputs, as --input-shape NAME=1x3x224x224"
 """What to do about dimensions without a size."""
 
+# For training and storage only, or how the standard's own definition rounds between steps.
+_WITHOUT_EFFECT = frozenset(
+    ("momentum", "seed", "spatial", "storage_order", "stash_type", "consumed_inputs")
+)
+
 # A constant is computed while reading if that takes no more steps than this, for one op and for
 # all of a file; else the op stays in the graph.
 _FOLD_STEPS = 1 << 22
@@ -158,11 +163,13 @@ class Call:
         node: The node.
         schema: What the package ``onnx`` says about the operator in this version; None for
             operators that it does not know.
+        read: Names of the attributes that were asked for.
     """
 
     scope: Scope
     node: Node
     schema: Any = None
+    read: set[str] = field(default_factory=set)
 
     @property
     def version(self) -> int:
@@ -197,12 +204,28 @@ class Call:
 
     def attribute(self, name: str) -> Attribute | None:
         """Return an attribute, else the operator's default, else None."""
+        self.read.add(name)
         found = self.node.attributes.get(name)
         if found is None and self.schema is not None and name in self.schema.attributes:
             return default_of(self.schema.attributes[name])
         if isinstance(found, UnsupportedError):
             raise UnsupportedError(f"attribute '{name}' {found.message}", hint=found.hint)
         return found
+
+    def require_all_read(self) -> None:
+        """Refuse a node with an attribute that nobody asked for, unless it changes nothing.
+
+        A later version of an operator may have one more, and with it another meaning.
+        """
+        for name, given in self.node.attributes.items():
+            known = self.schema is not None and name in self.schema.attributes
+            default = default_of(self.schema.attributes[name]) if known else None
+            if name not in self.read and name not in _WITHOUT_EFFECT and given != default:
+                raise UnsupportedError(
+                    f"attribute '{shorten(name)}' is not supported in version {self.version} of "
+                    f"{self.node.type}",
+                    hint="export the model with an older opset, or without the attribute",
+                )
 
     def integer(self, name: str, default: int | None = None) -> int:
         """Return a whole number."""

@@ -70,10 +70,10 @@ def _cuts(
 ) -> tuple[tuple[int, int], ...]:
     """Return what is cut off each end of a transposed convolution."""
     rank, mode = len(size), call.text("auto_pad", "NOTSET")
-    wanted = call.integers("output_shape")
+    wanted, stated = call.integers("output_shape"), pads(call, rank)
     if wanted is None:
         if mode == "NOTSET":
-            return pads(call, rank)
+            return stated
         if mode == "VALID":
             return ((0, 0),) * rank
         wanted = tuple(n * s for n, s in zip(size, window.stride, strict=True))

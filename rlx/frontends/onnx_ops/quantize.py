@@ -74,7 +74,7 @@ def _code_type(call: Call) -> DType:
 @importer("QuantizeLinear")
 def import_quantize(call: Call) -> Real:
     """``QuantizeLinear``: ties go to the even code."""
-    x, dtype = call.value(0), _code_type(call)
+    x, dtype, _ = call.value(0), _code_type(call), call.integer("axis", 1)
     fixed = call.known(1) is not None and (not call.has(2) or call.known(2) is not None)
     same = call.type(1).dtype is x.dtype or x.dtype is DType.I32
     if fixed and same and dtype.is_integer and call.integer("block_size", 0) == 0:
@@ -89,9 +89,10 @@ def _quantize_in_steps(call: Call, x: Real, dtype: DType) -> Real:
     """Return codes by scales that are computed, in blocks, or of codes that are no integers."""
     precision = call.integer("precision", 0)
     wide = DTYPES.get(precision, DType.F32) if precision else DType.F32
+    saturate = call.integer("saturate", 1)
     steps = x.cast(wide) / _spread(call, call.value(1), x).cast(wide)
     if dtype.is_float:
-        if not call.flag("saturate"):
+        if not saturate:
             return steps.cast(dtype)
         limit = 448.0 if dtype is DType.F8E4M3 else 57344.0
         return steps.maximum(-limit).minimum(limit).cast(dtype)
@@ -129,7 +130,7 @@ def _spread(call: Call, given: Real, x: Real) -> Real:
 @importer("DequantizeLinear")
 def import_dequantize(call: Call) -> Real:
     """``DequantizeLinear``."""
-    x, scale = call.value(0), call.value(1)
+    x, scale, _ = call.value(0), call.value(1), call.integer("axis", 1)
     number = call.integer("output_dtype", 0)
     dtype = DTYPES.get(number) if number else scale.dtype
     if dtype is None:

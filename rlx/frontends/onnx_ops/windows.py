@@ -72,10 +72,10 @@ def window_of(call: Call, size: tuple[int, ...], kernel: tuple[int, ...]) -> Spa
     dilation = (1,) * rank
     if call.schema is None or "dilations" in call.schema.attributes:
         dilation = listed(call, "dilations", rank, 1, 1)
-    bare = SpatialWindow(kernel, stride, dilation)
+    bare, stated = SpatialWindow(kernel, stride, dilation), pads(call, rank)
     mode = call.text("auto_pad", "NOTSET")
     if mode == "NOTSET":
-        return SpatialWindow(kernel, stride, dilation, pads(call, rank))
+        return SpatialWindow(kernel, stride, dilation, stated)
     if mode == "VALID":
         return bare
     if mode not in ("SAME_UPPER", "SAME_LOWER"):
