@@ -40,8 +40,6 @@ CONSTANT_INPUTS: Mapping[str, tuple[int, ...]] = {
     "MaxUnpool": (2,),
     "MelWeightMatrix": (0, 1, 2, 3, 4),
     "Pad": (1, 3),
-    "QLinearConv": (1, 2, 3, 4, 5, 6, 7, 8),
-    "QLinearMatMul": (1, 2, 4, 5, 6, 7),
     "Range": (0, 1, 2),
     "Resize": (1, 2, 3),
     "Slice": (1, 2, 3, 4),
