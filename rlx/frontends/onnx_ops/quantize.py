@@ -236,7 +236,7 @@ def _coded(call: Call, y: Real, scale: int, point: int) -> Real:
 
 @importer("QLinearMatMul")
 def import_qlinear_matmul(call: Call) -> Real:
-    """``QLinearMatMul``: quantized values to numbers, their product, and codes of that."""
+    """``QLinearMatMul``: quantized values to numbers, their product, quantized again."""
     a, b = call.type(0), call.type(3)
     x = _meant(call, (0, 1, 2), max(a.rank - 2, 0))
     y = _meant(call, (3, 4, 5), max(b.rank - 1, 0))
@@ -245,7 +245,7 @@ def import_qlinear_matmul(call: Call) -> Real:
 
 @importer("QLinearConv")
 def import_qlinear_conv(call: Call) -> Real:
-    """``QLinearConv``: quantized values to numbers, their convolution, and codes of that."""
+    """``QLinearConv``: quantized values to numbers, their convolution, quantized again."""
     x, w = _meant(call, (0, 1, 2), 1), _meant(call, (3, 4, 5), 0)
     window, groups = conv_window(call, x, w)
     operands = [w]
