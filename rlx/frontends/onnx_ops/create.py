@@ -9,7 +9,7 @@ import numpy as np
 
 from rlx.frontends.onnx_ops.arith import element_type
 from rlx.frontends.onnx_ops.call import importer
-from rlx.frontends.onnx_ops.index import numbers
+from rlx.frontends.onnx_ops.index import numbers, one_integer, one_number
 from rlx.frontends.refusal import OverLimitError
 from rlx.ir import DType
 from rlx.limits import raise_hint
@@ -42,7 +42,7 @@ def import_constant_of_shape(call: Call) -> Real:
 @importer("Range")
 def import_range(call: Call) -> npt.NDArray[Any]:
     """``Range`` between known numbers."""
-    start, limit, delta = (call.array(i).reshape(()) for i in range(3))
+    start, limit, delta = (one_number(call, i) for i in range(3))
     if float(delta) == 0:
         raise call.malformed("delta is 0")
     steps = (limit.astype(np.float64) - start.astype(np.float64)) / delta.astype(np.float64)
@@ -85,8 +85,8 @@ def import_trilu(call: Call) -> Real:
 @importer("MelWeightMatrix")
 def import_mel_weight_matrix(call: Call) -> npt.NDArray[Any]:
     """``MelWeightMatrix``: triangles on the mel scale over the bins of a spectrum."""
-    bands, length, rate = (int(call.array(i).reshape(())) for i in range(3))
-    low, high = (float(call.array(i).reshape(())) for i in (3, 4))
+    bands, length, rate = (one_integer(call, i) for i in range(3))
+    low, high = (float(one_number(call, i)) for i in (3, 4))
     bins = length // 2 + 1
     check_size(call, bins, bands)
     ends = [2595 * math.log10(1 + f / 700) for f in (low, high)]

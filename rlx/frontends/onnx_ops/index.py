@@ -40,6 +40,23 @@ def numbers(call: Call, shape: Sequence[int | Dim]) -> tuple[int, ...]:
     return found
 
 
+def one_number(call: Call, place: int) -> np.generic:
+    """Return the only element of an input that must be known."""
+    found = call.array(place)
+    if found.size != 1:
+        raise call.malformed(f"input {place} holds {found.size} numbers, want one")
+    number: np.generic = found.reshape(-1)[0]
+    return number
+
+
+def one_integer(call: Call, place: int) -> int:
+    """Return the only element of an input that must be a known whole number."""
+    found = one_number(call, place)
+    if found.dtype.kind not in "iu":
+        raise call.malformed(f"input {place} holds {found.dtype}, want a whole number")
+    return int(found)
+
+
 def strides_of(shape: Sequence[int]) -> list[int]:
     """Return how far the elements of each axis lie apart in row-major order."""
     return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
@@ -169,7 +186,7 @@ def import_tensor_scatter(call: Call) -> Real:
 def import_one_hot(call: Call) -> Real:
     """``OneHot``: indices outside of the depth give no hot element."""
     indices = call.value(0).cast(DType.I64)
-    depth, values = int(call.array(1).reshape(-1)[0]), call.value(2)
+    depth, values = int(float(one_number(call, 1))), call.value(2)
     if not 0 < depth <= call.scope.limits.dimension:
         raise call.malformed(f"depth is {depth}")
     axis = call.axis(call.integer("axis"), indices.ndim + 1)

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from rlx.frontends.onnx_ops.call import importer
+from rlx.frontends.onnx_ops.index import one_integer
 from rlx.ir import DType
 from rlx.ir.dims import product
 from rlx.ops import real
@@ -109,8 +110,7 @@ def import_arg(call: Call) -> Real:
 def import_running(call: Call) -> Real:
     """``CumSum`` and ``CumProd``, from either end."""
     x = call.value(0)
-    (given,) = call.ints(1)
-    axis = call.axis(given, x.ndim)
+    axis = call.axis(one_integer(call, 1), x.ndim)
     kind = real.RealCumsum if call.node.type == "CumSum" else real.RealCumprod
     turn = real.RealReverse(axes=(axis,))
     backwards = call.flag("reverse")
@@ -123,7 +123,7 @@ def import_running(call: Call) -> Real:
 def import_top_k(call: Call) -> Sequence[Real]:
     """``TopK``; the results are sorted whether that is asked for or not."""
     x = call.value(0)
-    count = call.integer("k") if call.version < 10 else call.ints(1)[0]
+    count = call.integer("k") if call.version < 10 else one_integer(call, 1)
     axis = call.axis(call.integer("axis"), x.ndim)
     smallest = not call.integer("largest", 1)
     values, places = x.apply_all(real.RealTopK(count=count, axis=axis, smallest=smallest))

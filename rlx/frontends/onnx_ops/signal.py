@@ -8,7 +8,7 @@ import numpy as np
 
 from rlx.frontends.onnx_ops.call import importer
 from rlx.frontends.onnx_ops.create import check_size
-from rlx.frontends.onnx_ops.index import numbers
+from rlx.frontends.onnx_ops.index import numbers, one_integer
 from rlx.ir import DType
 from rlx.ops import real
 
@@ -23,14 +23,14 @@ def import_dft(call: Call) -> Real:
     if call.version < 20:
         axis = call.integer("axis")
     else:
-        axis = int(call.array(2).reshape(())) if call.has(2) else -2
+        axis = one_integer(call, 2) if call.has(2) else -2
     axis = call.axis(axis, x.ndim)
     if axis == x.ndim - 1:
         raise call.malformed("the axis is that of real and imaginary parts")
     (size,) = numbers(call, x.shape[axis : axis + 1])
     inverse, onesided = call.flag("inverse"), call.flag("onesided")
     default = 2 * (size - 1) if inverse and onesided else size
-    length = int(call.array(1).reshape(())) if call.has(1) else default
+    length = one_integer(call, 1) if call.has(1) else default
     if not 0 < length <= call.scope.limits.dimension:
         raise call.malformed(f"the length is {length}")
     order = [a for a in range(x.ndim - 1) if a != axis]
@@ -95,10 +95,10 @@ def _mirrored(call: Call, x: Real, length: int) -> Real:
 @importer("STFT")
 def import_stft(call: Call) -> Real:
     """``STFT``: transforms of windows of a signal."""
-    x, step = call.value(0), int(call.array(1).reshape(()))
+    x, step = call.value(0), one_integer(call, 1)
     window = call.value(2) if call.has(2) else None
     if call.has(3):
-        length = int(call.array(3).reshape(()))
+        length = one_integer(call, 3)
     elif window is not None:
         (length,) = numbers(call, window.shape)
     else:

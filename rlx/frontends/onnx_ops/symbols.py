@@ -10,10 +10,12 @@ import numpy as np
 from rlx.frontends.onnx_elements import DTYPES
 from rlx.frontends.onnx_ops.call import Real, symbolic
 from rlx.frontends.onnx_ops.shape import axes_of, unsqueezed
-from rlx.ir.dims import product, quotient
+from rlx.ir.dims import minimum, product, quotient
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import numpy.typing as npt
 
     from rlx.frontends.onnx_ops.call import Call, Symbolic
     from rlx.ir import Dim
@@ -48,6 +50,36 @@ def fold_binary(call: Call) -> Symbolic:
     """Compute sums, differences, products and quotients."""
     function = np.frompyfunc(_BINARY[call.node.type], 2, 1)
     return np.asarray(function(_array(call, 0), _array(call, 1)), object)
+
+
+@symbolic("Equal")
+def fold_equal(call: Call) -> npt.NDArray[np.bool_] | None:
+    """Compare, where that is the same for every size."""
+    pairs = np.broadcast(_array(call, 0), _array(call, 1))
+    found = [_is_zero(x - y) for x, y in pairs]
+    if None in found:
+        return None
+    return np.array(found, np.bool_).reshape(pairs.shape)
+
+
+def _is_zero(difference: int | Dim) -> bool | None:
+    """Whether a difference is 0; None if that depends on its symbols."""
+    if isinstance(difference, int):
+        return difference == 0
+    for side in (difference, -difference):
+        lowest = minimum(side)
+        if lowest is not None and lowest > 0:
+            return False
+    return None
+
+
+@symbolic("Where")
+def fold_where(call: Call) -> Symbolic | None:
+    """Choose by what is known."""
+    condition = call.known(0)
+    if condition is None:
+        return None
+    return np.asarray(np.where(condition, _array(call, 1), _array(call, 2)), object)
 
 
 @symbolic("Identity")

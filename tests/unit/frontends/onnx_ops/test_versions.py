@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnx_builder import by_runtime, load, model, node, run
+from onnx_builder import by_runtime, load, model, node, onnx, run
 
 from rlx.errors import FrontendError, UnsupportedOpError
 from rlx.ir import Dim
@@ -234,3 +234,38 @@ def test_many_taps_are_a_matrix():
     data = model([made], {"x": list(x.shape)}, {"y": None}, {"a": np.array([2, 3, 4, 5])})
     assert "real.matmul" in {n.op.name for n in load(data).op_nodes}
     check(data, x)
+
+
+def test_a_shape_with_minus_ones_that_an_exporter_replaces():
+    """PyTorch writes expand(-1, 3, -1) so: 1 where the wanted shape has -1."""
+    nodes = [
+        node("Shape", "w", "n"),
+        node("ConstantOfShape", "n", "ones", value=onnx.helper.make_tensor("v", 7, [1], [1])),
+        node("Mul", "ones minus", "all"),
+        node("Equal", "wanted all", "same"),
+        node("Where", "same ones wanted", "shape"),
+        node("Expand", "x shape", "y"),
+    ]
+    data = model(
+        [node("Shape", "x", "s"), node("Slice", "s zero one", "batch"),
+         node("Concat", "batch rest", "wanted", axis=0), *nodes],
+        {"x": ["n", 1, 4]}, {"y": None},
+        {"w": np.zeros(3), "minus": np.array(-1), "rest": np.array([3, -1]),
+         "zero": np.array([0]), "one": np.array([1])},
+    )  # fmt: skip
+    assert load(data).outputs[0].type.shape == (N, 3, 4)
+    check(data, RANDOM.standard_normal((2, 1, 4)).astype(np.float32))
+
+
+def test_comparisons_that_depend_on_a_size():
+    nodes = [node("Shape", "x", "s"), node("Equal", "s c", "y")]
+    data = model(nodes, {"x": ["n", 4]}, {"y": (None, np.bool_)}, {"c": np.array([2, 4])})
+    with pytest.raises(UnsupportedOpError, match="computed from a dimension that has no size"):
+        load(data)
+
+
+@pytest.mark.parametrize("made", [node("Range", "c c c"), node("CumSum", "x c")])
+def test_numbers_that_must_be_one(made):
+    data = model([made], {"x": [4]}, {"y": None}, {"c": np.array([1, 1])})
+    with pytest.raises(FrontendError, match=r"input \d holds 2 numbers, want one"):
+        load(data)
