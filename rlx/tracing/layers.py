@@ -8,7 +8,7 @@ from rlx.ir.dims import quotient
 from rlx.ops import nn
 from rlx.ops.expression import Expression
 from rlx.ops.nn import Layout
-from rlx.ops.real import RealArgmax, RealArgmin, RealCumsum, RealTopK
+from rlx.ops.real import RealArgmax, RealArgmin, RealCumprod, RealCumsum, RealTopK
 from rlx.tracing.windows import window_of
 
 if TYPE_CHECKING:
@@ -97,21 +97,28 @@ class Layers(Expression):
         op = nn.NnVariance(axes=axes or tuple(range(self.ndim)), keep_dims=keep_dims)
         return self.apply(op)
 
-    def argmax(self, axis: int = -1) -> Self:
-        """Return the index of the maximum along ``axis``."""
-        return self.apply(RealArgmax(axis=axis))
+    def argmax(self, axis: int = -1, *, last: bool = False) -> Self:
+        """Return the index of the maximum along ``axis``, the first or the last one."""
+        return self.apply(RealArgmax(axis=axis, last=last))
 
-    def argmin(self, axis: int = -1) -> Self:
-        """Return the index of the minimum along ``axis``."""
-        return self.apply(RealArgmin(axis=axis))
+    def argmin(self, axis: int = -1, *, last: bool = False) -> Self:
+        """Return the index of the minimum along ``axis``, the first or the last one."""
+        return self.apply(RealArgmin(axis=axis, last=last))
 
     def cumsum(self, axis: int, *, exclusive: bool = False) -> Self:
         """Return the running sum along ``axis``."""
         return self.apply(RealCumsum(axis=axis, exclusive=exclusive))
 
-    def top_k(self, count: int) -> tuple[Self, Self]:
-        """Return the largest numbers along the last axis, and their indices."""
-        values, indices = self.apply_all(RealTopK(count=count))
+    def cumprod(self, axis: int, *, exclusive: bool = False) -> Self:
+        """Return the running product along ``axis``."""
+        return self.apply(RealCumprod(axis=axis, exclusive=exclusive))
+
+    def top_k(
+        self, count: int, axis: int = -1, *, smallest: bool = False
+    ) -> tuple[Self, Self]:  # fmt: skip
+        """Return the largest or the smallest numbers along ``axis``, and their indices."""
+        op = RealTopK(count=count, axis=axis, smallest=smallest)
+        values, indices = self.apply_all(op)
         return values, indices
 
     def linear(self, weights: Operand, bias: Operand | None = None) -> Self:

@@ -8,6 +8,7 @@ from rlx.ir import DType
 from rlx.ops import real
 from rlx.ops.expression import Expression
 from rlx.ops.real import Comparison
+from rlx.ops.real.cast import integer_range
 from rlx.tracing.arrays import array_like, as_dtype
 from rlx.tracing.layers import Layers
 
@@ -89,24 +90,42 @@ class Tensor(Layers):
         return Layers.__getitem__(self, index)
 
     def __and__(self, other: Operand) -> Self:
-        return self._logic(real.RealMinimum(), other)
+        return self._bitwise(real.RealMinimum(), real.RealBitAnd(), other)
 
     def __or__(self, other: Operand) -> Self:
-        return self._logic(real.RealMaximum(), other)
+        return self._bitwise(real.RealMaximum(), real.RealBitOr(), other)
 
     def __xor__(self, other: Operand) -> Self:
-        return self._logic(real.RealCompare(relation=Comparison.NOT_EQUAL), other)
+        differ = real.RealCompare(relation=Comparison.NOT_EQUAL)
+        return self._bitwise(differ, real.RealBitXor(), other)
 
     def __invert__(self) -> Self:
+        if self.dtype.is_integer:
+            low, high = integer_range(self.dtype)
+            return self ^ (-1 if low else high)
         return self ^ True
+
+    def __lshift__(self, other: Operand) -> Self:
+        return self.apply(real.RealShiftLeft(), self.lift(other))
+
+    def __rshift__(self, other: Operand) -> Self:
+        return self.apply(real.RealShiftRight(), self.lift(other))
+
+    def __rlshift__(self, other: Operand) -> Self:
+        return self.lift(other) << self
+
+    def __rrshift__(self, other: Operand) -> Self:
+        return self.lift(other) >> self
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
-    def _logic(self, op: Op, other: Operand) -> Self:
-        """Return ``op`` of two tensors of booleans."""
-        if self.dtype is not DType.BOOL:
-            raise TypeError(f"&, |, ^ and ~ need tensors of booleans, not {self.type}")
-        return self.apply(op, self.lift(other))
+    def _bitwise(self, of_booleans: Op, of_integers: Op, other: Operand) -> Self:
+        """Return a function of two tensors of booleans, or of the bits of integers."""
+        if self.dtype is DType.BOOL:
+            return self.apply(of_booleans, self.lift(other))
+        if self.dtype.is_integer:
+            return self.apply(of_integers, self.lift(other))
+        raise TypeError(f"&, |, ^ and ~ need tensors of booleans or integers, not {self.type}")
 
     def __pow__(self, other: Operand) -> Self:
         """Return the power; squares are products, so that integers have them too."""

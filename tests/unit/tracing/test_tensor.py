@@ -85,9 +85,21 @@ def test_logic():
     graph = Graph("g")
     x = graph.input("x", 2)
     with pytest.raises(
-        TypeError, match=r"^&, \|, \^ and ~ need tensors of booleans, not f32\[2\]$"
+        TypeError, match=r"^&, \|, \^ and ~ need tensors of booleans or integers, not f32\[2\]$"
     ):
         x & x
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.uint64])
+def test_bits(dtype):
+    x, y = np.array([1, 6, 100], dtype), np.array([3, 5, 1], dtype)
+    for function in (
+        operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift,
+    ):  # fmt: skip
+        same(function, x, y)
+        same(lambda x, f=function: f(x, dtype(3)), x)
+        same(lambda y, f=function: f(dtype(3), y), y)
+    same(operator.invert, x)
 
 
 INDICES = [
@@ -169,6 +181,10 @@ def test_reductions():
     np.testing.assert_array_equal(traced(lambda x: x.argmin(0), X), X.argmin(0))
     np.testing.assert_array_equal(traced(lambda x: x.cumsum(1), X), X.cumsum(1))
     np.testing.assert_array_equal(traced(lambda x: x.top_k(2)[0], X), -np.sort(-X)[:, :2])
+    lowest = traced(lambda x: x.top_k(1, axis=0, smallest=True)[0], X)
+    np.testing.assert_array_equal(lowest, X.min(axis=0, keepdims=True))
+    np.testing.assert_array_equal(traced(lambda x: (x * 0).argmax(last=True), X), [2, 2])
+    np.testing.assert_array_equal(traced(lambda x: x.cumprod(1), X), np.cumprod(X, axis=1))
     assert traced(lambda x: x.variance(), X) == pytest.approx(X.astype(float).var(), rel=1e-6)
 
 
