@@ -252,13 +252,15 @@ def element_type(call: Call, number: int) -> DType:
 
 def cast(call: Call, x: Real, dtype: DType) -> Real:
     """Return a value in another element type; narrow floats saturate unless that is turned off."""
+    call.text("round_mode", "up")  # of a type that rlx does not have
+    saturates = bool(call.integer("saturate", 1))
     if dtype not in (DType.F8E4M3, DType.F8E5M2) or dtype is x.dtype:
         return x.cast(dtype)
     if not x.dtype.is_float:
         x = x.cast(DType.F32)
     if x.dtype in (DType.F8E4M3, DType.F8E5M2):
         x = x.cast(DType.F32)
-    if call.integer("saturate", 1):
+    if saturates:
         limit = 448.0 if dtype is DType.F8E4M3 else 57344.0
         x = x.minimum(limit).maximum(-limit)
     return x.cast(dtype)

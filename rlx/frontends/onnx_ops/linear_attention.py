@@ -53,6 +53,7 @@ def import_linear_attention(call: Call) -> Sequence[Real]:
     heads, stored = call.integer("q_num_heads"), call.integer("kv_num_heads")
     if stored < 1 or heads < 1 or heads % stored or call.text("update_rule") not in _RULES:
         raise call.malformed(f"{heads} heads of {stored} with rule {call.text('update_rule')!r}")
+    call.integer("chunk_size")  # a hint that changes no number
     read = _sequences(call, heads, stored)
     batch, _, steps, keys = numbers(call, read.key.shape)
     if not 1 <= steps <= _MOST_STEPS:

@@ -26,13 +26,13 @@ def axes_of(call: Call, rank: int) -> Axes | None:
     Returns:
         Axes counted from the front; None where the operator is to do nothing.
     """
-    given = call.integers("axes")
+    given, noop = call.integers("axes"), call.integer("noop_with_empty_axes", 0)
     if given is None and call.has(1):
         given = call.ints(1)
     if not given:
         if given is not None and call.version < 13:
             return ()
-        return None if call.integer("noop_with_empty_axes", 0) else tuple(range(rank))
+        return None if noop else tuple(range(rank))
     return tuple(call.axis(a, rank) for a in given)
 
 
@@ -123,6 +123,7 @@ def import_running(call: Call) -> Real:
 def import_top_k(call: Call) -> Sequence[Real]:
     """``TopK``; the results are sorted whether that is asked for or not."""
     x = call.value(0)
+    call.integer("sorted", 1)
     count = call.integer("k") if call.version < 10 else one_integer(call, 1)
     axis = call.axis(call.integer("axis"), x.ndim)
     smallest = not call.integer("largest", 1)

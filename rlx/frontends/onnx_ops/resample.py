@@ -295,14 +295,14 @@ def _axes(call: Call, shape: tuple[int, ...]) -> dict[int, Axis]:
     """Return the axes that the node names, all without a name."""
     given = call.integers("axes") or tuple(range(len(shape)))
     places = [call.axis(a, len(shape)) for a in given]
-    crops = _crops(call, len(places))
+    crops, policy = _crops(call, len(places)), call.text("keep_aspect_ratio_policy", "stretch")
     if call.has(3) and call.type(3).shape != (0,):
         sizes = call.ints(3)
         if len(sizes) != len(places) or min(sizes) < 1:
             raise call.malformed(f"sizes {list(sizes)} do not fit {len(places)} axes")
         _check_limit(call, *sizes)
         old = [shape[p] for p in places]
-        return dict(zip(places, _sized(call, old, sizes, crops), strict=True))
+        return dict(zip(places, _sized(old, sizes, crops, policy), strict=True))
     scales = _floats(call, 2) if call.has(2) else ()
     if len(scales) != len(places):
         raise call.malformed(f"scales {list(scales)} do not fit {len(places)} axes")
@@ -320,10 +320,9 @@ def _crops(call: Call, count: int) -> list[tuple[float, float]]:
 
 
 def _sized(
-    call: Call, old: Sequence[int], sizes: Sequence[int], crops: Sequence[tuple[float, float]]
+    old: Sequence[int], sizes: Sequence[int], crops: Sequence[tuple[float, float]], policy: str
 ) -> list[Axis]:
     """Return the axes of which the size is given, or of which it bounds the image."""
-    policy = call.text("keep_aspect_ratio_policy", "stretch")
     scales = [n / o for n, o in zip(sizes, old, strict=True)]
     if policy != "stretch":
         scale = min(scales) if policy == "not_larger" else max(scales)

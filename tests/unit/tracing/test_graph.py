@@ -46,7 +46,12 @@ def test_shapes_and_element_types_may_be_written_in_many_ways(shape, dtype, expe
         ((1.5,), "f32", TypeError, "a dimension must be a number or a name, not 1.5"),
         ((True,), "f32", TypeError, "a dimension must be a number or a name, not True"),
         ((1,), "f12", ValueError, "no element type is called 'f12'; known: f64, f32, .*"),
-        ((1,), np.complex128, ValueError, "no element type for numpy complex128; known: f64, f32, .*"),
+        (
+            (1,),
+            np.complex128,
+            ValueError,
+            "no element type for numpy complex128; known: f64, f32, .*",
+        ),
     ],
 )
 def test_bad_types_are_refused(shape, dtype, error, message):

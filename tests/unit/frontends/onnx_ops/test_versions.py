@@ -236,6 +236,25 @@ def test_many_taps_are_a_matrix():
     check(data, x)
 
 
+@pytest.mark.parametrize(
+    ("made", "constants"),
+    [
+        (node("TopK", "x k", "y z", sorted=0), {"k": [1]}),
+        (node("ReduceSum", "x k", noop_with_empty_axes=1), {"k": [1]}),
+        (node("Cast", "x", to=10, saturate=0), {}),
+        (node("Resize", "x _ k", keep_aspect_ratio_policy="not_larger"), {"k": np.float32([1, 2])}),
+        (node("Clip", "x"), {}),
+    ],
+    ids=lambda p: getattr(p, "op_type", None),
+)  # fmt: skip
+def test_attributes_that_change_nothing_here(made, constants):
+    arrays = {k: np.asarray(v) for k, v in constants.items()}
+    kinds = {"Cast": np.float16}
+    outputs = {"y": (None, kinds.get(made.op_type, np.float32)), "z": (None, np.int64)}
+    wanted = {n: outputs[n] for n in made.output}
+    check(model([made], {"x": [3, 4]}, wanted, arrays), RANDOM.random((3, 4), np.float32))
+
+
 def test_a_shape_with_minus_ones_that_an_exporter_replaces():
     """PyTorch writes expand(-1, 3, -1) so: 1 where the wanted shape has -1."""
     nodes = [
