@@ -40,6 +40,8 @@ CONSTANT_INPUTS: Mapping[str, tuple[int, ...]] = {
     "MaxUnpool": (2,),
     "MelWeightMatrix": (0, 1, 2, 3, 4),
     "Pad": (1, 3),
+    "QLinearConv": (1, 2, 4, 5, 6, 7),
+    "QLinearMatMul": (1, 2, 4, 5, 6, 7),
     "Range": (0, 1, 2),
     "Resize": (1, 2, 3),
     "Slice": (1, 2, 3, 4),
@@ -79,6 +81,7 @@ class RlxBackend(Backend):  # type: ignore[misc]
         device: str = "CPU",
         *,
         inputs: Sequence[Any] = (),
+        computed: str = "",
         **_: Any,
     ) -> Compiled:
         """Return a model that is ready to run.
@@ -87,10 +90,11 @@ class RlxBackend(Backend):  # type: ignore[misc]
             model: The model.
             device: Where to run it: the host.
             inputs: Values of its inputs; those that must be constants are taken from here.
+            computed: An input that stays one, even if it must be a constant.
         """
         if not cls.supports_device(device):
             raise ValueError(f"no device is called {device}")
-        kept, places, changed = with_constants(_raised(model), inputs)
+        kept, places, changed = with_constants(_raised(model), inputs, computed)
         module = frontend.load(changed.SerializeToString(), name="case.onnx")
         return Compiled(Session().compile(module), kept, places)
 
@@ -115,7 +119,7 @@ def _raised(model: ModelProto) -> ModelProto:
 
 
 def with_constants(
-    model: ModelProto, inputs: Sequence[Any]
+    model: ModelProto, inputs: Sequence[Any], computed: str = ""
 ) -> tuple[list[str], list[int], ModelProto]:
     """Return the inputs that stay, their places, and the model with the others as constants."""
     names = {
@@ -124,6 +128,7 @@ def with_constants(
         for place in CONSTANT_INPUTS.get(node.op_type, ())
         if place < len(node.input)
     }
+    names.discard(computed)
     changed = type(model)()
     changed.CopyFrom(model)
     del changed.graph.input[:]

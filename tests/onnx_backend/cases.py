@@ -101,7 +101,7 @@ def outcome(case: Any) -> Outcome:
     """Import and run a case, and compare what it gives with what it should."""
     try:
         for given, results in case.data_sets:
-            inputs, wanted = ([_array(v) for v in values] for values in (given, results))
+            inputs, wanted = ([array_of(v) for v in values] for values in (given, results))
             found = RlxBackend.prepare(case.model, inputs=inputs).run(inputs)
             difference = _difference(found, wanted, case.rtol, case.atol)
             if difference:
@@ -113,7 +113,7 @@ def outcome(case: Any) -> Outcome:
     return Outcome()
 
 
-def _array(value: Any) -> Any:
+def array_of(value: Any) -> Any:
     """Return a tensor of a case as an array; sequences stay as they are."""
     return numpy_helper.to_array(value) if isinstance(value, TensorProto) else value
 

@@ -212,9 +212,14 @@ def test_nodes_that_contradict_themselves(made, constants, message):
 def test_what_depends_on_values_is_refused():
     for made in (
         node("NonZero", "x"), node("Compress", "x c"), node("Reshape", "x s"), node("Unique", "x"),
-        node("Cast", "x", to=24),
+        node("Cast", "x", to=24), node("DFT", "z s", inverse=1),
     ):  # fmt: skip
-        data = model([made], {"x": [4], "c": ([4], np.bool_), "s": ([1], np.int64)}, {"y": None})
+        data = model(
+            [made],
+            {"x": [4], "z": [1, 4, 2], "c": ([4], np.bool_), "s": ([1], np.int64)},
+            {"y": None},
+            opset=17,
+        )
         with pytest.raises(UnsupportedOpError) as caught:
             load(data)
         assert caught.value.hint
