@@ -40,15 +40,13 @@ CONSTANT_INPUTS: Mapping[str, tuple[int, ...]] = {
     "MaxUnpool": (2,),
     "MelWeightMatrix": (0, 1, 2, 3, 4),
     "Pad": (1, 3),
-    "QLinearConv": (1, 2, 4, 5, 6, 7),
-    "QLinearMatMul": (1, 2, 4, 5, 6, 7),
     "Range": (0, 1, 2),
     "Resize": (1, 2, 3),
     "Slice": (1, 2, 3, 4),
     "STFT": (1, 3),
 }  # fmt: skip
-"""Inputs of operators that rlx needs as constants: they say what shape a result has, or which
-numbers integers stand for. The cases give them to the graph; here they become constants."""
+"""Inputs of operators that rlx needs as constants: they say what shape a result
+has. The cases give them to the graph; here they become constants."""
 
 
 class Compiled(BackendRep):  # type: ignore[misc]

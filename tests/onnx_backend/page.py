@@ -41,8 +41,8 @@ _OPERATORS: Final = """\
 ## Operators
 
 *Versions* are those of the standard in which the operator changed. *Constant inputs* must be
-constants of the file, or follow from constants and shapes: they say what shape the result has, or
-which numbers integers stand for; the cases are run with constants there. Operators *by
+constants of the file, or follow from constants and shapes: they say what shape the result has;
+the cases are run with constants there. Operators *by
 definition* are replaced by the nodes with which the standard defines them.
 
 """
