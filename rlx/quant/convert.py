@@ -25,7 +25,7 @@ from rlx.ops.real import RealCast, RealDequantize, RealQuantize, Ties
 from rlx.passes import Outcome, fit
 from rlx.quant.functions import argument, evaluate_function
 from rlx.quant.known import known
-from rlx.quant.params import Resolver, needed
+from rlx.quant.params import Resolver, needed, reads
 from rlx.quant.rules import RULES, Call, Making, place_of, quant_of
 from rlx.quant.scheme import WeightScheme, activation_problem, with_float32_scale
 
@@ -65,7 +65,7 @@ class Converted:
         graph: It begins with ``real.quantize`` of each input and ends with ``real.dequantize``.
         values: Integer value of each value of the float graph that has one to compare with. Those
             whose range is that of the clamp behind them have none. The type has the parameters.
-        sources: For each op node of the graph, the name of the float node that it stands for.
+        sources: For each integer op of the graph, the name of the float node that it stands for.
         layers: What became of each converted node, in order.
     """
 
@@ -183,7 +183,8 @@ def convert(
     for node in nodes:
         first = making.graph.count
         making.made.update(zip(node.results, _lowered(Call(making, node)), strict=True))
-        sources |= dict.fromkeys(making.graph.nodes[first:], fitted.sources[node])
+        new = [n for n in making.graph.nodes[first:] if n.operands]
+        sources |= dict.fromkeys(new, fitted.sources[node])
     _append_outputs(making, fitted.graph)
     values = {
         old: making.made[now]
@@ -213,8 +214,8 @@ def _check_given(given: Mapping[Value, QuantParams]) -> None:
 
 
 def _refuse_missing(graph: Graph, missing: Sequence[Value]) -> None:
-    """Raise QuantizationError for values without parameters."""
-    lines = [place_of(v.node) for v in missing]
+    """Raise QuantizationError for values without parameters; what follows of them is not named."""
+    lines = [place_of(v.node) for v in missing if set(missing).isdisjoint(reads(v.node))]
     raise QuantizationError(
         f"{len(lines)} value(s) have no scale:\n    " + "\n    ".join(lines),
         where=f"graph {graph.name!r}",
