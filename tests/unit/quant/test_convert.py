@@ -287,7 +287,7 @@ def test_a_refused_part_is_named_with_its_layer():
 
 def test_a_truth_value_is_refused():
     graph = built(lambda x: x > 0.0, (3, 4))
-    with pytest.raises(UnsupportedOpError, match="its result is bool.3, 4., which no table holds"):
+    with pytest.raises(UnsupportedOpError, match=r"its result is bool.3, 4., which no table holds"):
         convert(graph, {})
 
 
@@ -313,7 +313,7 @@ def test_weights_that_are_no_numbers_are_refused(bad):
     weights = normal(3, 4)
     weights[1, 2] = bad
     graph = built(lambda x: x.linear(weights), (2, 4))
-    with pytest.raises(QuantizationError, match="nn.linear %2 .*: its weights hold NaN or infin"):
+    with pytest.raises(QuantizationError, match=r"nn.linear %2 .*: its weights hold NaN or infin"):
         convert(graph, dict.fromkeys([*graph.inputs, *graph.outputs], QuantParams((1.0,))))
 
 
