@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.ir import DType
+from rlx.ir import DType, Input, rebuild
 from rlx.ir.evaluate import evaluate_all
+from rlx.ops.real import RealDequantize, RealQuantize
+from rlx.passes.dead_code import DeadCode
 from rlx.quant import Converted, WeightScheme, convert
 from rlx.quant.known import known
 from rlx.quant.observers import params_of
@@ -15,7 +17,7 @@ from rlx.quant.observers import params_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rlx.ir import Array, Graph, QuantParams, Value
+    from rlx.ir import Array, Graph, Node, QuantParams, Value
 
     Sample = Mapping[str, Array]
 
@@ -51,3 +53,15 @@ def convert_with(
     """Return the integer graph, calibrated on the samples that come with it."""
     samples = samples or random_samples(graph)
     return convert(graph, calibrated(graph, samples), weights), samples
+
+
+def without_boundaries(graph: Graph) -> Graph:
+    """Return an integer graph whose inputs and outputs are int8, as targets compute it."""
+
+    def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
+        if isinstance(node.op, Input):
+            (reader,) = graph.users()[node.result]
+            return [new.input(node.name, reader.types[0])]
+        return [*operands] if isinstance(node.op, RealQuantize | RealDequantize) else None
+
+    return DeadCode().apply(rebuild(graph, visit))

@@ -14,6 +14,7 @@ taken off, and no number shifted left leaves int32.
 
 from strategies import arith, compare, linear, nn, pool, real, reduce, shape
 from strategies.case import Case, Knobs
+from strategies.floats import float_graphs
 from strategies.networks import random_graphs
 from strategies.table import STRATEGIES
 
@@ -23,6 +24,7 @@ __all__ = [
     "Knobs",
     "arith",
     "compare",
+    "float_graphs",
     "linear",
     "nn",
     "pool",
