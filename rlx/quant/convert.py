@@ -25,7 +25,7 @@ from rlx.ops.real import RealCast, RealDequantize, RealQuantize, Ties
 from rlx.passes import Outcome, fit
 from rlx.quant.functions import argument, evaluate_function
 from rlx.quant.known import known
-from rlx.quant.params import Resolver, needed, reads
+from rlx.quant.params import Needed, Resolver
 from rlx.quant.rules import RULES, Call, Making, place_of, quant_of
 from rlx.quant.scheme import WeightScheme, activation_problem, with_float32_scale
 
@@ -112,7 +112,7 @@ def _unmade(graph: Graph) -> list[str]:
     """Return what is wrong with functions whose results are no floating-point numbers."""
     return [
         f"{node.op.name} ({node.label}): its result is {node.types[0]}, which no table holds"
-        for node in needed(graph)
+        for node in Needed.of(graph).nodes
         if argument(node) is not None and not node.types[0].dtype.is_float
     ]
 
@@ -172,19 +172,21 @@ def convert(
     fitted = prepare(graph)
     given = {fitted.values[v]: with_float32_scale(p) for v, p in activations.items()}
     _check_given(given)
-    nodes = needed(fitted.graph)
-    resolver = Resolver(fitted.graph, given, nodes)
+    needed = Needed.of(fitted.graph)
+    resolver = Resolver(fitted.graph, given, needed)
     params, missing = resolver.resolve()
     if missing:
-        _refuse_missing(graph, missing)
+        _refuse_missing(graph, missing, needed)
     making = Making(Graph(graph.name), params, weights, rounding or _rounding(fitted.graph))
     sources: dict[Node, Node] = {}
     _append_inputs(making, fitted.graph)
-    for node in nodes:
+    for node in needed.nodes:
         first = making.graph.count
-        making.made.update(zip(node.results, _lowered(Call(making, node)), strict=True))
+        layer = needed.layers.get(node, node)
+        call = Call(making, layer, None if layer is node else node)
+        making.made.update(zip(node.results, _lowered(call), strict=True))
         new = [n for n in making.graph.nodes[first:] if n.operands]
-        sources |= dict.fromkeys(new, fitted.sources[node])
+        sources |= dict.fromkeys(new, fitted.sources[layer])
     _append_outputs(making, fitted.graph)
     values = {
         old: making.made[now]
@@ -213,9 +215,9 @@ def _check_given(given: Mapping[Value, QuantParams]) -> None:
         raise QuantizationError("; ".join(problems), hint="calibrate one scale for each value")
 
 
-def _refuse_missing(graph: Graph, missing: Sequence[Value]) -> None:
+def _refuse_missing(graph: Graph, missing: Sequence[Value], needed: Needed) -> None:
     """Raise QuantizationError for values without parameters; what follows of them is not named."""
-    lines = [place_of(v.node) for v in missing if set(missing).isdisjoint(reads(v.node))]
+    lines = [place_of(v.node) for v in missing if set(missing).isdisjoint(needed.reads(v.node))]
     raise QuantizationError(
         f"{len(lines)} value(s) have no scale:\n    " + "\n    ".join(lines),
         where=f"graph {graph.name!r}",

@@ -9,6 +9,7 @@ import numpy as np
 
 from rlx.ops.nn import NnAveragePool
 from rlx.ops.real import RealAveragePool, RealPad
+from rlx.quant.biases import biased_layers
 from rlx.quant.functions import argument, only_clamps
 from rlx.quant.intervals import interval
 from rlx.quant.known import known
@@ -22,24 +23,40 @@ if TYPE_CHECKING:
     from rlx.ir import Graph, Node, QuantParams, Value
 
 
-def reads(node: Node) -> tuple[Value, ...]:
-    """Return the values whose quantized values a node is computed from."""
-    of = argument(node)
-    return (of,) if of is not None else tuple(o for o in node.operands if known(o) is None)
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """The op nodes of a graph that are converted.
 
+    Left out are those whose results are known, those within a function of one number, and layers
+    whose bias is added behind them.
 
-def needed(graph: Graph) -> list[Node]:
-    """Return the op nodes that are converted, in order.
-
-    Left out are those whose results are known, and those within a function of one number.
+    Attributes:
+        nodes: The nodes, in order.
+        layers: For an addition that is the bias of a layer, the layer.
     """
-    wanted = {o for o in graph.outputs if known(o) is None}
-    found = []
-    for node in reversed(list(graph.op_nodes)):
-        if not wanted.isdisjoint(node.results):
-            found.append(node)
-            wanted.update(reads(node))
-    return found[::-1]
+
+    nodes: tuple[Node, ...]
+    layers: Mapping[Node, Node]
+
+    @staticmethod
+    def of(graph: Graph) -> Needed:
+        """Return the nodes that the outputs of ``graph`` depend on."""
+        made = Needed((), biased_layers(graph))
+        wanted = {o for o in graph.outputs if known(o) is None}
+        found = []
+        for node in reversed(list(graph.op_nodes)):
+            if not wanted.isdisjoint(node.results):
+                found.append(node)
+                wanted.update(made.reads(node))
+        return Needed(tuple(found[::-1]), made.layers)
+
+    def reads(self, node: Node) -> tuple[Value, ...]:
+        """Return the values whose quantized values a node is computed from."""
+        of = argument(node)
+        if of is not None:
+            return (of,)
+        layer = self.layers.get(node, node)
+        return tuple(o for o in layer.operands if known(o) is None)
 
 
 @dataclass(slots=True)
@@ -68,12 +85,12 @@ class Resolver:
     Attributes:
         graph: The float graph, in ops that have rules.
         given: Parameters of values, from calibration.
-        nodes: The nodes that are converted.
+        needed: The nodes that are converted.
     """
 
     graph: Graph
     given: Mapping[Value, QuantParams]
-    nodes: Sequence[Node]
+    needed: Needed
     _classes: dict[Value, _Class] = field(default_factory=dict)
     _readers: dict[Value, list[Node]] = field(default_factory=dict)
     _fixed: dict[Value, QuantParams] = field(default_factory=dict)
@@ -83,11 +100,11 @@ class Resolver:
     def resolve(self) -> tuple[dict[Value, QuantParams], list[Value]]:
         """Return the parameters of all float values, and the values that have none."""
         self._collect()
-        for node in self.nodes:
+        for node in self.needed.nodes:
             self._link(node)
         for value in self._classes:
             self._choose(self._classes[value])
-        for node in reversed(self.nodes):
+        for node in reversed(self.needed.nodes):
             self._take_range_of_clamp(node)
         missing = [v for v in self._classes if not self._derive(v)]
         found = {v: p for v, c in self._classes.items() if (p := self._found.get(id(c)))}
@@ -96,8 +113,8 @@ class Resolver:
     def _collect(self) -> None:
         """Find out who reads what, and the parameters that nodes state."""
         values = [o for o in self.graph.outputs if known(o) is None]
-        for node in self.nodes:
-            for value in reads(node):
+        for node in self.needed.nodes:
+            for value in self.needed.reads(node):
                 self._readers.setdefault(value, []).append(node)
                 values.append(value)
             values += node.results

@@ -93,10 +93,12 @@ class Call:
     Attributes:
         making: Where it goes.
         node: The float node.
+        addition: The node that adds its bias, if that is one of its own.
     """
 
     making: Making
     node: Node
+    addition: Node | None = None
 
     @property
     def scheme(self) -> WeightScheme:
@@ -109,7 +111,7 @@ class Call:
     @property
     def quant(self) -> QuantParams:
         """What the quantized values of the first result are to stand for."""
-        return self.making.params[self.node.results[0]]
+        return self.making.params[(self.addition or self.node).results[0]]
 
     def known(self, place: int) -> Array | None:
         """Return the numbers of an operand if they are known."""

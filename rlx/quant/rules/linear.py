@@ -12,6 +12,7 @@ from rlx.numerics.products import magnitudes
 from rlx.ops.nn import Layout, NnConv, NnLinear
 from rlx.ops.q import QConv2d, QDense
 from rlx.ops.real import RealConv, RealMatmul
+from rlx.quant.biases import bias_of
 from rlx.quant.known import Stored, known, stored
 from rlx.quant.rescale import check_accumulator, linear_rescale
 from rlx.quant.rounding import round_weights
@@ -115,11 +116,19 @@ def _stored_weights(call: Call, found: Stored, axes: tuple[int, ...]) -> _Weight
     return _Weights(centred.transpose(axes).astype(dtype.numpy), scales)
 
 
+def _bias_operand(call: Call) -> Value | None:
+    """Return the bias of a layer, its own or one that is added behind it."""
+    if call.addition is not None:
+        return bias_of(call.addition)
+    return call.node.operands[2] if len(call.node.operands) > 2 else None
+
+
 def _bias(call: Call, outputs: int) -> Doubles:
     """Return the bias as reals."""
-    if len(call.node.operands) < 3:
+    operand = _bias_operand(call)
+    if operand is None:
         return np.zeros(outputs)
-    bias = np.asarray(call.known(2), np.float64).reshape(-1)
+    bias = np.asarray(known(operand), np.float64).reshape(-1)
     if not np.isfinite(bias).all():
         raise call.refuse("its bias holds NaN or infinite numbers", hint="train the model again")
     return bias
@@ -127,7 +136,8 @@ def _bias(call: Call, outputs: int) -> Doubles:
 
 def _quantized_bias(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np.int32]:
     """Return the bias in ``steps`` of the accumulator, halves away from zero."""
-    found = stored(call.node.operands[2]) if len(call.node.operands) > 2 else None
+    operand = _bias_operand(call)
+    found = None if operand is None else stored(operand)
     if found is not None and _in_steps(found, steps):
         return np.asarray(found.array, np.int32).reshape(-1)
     ratio = bias / steps

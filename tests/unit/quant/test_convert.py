@@ -225,6 +225,26 @@ def test_large_biases_of_small_weights_fit_the_accumulator():
     assert worst(graph, converted, samples) <= 1
 
 
+def test_a_bias_that_is_added_behind_its_layer_has_32_bits():
+    def body(x):
+        return (x @ normal(4, 5) + normal(5) * 100).relu()
+
+    graph = built(body, (2, 3, 4))
+    converted, samples = convert_with(graph)
+    assert inner(converted) == ["q.dense"]
+    assert worst(graph, converted, samples) <= 3
+    assert [(r.op, r.made) for r in converted.layers] == [("real.matmul", ("q.dense",))]
+
+
+def test_a_layer_that_others_read_too_keeps_its_own_result():
+    def body(x):
+        y = x @ normal(4, 5)
+        return y + normal(5), y.softmax()
+
+    converted, _ = convert_with(built(body, (2, 3, 4)))
+    assert inner(converted) == ["q.dense", "q.add", "q.softmax"]
+
+
 def test_layers_that_nothing_takes_are_written_in_other_ops():
     graph = built(lambda x: x.layer_norm(normal(4), normal(4)), (2, 4))
     fitted = prepare(graph)
