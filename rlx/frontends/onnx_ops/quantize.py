@@ -246,9 +246,7 @@ def import_qlinear_matmul(call: Call) -> Real:
 @importer("QLinearConv")
 def import_qlinear_conv(call: Call) -> Real:
     """``QLinearConv``: quantized values to numbers, their convolution, quantized again."""
-    from rlx.ops import nn
-
-    x, w = _meant(call, (0, 1, 2), None), _meant(call, (3, 4, 5), 0)
+    x, w = _meant(call, (0, 1, 2), 1), _meant(call, (3, 4, 5), 0)
     window, groups = conv_window(call, x, w)
     operands = [w]
     if call.has(8):
