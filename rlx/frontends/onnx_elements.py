@@ -124,16 +124,16 @@ def _typed(name: str, given: Any, shape: tuple[int, ...]) -> Array:  # noqa: ANN
 
 
 def _unpack(name: str, data: npt.NDArray[np.uint8], bits: int, count: int) -> Array:
-    """Return codes of less than 8 bits, the first in the lowest bits of a byte.
+    """Return integers of less than 8 bits, the first in the lowest bits of a byte.
 
     Unsigned ones, for which rlx has no type, become uint8.
     """
     mask = (1 << bits) - 1
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    codes = ((data[:, None] >> shifts) & mask).reshape(-1)[:count]
+    fields = ((data[:, None] >> shifts) & mask).reshape(-1)[:count]
     if name.startswith("u"):
-        return codes
+        return fields
     half = 1 << (bits - 1)
-    signed = (codes.astype(np.int16) ^ half) - half
+    signed = (fields.astype(np.int16) ^ half) - half
     narrow: Array = signed.astype(ml_dtypes.int4 if bits == 4 else ml_dtypes.int2)
     return narrow

@@ -87,8 +87,8 @@ def _results(
         importer = IMPORTERS.get((node.domain, node.type))
         body = None if importer else standard_body(call, run=run)
         if importer is None and body is None:
-            reason, remedy = unknown(node.domain, node.type)
-            raise UnsupportedError(reason, hint=remedy)
+            reason, hint = unknown(node.domain, node.type)
+            raise UnsupportedError(reason, hint=hint)
         _check_signature(call)
     if any(isinstance(a, Subgraph) for a in node.attributes.values()):
         raise UnsupportedError("holds a graph of its own, which rlx does not model")
@@ -142,12 +142,12 @@ def _check_signature(call: Call) -> None:
             f"the operator is gone from version {schema.since_version} on",
             hint="export the model again with operators of the version that it states",
         )
-    for what, found, least, most in (
+    for what, found, minimum, maximum in (
         ("inputs", len(node.inputs), schema.min_input, schema.max_input),
         ("outputs", len(node.outputs), schema.min_output, schema.max_output),
     ):
-        if not least <= found <= most:
-            wanted = str(least) if least == most else f"{least} to {most}"
+        if not minimum <= found <= maximum:
+            wanted = str(minimum) if minimum == maximum else f"{minimum} to {maximum}"
             raise MalformedError(f"has {found} {what}, want {wanted}")
     _check_attributes(node, schema)
 

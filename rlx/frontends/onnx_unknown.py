@@ -55,9 +55,9 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 def unknown(domain: str, name: str) -> tuple[str, str]:
     """Return why an operator that has no importer is refused, and what to do about it."""
     if domain in ("", "ai.onnx.preview.training"):
-        for reason, remedy, names in _KINDS:
+        for reason, hint, names in _KINDS:
             if name in names:
-                return reason, remedy
+                return reason, hint
         return "rlx has no such operator", "express it by other operators in the model"
     if domain == "ai.onnx.ml":
         return (

@@ -37,8 +37,8 @@ ResultT = TypeVar("ResultT")
 def _of_a_file(function: Callable[ArgumentsP, ResultT]) -> Callable[ArgumentsP, ResultT]:
     """Return a function that refuses as readers of files do.
 
-    An activation whose range is beyond all codes contradicts its file; other scales may be fine
-    and are beyond what rlx models.
+    An activation whose range lies beyond all quantized values contradicts its file; other scales
+    may be valid, but exceed what rlx models.
     """
 
     @wraps(function)

@@ -57,7 +57,7 @@ def is_pointwise(op: Op) -> bool:
 
 
 def moved_quant(quant: QuantParams | None, order: Order) -> QuantParams | None:
-    """Return what codes stand for where their axes are in ``order``."""
+    """Return what quantized values stand for where their axes are in ``order``."""
     if quant is None or quant.axis is None:
         return quant
     return replace(quant, axis=order[quant.axis % len(order)])
@@ -66,7 +66,7 @@ def moved_quant(quant: QuantParams | None, order: Order) -> QuantParams | None:
 def only_moves_ones(type_: TensorType, axes: Order) -> bool:
     """Whether a transpose moves dimensions of 1 only, so that it is a reshape.
 
-    Codes with a scale for each index of an axis are not reshaped.
+    Quantized values with a scale for each index of an axis are not reshaped.
     """
     if type_.quant is not None and type_.quant.axis is not None:
         return False

@@ -33,7 +33,7 @@ class ChannelsLast(Pass):
 
     Transposes are not carried out where they stand, but as late as possible: layers, elementwise
     ops, reductions, pads, concatenations and so on compute in the order in which their operands
-    are, and transposes that meet cancel. Constants are re-ordered at once, codes too. Of a
+    are, and transposes that meet cancel. Constants are re-ordered at once, quantized ones too. Of a
     flattened image, the columns of the weights behind it are re-ordered instead. What is left
     stands at an input or an output, or where an op needs one order (a matrix product, a reshape).
     """
@@ -215,16 +215,16 @@ class _Rewriter:
         return self._append(node, node.op, operand.value, weights, *rest, order=identity(rank))[0]
 
     def _picked(self, weights: Value, places: Order) -> Value:
-        """Return constant weights [N, K] with other columns; codes too."""
+        """Return constant weights [N, K] with other columns; quantized ones too."""
         array = weights.constant
         if array is not None:
             quant = _picked_quant(weights.type.quant, places)
             return self._constant(weights, array[:, places], quant)
         node = weights.node
-        codes = self._picked(node.operands[0], places)
+        values = self._picked(node.operands[0], places)
         assert isinstance(node.op, real.RealDequantize)
         op = real.RealDequantize(quant=_picked_quant(node.op.quant, places) or node.op.quant)
-        return self.new.apply(op, codes, name=node.name, origin=node.origin)
+        return self.new.apply(op, values, name=node.name, origin=node.origin)
 
     def _constant(self, of: Value, array: Array, quant: QuantParams | None) -> Value:
         origin = of.node.origin.through(ChannelsLast.name)
@@ -296,7 +296,7 @@ class _Rewriter:
 
 
 def _is_constant(value: Value) -> bool:
-    """Whether a value is a constant, or stands for constant codes."""
+    """Whether a value is a constant, or stands for constant quantized values."""
     node = value.node
     return value.constant is not None or (
         isinstance(node.op, real.RealDequantize) and node.operands[0].constant is not None
@@ -304,7 +304,7 @@ def _is_constant(value: Value) -> bool:
 
 
 def _picked_quant(quant: QuantParams | None, places: Order) -> QuantParams | None:
-    """Return what codes [N, K] stand for after their columns were re-ordered."""
+    """Return what quantized values [N, K] stand for after their columns were re-ordered."""
     if quant is None or quant.axis not in (1, -1):
         return quant
     return QuantParams(

@@ -41,7 +41,7 @@ _FOLD_TOTAL = 1 << 25
 class Real(Layers):
     """A value of the graph, with the arithmetic of traced tensors.
 
-    An op on constants is computed at once. ``real.dequantize`` is not: what codes stand for is
+    An op on constants is computed at once. ``real.dequantize`` is not: what a quantized value means is
     needed later.
 
     Attributes:
@@ -408,8 +408,8 @@ class Call:
         elements = np.asarray(array, None if dtype is None else dtype.numpy)
         return Real(self.scope, self.scope.constant(elements, self), self)
 
-    def codes(self, array: Array, quant: QuantParams) -> Real:
-        """Return constant codes with what they stand for."""
+    def quantized(self, array: Array, quant: QuantParams) -> Real:
+        """Return constant quantized values with what they stand for."""
         return Real(self.scope, self.scope.constant(array, self, quant), self)
 
 

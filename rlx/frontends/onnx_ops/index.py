@@ -213,7 +213,7 @@ def import_non_zero(call: Call) -> np.ndarray[tuple[int, ...], np.dtype[np.int64
 
 
 def window_argmax(call: Call, x: Real, window: SpatialWindow, *, by_column: bool) -> Real:
-    """Return where the greatest element of each window lies in the flat image [N, C, spatial...].
+    """Return where the largest element of each window lies in the flat image [N, C, spatial...].
 
     Args:
         call: The node.

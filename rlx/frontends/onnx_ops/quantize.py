@@ -1,4 +1,4 @@
-"""The bridge between reals and codes, and layers that compute with codes."""
+"""QuantizeLinear, DequantizeLinear, and layers on quantized values."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 def params(
     call: Call, x: TensorType, scale: Array, zero_point: Array | None, axis: int | None = None
 ) -> QuantParams | None:
-    """Return what codes of ``x`` stand for; None if scales are in blocks.
+    """Return what quantized values of ``x`` stand for; None if scales are in blocks.
 
     Args:
         call: The node.
-        x: Type of the codes or of the numbers that they stand for.
+        x: Type of the quantized values or of the numbers that they stand for.
         scale: One scale, or one for each index of ``axis``.
         zero_point: As many zero points, None for 0.
         axis: The axis; None takes the attribute ``axis``.
@@ -60,14 +60,14 @@ def _points(call: Call, place: int) -> Array | None:
 
 
 def _code_type(call: Call) -> DType:
-    """Return the element type of the codes of a ``QuantizeLinear``."""
+    """Return the element type of the quantized values of a ``QuantizeLinear``."""
     if call.has(2):
         return call.type(2).dtype
     number = call.integer("output_dtype", 0)
     if not number:
         return DType.U8
     if number not in DTYPES:
-        raise call.refuse(f"makes codes of a type that rlx does not model ({number})")
+        raise call.refuse(f"has a result type that rlx does not model ({number})")
     return DTYPES[number]
 
 
@@ -86,7 +86,7 @@ def import_quantize(call: Call) -> Real:
 
 
 def _quantize_in_steps(call: Call, x: Real, dtype: DType) -> Real:
-    """Return codes by scales that are computed, in blocks, or of codes that are no integers."""
+    """Quantize by scales that are computed or in blocks, or to elements that are no integers."""
     precision = call.integer("precision", 0)
     wide = DTYPES.get(precision, DType.F32) if precision else DType.F32
     saturate = call.integer("saturate", 1)
@@ -97,16 +97,16 @@ def _quantize_in_steps(call: Call, x: Real, dtype: DType) -> Real:
         limit = 448.0 if dtype is DType.F8E4M3 else 57344.0
         return steps.maximum(-limit).minimum(limit).cast(dtype)
     point = _spread(call, call.value(2), x) if call.has(2) else None
-    return _codes_of(steps, point, dtype)
+    return _saturated(steps, point, dtype)
 
 
-def _codes_of(steps: Real, point: Real | None, dtype: DType) -> Real:
-    """Return steps rounded to even codes, with the zero point added, within the codes' range."""
+def _saturated(steps: Real, point: Real | None, dtype: DType) -> Real:
+    """Return steps rounded to even, with the zero point added, saturated."""
     low, high = integer_range(dtype)
-    codes = steps.apply(real.RealRound())
+    values = steps.apply(real.RealRound())
     if point is not None:
-        codes = codes + point.cast(steps.dtype)
-    return codes.maximum(float(low)).minimum(float(high)).cast(dtype)
+        values = values + point.cast(steps.dtype)
+    return values.maximum(float(low)).minimum(float(high)).cast(dtype)
 
 
 def _spread(call: Call, given: Real, x: Real) -> Real:
@@ -148,10 +148,10 @@ def import_dequantize(call: Call) -> Real:
 
 
 def _with_meaning(call: Call, x: Real, quant: QuantParams) -> Real:
-    """Return constant codes with what they stand for on their type; others as they are."""
+    """Return quantized constants with their scale on the type; other values as they are."""
     if x.array is None or x.type.quant is not None:
         return x
-    return call.codes(x.array, quant)
+    return call.quantized(x.array, quant)
 
 
 @importer("DynamicQuantizeLinear")
@@ -162,12 +162,12 @@ def import_dynamic_quantize(call: Call) -> Sequence[Real]:
     scale = (high - low) / 255.0
     scale = scale.lift(1.0).where(scale.equal(0.0), scale)
     point = (-(low / scale)).maximum(0.0).minimum(255.0).apply(real.RealRound())
-    codes = ((x / scale).apply(real.RealRound()) + point).maximum(0.0).minimum(255.0)
-    return [codes.cast(DType.U8), scale, point.cast(DType.U8)]
+    values = ((x / scale).apply(real.RealRound()) + point).maximum(0.0).minimum(255.0)
+    return [values.cast(DType.U8), scale, point.cast(DType.U8)]
 
 
 def _centred(call: Call, place: int, point: int, axis: int) -> Real:
-    """Return codes less their zero points as int32; the points of an axis broadcast along it."""
+    """Return values less their zero points as int32; points of an axis broadcast along it."""
     x = call.value(place).cast(DType.I32)
     if not call.has(point):
         return x
@@ -201,7 +201,7 @@ def _integer_conv(call: Call, x: Real, w: Real) -> Real:
 
 
 def _meant(call: Call, places: tuple[int, int, int], axis: int) -> Real:
-    """Return the numbers that codes stand for: of their place, and those of scale and point."""
+    """Return the dequantized operand at a place, with the scale and the point at others."""
     x, scale, point = call.value(places[0]), call.known(places[1]), call.known(places[2])
     if scale is not None and point is not None and scale.dtype == np.float32:
         given = params(call, x.type, scale, point, axis)
@@ -224,14 +224,14 @@ def _along(vector: Real, x: Real, axis: int) -> Real:
 
 
 def _coded(call: Call, y: Real, scale: int, point: int) -> Real:
-    """Return codes of the output, which has one scale."""
+    """Return quantized values of the output, which has one scale."""
     dtype, factor, zero = call.type(point).dtype, call.known(scale), call.known(point)
     if factor is not None and zero is not None and factor.dtype == np.float32:
         given = params(call, y.type, factor, zero, 0)
         if given is not None and given.axis is None:
             return y.apply(RealQuantize(quant=given, dtype=dtype, ties=Ties.EVEN))
     factors, zeros = (_along(call.value(p), y, max(y.ndim - 2, 0)) for p in (scale, point))
-    return _codes_of(y / factors.cast(DType.F32), zeros, dtype)
+    return _saturated(y / factors.cast(DType.F32), zeros, dtype)
 
 
 @importer("QLinearMatMul")

@@ -112,7 +112,7 @@ def _parts(image: Real, batch: Real, axes: Sequence[Taps], size: Sequence[int]) 
 def _pooled(
     parts: list[Real], mode: str, count: int, channels: int, bins: tuple[int, int], ratio: int
 ) -> Real:
-    """Return the mean of the samples of each bin, or the greatest of all weighted elements."""
+    """Return the mean of the samples of each bin, or the largest of all weighted elements."""
     first, *rest = parts
     for part in rest:
         first = first + part if mode == "avg" else first.maximum(part)

@@ -30,15 +30,15 @@ def sizes(call: Call, shape: Shape) -> tuple[int, ...]:
     return found[1:]
 
 
-def listed(call: Call, name: str, rank: int, least: int, default: int) -> tuple[int, ...]:
+def listed(call: Call, name: str, rank: int, minimum: int, default: int) -> tuple[int, ...]:
     """Return an attribute with a number for each spatial axis, its default without one."""
     found = call.integers(name)
     if found is None:
         return (default,) * rank
     if len(found) != rank:
         raise call.malformed(f"{name} needs {rank} numbers, not {list(found)}")
-    if min(found, default=least) < least:
-        raise call.malformed(f"{name} must be at least {least}, not {list(found)}")
+    if min(found, default=minimum) < minimum:
+        raise call.malformed(f"{name} must be at least {minimum}, not {list(found)}")
     if max(found, default=0) > call.scope.limits.dimension:
         raise call.malformed(f"{name} is {list(found)}; the limit is {call.scope.limits.dimension}")
     return found

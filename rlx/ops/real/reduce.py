@@ -108,7 +108,7 @@ class RealReduceProd(RealReduce):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RealExtreme(RealReduce):
-    """What the greatest and the least share: booleans too."""
+    """What maximum and minimum share: booleans too."""
 
     def check(self, x: TensorType) -> None:
         """Raise ShapeError unless ``x`` holds numbers or booleans."""
@@ -117,7 +117,7 @@ class _RealExtreme(RealReduce):
 
 
 def _ends(x: Numbers) -> tuple[Any, Any]:
-    """Return the least and the greatest element that the type of ``x`` has."""
+    """Return the smallest and the largest element that the type of ``x`` has."""
     if x.dtype.kind == "f":
         return -np.inf, np.inf
     if x.dtype.kind == "b":
@@ -130,7 +130,7 @@ def _ends(x: Numbers) -> tuple[Any, Any]:
 class RealReduceMax(_RealExtreme):
     """Maximum over axes; NaN if one is NaN. Of booleans: whether any is true.
 
-    Of no numbers: the least one of the element type (minus infinity).
+    Of no numbers: the smallest one of the element type (minus infinity).
 
     Attributes:
         axes: Axes that are reduced; negative ones count from the end.
@@ -140,9 +140,9 @@ class RealReduceMax(_RealExtreme):
     name: ClassVar[str] = "real.reduce_max"
 
     def reduce(self, x: Numbers) -> Numbers:
-        """Return the greatest numbers."""
-        least, _ = _ends(x)
-        result: Numbers = np.max(x, axis=self.axes, keepdims=self.keep_dims, initial=least)
+        """Return the maxima."""
+        smallest, _ = _ends(x)
+        result: Numbers = np.max(x, axis=self.axes, keepdims=self.keep_dims, initial=smallest)
         return result
 
 
@@ -150,7 +150,7 @@ class RealReduceMax(_RealExtreme):
 class RealReduceMin(_RealExtreme):
     """Minimum over axes; NaN if one is NaN. Of booleans: whether all are true.
 
-    Of no numbers: the greatest one of the element type (infinity).
+    Of no numbers: the largest one of the element type (infinity).
 
     Attributes:
         axes: Axes that are reduced; negative ones count from the end.
@@ -160,9 +160,9 @@ class RealReduceMin(_RealExtreme):
     name: ClassVar[str] = "real.reduce_min"
 
     def reduce(self, x: Numbers) -> Numbers:
-        """Return the least numbers."""
-        _, greatest = _ends(x)
-        result: Numbers = np.min(x, axis=self.axes, keepdims=self.keep_dims, initial=greatest)
+        """Return the minima."""
+        _, largest = _ends(x)
+        result: Numbers = np.min(x, axis=self.axes, keepdims=self.keep_dims, initial=largest)
         return result
 
 
@@ -198,7 +198,7 @@ class _Choice(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealArgmax(_Choice):
-    """Index of the greatest number along an axis.
+    """Index of the maximum along an axis.
 
     Attributes:
         axis: The axis; negative counts from the end.
@@ -208,13 +208,13 @@ class RealArgmax(_Choice):
     name: ClassVar[str] = "real.argmax"
 
     def choose(self, x: Numbers) -> Numbers:
-        """Return the index of the first greatest number."""
+        """Return the index of the first maximum."""
         return np.asarray(np.argmax(x, axis=self.axis))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealArgmin(_Choice):
-    """Index of the least number along an axis.
+    """Index of the minimum along an axis.
 
     Attributes:
         axis: The axis; negative counts from the end.
@@ -224,7 +224,7 @@ class RealArgmin(_Choice):
     name: ClassVar[str] = "real.argmin"
 
     def choose(self, x: Numbers) -> Numbers:
-        """Return the index of the first least number."""
+        """Return the index of the first minimum."""
         return np.asarray(np.argmin(x, axis=self.axis))
 
 
@@ -302,7 +302,7 @@ class RealCumprod(_Scan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealTopK(Op):
-    """The greatest numbers along an axis, in falling order, and where they are.
+    """The largest numbers along an axis, in descending order, and their indices.
 
     Of equal numbers the one with the lower index comes first.
 
