@@ -304,8 +304,10 @@ def _axes(call: Call, shape: tuple[int, ...]) -> dict[int, Axis]:
         old = [shape[p] for p in places]
         return dict(zip(places, _sized(old, sizes, crops, policy), strict=True))
     scales = _floats(call, 2) if call.has(2) else ()
-    if len(scales) != len(places):
-        raise call.malformed(f"scales {list(scales)} do not fit {len(places)} axes")
+    if len(scales) != len(places) or policy != "stretch":
+        raise call.malformed(
+            f"scales {list(scales)} do not fit {len(places)} axes, ratio {policy!r}"
+        )
     return {p: _scaled(call, shape[p], s, c) for p, s, c in zip(places, scales, crops, strict=True)}
 
 

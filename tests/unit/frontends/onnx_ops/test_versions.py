@@ -188,6 +188,11 @@ def test_dimensions_stay_symbols(made, constants, shape):
         (node("Resize", "x _ a"), {"a": np.float32([1, 1])}, "do not fit 3 axes"),
         (node("Resize", "x _ a"), {"a": np.float32([1, 1, -2])}, "a scale is -2.0"),
         (node("Resize", "x _ a"), {"a": np.float32([1, 1, np.nan])}, "a scale is nan"),
+        (
+            node("Resize", "x _ a", keep_aspect_ratio_policy="not_larger"),
+            {"a": np.float32([1, 1, 2])},
+            "do not fit 3 axes, ratio 'not_larger'",
+        ),
         (node("Resize", "x _ _ a"), {"a": [2, 4, 0]}, r"sizes \[2, 4, 0\] do not fit"),
         (node("Resize", "x _ _ a"), {"a": [2, 4, 2**40]}, "the limit is"),
         (node("Range", "a b c"), {"a": 0.0, "b": 1e30, "c": 1e-9}, "the limit is 8388608"),
@@ -246,18 +251,21 @@ def test_many_taps_are_a_matrix():
     [
         (node("TopK", "x k", "y z", sorted=0), {"k": [1]}),
         (node("ReduceSum", "x k", noop_with_empty_axes=1), {"k": [1]}),
-        (node("Cast", "x", to=10, saturate=0), {}),
-        (node("Resize", "x _ k", keep_aspect_ratio_policy="not_larger"), {"k": np.float32([1, 2])}),
         (node("Clip", "x"), {}),
     ],
     ids=lambda p: getattr(p, "op_type", None),
 )  # fmt: skip
 def test_attributes_that_change_nothing_here(made, constants):
     arrays = {k: np.asarray(v) for k, v in constants.items()}
-    kinds = {"Cast": np.float16}
-    outputs = {"y": (None, kinds.get(made.op_type, np.float32)), "z": (None, np.int64)}
+    outputs = {"y": None, "z": (None, np.int64)}
     wanted = {n: outputs[n] for n in made.output}
     check(model([made], {"x": [3, 4]}, wanted, arrays), RANDOM.random((3, 4), np.float32))
+
+
+def test_only_narrow_floats_saturate():
+    data = model([node("Cast", "x", to=10, saturate=0)], {"x": [2]}, {"y": ([2], np.float16)})
+    (y,) = run(data, np.array([1e9, 1.5], np.float32))
+    assert y.tolist() == [np.inf, 1.5]
 
 
 def test_a_shape_with_minus_ones_that_an_exporter_replaces():
