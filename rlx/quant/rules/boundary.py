@@ -1,11 +1,13 @@
-"""Quantize and dequantize nodes inside of a graph: they tell scales, and compute nothing."""
+"""Quantize and dequantize nodes inside of a graph: they state scales, and compute nothing."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
 from rlx.ir import DType, Input, QuantParams, Refusal
+from rlx.ops.q import QClamp
 from rlx.ops.real import RealDequantize, RealQuantize
+from rlx.ops.real.cast import integer_range
 from rlx.quant.rules.call import rule
 from rlx.quant.scheme import activation_problem, with_float32_scale
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from rlx.ir import Node, Value
     from rlx.quant.rules.call import Call
 
-_SHIFTS = {DType.I8: 0, DType.U8: 128}
+_SHIFTS = {DType.I8: 0, DType.U8: 128, DType.I4: 0, DType.I2: 0}
 """What is taken off values so that they are int8; the zero point moves along."""
 
 
@@ -59,8 +61,12 @@ def _check(node: Node) -> Refusal | None:
 
 @rule(RealQuantize, check=_check)
 def quantize(call: Call) -> Sequence[Value]:
-    """``quantize(x)`` -> the quantized values of x in its scale."""
-    return [call.quantized(0, call.quant)]
+    """``quantize(x)`` -> the quantized values of x in its scale; q.clamp to fewer bits."""
+    value, dtype = call.quantized(0, call.quant), cast("RealQuantize", call.node.op).dtype
+    low, high = (end - _SHIFTS[dtype] for end in integer_range(dtype))
+    if (low, high) == (-128, 127):
+        return [value]
+    return [call.emit(QClamp(low=low, high=high), value, quant=call.quant)]
 
 
 @rule(RealDequantize, check=_check)

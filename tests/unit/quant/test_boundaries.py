@@ -125,6 +125,19 @@ def test_functions_end_at_a_scale_of_the_graph():
     assert found == ["real.quantize", "q.table", "q.mul", "real.dequantize"]
 
 
+@pytest.mark.parametrize(("dtype", "low", "high"), [(DType.I4, -8, 7), (DType.I2, -2, 1)])
+def test_activations_of_fewer_bits_are_clamped(dtype, low, high):
+    graph = Graph("net")
+    quant = QuantParams.per_tensor(0.5, 1)
+    graph.output(through(graph.input("x", (64,)), quant, dtype).tanh())
+    converted = convert(graph.graph, {graph.graph.outputs[0]: QuantParams.per_tensor(1 / 128, 0)})
+    sample = {"x": np.linspace(-20, 20, 64, dtype=np.float32)}
+    wanted, found = (evaluate(g, sample)[0] for g in (graph.graph, converted.graph))
+    assert np.abs(wanted - found).max() <= 1 / 128
+    (clamp,) = [n.op for n in converted.graph.op_nodes if n.op.name == "q.clamp"]
+    assert (clamp.low, clamp.high) == (low, high)
+
+
 def test_halves_of_an_input_go_where_its_node_says():
     graph = Graph("net")
     graph.output(through(graph.input("x", (4,)), QuantParams.per_tensor(1.0, 0), DType.I8))
