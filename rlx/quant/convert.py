@@ -24,7 +24,7 @@ from rlx.ops.q import QClamp, QTable
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize, Ties
 from rlx.passes import Outcome, fit
 from rlx.quant.functions import argument, evaluate_function
-from rlx.quant.known import known
+from rlx.quant.known import known, stays
 from rlx.quant.params import Needed, Resolver
 from rlx.quant.rules import RULES, Call, Making, place_of, quant_of
 from rlx.quant.scheme import WeightScheme, activation_problem, with_float32_scale
@@ -119,7 +119,7 @@ def _unmade(graph: Graph) -> list[str]:
 
 def refusal(node: Node) -> Refusal | None:
     """Return why a node of a float graph cannot be converted as it stands, or None."""
-    if known(node.results[0]) is not None or argument(node) is not None:
+    if known(node.results[0]) is not None or stays(node) or argument(node) is not None:
         return None
     if not all(t.is_static for t in (*node.types, *(o.type for o in node.operands))):
         return Refusal(
@@ -270,10 +270,25 @@ def _lowered(call: Call) -> Sequence[Value]:
     try:
         if argument(call.node) is not None:
             return [_function(call)]
+        if stays(call.node):
+            return _copied(call)
         return RULES[type(call.node.op)].lower(call)
     except QuantizationError as e:
         where = e.where or place_of(call.node)
         raise QuantizationError(e.message, where=where, hint=e.hint) from None
+
+
+def _copied(call: Call) -> Sequence[Value]:
+    """Append a node that computes whole numbers as it is."""
+    operands = []
+    for operand in call.node.operands:
+        numbers = known(operand)
+        made = call.making.made[operand] if numbers is None else call.constant(numbers, "constant")
+        operands.append(made)
+    origin = call.node.origin.through("quantize")
+    return call.making.graph.append(
+        call.node.op, *operands, name=call.node.name, origin=origin
+    ).results
 
 
 def _function(call: Call) -> Value:

@@ -29,6 +29,12 @@ def _known_results(node: Node) -> tuple[Array, ...] | None:
     return node.op.evaluate(*arrays)
 
 
+def stays(node: Node) -> bool:
+    """Whether a node computes whole numbers of whole numbers, such as indices: nothing to do."""
+    types = [*node.types, *(o.type for o in node.operands)]
+    return all(not t.dtype.is_float and t.quant is None for t in types)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
     """Reals that a model holds as integers.

@@ -12,7 +12,7 @@ from rlx.ops.real import RealAveragePool, RealPad
 from rlx.quant.biases import biased_layers
 from rlx.quant.functions import argument, only_clamps
 from rlx.quant.intervals import interval
-from rlx.quant.known import known
+from rlx.quant.known import known, stays
 from rlx.quant.observers import params_of
 from rlx.quant.rules import RULES, boundary, pool, softmax
 from rlx.quant.scheme import range_of
@@ -128,7 +128,12 @@ class Resolver:
 
     def _link(self, node: Node) -> None:
         """Join the values of a node that only moves them."""
-        if argument(node) is not None or not RULES[type(node.op)].shares or pool.is_mean(node):
+        if (
+            stays(node)
+            or argument(node) is not None
+            or not RULES[type(node.op)].shares
+            or pool.is_mean(node)
+        ):
             return
         for result in node.results:
             for operand in node.operands:

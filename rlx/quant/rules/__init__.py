@@ -8,6 +8,7 @@ from rlx.quant.rules import (
     linear,
     pool,
     reduce,
+    refused,
     shape,
     softmax,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "pool",
     "quant_of",
     "reduce",
+    "refused",
     "shape",
     "softmax",
 ]

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, cast
 
 from rlx.ir import QuantParams, Refusal
 from rlx.ops.q import QArgmax, QMaxPool2d, QMean, QTable, Window
-from rlx.ops.real import RealArgmax, RealReduceMax, RealReduceMean, RealReduceMin, RealReduceSum
+from rlx.ops.real import (
+    RealArgmax,
+    RealArgmin,
+    RealReduceMax,
+    RealReduceMean,
+    RealReduceMin,
+    RealReduceSum,
+)
 from rlx.quant.rules.call import quant_of, rule
 
 if TYPE_CHECKING:
@@ -87,6 +94,13 @@ def _turned(call: Call, x: Value) -> Value:
     negative = QuantParams(quant.scale, (-1 - quant.zero_point[0],))
     table = QTable(table=tuple(range(127, -129, -1)), function="neg")
     return call.emit(table, x, quant=negative)
+
+
+@rule(RealArgmin)
+def argmin(call: Call) -> Sequence[Value]:
+    """``argmin(x)`` -> q.argmax of -1 - x."""
+    op = cast("RealArgmin", call.node.op)
+    return [call.emit(QArgmax(axis=op.axis), _turned(call, call.quantized(0)))]
 
 
 @rule(RealArgmax)

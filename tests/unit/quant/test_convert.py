@@ -276,7 +276,7 @@ def test_everything_without_an_integer_form_is_in_one_message():
     def body(x):
         return (
             x.cumsum(0),
-            x.apply(real.RealArgmin(axis=0)),
+            x.apply(real.RealRemainder(), x.transpose(1, 0)),
             x.apply(real.RealReduceProd(axes=(0,))),
             x / x.transpose(1, 0),
             x.top_k(2)[0],
@@ -286,7 +286,7 @@ def test_everything_without_an_integer_form_is_in_one_message():
     with pytest.raises(UnsupportedOpError) as caught:
         convert(graph, {})
     message = str(caught.value)
-    for name in ("real.cumsum", "real.argmin", "real.reduce_prod", "real.div", "real.top_k"):
+    for name in ("real.cumsum", "real.remainder", "real.reduce_prod", "real.div", "real.top_k"):
         assert re.search(rf"\n    {name} \(%\d+\): ", message)
     assert "graph 'net': quantization cannot convert 5 kind(s) of op" in message
     assert "test_convert.py" not in message.partition("\n")[0]
@@ -303,6 +303,21 @@ def test_a_refused_part_is_named_with_its_layer():
         r"nn.attention \(%1\): it comes down to real.matmul: its weights are computed",
         str(caught.value),
     )
+
+
+@pytest.mark.parametrize("smallest", [False, True])
+def test_indices_go_on_as_whole_numbers(smallest):
+    def body(x):
+        op = real.RealArgmin(axis=1) if smallest else real.RealArgmax(axis=1)
+        return x.apply(op).reshape(3, 1).cast(DType.I64)
+
+    graph = built(body, (3, 4))
+    converted, samples = convert_with(graph)
+    assert inner(converted) == (["q.table"] if smallest else []) + ["q.argmax"]
+    for sample in samples:
+        wanted, found = (evaluate(g, sample)[0] for g in (graph, converted.graph))
+        assert found.dtype == np.int64
+        assert np.array_equal(wanted, found)
 
 
 def test_a_truth_value_is_refused():

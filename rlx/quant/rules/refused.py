@@ -1,0 +1,28 @@
+"""Ops that have no integer form, and why. Elementwise ones are fine as functions of one number."""
+
+from __future__ import annotations
+
+from rlx.ops.real import (
+    RealBitcast,
+    RealCompare,
+    RealCumprod,
+    RealCumsum,
+    RealPow,
+    RealReduceProd,
+    RealRemainder,
+    RealScatter,
+    RealTakeAlong,
+    RealTopK,
+    RealWhere,
+)
+from rlx.quant.rules.call import RULES
+
+RULES.refuse(
+    "it combines computed values in a way that no integer op does",
+    RealCompare, RealPow, RealRemainder, RealWhere,
+)  # fmt: skip
+RULES.refuse("no integer op goes on with a sum or product along an axis", RealCumprod, RealCumsum)
+RULES.refuse("no integer op multiplies along an axis", RealReduceProd)
+RULES.refuse("no integer op reads or writes at computed places", RealScatter, RealTakeAlong)
+RULES.refuse("no integer op sorts", RealTopK)
+RULES.refuse("int8 values do not have the bits of the numbers that they stand for", RealBitcast)
