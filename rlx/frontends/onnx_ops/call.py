@@ -41,8 +41,8 @@ _FOLD_TOTAL = 1 << 25
 class Real(Layers):
     """A value of the graph, with the arithmetic of traced tensors.
 
-    An op on constants is computed at once. ``real.dequantize`` is not: what a quantized value means is
-    needed later.
+    An op on constants is computed at once. ``real.dequantize`` is not: the scale
+    is needed later.
 
     Attributes:
         scope: Where it belongs to.
