@@ -9,6 +9,8 @@ from rlx.frontends.tflite_ops import IMPORTERS
 
 # What the importer folds away; it has no importer of its own.
 FOLDED = {"SHAPE"}
+# What has no result on int8; random networks are int8 from end to end.
+OUTSIDE = {"CAST", "DEQUANTIZE"}
 
 
 def test_a_seed_stands_for_one_file() -> None:
@@ -18,7 +20,7 @@ def test_a_seed_stands_for_one_file() -> None:
 
 def test_every_operator_is_in_at_least_3_percent() -> None:
     counts = frequencies(range(400))
-    assert set(counts) == set(IMPORTERS) | FOLDED
+    assert set(counts) == (set(IMPORTERS) - OUTSIDE) | FOLDED
     assert {kind for kind, count in counts.items() if count < 12} == set()
 
 

@@ -19,8 +19,9 @@ MODELS = 200
 
 # Operators that move, choose or compare codes, and look at no scale but to see that all are equal.
 WITHOUT_SCALES = {
-    "ARG_MAX", "CONCATENATION", "EXPAND_DIMS", "MAXIMUM", "MINIMUM", "PACK", "PAD", "PADV2",
-    "RESHAPE", "SLICE", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TRANSPOSE", "UNPACK",
+    "ARG_MAX", "CAST", "CONCATENATION", "DEQUANTIZE", "EXPAND_DIMS", "MAXIMUM", "MINIMUM", "PACK",
+    "PAD", "PADV2", "RESHAPE", "SLICE", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE",
+    "TRANSPOSE", "UNPACK",
 }  # fmt: skip
 
 pytestmark = pytest.mark.campaign
