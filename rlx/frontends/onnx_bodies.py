@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from rlx.frontends.onnx_elements import NUMBERS
 from rlx.frontends.onnx_file import Function, Subgraph, function_of, package
+from rlx.frontends.refusal import MalformedError
 from rlx.ir import Dim
+from rlx.names import printable, shorten
 
 if TYPE_CHECKING:
     from rlx.frontends.onnx_ops import Call
+
+# Their definitions draw random numbers or work on sequences.
+_REFUSED = ("Bernoulli", "SequenceMap")
 
 
 def standard_body(call: Call, *, run: bool) -> Function | None:
@@ -24,11 +29,18 @@ def standard_body(call: Call, *, run: bool) -> Function | None:
         The body, or None if the standard has none, or one with control flow.
     """
     schema = call.schema
-    if schema is None or not (schema.has_function or schema.has_context_dependent_function):
+    if schema is None or schema.name in _REFUSED:
+        return None
+    if not (schema.has_function or schema.has_context_dependent_function):
         return None
     if not run:
         return Function(call.node.domain, call.node.type, (), (), (), (), {}, {})
-    text = _text(call, schema)
+    try:
+        text = _text(call, schema)
+    except Exception as error:
+        # The package's own code makes the definition, of attributes that nobody has checked.
+        reason = shorten(printable(str(error)), 200)
+        raise MalformedError(f"has no definition for these operands: {reason}") from None
     if not text:
         return None
     proto = package().FunctionProto.FromString(text)

@@ -3,6 +3,7 @@ import onnx
 import pytest
 from onnx_builder import by_runtime, helper, load, model, node, run
 
+from rlx import frontends
 from rlx.errors import FrontendError, ToolMissingError, UnsupportedOpError
 from rlx.ir import Dim
 
@@ -33,6 +34,13 @@ def test_a_small_network_computes_what_the_runtime_computes():
         {"w": numbers(4, 3, 3, 3), "b": numbers(4), "g": numbers(5, 4), "h": numbers(5)},
     )
     check(data, numbers(1, 3, 8, 8))
+
+
+def test_a_file_is_known_by_its_first_bytes(tmp_path):
+    path = tmp_path / "net"
+    path.write_bytes(model([node("Relu", "x")], {"x": [2]}, {"y": [2]}))
+    assert frontends.find(path).name == "onnx"
+    assert [n.op.name for n in frontends.load(path).graph.op_nodes] == ["nn.relu"]
 
 
 def test_what_the_file_names_stays_symbolic():

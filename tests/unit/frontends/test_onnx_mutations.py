@@ -130,3 +130,36 @@ def test_files_made_by_hand_take_little_time_and_memory(tmp_path):
             frontends.load(path)
         assert time.process_time() - start < SECONDS, name
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 < 2 * MEMORY
+
+
+def drawn_node(random):
+    """Return a file with one node of an operator that the standard defines by others."""
+    names = ["CenterCropPad", "SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "HannWindow",
+             "CausalConvWithState", "FlexAttention"]  # fmt: skip
+    name = str(random.choice(names))
+    domain = "ai.onnx.preview" if name == "FlexAttention" else ""
+    schema = onnx.defs.get_schema(name, 1 if domain else 27, domain)
+    values = {1: (0.0, -1.0, 1e30), 2: (0, 1, -1, 3, 1 << 40), 3: ("none", "mean", "x")}
+    given = {}
+    for key, attribute in schema.attributes.items():
+        kind = int(attribute.type.value)
+        if kind in values and random.integers(2):
+            given[key] = random.choice(values[kind]).item()
+        elif kind == 7 and random.integers(2):
+            given[key] = random.integers(-3, 4, int(random.integers(1, 4))).tolist()
+    inputs = [f"i{k}" for k in range(int(random.integers(schema.min_input, 4)))]
+    dtypes = (np.float32, np.int64)
+    shapes = {
+        i: (random.integers(0, 5, int(random.integers(5))).tolist(), dtypes[random.integers(2)])
+        for i in inputs
+    }
+    made = helper.make_node(name, inputs, ["y"], domain=domain, **given)
+    domains = [domain] if domain else []
+    return model([made], shapes, {"y": None}, opset=27, domains=domains)
+
+
+def test_operators_that_the_standard_defines_are_refused_or_read():
+    """The package ``onnx`` makes their definitions, of attributes that it does not check."""
+    random = np.random.default_rng(7)
+    for _ in range(200):
+        load_damaged(drawn_node(random))
