@@ -9,8 +9,8 @@ import numpy as np
 
 from rlx.ir import DType, QuantParams, Refusal
 from rlx.numerics.products import magnitudes
-from rlx.ops.nn import Layout, NnConv, NnLinear
-from rlx.ops.q import QConv2d, QDense
+from rlx.ops.nn import Layout, NnBatchNorm, NnConv, NnLinear
+from rlx.ops.q import QConv2d, QDense, Window
 from rlx.ops.real import RealConv, RealMatmul
 from rlx.quant.biases import bias_of
 from rlx.quant.known import Stored, known, stored
@@ -83,7 +83,11 @@ def _weights(call: Call, axes: tuple[int, ...], bias: Doubles) -> _Weights:
     found = stored(operand)
     if found is not None:
         return _stored_weights(call, found, axes)
-    array = np.asarray(known(operand), np.float64).transpose(axes)
+    return _rounded(call, np.asarray(known(operand), np.float64).transpose(axes), bias)
+
+
+def _rounded(call: Call, array: Doubles, bias: Doubles) -> _Weights:
+    """Return real weights, output channels in front, rounded as the scheme of the layer says."""
     if not np.isfinite(array).all():
         raise call.refuse("its weights hold NaN or infinite numbers", hint="train the model again")
     rows = array.reshape(len(array), -1)
@@ -140,6 +144,11 @@ def _quantized_bias(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np
     found = None if operand is None else stored(operand)
     if found is not None and _in_steps(found, steps):
         return np.asarray(found.array, np.int32).reshape(-1)
+    return _in_accumulator(call, bias, steps)
+
+
+def _in_accumulator(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np.int32]:
+    """Return reals in ``steps`` of the accumulator, halves away from zero."""
     ratio = bias / steps
     if not (np.abs(ratio) < 2.0**31 - 1).all():
         raise call.refuse(
@@ -175,12 +184,19 @@ def _layer(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -> _L
     outputs = call.node.operands[1].type.static_shape[axes[0]]
     bias, x = _bias(call, outputs), quant_of(call.quantized(0))
     weights = _weights(call, axes, bias)
-    steps = x.scale[0] * np.array(weights.scales)
-    quantized = _quantized_bias(call, bias, steps)
+    quantized = _quantized_bias(call, bias, x.scale[0] * np.array(weights.scales))
+    return _constants(call, weights, quantized, shape or weights.array.shape)
+
+
+def _constants(
+    call: Call, weights: _Weights, quantized: npt.NDArray[np.int32], shape: tuple[int, ...]
+) -> _Layer:
+    """Append weights of a shape, and the bias."""
+    x = quant_of(call.quantized(0))
     check_accumulator(magnitudes(weights.array), quantized, x.zero_point[0])
-    array = weights.array.reshape(shape) if shape else weights.array
+    array = np.ascontiguousarray(weights.array.reshape(shape))
     return _Layer(
-        call.constant(np.ascontiguousarray(array), "weights", weights.quant),
+        call.constant(array, "weights", weights.quant),
         call.constant(quantized, "bias"),
         linear_rescale(x.scale[0], weights.scales, call.quant.scale[0], call.making.rounding),
     )
@@ -240,3 +256,37 @@ def _dense(call: Call, layer: _Layer) -> Value:
         zero_point=quant.zero_point[0],
     )
     return call.emit(op, x, layer.weights, layer.bias, quant=quant)
+
+
+def _check_batch_norm(node: Node) -> Refusal | None:
+    """Refuse statistics that are computed, and channels that are not the last axis."""
+    if cast("NnBatchNorm", node.op).axis % node.types[0].rank != node.types[0].rank - 1:
+        return Refusal("its channels are not the last axis")
+    constant = all(known(o) is not None for o in node.operands[1:])
+    return None if constant else Refusal("its statistics are computed")
+
+
+@rule(NnBatchNorm, check=_check_batch_norm, rescales=True)
+def batch_norm(call: Call) -> Sequence[Value]:
+    """``batch_norm(x)`` -> a depthwise q.conv2d: a factor and a bias of 32 bits a channel."""
+    gamma, beta, mean, variance = (np.asarray(call.known(i), np.float64) for i in range(1, 5))
+    factor = gamma / np.sqrt(variance + cast("NnBatchNorm", call.node.op).epsilon)
+    bias = beta - mean * factor
+    if not (np.isfinite(factor) & np.isfinite(bias)).all():
+        raise call.refuse("its factors are no finite numbers", hint="train the model again")
+    x, channels, quant = call.quantized(0), len(factor), call.quant
+    weights = _rounded(call, factor[:, np.newaxis], bias)
+    steps = quant_of(x).scale[0] * np.array(weights.scales)
+    quantized = _in_accumulator(call, bias, steps)
+    layer = _constants(call, weights, quantized, (channels, 1, 1, 1))
+    size, shape = x.type.size // channels, x.type.static_shape
+    image = x if x.type.rank == 4 else call.reshaped(x, (1, size, 1, channels))
+    op = QConv2d(
+        window=Window(kernel=(1, 1)),
+        groups=channels,
+        x_zero_point=quant_of(x).zero_point[0],
+        rescale=layer.rescale,
+        zero_point=quant.zero_point[0],
+    )
+    made = call.emit(op, image, layer.weights, layer.bias, quant=quant)
+    return [call.reshaped(made, shape)]

@@ -245,6 +245,24 @@ def test_a_layer_that_others_read_too_keeps_its_own_result():
     assert inner(converted) == ["q.dense", "q.add", "q.softmax"]
 
 
+@pytest.mark.parametrize("shape", [IMAGE, (2, 4), (2, 3, 4)])
+def test_a_normalization_has_a_factor_and_a_bias_for_each_channel(shape):
+    def body(x):
+        vectors = np.float32([[1, 100, -0.01, 0], [3, 1, 0, 5], [0, 1, 2, 3], [1, 4, 9, 0]])
+        return x.batch_norm(*vectors).relu()
+
+    graph = built(body, shape)
+    converted, samples = convert_with(graph)
+    verify(GraphModule(converted.graph, Stage.MIR))
+    assert "q.conv2d" in inner(converted)
+    assert not {"q.mul", "q.add"} & set(inner(converted))
+    made = converted.graph.outputs[0].node.operands[0].type.quant.scale[0]
+    given = converted.graph.op_nodes
+    first = next(n for n in given if n.op.name == "real.quantize").op.quant.scale[0]
+    # The largest factor times half a step of the input, and half a step of the result.
+    assert worst(graph, converted, samples) <= 0.51 + 50 * first / 2 / made
+
+
 def test_layers_that_nothing_takes_are_written_in_other_ops():
     graph = built(lambda x: x.layer_norm(normal(4), normal(4)), (2, 4))
     fitted = prepare(graph)
