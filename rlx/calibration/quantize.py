@@ -19,6 +19,7 @@ from rlx.calibration.widths import (
     most_moves,
     moves,
     weight_bytes,
+    with_rest_spent,
 )
 from rlx.errors import DoesNotFitError, UsageError
 from rlx.ir.module import GraphModule
@@ -298,10 +299,13 @@ class _Work:
         candidates = {
             node: {bits: measured.weights(node, bits) for bits in WIDTHS} for node in nodes
         }
-        path = moves(error_table(measured.sensitivity, candidates, self.progress), sizes)
+        errors = error_table(measured.sensitivity, candidates, self.progress)
+        path = moves(errors, sizes)
         if settings.bits is not None or settings.flash is not None:
-            count = fewest_moves(nodes, path, sizes, bits=settings.bits, flash=settings.flash)
-            return after(nodes, path, count)
+            bits, flash = settings.bits, settings.flash
+            count = fewest_moves(nodes, path, sizes, bits=bits, flash=flash)
+            widths = after(nodes, path, count)
+            return with_rest_spent(widths, errors, sizes, bits=bits, flash=flash)
         limit = DEFAULT_DROP if settings.max_drop is None else settings.max_drop
 
         def loss(count: int, samples: Samples) -> float:

@@ -103,6 +103,36 @@ def fewest_moves(
     )
 
 
+def with_rest_spent(
+    widths: Mapping[Node, int],
+    errors: Mapping[Node, Mapping[int, float]],
+    sizes: Mapping[Node, int],
+    *,
+    bits: float | None,
+    flash: int | None,
+) -> dict[Node, int]:
+    """Return ``widths`` with layers widened where mean bits and bytes still allow it.
+
+    The layer that gains most by more bits comes first.
+    """
+    found = dict(widths)
+    while True:
+        options = [
+            (errors[node][width] - errors[node][wider], node, wider)
+            for node, width in found.items()
+            for wider in errors[node]
+            if wider > width
+        ]
+        for gain, node, wider in sorted(options, key=lambda option: -option[0]):
+            tried = {**found, node: wider}
+            few = bits is None or mean_bits(tried, sizes) <= bits
+            if gain > 0 and few and (flash is None or weight_bytes(tried, sizes) <= flash):
+                found = tried
+                break
+        else:
+            return found
+
+
 def most_moves(count: int, start: int, accept: Callable[[int], bool]) -> int:
     """Return the largest number of moves, at least ``start``, that ``accept`` takes.
 

@@ -11,7 +11,15 @@ from rlx.calibration.quantize import Settings
 from rlx.calibration.replay import Replay
 from rlx.calibration.runner import Runner, computed_values
 from rlx.calibration.samples import read_samples
-from rlx.calibration.widths import after, fewest_moves, mean_bits, most_moves, moves, weight_bytes
+from rlx.calibration.widths import (
+    after,
+    fewest_moves,
+    mean_bits,
+    most_moves,
+    moves,
+    weight_bytes,
+    with_rest_spent,
+)
 from rlx.errors import DoesNotFitError, UsageError
 from rlx.ir.evaluate import evaluate, evaluate_all
 from rlx.ir.file import save
@@ -229,6 +237,19 @@ def test_moves_go_from_the_cheapest_to_the_dearest():
     assert weight_bytes({"a": 4, "b": 2}, sizes) == 50 + 3
     assert fewest_moves(["a", "b"], path, sizes, bits=8.0, flash=None) == 0
     assert [m.cost for m in path] == sorted(m.cost for m in path)
+
+
+def test_what_is_left_of_the_bits_goes_to_the_layer_that_gains_most():
+    errors = {"a": {8: 0.0, 4: 1.0, 2: 9.0}, "b": {8: 0.0, 4: 2.0, 2: 3.0}}
+    sizes = {"a": 10, "b": 10}
+    found = with_rest_spent({"a": 2, "b": 2}, errors, sizes, bits=5.0, flash=None)
+    assert found == {"a": 8, "b": 2}
+    found = with_rest_spent({"a": 2, "b": 2}, errors, sizes, bits=None, flash=11)
+    assert found == {"a": 4, "b": 4}
+    assert with_rest_spent({"a": 8, "b": 8}, errors, sizes, bits=8.0, flash=None) == {
+        "a": 8,
+        "b": 8,
+    }
 
 
 @pytest.mark.parametrize("limit", range(-1, 12))

@@ -1,0 +1,161 @@
+"""``rlx quantize`` and ``rlx compare`` as a user types them."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from quantized_net import float_network, samples
+
+from rlx import frontends
+from rlx.cli import main
+from rlx.ir.evaluate import evaluate
+from rlx.ir.file import save
+from rlx.ir.module import GraphModule
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    graph = float_network()
+    save(GraphModule.hir(graph), tmp_path / "net.rlx")
+    for name, seed in (("calib", 1), ("test", 2)):
+        x = samples(40, seed)
+        y = [evaluate(graph, {"image": one[np.newaxis]})[0].argmax() for one in x]
+        np.savez(tmp_path / f"{name}.npz", x=x, y=np.array(y))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    status = main([str(a) for a in arguments])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+QUANTIZE = ("quantize", "net.rlx", "-o", "q.rlx", "--calib", "calib.npz")
+
+
+def test_quantize_then_compare(folder, capsys):
+    status, out, err = run(capsys, *QUANTIZE, "--test", "test.npz", "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert report["measured_on"] == "test data"
+    assert report["calibration_samples"] == 40
+    assert len(report["worst"]) == 3
+    assert report["comparison"]["top1"]["first"] == 1.0
+    assert {"loss", "sqnr_db", "bits", "minimum", "scale"} <= report["layers"][0].keys()
+    status, out, _ = run(capsys, "compare", "net.rlx", "q.rlx", "--data", "test.npz", "--json")
+    assert status == 0
+    found = json.loads(out)
+    for key in ("top1", "agreement", "output", "samples"):
+        assert found[key] == report["comparison"][key]
+    assert len(found["layers"]) >= 4
+
+
+def test_what_people_read(folder, capsys):
+    status, out, _ = run(capsys, *QUANTIZE, "--weights", "auto", "--bits", "5")
+    assert status == 0
+    assert "correct: 100.00% -> " in out
+    assert "on the calibration data (give --test for others)" in out
+    assert "most is lost in: " in out
+    assert "wrote q.rlx" in out
+    status, out, _ = run(capsys, "compare", "net.rlx", "q.rlx", "--data", "test.npz")
+    assert status == 0
+    assert "lowest SQNR: " in out
+
+
+def test_the_same_command_twice_writes_the_same_bytes(folder, capsys):
+    files = []
+    for _ in range(2):
+        assert run(capsys, *QUANTIZE, "--weights", "4")[0] == 0
+        files.append((folder / "q.rlx").read_bytes())
+    assert files[0] == files[1]
+    assert any(n.op.name == "q.conv2d" for n in frontends.load(folder / "q.rlx").graph.op_nodes)
+
+
+@pytest.mark.parametrize("name", ["p.png", "p.svg"])
+def test_pictures(folder, capsys, name):
+    pytest.importorskip("matplotlib")
+    contents = []
+    for _ in range(2):
+        assert run(capsys, *QUANTIZE, "--plot", name)[0] == 0
+        contents.append((folder / name).read_bytes())
+    assert contents[0] == contents[1]
+    assert contents[0][:4] in (b"\x89PNG", b"<?xm")
+    command = ("compare", "net.rlx", "q.rlx", "--data", "test.npz", "--plot", f"c{name}")
+    assert run(capsys, *command)[0] == 0
+    assert (folder / f"c{name}").stat().st_size > 1000
+
+
+def test_without_matplotlib_nothing_is_computed(folder, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    status, out, err = run(capsys, *QUANTIZE, "--plot", "p.png")
+    assert (status, out) == (6, "")
+    assert err == (
+        "error[RLX-E061]: plot: matplotlib is not installed\n"
+        "  try: install it with: pip install 'rlx[plot]'\n"
+    )
+    assert not (folder / "q.rlx").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (
+            [*QUANTIZE[:-1], "none.npz"],
+            2,
+            "error[RLX-E001]: calibration data: no file 'none.npz'\n"
+            "  try: give a .npz or .npy file\n",
+        ),
+        (
+            [*QUANTIZE, "--max-drop", "much"],
+            2,
+            "error[RLX-E001]: --max-drop: 'much' is no share\n  try: write it as 0.5% or 0.005\n",
+        ),
+        (
+            [*QUANTIZE, "--bits", "4"],
+            2,
+            "error[RLX-E001]: mean bits and flash choose widths, but every weight is to have 8"
+            " bits\n  try: use the weights 'auto'\n",
+        ),
+        (
+            [*QUANTIZE, "--plot", "p.gif"],
+            2,
+            "error[RLX-E001]: a picture cannot be written as 'p.gif'\n"
+            "  try: end the name in .png or .svg\n",
+        ),
+        (
+            [*QUANTIZE, "--weights", "auto", "--flash", "3"],
+            3,
+            "error[RLX-E112]: weights: with the fewest bits everywhere",
+        ),
+        (
+            [*QUANTIZE, "--weights", "2", "--max-drop", "0.1%"],
+            3,
+            "error[RLX-E112]: graph 'net': the integer network loses ",
+        ),
+    ],
+)  # fmt: skip
+def test_mistakes(folder, capsys, arguments, status, message):
+    found, out, err = run(capsys, *arguments)
+    assert (found, out) == (status, "")
+    assert err.startswith(message)
+    assert not (folder / "q.rlx").exists()
+
+
+def test_memory_does_not_grow_with_the_samples(folder):
+    """Ten times the samples: batches, histograms and moments are as large as before."""
+    import tracemalloc
+
+    from rlx.calibration.quantize import Settings, quantize_graph
+
+    graph, peaks = float_network(), []
+    for count in (200, 2000):
+        path = folder / f"{count}.npz"
+        np.savez(path, x=samples(count))
+        tracemalloc.start()
+        quantize_graph(graph, path, settings=Settings(weights="4"))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        path.unlink()
+    assert peaks[1] < 1.1 * peaks[0]
