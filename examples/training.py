@@ -1,30 +1,26 @@
-"""Train small convolutional networks in NumPy and quantize them to int8, for the examples.
+"""Train small convolutional networks in NumPy, for the examples.
 
 A network is a list of layers. Each layer runs forward, keeps what its derivative needs, and runs
-backward; after training it becomes an integer op of rlx.
+backward; after training it becomes a layer of a float graph, which ``rlx.quantize`` takes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.ir import Graph, QuantParams
-from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q import QConv2d, QDense, QMaxPool2d, QReshape, Window
+from rlx.ops.nn import NnConv, NnLinear, NnMaxPool, NnRelu
+from rlx.ops.real import RealReshape, SpatialWindow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
-    from rlx.ir import Value
+    from rlx.ir import Graph, Value
+    from rlx.ops.q import Window
 
     Floats = NDArray[np.float32]
-
-POOL = Window(kernel=(2, 2), stride=(2, 2))
 
 
 class Layer:
@@ -49,8 +45,8 @@ class Layer:
         """Return the loss gradient for the last batch, given that for its results."""
         raise NotImplementedError
 
-    def append_to(self, graph: Graph, x: Value, result: QuantParams) -> Value:
-        """Append the layer to an integer graph; ``result`` quantizes its results."""
+    def append_to(self, graph: Graph, x: Value) -> Value:
+        """Append the layer to a float graph."""
         raise NotImplementedError
 
 
@@ -73,34 +69,13 @@ class _Weighted(Layer):
         self.gradients = (self.rows.reshape(len(flat), -1).T @ flat, flat.sum(axis=0))
         return error @ self.values[0].T
 
-    def _quantized(self, x: QuantParams) -> _QuantizedParams:
+    def _constants(self, graph: Graph, *shape: int) -> tuple[Value, Value]:
+        """Append weights [outputs, *shape] and biases."""
         weights, biases = self.values
-        scales = np.abs(weights).max(axis=0).astype(np.float64) / 127
-        bias = np.round(biases / (scales * x.scale[0])).astype(np.int32)
-        return _QuantizedParams(np.round(weights / scales).astype(np.int8).T, bias, scales)
-
-
-@dataclass(frozen=True)
-class _QuantizedParams:
-    """Weights [outputs, terms], biases in the accumulator's scale, and a scale for each output."""
-
-    weights: NDArray[np.int8]
-    bias: NDArray[np.int32]
-    scales: NDArray[np.float64]
-
-    def operands(self, graph: Graph, name: str, shape: tuple[int, ...]) -> tuple[Value, Value]:
-        """Append the constants."""
-        count = len(self.scales)
-        quant = QuantParams(tuple(self.scales.tolist()), (0,) * count, axis=0)
-        weights = self.weights.reshape(count, *shape)
         return (
-            graph.constant(weights, name=f"{name}.weights", quant=quant),
-            graph.constant(self.bias, name=f"{name}.bias"),
+            graph.constant(weights.T.reshape(-1, *shape), name=f"{self.name}.weights"),
+            graph.constant(biases, name=f"{self.name}.bias"),
         )
-
-    def rescale(self, x: QuantParams, result: QuantParams) -> Rescale:
-        """Return the factors from the scales of the accumulators to that of the result."""
-        return Rescale.of(*(x.scale[0] * s / result.scale[0] for s in self.scales))
 
 
 class Convolution(_Weighted):
@@ -135,19 +110,15 @@ class Convolution(_Weighted):
                 image[:, dy : dy + height, dx : dx + width] += taps[:, :, :, dy, dx]
         return image[:, top : top + self.size[1], left : left + self.size[2]]
 
-    def append_to(self, graph: Graph, x: Value, result: QuantParams) -> Value:
-        """Append a convolution that clamps at real zero."""
-        quant = _quant(x)
-        params = self._quantized(quant)
-        op = QConv2d(
-            window=self.window,
-            x_zero_point=quant.zero_point[0],
-            rescale=params.rescale(quant, result),
-            zero_point=result.zero_point[0],
-            low=result.zero_point[0],
+    def append_to(self, graph: Graph, x: Value) -> Value:
+        """Append a convolution and ReLU."""
+        window = self.window
+        op = NnConv(
+            window=SpatialWindow(window.kernel, window.stride, window.dilation, window.padding)
         )
-        constants = params.operands(graph, self.name, (*self.window.kernel, self.channels))
-        return graph.apply(op, x, *constants, name=self.name, quant=result)
+        constants = self._constants(graph, *window.kernel, self.channels)
+        x = graph.apply(op, x, *constants, name=self.name)
+        return graph.apply(NnRelu(), x, name=f"{self.name}.relu")
 
 
 class MaxPool(Layer):
@@ -171,10 +142,9 @@ class MaxPool(Layer):
         result[part] = big * (self.before[part] == after)
         return result
 
-    def append_to(self, graph: Graph, x: Value, result: QuantParams) -> Value:
-        """Append a pool; it keeps the operand's quantization."""
-        del result
-        return graph.apply(QMaxPool2d(window=POOL), x, name=self.name)
+    def append_to(self, graph: Graph, x: Value) -> Value:
+        """Append a pool."""
+        return graph.apply(NnMaxPool(window=SpatialWindow((2, 2), (2, 2))), x, name=self.name)
 
 
 class Dense(_Weighted):
@@ -189,18 +159,10 @@ class Dense(_Weighted):
         """Return the gradient in the shape of the operand."""
         return self._derive(error).reshape(self.size)
 
-    def append_to(self, graph: Graph, x: Value, result: QuantParams) -> Value:
+    def append_to(self, graph: Graph, x: Value) -> Value:
         """Append a reshape and a dense layer."""
-        x = graph.apply(QReshape(shape=(1, x.type.size)), x, name="flatten")
-        quant = _quant(x)
-        params = self._quantized(quant)
-        op = QDense(
-            x_zero_point=quant.zero_point[0],
-            rescale=params.rescale(quant, result),
-            zero_point=result.zero_point[0],
-        )
-        constants = params.operands(graph, self.name, (x.type.size,))
-        return graph.apply(op, x, *constants, name=self.name, quant=result)
+        x = graph.apply(RealReshape(shape=(1, x.type.size)), x, name="flatten")
+        return graph.apply(NnLinear(), x, *self._constants(graph, x.type.size), name=self.name)
 
 
 @dataclass
@@ -236,10 +198,10 @@ class Network:
                 self._derive(x[batch], labels[batch])
                 self._step(rate)
 
-    def quantize(self, graph: Graph, x: Value, calibration: Floats) -> Value:
-        """Append the integer network to ``graph``, with ranges measured on ``calibration``."""
-        for layer, result in zip(self.layers, self.forward(calibration), strict=True):
-            x = layer.append_to(graph, x, activation_params(result))
+    def append_to(self, graph: Graph, x: Value) -> Value:
+        """Append the network to a float graph and return its logits."""
+        for layer in self.layers:
+            x = layer.append_to(graph, x)
         return x
 
     def _derive(self, x: Floats, labels: NDArray[np.int64]) -> None:
@@ -266,22 +228,5 @@ class Network:
                 values -= rate * mean / (1 - 0.9**self._steps) / (np.sqrt(corrected) + 1e-8)
 
 
-def activation_params(values: Floats) -> QuantParams:
-    """Return int8 parameters that cover the range of ``values`` and zero exactly."""
-    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
-    scale = float(np.float32((high - low) / 255))
-    return QuantParams.per_tensor(scale, round(-128 - low / scale))
-
-
-def correct(found: Iterable[Any], labels: Iterable[Any]) -> int:
-    """Return how many classes are correct."""
-    return sum(bool(a == b) for a, b in zip(found, labels, strict=True))
-
-
 def _zeros(values: Floats) -> list[Floats]:
     return [np.zeros_like(values), np.zeros_like(values)]
-
-
-def _quant(x: Value) -> QuantParams:
-    assert x.type.quant is not None
-    return x.type.quant

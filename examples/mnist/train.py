@@ -1,11 +1,11 @@
-"""Train TinyConv, a small network for MNIST's handwritten digits, and quantize it to int8.
+"""Train TinyConv, a small network for MNIST's handwritten digits, and quantize it.
 
     28x28x1 -> conv 3x3, 8, ReLU -> max pool 2x2 -> conv 3x3, 16, ReLU -> max pool 2x2 -> dense 10
 
 Run ``python -m examples.mnist.train FOLDER`` in the root of the repository to recreate
-``tinyconv.rlx``. FOLDER holds ``t10k-images-idx3-ubyte.gz`` and ``t10k-labels-idx1-ubyte.gz`` of
-the MNIST database (Y. LeCun, C. Cortes, C. Burges; CC BY-SA 3.0). The first 8,000 of these 10,000
-images are for training, the others for testing.
+``tinyconv_float.rlx`` and ``tinyconv.rlx``. FOLDER holds ``t10k-images-idx3-ubyte.gz`` and
+``t10k-labels-idx1-ubyte.gz`` of the MNIST database (Y. LeCun, C. Cortes, C. Burges; CC BY-SA 3.0).
+The first 8,000 of these 10,000 images are for training, the others for testing.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from examples.training import Convolution, Dense, MaxPool, Network, correct
-from rlx.ir import Graph, QuantParams, i8
-from rlx.ir.evaluate import evaluate
+import rlx
+from examples.training import Convolution, Dense, MaxPool, Network
+from rlx.ir import Graph, f32
 from rlx.ir.file import save
-from rlx.ir.module import GraphModule, Stage
+from rlx.ir.module import GraphModule
 from rlx.ops.q import Window
+from rlx.passes.boundaries import PortKind, with_ports
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +34,7 @@ TRAINED = 8000
 EPOCHS = 20
 VALID = Window(kernel=(3, 3))
 MODEL = Path(__file__).parent / "tinyconv.rlx"
+FLOAT_MODEL = MODEL.with_name("tinyconv_float.rlx")
 
 
 def digits(folder: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -60,30 +62,28 @@ def network(seed: int = 0) -> Network:
     ])  # fmt: skip
 
 
-def quantize(trained: Network, calibration: NDArray[np.float32]) -> Graph:
-    """Return the int8 network; its output is the quantized logits."""
+def float_graph(trained: Network) -> Graph:
+    """Return the network in float; its output is the logits."""
     graph = Graph("tinyconv")
-    pixels = QuantParams.per_tensor(float(np.float32(1 / 255)), -128)
-    x = graph.input("image", i8(1, 28, 28, 1, quant=pixels))
-    graph.output(trained.quantize(graph, x, calibration), names=["logits"])
+    graph.output(
+        trained.append_to(graph, graph.input("image", f32(1, 28, 28, 1))), names=["logits"]
+    )
     return graph
 
 
 def main(folder: Path) -> None:
-    """Train, quantize, save, and print the accuracy."""
+    """Train, save the float network, quantize and save it, and print the accuracy."""
     images, labels = digits(folder)
     pixels = (images / 255).astype(np.float32)
     trained = network()
     trained.train(pixels[:TRAINED], labels[:TRAINED], EPOCHS)
-    held_out = labels[TRAINED:]
-    print(
-        f"float: {correct(trained.classes(pixels[TRAINED:]), held_out)} of {len(held_out)} correct"
-    )
-    graph = quantize(trained, pixels[:1000])
-    save(GraphModule(graph, Stage.MIR), MODEL)
-    inputs = quantized(images[TRAINED:])
-    found = [evaluate(graph, {"image": x[np.newaxis]})[0].argmax() for x in inputs]
-    print(f"int8: {correct(found, held_out)} of {len(held_out)} correct; wrote {MODEL.name}")
+    graph = float_graph(trained)
+    save(GraphModule.hir(graph), FLOAT_MODEL)
+    test = {"image": pixels[TRAINED:], "y": labels[TRAINED:]}
+    found = rlx.quantize(graph, pixels[:1000], test=test)
+    save(GraphModule.mir(with_ports(found.module.graph, PortKind.INT8).graph), MODEL)
+    right = found.report.comparison.top1 or (0.0, 0.0)
+    print(f"correct in float {right[0]:.2%}, in int8 {right[1]:.2%}; wrote {MODEL.name}")
 
 
 if __name__ == "__main__":
