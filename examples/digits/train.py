@@ -1,4 +1,4 @@
-"""Train the demo's network on scikit-learn's handwritten digits and quantize it to int8.
+"""Train the demo's network on scikit-learn's handwritten digits and quantize it.
 
 Run ``python -m examples.digits.train`` in the root of the repository to recreate ``digits.rlx``.
 
@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.datasets import load_digits
 
-from examples.training import Convolution, Dense, MaxPool, Network, correct
-from rlx.ir import Graph, QuantParams, i8
+import rlx
+from examples.training import Convolution, Dense, MaxPool, Network
+from rlx.ir import Graph, f32
 from rlx.ir.file import save
-from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.exponential import softmax_scaling
-from rlx.ops.q import QSoftmax, Window
+from rlx.ir.module import GraphModule
+from rlx.ops.nn import NnSoftmax
+from rlx.ops.q import Window
+from rlx.passes.boundaries import PortKind, with_ports
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,15 +50,11 @@ def network(seed: int = 0) -> Network:
     ])  # fmt: skip
 
 
-def quantize(trained: Network, calibration: NDArray[np.float32]) -> Graph:
-    """Return the int8 network, with ranges taken from ``calibration`` images."""
+def float_graph(trained: Network) -> Graph:
+    """Return the network in float, with a softmax behind it."""
     graph = Graph("digits")
-    pixels = QuantParams.per_tensor(float(np.float32(1 / 255)), -128)
-    x = trained.quantize(graph, graph.input("image", i8(1, 8, 8, 1, quant=pixels)), calibration)
-    scale = x.type.quant.scale[0] if x.type.quant else 1.0
-    multiplier, left_shift, diff_min = softmax_scaling(scale)
-    softmax = QSoftmax(multiplier=multiplier, left_shift=left_shift, diff_min=diff_min)
-    graph.output(graph.apply(softmax, x, name="probabilities"))
+    logits = trained.append_to(graph, graph.input("image", f32(1, 8, 8, 1)))
+    graph.output(graph.apply(NnSoftmax(), logits, name="probabilities"))
     return graph
 
 
@@ -65,10 +63,12 @@ def main() -> None:
     images, labels = digits()
     trained = network()
     trained.train(images[:-HELD_OUT], labels[:-HELD_OUT], EPOCHS)
-    count = correct(trained.classes(images[-HELD_OUT:]), labels[-HELD_OUT:])
+    test = {"image": images[-HELD_OUT:], "y": labels[-HELD_OUT:]}
+    found = rlx.quantize(float_graph(trained), images[:-HELD_OUT], test=test)
     path = Path(__file__).parent / "digits.rlx"
-    save(GraphModule(quantize(trained, images[:-HELD_OUT]), Stage.MIR), path)
-    print(f"float network: {count} of {HELD_OUT} held-out digits correct; wrote {path.name}")
+    save(GraphModule.mir(with_ports(found.module.graph, PortKind.INT8).graph), path)
+    before, after = found.report.comparison.top1 or (0.0, 0.0)
+    print(f"of {HELD_OUT} held-out digits {before:.2%} correct in float, {after:.2%} in int8")
 
 
 if __name__ == "__main__":
