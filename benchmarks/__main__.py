@@ -69,11 +69,13 @@ def _check(module: ModuleType, rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _render() -> None:
+    from benchmarks.accuracy import table as accuracy
     from benchmarks.cortexm import cores
     from benchmarks.cortexm import table as cortexm
     from benchmarks.fpga import table as fpga
 
-    for path, text in {**cortexm.files(), **cores.files(), **fpga.files()}.items():
+    pages = {**accuracy.files(), **cortexm.files(), **cores.files(), **fpga.files()}
+    for path, text in pages.items():
         path.write_text(text, encoding="utf-8")
 
 

@@ -1,0 +1,73 @@
+"""What networks lose as integers, on samples that ranges are not taken from.
+
+Each half of the samples is tested with ranges from the other half.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks.accuracy.data import NETWORKS, ROOT
+from rlx.calibration.compare import compare_graphs
+from rlx.calibration.quantize import quantize_graph, settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rlx.calibration.compare import Comparison
+
+STORED: Final = ROOT / "benchmarks" / "results" / "accuracy.jsonl"
+KEY: Final = ("network", "weights")
+COSTS: Final = ("errors", "reconstruction_ratio", "mean_bits")
+"""What must not grow: wrong or different classes, and how much worse a reconstruction is."""
+
+WIDTHS: Final = {"TinyConv": ("8", "4", "2"), "KWS": ("8", "auto"), "IC": ("8", "auto")}
+AUTO: Final[dict[str, dict[str, float]]] = {"KWS": {"max_drop": 0.01}, "IC": {"bits": 5.0}}
+"""What ``auto`` is asked for. Without labels a drop of 1 % of 100 samples is a single class."""
+
+
+def measure() -> Iterator[dict[str, Any]]:
+    """Yield a row for each available network and width of weights."""
+    for network in NETWORKS:
+        if network.file.is_file():
+            for weights in WIDTHS.get(network.name, ("8",)):
+                yield row(network.name, weights)
+
+
+def row(name: str, weights: str) -> dict[str, Any]:
+    """Return what a network loses with weights of so many bits."""
+    network = next(n for n in NETWORKS if n.name == name)
+    limit: dict[str, Any] = AUTO[name] if weights == "auto" else {}
+    graph, found, bits = network.graph(), [], []
+    for calib, test in network.folds():
+        # Samples of the test have no say in the choice of widths.
+        result = quantize_graph(graph, calib, settings=settings_of(weights=weights, **limit))
+        found.append(compare_graphs(graph, result.module.graph, test))
+        bits.append(result.report.mean_bits)
+    return {
+        "network": name,
+        "weights": weights,
+        "mean_bits": round(sum(bits) / len(bits), 3),
+        **_figures(found),
+    }
+
+
+def _figures(parts: Sequence[Comparison]) -> dict[str, Any]:
+    """Return the figures of both halves together."""
+    samples = sum(part.samples for part in parts)
+    figures: dict[str, Any] = {"samples": samples}
+
+    def mean(values: Sequence[float]) -> float:
+        weighted = zip(values, parts, strict=True)
+        return sum(value * part.samples for value, part in weighted) / samples
+
+    figures["sqnr_db"] = round(mean([part.output.sqnr_db for part in parts]), 2)
+    if (rebuilt := [p.reconstruction for p in parts if p.reconstruction]) and len(rebuilt) == 2:
+        before, after = (mean([pair[k] for pair in rebuilt]) for k in (0, 1))
+        return {**figures, "reconstruction_ratio": round(after / before, 5)}
+    figures["agreement"] = round(mean([part.agreement or 0.0 for part in parts]), 5)
+    if top1 := [p.top1 for p in parts if p.top1]:
+        before, after = (mean([pair[k] for pair in top1]) for k in (0, 1))
+        figures |= {"float": round(before, 5), "integer": round(after, 5)}
+        return {**figures, "errors": round(samples * (1 - after))}
+    return {**figures, "errors": round(samples * (1 - figures["agreement"]))}
