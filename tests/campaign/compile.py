@@ -24,7 +24,6 @@ from rlx.reference import random_inputs, reference_outputs
 from rlx_c.choice import OBJECTIVES
 from rlx_cortexm import TARGET, CortexMOptions
 from rlx_cortexm.core import CORES
-from rlx_cortexm.options import PORTS
 from rlx_sim.firmware import CPUS
 from rlx_sim.host_c import WARNINGS
 from rlx_sim.toolchain import find
@@ -34,6 +33,9 @@ if TYPE_CHECKING:
 
     from rlx.ir import GraphModule
     from rlx.ir.module import GraphModule as Module
+
+PORTS = ("caller", "arena", "float")
+"""Places and types of inputs and outputs."""
 
 PREFIX: Final = "net"
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
+import numpy as np
+
 from campaign.part import Outcome
 from rlx import frontends
 from rlx.errors import RlxError
@@ -21,7 +23,7 @@ from rlx.reference import random_inputs, reference_outputs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rlx.ir import Graph
+    from rlx.ir import Array, Graph
     from rlx.ir.module import GraphModule
 
 _frontends = functools.cache(registry.frontends)
@@ -76,7 +78,19 @@ def use(module: GraphModule) -> None:
     str(inspect_graph(graph))
     structural_hash(graph)
     if _small(graph):
-        reference_outputs(graph, random_inputs(graph, 1))
+        reference_outputs(graph, _inputs(graph))
+
+
+def _inputs(graph: Graph) -> tuple[Array, ...]:
+    """Return one frame: random integers, or numbers where an input is no integer."""
+    if all(value.type.dtype.is_integer for value in graph.inputs):
+        return random_inputs(graph, 1)
+    return tuple(
+        np.full(
+            (1, *v.type.static_shape), 0 if v.type.dtype.is_integer else 0.5, v.type.dtype.numpy
+        )
+        for v in graph.inputs
+    )
 
 
 def _small(graph: Graph) -> bool:

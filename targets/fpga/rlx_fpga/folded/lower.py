@@ -44,7 +44,7 @@ Rule: TypeAlias = "Callable[[FoldedBuilder, Node], None]"
 
 RULES: RuleTable[Rule] = RuleTable("fpga, folded")
 RULES.refuse(ONLY_INT8, QConvert)
-RULES.refuse("the array has no product of two codes", QMul)
+RULES.refuse("the array has no product of two tensors", QMul)
 
 LANES = (1, 2, 4, 8, 16, 32)
 """Numbers of lanes that an array can have."""
