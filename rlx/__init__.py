@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from rlx.api import compare, emit, estimate, quantize, verify
+    from rlx.api import compare, convert, emit, estimate, quantize, verify
     from rlx.errors import RlxError
     from rlx.frontends import load
     from rlx.frontends.weights import load_weights
@@ -34,6 +34,7 @@ _HOMES = {
     "TensorType": "rlx.ir",
     "bind": "rlx.transforms.bind",
     "compare": "rlx.api",
+    "convert": "rlx.api",
     "devices": "rlx.runtime",
     "emit": "rlx.api",
     "estimate": "rlx.api",
@@ -66,6 +67,7 @@ __all__ = [
     "TensorType",
     "bind",
     "compare",
+    "convert",
     "devices",
     "emit",
     "estimate",

@@ -19,6 +19,7 @@ from rlx.errors import UsageError
 from rlx.ir import Graph
 from rlx.ir.module import GraphModule, Stage
 from rlx.outputs import read_manifest
+from rlx.quant.convert import convert as convert_graph
 from rlx.tracing import Graph as Builder
 from rlx.transforms.freeze import freeze
 
@@ -198,6 +199,23 @@ def quantize(
     )
     module, _ = _module_of(model)
     return quantize_graph(module.graph, calib, test=test, settings=settings, progress=progress)
+
+
+def convert(model: GraphModule | Graph | Builder | str | Path) -> GraphModule:
+    """Return the integer network of a network that holds its own scales.
+
+    Such as an ONNX file with QuantizeLinear and DequantizeLinear nodes, or a QONNX file: their
+    scales, zero points and stored weights are taken as they are, without calibration.
+
+    Args:
+        model: What ``rlx.load`` returned, a graph, or the path of a model file.
+
+    Raises:
+        UnsupportedOpError: Something in the network has no integer form.
+        QuantizationError: A value has no scale: the network needs :func:`quantize`.
+    """
+    module, _ = _module_of(model)
+    return GraphModule.mir(convert_graph(module.graph, {}).graph)
 
 
 def compare(

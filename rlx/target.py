@@ -108,9 +108,7 @@ class Target(Protocol):
         ...
 
 
-QUANTIZE: Final = (
-    "quantize it first: a target takes an integer model, for example a fully quantized .tflite"
-)
+QUANTIZE: Final = "quantize it first: rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx"
 """What to do about a model that computes with real numbers."""
 
 

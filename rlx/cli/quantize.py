@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from rlx.cli.common import json_option, print_json, print_table, progress_bar
 from rlx.cli.model_command import load_model, model_command
@@ -47,9 +48,9 @@ def _share(text: str | None) -> float | None:
 )
 @click.option(
     "--calib",
-    required=True,
     type=click.Path(path_type=Path),
-    help="Samples to take ranges from: .npz by input name (or 'x'; 'y' for labels), or .npy.",
+    help="Samples to take ranges from: .npz by input name (or 'x'; 'y' for labels), or .npy."
+    " Without: MODEL holds its own scales (ONNX with QuantizeLinear and DequantizeLinear).",
 )
 @click.option(
     "--test",
@@ -95,14 +96,17 @@ def command(
     plot: Path | None,
     max_drop: str | None,
     as_json: bool,
+    calib: Path | None,
     **chosen: Any,  # noqa: ANN401 - of rlx.quantize
 ) -> None:
     """Quantize MODEL, a float network, to integers, and report what that lost.
 
+    Without --calib, MODEL holds its own scales and weights, which are taken as they are.
+
     The loss is the share of correct classes where there are labels, of samples with another class
     where there are none, or what the error of a reconstruction grows by.
     """
-    from rlx.api import quantize
+    from rlx.api import convert, quantize
     from rlx.ir.file import save
 
     share = _share(max_drop)
@@ -111,8 +115,13 @@ def command(
 
         check_plot(plot)
     module = load_model(model)
+    if calib is None:
+        _refuse_options_without_samples(click.get_current_context())
+        save(convert(module), out)
+        print(f"wrote {out} with the scales of {model.name}; next: rlx inspect {out}")
+        return
     with progress_bar(enabled=not as_json) as show:
-        found = quantize(module, max_drop=share, progress=show, **chosen)
+        found = quantize(module, calib, max_drop=share, progress=show, **chosen)
     save(found.module, out)
     if plot is not None:
         from rlx.calibration.plots import plot_report
@@ -122,6 +131,22 @@ def command(
         print_json(found.report.as_json())
         return
     _print(found.report, out)
+
+
+def _refuse_options_without_samples(ctx: click.Context) -> None:
+    """Refuse options that need samples where there are none."""
+    given = [
+        param.opts[-1]
+        for param in ctx.command.params
+        if ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        and param.name not in ("model", "out")
+    ]
+    if given:
+        raise UsageError(
+            "nothing is calibrated without samples",
+            where=given[0],
+            hint="give --calib SAMPLES.npz, or leave it out where the model holds its own scales",
+        )
 
 
 def _print(report: Report, out: Path) -> None:

@@ -221,7 +221,7 @@ def _refuse_missing(graph: Graph, missing: Sequence[Value], needed: Needed) -> N
     raise QuantizationError(
         f"{len(lines)} value(s) have no scale:\n    " + "\n    ".join(lines),
         where=f"graph {graph.name!r}",
-        hint="calibrate the graph that rlx.quant.prepare returns",
+        hint="give calibration data: rlx quantize --calib SAMPLES.npz",
     )
 
 

@@ -9,9 +9,12 @@ from quantized_net import float_network, samples
 
 from rlx import frontends
 from rlx.cli import main
+from rlx.ir import Graph, QuantParams, f32
 from rlx.ir.evaluate import evaluate
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule
+from rlx.ops.nn import NnRelu
+from rlx.ops.real import RealDequantize, RealQuantize
 
 
 @pytest.fixture
@@ -50,6 +53,22 @@ def test_quantize_then_compare(folder, capsys):
     for key in ("top1", "agreement", "output", "samples"):
         assert found[key] == report["comparison"][key]
     assert len(found["layers"]) >= 4
+
+
+def test_a_model_with_its_own_scales_needs_no_samples(folder, capsys):
+    own = QuantParams.per_tensor(0.5, 3)
+    graph = Graph("own")
+    x = graph.apply(RealQuantize(quant=own), graph.input("x", f32(1, 4)))
+    y = graph.apply(NnRelu(), graph.apply(RealDequantize(quant=own), x))
+    graph.output(graph.apply(RealDequantize(quant=own), graph.apply(RealQuantize(quant=own), y)))
+    save(GraphModule.hir(graph), folder / "own.rlx")
+    status, out, err = run(capsys, "quantize", "own.rlx", "-o", "q.rlx")
+    assert (status, err) == (0, "")
+    assert out == "wrote q.rlx with the scales of own.rlx; next: rlx inspect q.rlx\n"
+    ops = [node.op.name for node in frontends.load(folder / "q.rlx").graph.op_nodes]
+    assert ops[0] == "real.quantize"
+    assert ops[-1] == "real.dequantize"
+    assert all(name.startswith("q.") for name in ops[1:-1])
 
 
 def test_what_people_read(folder, capsys):
@@ -106,6 +125,17 @@ def test_without_matplotlib_nothing_is_computed(folder, capsys, monkeypatch):
             2,
             "error[RLX-E001]: calibration data: no file 'none.npz'\n"
             "  try: give a .npz or .npy file\n",
+        ),
+        (
+            QUANTIZE[:4],
+            5,
+            "error[RLX-E030]: graph 'net': 1 value(s) have no scale:\n    core.input %0 'image'",
+        ),
+        (
+            [*QUANTIZE[:4], "--weights", "4"],
+            2,
+            "error[RLX-E001]: --weights: nothing is calibrated without samples\n"
+            "  try: give --calib SAMPLES.npz, or leave it out",
         ),
         (
             [*QUANTIZE, "--max-drop", "much"],

@@ -350,7 +350,7 @@ def test_values_without_a_scale_are_all_named():
         convert(graph, {})
     assert "2 value(s) have no scale:\n    core.input %0 'x0'" in str(caught.value)
     assert "core.input %1 'x1'" in str(caught.value)
-    assert "hint: calibrate the graph that rlx.quant.prepare returns" in str(caught.value)
+    assert "hint: give calibration data: rlx quantize --calib SAMPLES.npz" in str(caught.value)
 
 
 def test_parameters_without_a_value_are_refused():
