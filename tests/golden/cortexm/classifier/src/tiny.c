@@ -532,8 +532,8 @@ TINY_KERNEL void depthwise_1_plane(const int16_t *x, const int8_t *w, int32_t bi
  * y[oy, ox, c] = requantize(bias[c] + sum over ky, kx of x[iy, ix, c] * w[c, ky, kx]) with
  * iy = oy - 1 + ky, ix = ox - 1 + kx
  *
- * Four channels at a time are unpacked to four planes of int16, row by row, so that a word holds
- * two neighbours.
+ * Four channels at a time are unpacked to four planes of int16, row by row, so
+ * that a word holds two neighbours.
  *
  * x: int8[1, 6, 6, 8]
  * weights: int8[8, 3, 3]
