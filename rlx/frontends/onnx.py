@@ -21,6 +21,7 @@ from rlx.ir.module import GraphModule, Stage
 from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.names import printable, shorten
 from rlx.passes.channels_last import ChannelsLast
+from rlx.passes.channels_last_ports import ChannelsLastPorts
 from rlx.passes.dead_code import DeadCode
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ def load(
 ) -> GraphModule:
     """Import a model.
 
-    Inputs and outputs keep the model's names, order, shapes and types. Images become channels
-    last inside.
+    Inputs and outputs keep the model's names, order, shapes and types; with the option
+    ``channels_last`` images are channels last there too. Inside they always are.
 
     Args:
         source: A file, or the bytes of one.
@@ -87,7 +88,8 @@ def _build(model: Model, options: OnnxOptions, limits: Limits) -> Graph:
     outputs = [_output(scope, place) for place in range(len(model.outputs))]
     check_work(graph, limits)
     graph.output(*outputs, names=[printable(o.name) for o in model.outputs])
-    return DeadCode().apply(ChannelsLast().apply(DeadCode().apply(graph)))
+    graph = DeadCode().apply(ChannelsLast().apply(DeadCode().apply(graph)))
+    return ChannelsLastPorts().apply(graph) if options.channels_last else graph
 
 
 def _add_inputs(scope: Scope, options: OnnxOptions) -> None:

@@ -33,6 +33,7 @@ class OnnxOptions:
     Attributes:
         input_shape: Shapes of inputs; dimensions that the file names are bound to them.
         allow_external: Whether tensors may be read from other files beside the model.
+        channels_last: Whether images come in and go out channels last, not as the file has them.
     """
 
     input_shape: tuple[tuple[str, tuple[int, ...]], ...] = field(
@@ -47,4 +48,11 @@ class OnnxOptions:
     allow_external: bool = field(
         default=False,
         metadata={"help": "Read tensors that the model keeps in other files of its folder."},
+    )
+    channels_last: bool = field(
+        default=False,
+        metadata={
+            "help": "Take and give images channels last, so that no transpose is left; hardware"
+            " needs it."
+        },
     )

@@ -1,0 +1,61 @@
+"""Inputs and outputs of images become channels last, where only a transpose stands before them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rlx.ir import Graph, Input, Node, Value, rebuild
+from rlx.ops.real import RealTranspose
+from rlx.passes.base import Pass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelsLastPorts(Pass):
+    """Take off the transposes at inputs and outputs: the caller brings and gets other axes.
+
+    An input that is read by transposes of one order alone becomes its transposed self; so does an
+    output that a transpose makes for no other reader. Everything else stays.
+    """
+
+    name: ClassVar[str] = "channels-last-ports"
+
+    def apply(self, graph: Graph) -> Graph:
+        """Return the graph without these transposes; the same graph if there are none."""
+        inputs = {v.node: op for v in graph.inputs if (op := _order(graph, v)) is not None}
+        dropped = {r for node in inputs for r in graph.users()[node.results[0]]}
+        dropped |= {v.node for v in graph.outputs if _is_last(graph, v)}
+        if not dropped:
+            return graph
+        return rebuild(graph, lambda *n: _visit(inputs, dropped, *n), by=self.name)
+
+
+def _order(graph: Graph, value: Value) -> RealTranspose | None:
+    """Return the transpose that all readers of an input are; None if they are none or differ."""
+    readers = graph.users()[value]
+    ops = {reader.op for reader in readers}
+    if value in graph.outputs or len(ops) != 1:
+        return None
+    (op,) = ops
+    return op if isinstance(op, RealTranspose) else None
+
+
+def _is_last(graph: Graph, value: Value) -> bool:
+    """Return whether an output is transposed for the caller alone."""
+    return isinstance(value.node.op, RealTranspose) and not graph.users()[value]
+
+
+def _visit(
+    inputs: Mapping[Node, RealTranspose],
+    dropped: set[Node],
+    new: Graph,
+    node: Node,
+    operands: tuple[Value, ...],
+) -> list[Value] | None:
+    if isinstance(node.op, Input) and node in inputs:
+        (type_,) = inputs[node].infer(*node.types)
+        return [new.input(node.name, type_, origin=node.origin)]
+    return [operands[0]] if node in dropped else None
