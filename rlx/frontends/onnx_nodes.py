@@ -11,7 +11,8 @@ from rlx.errors import ShapeError
 from rlx.frontends.onnx_bodies import standard_body
 from rlx.frontends.onnx_file import DOMAIN, Node, Subgraph, package
 from rlx.frontends.onnx_ops import IMPORTERS, SYMBOLIC, Call, Real, Scope
-from rlx.frontends.onnx_ops.call import bind_attributes, plain, resolved
+from rlx.frontends.onnx_ops.attributes import bind_attributes, resolved
+from rlx.frontends.onnx_ops.symbols import plain
 from rlx.frontends.onnx_unknown import unknown
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.names import printable, shorten
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.frontends.onnx_file import Attribute, Function
-    from rlx.frontends.onnx_ops.call import Importer, Results
+    from rlx.frontends.onnx_ops.registry import Importer
+    from rlx.frontends.onnx_ops.scope import Results
 
 # Numbers of onnx.defs.OpSchema.AttrType whose values are read as Python's types.
 _PYTHON_TYPES: Mapping[int, tuple[type, ...]] = {1: (float,), 2: (int,), 3: (str,)}

@@ -24,6 +24,8 @@ from rlx.frontends.onnx_ops import (  # noqa: F401 - importing a family fills th
     slices,
     symbols,
 )
-from rlx.frontends.onnx_ops.call import IMPORTERS, SYMBOLIC, Call, Real, Scope
+from rlx.frontends.onnx_ops.call import Call
+from rlx.frontends.onnx_ops.registry import IMPORTERS, SYMBOLIC
+from rlx.frontends.onnx_ops.scope import Real, Scope
 
 __all__ = ["IMPORTERS", "SYMBOLIC", "Call", "Real", "Scope"]

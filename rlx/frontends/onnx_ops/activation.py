@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.frontends.onnx_ops.call import OPEN_SHAPE, importer
+from rlx.frontends.onnx_ops.call import OPEN_SHAPE
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.frontends.refusal import UnsupportedError
 from rlx.ir import DType
 from rlx.ir.dims import product
@@ -16,7 +17,8 @@ from rlx.ops import nn, real
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
 
 
 @importer("Relu")

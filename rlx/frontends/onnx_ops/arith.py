@@ -7,13 +7,14 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from rlx.frontends.onnx_elements import DTYPES, ELEMENTS
-from rlx.frontends.onnx_ops.call import importer
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType
 from rlx.ops import real
 from rlx.ops.real.cast import integer_range
 
 if TYPE_CHECKING:
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
     from rlx.ir import Op
 
 _BINARY: dict[str, Op] = {

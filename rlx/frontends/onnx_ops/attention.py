@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlx.frontends.onnx_elements import DTYPES
-from rlx.frontends.onnx_ops.call import OPEN_SHAPE, importer
+from rlx.frontends.onnx_ops.call import OPEN_SHAPE
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType
 from rlx.ops import nn, real
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
 
 
 @dataclass(frozen=True, slots=True)

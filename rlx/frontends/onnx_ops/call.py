@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.frontends.onnx_file import Reference, Subgraph, Tensor
-from rlx.frontends.refusal import MalformedError, OverLimitError, UnsupportedError
+from rlx.frontends.onnx_file import Tensor
+from rlx.frontends.onnx_ops.attributes import default_of
+from rlx.frontends.onnx_ops.scope import Real, Scope
+from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.ir import Dim, DType, Origin, QuantParams, TensorType
-from rlx.limits import DEFAULT_LIMITS, Limits, raise_hint
 from rlx.names import printable, shorten
-from rlx.ops.expression import Expression, scalar
-from rlx.ops.real import RealDequantize
-from rlx.tracing.layers import Layers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     import numpy.typing as npt
 
-    from rlx.frontends.onnx_file import Attribute, Function, Model, Node
-    from rlx.ir import Array, Graph, Op, Shape, Value
+    from rlx.frontends.onnx_file import Attribute, Node
+    from rlx.ir import Array, Shape
 
 OPEN_SHAPE = "give the shape of the graph's inputs, as --input-shape NAME=1x3x224x224"
 """What to do about dimensions without a size."""
@@ -31,127 +27,6 @@ OPEN_SHAPE = "give the shape of the graph's inputs, as --input-shape NAME=1x3x22
 _WITHOUT_EFFECT = frozenset(
     ("momentum", "seed", "spatial", "storage_order", "stash_type", "consumed_inputs")
 )
-
-# A constant is computed while reading if that takes no more steps than this, for one op and for
-# all of a file; else the op stays in the graph.
-_FOLD_STEPS = 1 << 22
-_FOLD_TOTAL = 1 << 25
-
-
-class Real(Layers):
-    """A value of the graph, with the arithmetic of traced tensors.
-
-    An op on constants is computed at once. ``real.dequantize`` is not: the scale
-    is needed later.
-
-    Attributes:
-        scope: Where it belongs to.
-        call: The node that makes it, which names what is appended.
-    """
-
-    __slots__ = ("call", "scope")
-
-    def __init__(self, scope: Scope, value: Value, call: Call | None) -> None:
-        Expression.__init__(self, scope.graph, value)
-        self.scope = scope
-        self.call = call
-
-    def wrap(self, value: Value) -> Self:
-        """Return another value of the same graph."""
-        return type(self)(self.scope, value, self.call)
-
-    @property
-    def array(self) -> Array | None:
-        """Its elements where they are known, else None."""
-        return self.value.constant
-
-    def apply_all(self, op: Op, *others: Expression) -> tuple[Self, ...]:
-        """Return every result of ``op`` on this value and others."""
-        values = self.scope.append(self.call, op, self.value, *(o.value for o in others))
-        return tuple(self.wrap(v) for v in values)
-
-    def lift(self, other: Any) -> Self:  # noqa: ANN401 - a number, an array or an expression
-        """Return ``other`` as a value; numbers and arrays become constants."""
-        if isinstance(other, Expression):
-            return self.wrap(other.value)
-        array = other if isinstance(other, np.ndarray) else scalar(other, self.type)
-        return self.wrap(self.scope.constant(array, self.call))
-
-
-Symbolic: TypeAlias = "npt.NDArray[np.object_]"
-"""Whole numbers that are known but for symbols: an array of ``int`` and ``Dim``."""
-
-Result: TypeAlias = "Real | npt.NDArray[Any]"
-Results: TypeAlias = "Result | Sequence[Result | None]"
-"""What an importer returns: a value or known elements for each output that is wanted."""
-
-
-@dataclass(slots=True)
-class Scope:
-    """What the nodes of one graph share, or of one function that is inlined.
-
-    Attributes:
-        model: The file.
-        graph: What is made of it.
-        versions: Version of each domain's operators.
-        values: Each value by its name: in the graph, or known elements.
-        place: The node that calls the function, for messages; empty for the graph itself.
-        limits: How much work to accept.
-        folded: Steps that constants took so far, in a list that all scopes share.
-    """
-
-    model: Model
-    graph: Graph
-    versions: Mapping[str, int]
-    values: dict[str, Real | npt.NDArray[Any]] = field(default_factory=dict)
-    place: str = ""
-    limits: Limits = DEFAULT_LIMITS
-    folded: list[int] = field(default_factory=lambda: [0])
-
-    def constant(
-        self, array: Array, call: Call | None = None, quant: QuantParams | None = None,
-        name: str = "",
-    ) -> Value:  # fmt: skip
-        """Append a constant."""
-        origin = call.origin if call else Origin(self.model.source, "tensor")
-        name = name or (call.result_name if call else "")
-        return self.graph.constant(array, name=name, quant=quant, origin=origin)
-
-    def append(self, call: Call | None, op: Op, *operands: Value) -> tuple[Value, ...]:
-        """Append an op, or compute it if its operands are constants."""
-        name, origin = (call.result_name, call.origin) if call else ("", Origin())
-        arrays = [o.constant for o in operands]
-        if any(a is None for a in arrays) or isinstance(op, RealDequantize):
-            return self.graph.append(op, *operands, name=name, origin=origin).results
-        types = op.infer_checked(*(o.type for o in operands))
-        self._check_sizes(types)
-        steps = _steps(op, types, operands)
-        if steps > _FOLD_STEPS or self.folded[0] + steps > _FOLD_TOTAL:
-            return self.graph.append(op, *operands, name=name, origin=origin).results
-        self.folded[0] += steps
-        results = op.evaluate(*(a for a in arrays if a is not None))
-        return tuple(
-            self.constant(np.asarray(r), call, t.quant) for r, t in zip(results, types, strict=True)
-        )
-
-    def _check_sizes(self, types: Sequence[TensorType]) -> None:
-        """Refuse results that are too large to be made."""
-        for type_ in types:
-            if type_.is_static and type_.size > self.limits.elements:
-                raise OverLimitError(
-                    f"a constant has {type_.size} elements; the limit is {self.limits.elements}",
-                    hint=raise_hint("elements", type_.size),
-                )
-
-
-def _steps(op: Op, types: Sequence[TensorType], operands: Sequence[Value]) -> int:
-    """Return about how many steps an op on constants takes."""
-    window: Any = getattr(op, "window", None)
-    taps = int(np.prod(window.kernel)) if hasattr(window, "kernel") else 1
-    sizes = [t.size for t in (*types, *(o.type for o in operands)) if t.is_static]
-    if op.name in ("real.matmul", "real.conv", "nn.conv", "nn.linear", "nn.dot", "nn.attention"):
-        taps *= max((int(d) for d in operands[0].type.static_shape), default=1)
-    return max(sizes, default=0) * taps
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,92 +286,3 @@ class Call:
     def quantized(self, array: Array, quant: QuantParams) -> Real:
         """Return constant quantized values with what they stand for."""
         return Real(self.scope, self.scope.constant(array, self, quant), self)
-
-
-def default_of(attribute: Any) -> Attribute | None:  # noqa: ANN401 - of onnx.defs
-    """Return an attribute's default by the schema, None if it has none."""
-    given = attribute.default_value
-    match given.type:
-        case 1:
-            return float(given.f)
-        case 2:
-            return int(given.i)
-        case 3:
-            return str(given.s.decode())
-        case 6:
-            return tuple(float(v) for v in given.floats)
-        case 7:
-            return tuple(int(v) for v in given.ints)
-    return None
-
-
-Importer: TypeAlias = "Callable[[Call], Results]"
-
-IMPORTERS: dict[tuple[str, str], Importer] = {}
-"""The importer of each operator, by domain and name."""
-
-
-def importer(*names: str, domain: str = "") -> Callable[[Importer], Importer]:
-    """Register the decorated function as the importer of operators of a domain."""
-
-    def register(function: Importer) -> Importer:
-        for name in names:
-            if (domain, name) in IMPORTERS:
-                raise ValueError(f"{domain}.{name} has two importers")
-            IMPORTERS[domain, name] = function
-        return function
-
-    return register
-
-
-SYMBOLIC: dict[str, Callable[[Call], Symbolic | Sequence[Symbolic] | None]] = {}
-"""How standard operators compute with symbols; a function returns None where it cannot."""
-
-
-def symbolic(*names: str) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
-    """Register the decorated function for nodes of which an input is ``Symbolic``."""
-
-    def register(function: Callable[[Call], Any]) -> Callable[[Call], Any]:
-        for name in names:
-            if name in SYMBOLIC:
-                raise ValueError(f"{name} has two functions of symbols")
-            SYMBOLIC[name] = function
-        return function
-
-    return register
-
-
-def plain(array: Symbolic) -> npt.NDArray[Any]:
-    """Return whole numbers without symbols as int64, others as they are."""
-    if all(isinstance(v, int) for v in array.reshape(-1).tolist()):
-        return array.astype(np.int64)
-    return array
-
-
-def bind_attributes(function: Function, call: Call) -> dict[str, Attribute]:
-    """Return what a function's attributes stand for where a node calls it."""
-    given = dict(function.defaults)
-    for name in (*function.attributes, *function.defaults):
-        found = call.attribute(name)
-        if found is not None:
-            given[name] = found
-    return given
-
-
-def resolved(attributes: Mapping[str, Attribute], given: Mapping[str, Attribute]) -> dict[
-    str, Attribute
-]:  # fmt: skip
-    """Return a node's attributes with references replaced; those without a value are left out."""
-    found: dict[str, Attribute] = {}
-    for name, value in attributes.items():
-        if not isinstance(value, Reference):
-            found[name] = value
-        elif value.name in given:
-            found[name] = given[value.name]
-    return found
-
-
-__all__ = [
-    "IMPORTERS", "SYMBOLIC", "Call", "Importer", "Real", "Result", "Results", "Scope", "Subgraph",
-    "Symbolic", "bind_attributes", "importer", "plain", "resolved", "symbolic",
-]  # fmt: skip

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rlx.frontends.onnx_ops.call import importer
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.frontends.onnx_ops.windows import kernel_of, listed, pads, sizes, window_of
 from rlx.ops import nn
 from rlx.ops.nn import Layout
 from rlx.ops.real import SpatialWindow
 
 if TYPE_CHECKING:
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
 
 
 def conv_window(call: Call, image: Real, weights: Real) -> tuple[SpatialWindow, int]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rlx.frontends.onnx_ops.arith import element_type
-from rlx.frontends.onnx_ops.call import importer
 from rlx.frontends.onnx_ops.index import numbers, one_integer, one_number
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.frontends.refusal import OverLimitError
 from rlx.ir import DType
 from rlx.limits import raise_hint
@@ -17,7 +17,8 @@ from rlx.limits import raise_hint
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
 
 
 def check_size(call: Call, *sizes: int) -> None:

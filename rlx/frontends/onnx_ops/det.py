@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import permutations
 from typing import TYPE_CHECKING, Final
 
-from rlx.frontends.onnx_ops.call import importer
 from rlx.frontends.onnx_ops.index import numbers
+from rlx.frontends.onnx_ops.registry import importer
 
 if TYPE_CHECKING:
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
 
 _LARGEST: Final = 4
 

@@ -6,15 +6,16 @@ import math
 from itertools import product
 from typing import TYPE_CHECKING
 
-from rlx.frontends.onnx_ops.call import importer
 from rlx.frontends.onnx_ops.index import numbers, strides_of
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType
 from rlx.ops import real
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
 
 _MODES = {
     "nearest": 1, "linear": 2, "bilinear": 2, "cubic": 4, "bicubic": 4,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.frontends.onnx_ops.call import importer
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType
 from rlx.ops import real
 from rlx.ops.real import Scatter, SpatialWindow
@@ -17,7 +17,8 @@ from rlx.ops.real.cast import integer_range
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
     from rlx.ir import Dim, Shape
 
 _MERGES = {

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rlx.frontends.onnx_ops.call import importer
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.ops import nn
 from rlx.ops.real import RealDequantize
 
 if TYPE_CHECKING:
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
 
 
 @importer("Gemm")

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.frontends.onnx_ops.call import importer
 from rlx.frontends.onnx_ops.index import numbers
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
 
 # Each element of the sequence takes some ten nodes.
 _MOST_STEPS: Final = 256

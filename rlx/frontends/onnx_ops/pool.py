@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rlx.frontends.onnx_ops.call import importer
 from rlx.frontends.onnx_ops.index import window_argmax
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.frontends.onnx_ops.windows import ceiling, kernel_of, sizes, window_of
 from rlx.ops import nn, real
 from rlx.ops.nn import Layout
@@ -15,7 +15,8 @@ from rlx.ops.real import SpatialWindow
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
 
 
 def _grown(window: SpatialWindow, extra: tuple[int, ...]) -> SpatialWindow:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.frontends.onnx_ops.call import importer
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType, QuantParams
 from rlx.ops import real
 from rlx.ops.real import RealDequantize, RealQuantize, Ties
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from rlx.frontends.onnx_ops.call import Call, Importer, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.registry import Importer
+    from rlx.frontends.onnx_ops.scope import Real
 
 _DOMAINS = ("qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general")
 _MOST_BITS = 32

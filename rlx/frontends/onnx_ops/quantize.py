@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlx.frontends.onnx_elements import DTYPES
-from rlx.frontends.onnx_ops.call import importer
 from rlx.frontends.onnx_ops.conv import conv_window
 from rlx.frontends.onnx_ops.linear import matmul
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType, QuantParams
 from rlx.ops import nn, real
 from rlx.ops.nn import Layout
@@ -19,7 +19,8 @@ from rlx.ops.real.cast import integer_range
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
     from rlx.ir import Array, TensorType
 
 

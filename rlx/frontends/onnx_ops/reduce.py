@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rlx.frontends.onnx_ops.call import importer
 from rlx.frontends.onnx_ops.index import one_integer
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType
 from rlx.ir.dims import product
 from rlx.ops import real
@@ -14,7 +14,8 @@ from rlx.ops import real
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
     from rlx.ops.real.reduce import RealReduce
 
     Axes = tuple[int, ...]

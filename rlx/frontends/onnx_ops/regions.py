@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.frontends.onnx_ops.call import importer
 from rlx.frontends.onnx_ops.create import check_size
 from rlx.frontends.onnx_ops.grid_sample import linear_taps
 from rlx.frontends.onnx_ops.index import numbers, strides_of
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.frontends.onnx_ops.windows import kernel_of, listed, pads
 from rlx.ir import DType
 from rlx.ops import real
@@ -19,7 +19,8 @@ from rlx.ops import real
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
 
     Taps = list[tuple[Real, Real]]
 

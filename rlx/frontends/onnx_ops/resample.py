@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.frontends.onnx_ops.call import importer
 from rlx.frontends.onnx_ops.index import numbers
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.frontends.refusal import OverLimitError
 from rlx.ir import DType
 from rlx.limits import raise_hint
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
 
     Places = npt.NDArray[np.float64]
 

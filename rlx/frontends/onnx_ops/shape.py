@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlx.frontends.onnx_ops.call import importer
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir.dims import product
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
     from rlx.ir import Dim
 
 

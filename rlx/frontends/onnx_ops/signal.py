@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.frontends.onnx_ops.call import importer
 from rlx.frontends.onnx_ops.create import check_size
 from rlx.frontends.onnx_ops.index import numbers, one_integer
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType
 from rlx.ops import real
 
 if TYPE_CHECKING:
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
 
 
 @importer("DFT")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.frontends.onnx_ops.call import importer
+from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import Dim, DType
 from rlx.ir.dims import quotient
 from rlx.ops import nn, real
@@ -14,7 +14,8 @@ from rlx.ops import nn, real
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.frontends.onnx_ops.call import Call, Real
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Real
 
 # Exporters write the end of an axis as one of the largest integers.
 _END: Final = 2**31 - 1

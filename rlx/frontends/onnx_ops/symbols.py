@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rlx.frontends.onnx_elements import DTYPES
-from rlx.frontends.onnx_ops.call import Real, symbolic
+from rlx.frontends.onnx_ops.registry import symbolic
+from rlx.frontends.onnx_ops.scope import Real
 from rlx.frontends.onnx_ops.shape import axes_of, unsqueezed
 from rlx.ir.dims import minimum, product, quotient
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from rlx.frontends.onnx_ops.call import Call, Symbolic
+    from rlx.frontends.onnx_ops.call import Call
+    from rlx.frontends.onnx_ops.scope import Symbolic
     from rlx.ir import Dim
 
 
@@ -161,3 +163,10 @@ def fold_product(call: Call) -> Symbolic | None:
     found = np.empty((1,) if call.integer("keepdims", 1) else (), object)
     found[...] = product(x.tolist())
     return found
+
+
+def plain(array: Symbolic) -> npt.NDArray[Any]:
+    """Return whole numbers without symbols as int64, others as they are."""
+    if all(isinstance(v, int) for v in array.reshape(-1).tolist()):
+        return array.astype(np.int64)
+    return array
