@@ -10,6 +10,7 @@ with the same results. If numbers of both signs are rounded away from zero, two 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -58,8 +59,11 @@ class Line:
     high: int
 
 
+@lru_cache(1024)
 def requantizer_line(op: Any, channel: int, ends: tuple[int, int]) -> Line | None:  # noqa: ANN401
     """Return the line that equals the op's requantizer for accumulators within ``ends``.
+
+    Lanes of one channel, often hundreds, share a line.
 
     Args:
         op: An op with ``rescale``, ``zero_point``, ``low`` and ``high``.

@@ -11,12 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from rlx_fpga.costs import PORTS, Resources, resources_of
-from rlx_fpga.structure import structure_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from amaranth.lib.wiring import Component
 
     from rlx_fpga.structure import Structure
     from rlx_fpga.unrolled.netlist import Netlist, NetlistStep
@@ -26,17 +23,17 @@ _KNOWN: Final = ("register", "add", "count", "compare", "reach", "choose")
 
 
 def resources_by_netlist(
-    component: Component, netlists: Mapping[str, Netlist], family: str
+    structures: Mapping[str, Structure], netlists: Mapping[str, Netlist], family: str
 ) -> dict[str, Resources]:
     """Return the cells of each layer, and under ``PORTS`` the others.
 
     Args:
-        component: A design whose submodules have the names of layers.
+        structures: Counts of the design's submodules, those of layers under the layer's name.
         netlists: Netlists of layers, by name.
         family: Family of the device.
     """
     found = dict.fromkeys([*netlists, PORTS], Resources())
-    for name, structure in structure_of(component).items():
+    for name, structure in structures.items():
         if name in netlists:
             found[name] = _resources(structure, netlists[name], family)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from amaranth import Cat, Module, Signal
@@ -12,12 +13,14 @@ from amaranth.lib.wiring import Component, In, Out, connect, flipped
 from rlx_fpga.cells.credit import ResultQueue, queue_depth
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.streams import raw, stream_of
+from rlx_fpga.structure import structure_of
 from rlx_fpga.unrolled.pipeline import NetlistPipeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Graph, Value
+    from rlx_fpga.structure import Structure
     from rlx_fpga.unrolled.lower import UnrolledLayer
 
 
@@ -92,6 +95,14 @@ class Unrolled(Component):
         """Bits of the output queues."""
         outputs = self.program.graph.outputs
         return sum(v.type.dtype.bits * v.type.size * self.depth for v in outputs)
+
+    @cached_property
+    def structures(self) -> dict[str, Structure]:
+        """Counts of each layer's module, by name; they are the same on every device.
+
+        A refusal asks for the cells on each device in turn; counting takes up to a minute.
+        """
+        return structure_of(self)
 
     def elaborate(self, platform: object) -> Module:
         """Connect layers, delays and queues."""

@@ -25,6 +25,7 @@ from rlx.ops.q import (
     QSub,
     QTranspose,
 )
+from rlx_fpga.devices import devices
 from rlx_fpga.lower.rules import ONLY_INT8, constant_operand, unsupported
 from rlx_fpga.unrolled.netlist import Netlist
 from rlx_fpga.unrolled.program import signed_digits
@@ -48,6 +49,8 @@ RULES.refuse("its division takes many cycles; give the logits out, or argmax", Q
 MAX_DIGITS: Final = 40_000
 """Maximum signed digits of all weights, each counted as often as it is multiplied: an upper bound
 of the additions. A larger network would fill a large device and take hours to place."""
+
+_SHARED: Final = "use --style stream, which shares multipliers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +87,27 @@ def unroll(graph: Graph) -> list[UnrolledLayer]:
         raise DoesNotFitError(
             f"unrolled it would take about {digits:,} additions; the limit is {MAX_DIGITS:,}",
             where=f"graph {graph.name!r}",
-            hint="use --style stream, which shares multipliers",
+            hint=_SHARED,
         )
-    return [_layer(node, index) for index, node in enumerate(graph.op_nodes)]
+    layers = [_layer(node, index) for index, node in enumerate(graph.op_nodes)]
+    _require_some_device(graph, layers)
+    return layers
+
+
+def _require_some_device(graph: Graph, layers: list[UnrolledLayer]) -> None:
+    """Refuse a network whose additions alone fill the largest device: hardware of it takes minutes.
+
+    Lanes that are only scaled, as those of an elementwise op, have no weights to count before.
+    """
+    bits = sum(layer.netlist.adder_bits for layer in layers)
+    largest = max(devices().values(), key=lambda device: device.lut)
+    if bits > largest.lut:
+        raise DoesNotFitError(
+            f"unrolled its additions take about {bits:,} LUTs; the largest device that rlx"
+            f" knows, {largest.name}, has {largest.lut:,}",
+            where=f"graph {graph.name!r}",
+            hint=_SHARED,
+        )
 
 
 def refusal(node: Node) -> str | None:

@@ -27,7 +27,7 @@ def report_of(design: Unrolled, options: FpgaOptions) -> dict[str, Any]:
     other entries are those of ``rlx_fpga.report.device_report``.
     """
     netlists = {layer.name: layer.netlist for layer in design.layers}
-    found = resources_by_netlist(design, netlists, options.chosen_device.family)
+    found = resources_by_netlist(design.structures, netlists, options.chosen_device.family)
     rows = [
         {
             "name": layer.name,

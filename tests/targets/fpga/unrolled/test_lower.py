@@ -1,12 +1,14 @@
 """Every op that this style has computes the reference's codes; others are refused."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlx.errors import DoesNotFitError, UnsupportedOpError
-from rlx.ir import Graph, i8
+from rlx.ir import Graph, GraphModule, Stage, i8
 from rlx.ir.evaluate import evaluate
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import (
@@ -17,8 +19,13 @@ from rlx.ops.q import (
     QDense,
     QMul,
     QSoftmax,
+    QSub,
     Window,
 )
+from rlx_fpga import TARGET, FpgaOptions
+from rlx_fpga.devices import device
+from rlx_fpga.structure import structure_of
+from rlx_fpga.unrolled import design, lower
 from rlx_fpga.unrolled.lower import RULES, unroll
 from rlx_fpga.unrolled.pipeline import LEVELS, schedule
 from strategies import STRATEGIES
@@ -76,6 +83,33 @@ def test_too_large_a_network_is_refused():
         "graph 'net': unrolled it would take about 55,813 additions; the limit is 40,000",
         "  hint: use --style stream, which shares multipliers",
     ]
+
+
+def test_lanes_without_weights_are_counted_too(monkeypatch):
+    """Ops on many elements were once built for minutes, for a device that nobody has."""
+    monkeypatch.setattr(lower, "devices", lambda: {"small": device("ice40-up5k")})
+    graph = Graph("net")
+    op = QSub(x_zero_point=3, y_zero_point=-2, x_rescale=Rescale.of(0.37),
+              y_rescale=Rescale.of(0.71), rescale=Rescale.of(2**-19), zero_point=0)  # fmt: skip
+    graph.output(graph.apply(op, *(graph.input(name, i8(1, 100)) for name in "xy")))
+    with pytest.raises(DoesNotFitError) as caught:
+        unroll(graph)
+    problem, hint = str(caught.value).splitlines()
+    assert re.fullmatch(
+        r"graph 'net': unrolled its additions take about [56],\d{3} LUTs; the largest device that"
+        r" rlx knows, ice40-up5k, has 5,280",
+        problem,
+    )
+    assert hint == "  hint: use --style stream, which shares multipliers"
+
+
+def test_the_structure_of_a_refused_design_is_counted_once(monkeypatch):
+    """A refusal tries each device; the modules are the same on all of them."""
+    counted = []
+    monkeypatch.setattr(design, "structure_of", lambda c: counted.append(c) or structure_of(c))
+    with pytest.raises(DoesNotFitError, match="--lut"):
+        TARGET.emit(GraphModule(dense(20, 2), Stage.MIR), FpgaOptions(style="unrolled", lut=10))
+    assert len(counted) == 1
 
 
 @pytest.mark.parametrize(
