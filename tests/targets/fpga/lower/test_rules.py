@@ -148,6 +148,11 @@ def test_renamings_are_no_layers():
             r"^q.transpose %1 'node': permuting \[2, 3\] by \(1, 0\) needs the tensor in memory$",
         ),
         (
+            lambda: plan(QTranspose(axes=(0, 2, 3, 1)), (1, 3, 4, 5)),
+            r"^q.transpose %1 'node': permuting \[1, 3, 4, 5\] by \(0, 2, 3, 1\) needs the tensor"
+            r" in memory; `rlx import --channels-last` takes it off an input$",
+        ),
+        (
             lambda: plan(QMean(axes=(0, 2), x_zero_point=0, **SCALE), (2, 3, 4)),
             r"^q.mean %1 'node': axes \(0, 2\) do not follow one another$",
         ),
