@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rlx import driver, frontends, verifier
 from rlx import target as targets
@@ -34,9 +34,12 @@ if TYPE_CHECKING:
     from rlx.target import Emission, Target
     from rlx.verifier import Verification
 
+Model: TypeAlias = "GraphModule | Graph | Builder | str | Path"
+"""What ``rlx.load`` returned, a graph, what ``rlx.Graph`` traces, or the path of a model file."""
+
 
 def emit(
-    model: GraphModule | Graph | Builder | str | Path,
+    model: Model,
     target: str,
     folder: str | Path,
     *,
@@ -85,7 +88,7 @@ def emit(
 
 
 def estimate(
-    model: GraphModule | Graph | Builder | str | Path,
+    model: Model,
     target: str,
     *,
     policies: Policies | None = None,
@@ -145,7 +148,7 @@ def verify(
 
 
 def quantize(
-    model: GraphModule | Graph | Builder | str | Path,
+    model: Model,
     calib: Data,
     *,
     test: Data | None = None,
@@ -201,7 +204,7 @@ def quantize(
     return quantize_graph(module.graph, calib, test=test, settings=settings, progress=progress)
 
 
-def convert(model: GraphModule | Graph | Builder | str | Path) -> GraphModule:
+def convert(model: Model) -> GraphModule:
     """Return the integer network of a network that holds its own scales.
 
     Such as an ONNX file with QuantizeLinear and DequantizeLinear nodes, or a QONNX file: their
@@ -219,8 +222,8 @@ def convert(model: GraphModule | Graph | Builder | str | Path) -> GraphModule:
 
 
 def compare(
-    a: GraphModule | Graph | Builder | str | Path,
-    b: GraphModule | Graph | Builder | str | Path,
+    a: Model,
+    b: Model,
     data: Data,
     *,
     labels: Array | None = None,
@@ -242,9 +245,7 @@ def compare(
     return compare_graphs(first, second, data, labels=labels, progress=progress)
 
 
-def _module_of(
-    model: GraphModule | Graph | Builder | str | Path,
-) -> tuple[GraphModule, str | None]:
+def _module_of(model: Model) -> tuple[GraphModule, str | None]:
     """Return a model as a module, and the hash of its file if it is one."""
     if isinstance(model, GraphModule):
         return model, None

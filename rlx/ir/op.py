@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from rlx.errors import ShapeError
 from rlx.ir.traits import UNSTATED, Traits
@@ -81,7 +81,14 @@ class Op(ABC):
 
     def attributes(self) -> dict[str, Any]:
         """Return the attributes by name, in the order of their declaration."""
+        # Every op is a dataclass; the base class alone is none.
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+
+    def with_attributes(self, **changed: Any) -> Self:  # noqa: ANN401 - of any op
+        """Return the same op with some attributes changed."""
+        # Every op is a dataclass; the base class alone is none.
+        made: Self = replace(self, **changed)  # type: ignore[type-var]
+        return made
 
     def infer_checked(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return ``infer(*operands)`` after checking the number of operands.

@@ -81,15 +81,15 @@ def reordered(op: Op, order: Order) -> tuple[Op, Order] | None:
     """
     if is_pointwise(op):
         quant = getattr(op, "quant", None)
-        return (_with(op, quant=moved_quant(quant, order)) if quant else op), order
+        return (op.with_attributes(quant=moved_quant(quant, order)) if quant else op), order
     if isinstance(op, (*_KEEP_AXIS, *_DROP_AXIS)):
         axis = op.axis % len(order)
         left = order if isinstance(op, _KEEP_AXIS) else without(order, (axis,))
-        return _with(op, axis=order[axis]), left
+        return op.with_attributes(axis=order[axis]), left
     if isinstance(op, (*_KEEP_AXES, *_DROP_AXES)):
         axes = tuple(a % len(order) for a in op.axes)
         keep = isinstance(op, _KEEP_AXES) or op.keep_dims
-        moved = _with(op, axes=tuple(sorted(order[a] for a in axes)))
+        moved = op.with_attributes(axes=tuple(sorted(order[a] for a in axes)))
         return moved, order if keep else without(order, axes)
     for kind, names in _LISTS:
         if isinstance(op, kind):
@@ -110,10 +110,4 @@ def _lists(op: Op, names: tuple[str, ...], order: Order) -> tuple[Op, Order] | N
         if given and len(given) != len(order):
             return None
         changed[name] = tuple(given[a] for a in inverse(order)) if given else given
-    return _with(op, **changed), order
-
-
-def _with(op: Op, **changed: Any) -> Op:  # noqa: ANN401 - attributes of any op
-    """Return an op with other attributes."""
-    made: Op = replace(op, **changed)  # type: ignore[type-var]
-    return made
+    return op.with_attributes(**changed), order

@@ -24,7 +24,8 @@ from rlx.passes.base import Pass
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from rlx.ir import Array
+    from rlx.ir import Array, Op
+    from rlx.ir.types import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +119,12 @@ class _Rewriter:
         copy = copy_node(self.new, node, tuple(self._plain(o) for o in node.operands))
         return [_Stand(v, identity(v.type.rank)) for v in copy.results]
 
-    def _append(self, node: Node, op: object, *operands: Value, order: Order) -> list[_Stand]:
+    def _append(self, node: Node, op: Op, *operands: Value, order: Order) -> list[_Stand]:
         """Append what stands for a node."""
         given = {t.quant for t in node.types if t.quant is not None}
         quant = moved_quant(given.pop(), order) if len(given) == 1 else None
         made = self.new.append(
-            op, *operands, name=node.name, quant=quant,  # type: ignore[arg-type]
+            op, *operands, name=node.name, quant=quant,
             origin=node.origin.through(ChannelsLast.name),
         )  # fmt: skip
         return [_Stand(v, order) for v in made.results]
@@ -134,7 +135,7 @@ class _Rewriter:
         count = 2 if isinstance(node.op, nn.NnConv | nn.NnConvTranspose) else 1
         images = [self._ordered(o, _last(rank)) for o in node.operands[:count]]
         rest = [self._plain(o) for o in node.operands[count:]]
-        op = replace(node.op, layout=Layout.CHANNELS_LAST)  # type: ignore[type-var]
+        op = node.op.with_attributes(layout=Layout.CHANNELS_LAST)
         return self._append(node, op, *images, *rest, order=_last(rank))
 
     def _in_order(self, node: Node) -> list[_Stand] | None:
@@ -287,10 +288,10 @@ class _Rewriter:
             return self._reshaped(value, shape)
         return self.new.apply(real.RealTranspose(axes=axes), value, name=node.name, origin=origin)
 
-    def _reshaped(self, value: Value, shape: tuple[object, ...]) -> Value:
+    def _reshaped(self, value: Value, shape: Shape) -> Value:
         """Return a reshape, of what another reshape was made of if that is so."""
         source = value.node.operands[0] if isinstance(value.node.op, real.RealReshape) else value
-        op = real.RealReshape(shape=shape)  # type: ignore[arg-type]
+        op = real.RealReshape(shape=shape)
         origin = value.node.origin.through(ChannelsLast.name)
         return self.new.apply(op, source, name=value.node.name, origin=origin)
 

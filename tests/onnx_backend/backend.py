@@ -49,7 +49,7 @@ CONSTANT_INPUTS: Mapping[str, tuple[int, ...]] = {
 has. The cases give them to the graph; here they become constants."""
 
 
-class Compiled(BackendRep):  # type: ignore[misc]
+class Compiled(BackendRep):  # type: ignore[misc]  # onnx has no types
     """A model that is ready to run.
 
     Attributes:
@@ -69,7 +69,7 @@ class Compiled(BackendRep):  # type: ignore[misc]
         return tuple(self.graph.run(given))
 
 
-class RlxBackend(Backend):  # type: ignore[misc]
+class RlxBackend(Backend):  # type: ignore[misc]  # onnx has no types
     """Imports models with ``rlx.frontends.onnx`` and runs them with ``rlx.runtime``."""
 
     @classmethod
