@@ -53,15 +53,25 @@ def simulate(pipeline, inputs, frames=FRAMES, **options):
     for index, port in enumerate(pipeline.output_names):
         wanted = np.concatenate([outputs[index].reshape(-1) for outputs in expected])
         assert np.array_equal(run.outputs[port].reshape(-1), wanted)
-    came = np.min([first_beats(run.taken[port], frames) for port in pipeline.input_names], axis=0)
-    for port in pipeline.output_names:
-        assert np.all(first_beats(run.given[port], frames) > came), "an output before any input"
+    came = np.min(
+        [first_beats(run.taken[port], len(beats[port]), frames) for port in beats], axis=0
+    )
+    for port, count in counts.items():
+        first = first_beats(run.given[port], count, frames)
+        assert np.all(first > came), "an output before any input"
     return run
 
 
-def first_beats(cycles, frames):
-    """Return the cycle of each frame's first beat."""
-    return np.array(cycles)[:: len(cycles) // frames]
+def first_beats(cycles, count, frames):
+    """Return the cycle of each frame's first beat, infinity where it has not come.
+
+    Args:
+        cycles: When beats came: all of them, or fewer where the last ones decide nothing.
+        count: Beats of all frames.
+        frames: Frames.
+    """
+    padded = np.concatenate([cycles, np.full(count - len(cycles), np.inf)])
+    return padded[:: count // frames]
 
 
 def joined(axis, *parts):
