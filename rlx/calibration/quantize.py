@@ -11,15 +11,15 @@ from rlx.calibration.ranges import MOVING, activation_params, clamped
 from rlx.calibration.report import LayerReport, Report
 from rlx.calibration.samples import read_samples
 from rlx.calibration.sensitivity import Rounded, Sensitivity, error_table, rounded
+from rlx.calibration.sequence import rounded_in_sequence
 from rlx.calibration.widths import (
     WIDTHS,
-    after,
-    fewest_moves,
+    front,
+    hull,
+    last_accepted,
     mean_bits,
-    most_moves,
-    moves,
     weight_bytes,
-    with_rest_spent,
+    within,
 )
 from rlx.errors import DoesNotFitError, UsageError
 from rlx.ir.module import GraphModule
@@ -54,6 +54,9 @@ _BAD: Final = 0.01
 
 _GAIN: Final = 0.7
 """Share of that loss that equalization must reach to be used."""
+
+_JUDGED: Final = 2
+"""Share of the calibration data, one in so many, by which widths are chosen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +152,7 @@ class _Measured:
     Attributes:
         graph: The graph.
         settings: How it is to be quantized.
+        samples: The calibration data.
         observation: Ranges and moments.
         sensitivity: Quantizes single layers.
         params: The quantization of each value.
@@ -157,6 +161,7 @@ class _Measured:
 
     graph: Graph
     settings: Settings
+    samples: Samples
     observation: Observation
     sensitivity: Sensitivity
     params: dict[Value, QuantParams] = field(init=False)
@@ -217,14 +222,23 @@ class _Measured:
         """Return the largest loss of a layer with weights, in 8 bits."""
         return max((self.loss(node.results[0], 8) for node in self.layers), default=0.0)
 
-    def converted(self, widths: Mapping[Node, int]) -> Converted:
-        """Return the integer graph with ``widths`` of the layers' weights."""
-        new = {}
-        for node, bits in widths.items():
-            made = self.weights(node, bits)
-            new[node] = made.weights, made.bias
+    def converted(self, widths: Mapping[Node, int], samples: Samples | None = None) -> Converted:
+        """Return the integer graph with ``widths`` of the layers' weights.
+
+        Weights of few bits are fitted to ``samples``, by default to all calibration data.
+        """
+        chosen = self._chosen(widths, samples or self.samples)
+        new = {node: (made.weights, made.bias) for node, made in chosen.items()}
         stored, places = with_stored_weights(self.graph, new, by="quantize")
         return convert(stored, {places[v]: p for v, p in self.params.items() if v in places})
+
+    def _chosen(self, widths: Mapping[Node, int], samples: Samples) -> dict[Node, Rounded]:
+        """Return the quantized weights of all layers; where few bits lose much, in sequence."""
+        if self.settings.bias_correction and min(widths.values(), default=8) < 8:
+            found = rounded_in_sequence(self.graph, self.layers, widths, self.params, samples)
+            if found is not None:
+                return found
+        return {node: self.weights(node, bits) for node, bits in widths.items()}
 
 
 @dataclass(slots=True)
@@ -289,7 +303,8 @@ class _Work:
         ready = prepare(DeadCode().apply(graph)).graph
         few = self.settings.weights != "8"
         observation = observe(ready, self.samples, squares=few, progress=self.progress)
-        return _Measured(ready, self.settings, observation, Sensitivity(ready, self.samples))
+        sensitivity = Sensitivity(ready, self.samples)
+        return _Measured(ready, self.settings, self.samples, observation, sensitivity)
 
     def _widths(self, measured: _Measured) -> dict[Node, int]:
         """Return the width of each layer's weights."""
@@ -300,24 +315,28 @@ class _Work:
             node: {bits: measured.weights(node, bits) for bits in WIDTHS} for node in nodes
         }
         errors = error_table(measured.sensitivity, candidates, self.progress)
-        path = moves(errors, sizes)
+        choices = front(errors, sizes)
         if settings.bits is not None or settings.flash is not None:
-            bits, flash = settings.bits, settings.flash
-            count = fewest_moves(nodes, path, sizes, bits=bits, flash=flash)
-            widths = after(nodes, path, count)
-            return with_rest_spent(widths, errors, sizes, bits=bits, flash=flash)
+            return within(choices, nodes, sizes, bits=settings.bits, flash=settings.flash)
+        steps = [dict(zip(nodes, c.widths, strict=True)) for c in hull(choices)]
         limit = DEFAULT_DROP if settings.max_drop is None else settings.max_drop
 
-        def loss(count: int, samples: Samples) -> float:
-            self.progress("choosing widths", count, len(path))
-            converted = measured.converted(after(nodes, path, count))
+        # Weights are fitted to some samples and judged by others: they suit the former too well.
+        held_out = self.samples.count // _JUDGED
+        fitted = self.samples.first(self.samples.count - held_out)
+        judges = self.samples.after(fitted.count) if held_out else self.samples
+
+        def loss(place: int, samples: Samples, fitted: Samples) -> float:
+            self.progress("choosing widths", place, len(steps))
+            converted = measured.converted(steps[place], fitted)
             return self._compared(converted, samples, layers=False).drop
 
-        count = most_moves(len(path), 0, lambda n: loss(n, self.samples) <= limit)
-        # The data that chose the widths favour them: others have the last word.
-        while self.tested and count and loss(count, self.tested) > limit:
-            count = max(0, count - max(1, len(path) // 32))
-        return after(nodes, path, count)
+        place = last_accepted(len(steps), lambda n: loss(n, judges, fitted) <= limit)
+        # The data that chose the widths favour them: others, or all, have the last word.
+        final = self.tested or self.samples
+        while place and loss(place, final, self.samples) > limit:
+            place = max(0, place - max(1, len(steps) // 32))
+        return steps[place]
 
     def _compared(self, converted: Converted, samples: Samples, *, layers: bool) -> Comparison:
         return compare_on(

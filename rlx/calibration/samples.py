@@ -78,13 +78,19 @@ class Samples:
     count: int
     labels: npt.NDArray[np.int64] | None
     _arrays: tuple[_Blocks, ...]
-    _limit: int | None = None
+    _start: int = 0
 
     def first(self, count: int) -> Samples:
         """Return the first ``count`` samples, or all if there are fewer."""
         count = min(count, self.count)
         labels = None if self.labels is None else self.labels[:count]
-        return Samples(self.what, self.inputs, count, labels, self._arrays, count)
+        return Samples(self.what, self.inputs, count, labels, self._arrays, self._start)
+
+    def after(self, count: int) -> Samples:
+        """Return all samples but the first ``count``, of which there must be more."""
+        labels = None if self.labels is None else self.labels[count:]
+        left, start = self.count - count, self._start + count
+        return Samples(self.what, self.inputs, left, labels, self._arrays, start)
 
     def batches(self, size: int) -> Iterator[dict[str, Array]]:
         """Yield ``[n, *shape of a sample]`` in the element type of each input, by name.
@@ -96,16 +102,17 @@ class Samples:
             FrontendError: The file is damaged.
         """
         streams = [array.blocks(size) for array in self._arrays]
-        start = 0
+        place, end = 0, self._start + self.count
         for parts in zip(*streams, strict=True):
-            if start >= self.count:
+            if place >= end:
                 return
-            taken = [part[: self.count - start] for part in parts]
-            yield {
-                value.name: self._converted(value, part, start)
-                for value, part in zip(self.inputs, taken, strict=True)
-            }
-            start += len(taken[0])
+            first = max(self._start - place, 0)
+            if first < len(parts[0]):
+                yield {
+                    value.name: self._converted(value, part[first : end - place], place + first)
+                    for value, part in zip(self.inputs, parts, strict=True)
+                }
+            place += len(parts[0])
 
     def _converted(self, value: Value, part: Array, start: int) -> Array:
         """Return a block as the input takes it."""

@@ -64,7 +64,7 @@ def rounded(
         x_scale: Scale of its input.
         correct: Whether the bias is corrected.
     """
-    smallest = np.abs(layer.bias.astype(np.float64)) / (x_scale * _BIAS_MAX)
+    smallest = smallest_scales(layer, x_scale)
     if moments is None:
         return Rounded(round_weights(layer.rows(), bits, None, smallest), layer.bias)
     if not correct:
@@ -73,6 +73,11 @@ def rounded(
         return Rounded(round_weights(layer.rows(), bits, known, smallest), layer.bias)
     weights = round_weights(layer.rows(), bits, moments.covariance, smallest)
     return Rounded(weights, corrected_bias(layer, weights.reals(), moments.means))
+
+
+def smallest_scales(layer: Weighted, x_scale: float) -> Numbers:
+    """Return the scale of each output's weights with which its bias still fits, [outputs]."""
+    return np.abs(layer.bias.astype(np.float64)) / (x_scale * _BIAS_MAX)
 
 
 class Sensitivity:
@@ -109,7 +114,7 @@ class Sensitivity:
         if quantized is not None:
             array = self._result(value.node, quantized)
         if params is not None:
-            array = _through(array, params)
+            array = through(array, params)
         return self._error(value, array)
 
     def _result(self, node: Node, quantized: Rounded) -> Numbers:
@@ -134,7 +139,7 @@ def _judged(graph: Graph) -> list[Value]:
     ]
 
 
-def _through(array: Numbers, params: QuantParams) -> Numbers:
+def through(array: Numbers, params: QuantParams) -> Numbers:
     """Return numbers as int8 values with ``params`` hold them."""
     (scale,), (zero,) = params.scale, params.zero_point
     steps = np.clip(np.rint(array / scale), -128 - zero, 127 - zero)

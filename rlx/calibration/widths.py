@@ -1,4 +1,8 @@
-"""Widths of weights, layer by layer: which layers bear fewer bits, and how far to go."""
+"""Widths of weights, layer by layer: what each choice of them loses and saves.
+
+What layers lose is taken to add up. Of all choices of a width for each layer, those remain that no
+other beats in both bits and error: the Pareto front.
+"""
 
 from __future__ import annotations
 
@@ -12,89 +16,118 @@ if TYPE_CHECKING:
 
     from rlx.ir import Node
 
+    Sizes = Mapping[Node, int]
+
 WIDTHS: Final = (8, 4, 2)
 """Widths that are tried, from the most bits to the fewest."""
 
+MOST_CHOICES: Final = 2048
+"""Choices that are kept after each layer; where there are more, some between are left out."""
+
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """A layer that goes to fewer bits.
+class Choice:
+    """A width for each layer.
 
     Attributes:
-        node: The layer.
-        bits: Its width afterwards.
-        cost: Growth of the error for each bit that is saved.
+        widths: Bits of a weight of each layer.
+        bits: Bits of all weights.
+        error: Sum of the layers' errors.
     """
 
-    node: Node
+    widths: tuple[int, ...]
     bits: int
-    cost: float
+    error: float
 
 
-def moves(errors: Mapping[Node, Mapping[int, float]], sizes: Mapping[Node, int]) -> list[Move]:
-    """Return the moves from 8 bits everywhere to the fewest, the cheapest first.
-
-    Of a layer that loses less by two moves together than by the first, both count as one.
+def front(errors: Mapping[Node, Mapping[int, float]], sizes: Sizes) -> list[Choice]:
+    """Return the choices that no other beats in bits and error, the most bits first.
 
     Args:
         errors: Error of each layer at each width.
         sizes: Number of weights of each layer.
     """
-    found: list[Move] = []
+    found = [Choice((), 0, 0.0)]
     for node, table in errors.items():
-        bits = max(table)
-        while bits > min(table):
-            options = [
-                Move(node, b, (table[b] - table[bits]) / ((bits - b) * sizes[node]))
-                for b in table
-                if b < bits
-            ]
-            best = min(options, key=lambda move: (move.cost, move.bits))
-            found.append(best)
-            bits = best.bits
-    order = {node: i for i, node in enumerate(errors)}
-    return sorted(found, key=lambda move: (move.cost, order[move.node], -move.bits))
+        size = sizes[node]
+        wider = [
+            Choice((*c.widths, width), c.bits + width * size, c.error + error)
+            for c in found
+            for width, error in table.items()
+        ]
+        found = _thinned(_undominated(wider))
+    return found
 
 
-def after(nodes: Sequence[Node], path: Sequence[Move], count: int) -> dict[Node, int]:
-    """Return the width of each layer after the first ``count`` moves."""
-    widths = dict.fromkeys(nodes, WIDTHS[0])
-    for move in path[:count]:
-        widths[move.node] = min(widths[move.node], move.bits)
-    return widths
+def _undominated(choices: list[Choice]) -> list[Choice]:
+    """Return what is best for its bits, the most bits first: errors grow along the list."""
+    kept: list[Choice] = []
+    for choice in sorted(choices, key=lambda c: (c.bits, c.error, c.widths)):
+        if not kept or choice.error < kept[-1].error:
+            kept.append(choice)
+    return kept[::-1]
 
 
-def mean_bits(widths: Mapping[Node, int], sizes: Mapping[Node, int]) -> float:
+def _thinned(choices: list[Choice]) -> list[Choice]:
+    if len(choices) <= MOST_CHOICES:
+        return choices
+    last = len(choices) - 1
+    places = (round(i * last / (MOST_CHOICES - 1)) for i in range(MOST_CHOICES))
+    return [choices[place] for place in places]
+
+
+def hull(choices: Sequence[Choice]) -> list[Choice]:
+    """Return the choices of a front at which more bits begin to gain less, its ends included."""
+    found: list[Choice] = []
+    for choice in choices:
+        while len(found) > 1 and _slope(found[-2], found[-1]) >= _slope(found[-1], choice):
+            found.pop()
+        found.append(choice)
+    return found
+
+
+def _slope(more: Choice, fewer: Choice) -> float:
+    """Return the error for each bit that is saved."""
+    return (fewer.error - more.error) / (more.bits - fewer.bits)
+
+
+def mean_bits(widths: Mapping[Node, int], sizes: Sizes) -> float:
     """Return the mean bits of a weight."""
     total = sum(sizes[node] for node in widths)
     return sum(bits * sizes[node] for node, bits in widths.items()) / max(total, 1)
 
 
-def weight_bytes(widths: Mapping[Node, int], sizes: Mapping[Node, int]) -> int:
+def weight_bytes(widths: Mapping[Node, int], sizes: Sizes) -> int:
     """Return the bytes of all weights, packed."""
     return sum((bits * sizes[node] + 7) // 8 for node, bits in widths.items())
 
 
-def fewest_moves(
+def within(
+    choices: Sequence[Choice],
     nodes: Sequence[Node],
-    path: Sequence[Move],
-    sizes: Mapping[Node, int],
+    sizes: Sizes,
     *,
     bits: float | None,
     flash: int | None,
-) -> int:
-    """Return how many moves it takes to reach mean bits and bytes.
+) -> dict[Node, int]:
+    """Return the widths with the smallest error within mean bits and bytes.
+
+    Args:
+        choices: A front.
+        nodes: The layers, in the order of the choices' widths.
+        sizes: Number of weights of each layer.
+        bits: Mean bits of a weight; None for any.
+        flash: Bytes of all weights, packed; None for any.
 
     Raises:
         DoesNotFitError: The fewest bits everywhere are too many.
     """
-    for count in range(len(path) + 1):
-        widths = after(nodes, path, count)
+    widths: dict[Node, int] = {}
+    for choice in choices:
+        widths = dict(zip(nodes, choice.widths, strict=True))
         few = bits is None or mean_bits(widths, sizes) <= bits
-        small = flash is None or weight_bytes(widths, sizes) <= flash
-        if few and small:
-            return count
-    widths = after(nodes, path, len(path))
+        if few and (flash is None or weight_bytes(widths, sizes) <= flash):
+            return widths
     raise DoesNotFitError(
         f"with the fewest bits everywhere the weights have {mean_bits(widths, sizes):.2f} bits on"
         f" average and {weight_bytes(widths, sizes):,} bytes",
@@ -103,44 +136,14 @@ def fewest_moves(
     )
 
 
-def with_rest_spent(
-    widths: Mapping[Node, int],
-    errors: Mapping[Node, Mapping[int, float]],
-    sizes: Mapping[Node, int],
-    *,
-    bits: float | None,
-    flash: int | None,
-) -> dict[Node, int]:
-    """Return ``widths`` with layers widened where mean bits and bytes still allow it.
+def last_accepted(count: int, accept: Callable[[int], bool]) -> int:
+    """Return the last index below ``count`` that ``accept`` takes; 0 if it takes none.
 
-    The layer that gains most by more bits comes first.
+    Binary search: what is lost grows with the index, about.
     """
-    found = dict(widths)
-    while True:
-        options = [
-            (errors[node][width] - errors[node][wider], node, wider)
-            for node, width in found.items()
-            for wider in errors[node]
-            if wider > width
-        ]
-        for gain, node, wider in sorted(options, key=lambda option: -option[0]):
-            tried = {**found, node: wider}
-            few = bits is None or mean_bits(tried, sizes) <= bits
-            if gain > 0 and few and (flash is None or weight_bytes(tried, sizes) <= flash):
-                found = tried
-                break
-        else:
-            return found
-
-
-def most_moves(count: int, start: int, accept: Callable[[int], bool]) -> int:
-    """Return the largest number of moves, at least ``start``, that ``accept`` takes.
-
-    Binary search: what is lost grows with the moves, about.
-    """
-    low, high = start, count
-    if low == high or accept(high):
-        return high
+    low, high = 0, count - 1
+    if high <= low or accept(high):
+        return max(high, 0)
     while high - low > 1:
         middle = (low + high) // 2
         if accept(middle):

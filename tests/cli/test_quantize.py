@@ -180,7 +180,7 @@ def test_memory_does_not_grow_with_the_samples(folder):
     from rlx.calibration.quantize import Settings, quantize_graph
 
     graph, peaks = float_network(), []
-    for count in (200, 2000):
+    for count in (300, 3000):
         path = folder / f"{count}.npz"
         np.savez(path, x=samples(count))
         tracemalloc.start()

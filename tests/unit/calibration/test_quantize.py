@@ -11,15 +11,6 @@ from rlx.calibration.quantize import Settings
 from rlx.calibration.replay import Replay
 from rlx.calibration.runner import Runner, computed_values
 from rlx.calibration.samples import read_samples
-from rlx.calibration.widths import (
-    after,
-    fewest_moves,
-    mean_bits,
-    most_moves,
-    moves,
-    weight_bytes,
-    with_rest_spent,
-)
 from rlx.errors import DoesNotFitError, UsageError
 from rlx.ir.evaluate import evaluate, evaluate_all
 from rlx.ir.file import save
@@ -81,8 +72,8 @@ def test_fewer_bits_lose_more():
         rlx.quantize(GRAPH, CALIB, test=TEST, weights=bits).report.comparison.output.sqnr_db
         for bits in (8, 4, 2)
     ]
-    assert ratios[0] > ratios[1] + 6
-    assert ratios[1] > ratios[2] + 6
+    assert ratios[0] > ratios[1] + 4
+    assert ratios[1] > ratios[2] + 4
 
 
 def test_weights_have_the_bits_that_were_asked_for():
@@ -224,37 +215,6 @@ def test_a_replayed_change_gives_what_the_changed_graph_gives():
                 operands = (rest.get(o, values[o]) for o in node.operands)
                 rest[node.result] = node.op.evaluate(*operands)[0]
         np.testing.assert_allclose(found[i : i + 1], rest[GRAPH.outputs[0]], rtol=1e-4, atol=1e-5)
-
-
-def test_moves_go_from_the_cheapest_to_the_dearest():
-    errors = {"a": {8: 0.0, 4: 0.1, 2: 0.2}, "b": {8: 0.0, 4: 5.0, 2: 6.0}}
-    sizes = {"a": 100, "b": 10}
-    path = moves(errors, sizes)
-    assert path[0].node == "a"
-    assert after(["a", "b"], path, 0) == {"a": 8, "b": 8}
-    assert after(["a", "b"], path, len(path)) == {"a": 2, "b": 2}
-    assert mean_bits({"a": 4, "b": 8}, sizes) == pytest.approx(480 / 110)
-    assert weight_bytes({"a": 4, "b": 2}, sizes) == 50 + 3
-    assert fewest_moves(["a", "b"], path, sizes, bits=8.0, flash=None) == 0
-    assert [m.cost for m in path] == sorted(m.cost for m in path)
-
-
-def test_what_is_left_of_the_bits_goes_to_the_layer_that_gains_most():
-    errors = {"a": {8: 0.0, 4: 1.0, 2: 9.0}, "b": {8: 0.0, 4: 2.0, 2: 3.0}}
-    sizes = {"a": 10, "b": 10}
-    found = with_rest_spent({"a": 2, "b": 2}, errors, sizes, bits=5.0, flash=None)
-    assert found == {"a": 8, "b": 2}
-    found = with_rest_spent({"a": 2, "b": 2}, errors, sizes, bits=None, flash=11)
-    assert found == {"a": 4, "b": 4}
-    assert with_rest_spent({"a": 8, "b": 8}, errors, sizes, bits=8.0, flash=None) == {
-        "a": 8,
-        "b": 8,
-    }
-
-
-@pytest.mark.parametrize("limit", range(-1, 12))
-def test_the_binary_search_finds_the_last_accepted_number(limit):
-    assert most_moves(10, 0, lambda n: n <= limit) == min(max(limit, 0), 10)
 
 
 def test_comparing_a_network_with_itself_finds_no_difference():

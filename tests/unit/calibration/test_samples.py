@@ -142,3 +142,15 @@ def test_a_stored_array_is_read_as_well(tmp_path):
     np.save(tmp_path / "x.npy", GOOD)
     (batch,) = read_samples(GRAPH, tmp_path / "x.npy", what="data").batches(10)
     assert np.array_equal(batch["image"], GOOD)
+
+
+@pytest.mark.parametrize("size", [1, 4, 9])
+@pytest.mark.parametrize("start", [1, 3, 5])
+def test_samples_after_the_first_ones(start, size):
+    data = {"image": GOOD, "labels": np.array([0, 1, 2, 3, 4, 0])}
+    rest = read_samples(GRAPH, data, what="data").after(start)
+    for taken, end in ((rest, 6), (rest.first(2), min(start + 2, 6))):
+        assert taken.count == end - start
+        assert np.array_equal(taken.labels, data["labels"][start:end])
+        whole = np.concatenate([b["image"] for b in taken.batches(size)])
+        assert np.array_equal(whole, GOOD[start:end])

@@ -1,0 +1,238 @@
+"""Weights of few bits, layer after layer: each makes up for what the layers before it lost.
+
+The samples run through the float network and through the network as it is quantized so far, side by
+side. A layer that sees the inputs ``q`` in place of ``f`` is given the weights ``v`` whose results
+``v q`` are nearest to ``w f``, the layer's own; these are then rounded as usual.
+
+Minimizing against the inputs that the quantized network really has is the idea of Zhang, Zhou and
+Saab, "Post-training quantization for neural networks with provable guarantees", 2022.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rlx.calibration.observation import MOST_TERMS
+from rlx.calibration.samples import take
+from rlx.calibration.sensitivity import Rounded, smallest_scales, through
+from rlx.errors import ShapeError, UnsupportedOpError
+from rlx.ir import Graph, Input
+from rlx.passes.decompose import decompose
+from rlx.quant.rounding import round_weights
+from rlx.quant.weighted import Weighted
+from rlx.runtime import Session
+from rlx.transforms.batch import with_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from rlx.calibration.samples import Samples
+    from rlx.ir import Array, Node, QuantParams, Value
+
+    Doubles = npt.NDArray[np.float64]
+    Step = Callable[..., tuple[Array, ...]]
+
+SAMPLES: Final = 256
+"""Samples that are run at most."""
+
+BYTES: Final = 64 << 20
+"""Bytes of the largest layer's operand and result, in both networks: what else limits samples."""
+
+_TRUST: Final = 0.3
+"""Share of the mean square of the inputs that holds weights to the layer's own: with a few hundred
+samples, less makes weights fit these samples rather than the network."""
+
+_PATCH_BYTES: Final = 8 << 20
+
+
+def rounded_in_sequence(
+    graph: Graph,
+    layers: Mapping[Node, Weighted],
+    widths: Mapping[Node, int],
+    params: Mapping[Value, QuantParams],
+    samples: Samples,
+) -> dict[Node, Rounded] | None:
+    """Return the quantized weights of all layers, in the order of the graph.
+
+    Args:
+        graph: The float network.
+        layers: Its layers with weights.
+        widths: Bits of the weights of each.
+        params: The quantization of values.
+        samples: Calibration data.
+
+    Returns:
+        None if the network does not take several samples together.
+    """
+    count = min(SAMPLES, samples.count, max(1, BYTES // _largest(graph)))
+    try:
+        steps = [(node, _computed_by(node, count)) for node in graph.op_nodes]
+    except (ShapeError, UnsupportedOpError):
+        return None
+    return _Sequence(graph, layers, widths, params).run(steps, take(samples, count), count)
+
+
+def _largest(graph: Graph) -> int:
+    """Return the bytes that the largest node's values take for one sample, in both networks."""
+    return 2 * max(
+        (sum(v.type.nbytes for v in (*node.operands, *node.results) if v.constant is None)
+         for node in graph.op_nodes), default=1,
+    )  # fmt: skip
+
+
+def _computed_by(node: Node, count: int) -> Step:
+    """Return the function that computes a node's results for ``count`` samples at a time.
+
+    Raises:
+        ShapeError: It does not take several samples together.
+        UnsupportedOpError: Likewise.
+    """
+    if Weighted.of(node) is not None:
+        return node.op.evaluate
+    graph = Graph("step")
+    operands = [
+        graph.input(f"x{i}", o.type) if o.constant is None else graph.constant(o.constant)
+        for i, o in enumerate(node.operands)
+    ]
+    graph.output(*graph.append(node.op, *operands).results)
+    program = Session().compile(with_batch(decompose(graph), count))
+
+    def compute(*arrays: Array) -> tuple[Array, ...]:
+        given = {f"x{i}": a for i, (o, a) in enumerate(zip(node.operands, arrays, strict=True))
+                 if o.constant is None}  # fmt: skip
+        return tuple(program.run_raw(given))
+
+    return compute
+
+
+@dataclass(slots=True)
+class _Sequence:
+    """Two networks that run side by side."""
+
+    graph: Graph
+    layers: Mapping[Node, Weighted]
+    widths: Mapping[Node, int]
+    params: Mapping[Value, QuantParams]
+
+    def run(
+        self, steps: Sequence[tuple[Node, Step]], inputs: Mapping[str, Array], count: int
+    ) -> dict[Node, Rounded]:
+        """Return the quantized weights."""
+        last = {o: i for i, node in enumerate(self.graph.op_nodes) for o in node.operands}
+        pairs: dict[Value, tuple[Array, Array]] = {}
+        for node in self.graph.nodes:
+            if isinstance(node.op, Input):
+                array = inputs[node.name].reshape(count, *node.result.type.static_shape[1:])
+                pairs[node.result] = array, self._held(node.result, array)
+        found: dict[Node, Rounded] = {}
+        for i, (node, compute) in enumerate(steps):
+            self._step(node, compute, pairs, found)
+            for operand in node.operands:
+                if last[operand] == i:
+                    pairs.pop(operand, None)
+        return found
+
+    def _step(
+        self,
+        node: Node,
+        compute: Step,
+        pairs: dict[Value, tuple[Array, Array]],
+        found: dict[Node, Rounded],
+    ) -> None:
+        """Compute the results of a node in both networks; quantize it if it has weights."""
+        floats = [pairs[o][0] if o.constant is None else o.constant for o in node.operands]
+        held = [pairs[o][1] if o.constant is None else o.constant for o in node.operands]
+        with np.errstate(all="ignore"):
+            results = compute(*floats)
+            if node in self.widths:
+                layer = self.layers[node]
+                found[node] = made = self._rounded(layer, floats[0], held[0])
+                weights = layer.from_rows(made.weights.reals())
+                held = [held[0], weights, made.bias.astype(weights.dtype)]
+            quantized = compute(*held)
+        for value, a, b in zip(node.results, results, quantized, strict=True):
+            pairs[value] = a, self._held(value, b)
+
+    def _held(self, value: Value, array: Array) -> Array:
+        """Return what int8 values hold of an array."""
+        params = self.params.get(value)
+        return array if params is None else through(array, params)
+
+    def _rounded(self, layer: Weighted, floats: Array, held: Array) -> Rounded:
+        """Return a layer's weights, fitted to the inputs that it has."""
+        bits, x_scale = self.widths[layer.node], self.params[layer.node.operands[0]].scale[0]
+        moments = _PairMoments.of(layer, floats, held)
+        plain = layer.rows().astype(np.float64)
+        rows = plain.reshape(layer.groups, -1, plain.shape[1])
+        fitted = moments.fitted(rows).reshape(plain.shape)
+        weights = round_weights(fitted, bits, moments.square, smallest_scales(layer, x_scale))
+        reals = weights.reals().reshape(rows.shape)
+        shift = rows @ moments.float_means[..., np.newaxis] - reals @ moments.means[..., np.newaxis]
+        bias = layer.bias.astype(np.float64) + shift.reshape(-1)
+        return Rounded(weights, bias.astype(layer.bias.dtype))
+
+
+@dataclass(frozen=True, slots=True)
+class _PairMoments:
+    """What a layer's rows are multiplied with, in the float and in the quantized network.
+
+    Attributes:
+        float_means: Means in the float network, [groups, terms].
+        means: Means in the quantized one.
+        square: Second moments of the quantized ones about their means, [groups, terms, terms];
+            None where there are too many terms.
+        cross: Those of float by quantized ones, likewise.
+    """
+
+    float_means: Doubles
+    means: Doubles
+    square: Doubles | None
+    cross: Doubles | None
+
+    @staticmethod
+    def of(layer: Weighted, floats: Array, held: Array) -> _PairMoments:
+        """Return the moments of a layer's operands [samples, ...]."""
+        terms = layer.rows().shape[1]
+        sums = np.zeros((2, layer.groups, terms))
+        known = terms <= MOST_TERMS
+        squares = np.zeros((2, layer.groups, terms, terms) if known else 0)
+        count, step = 0, _samples_at_once(layer, floats)
+        for start in range(0, len(floats), step):
+            f, q = (layer.patches(np.asarray(x[start : start + step])) for x in (floats, held))
+            count += q.shape[1]
+            sums += [f.sum(axis=1, dtype=np.float64), q.sum(axis=1, dtype=np.float64)]
+            if known:
+                squares += [np.swapaxes(q, 1, 2) @ q, np.swapaxes(f, 1, 2) @ q]
+        sums /= count
+        if not known:
+            return _PairMoments(sums[0], sums[1], None, None)
+        squares /= count
+        squares -= sums[[1, 0], :, :, np.newaxis] * sums[1, :, np.newaxis, :]
+        return _PairMoments(sums[0], sums[1], squares[0], squares[1])
+
+    def fitted(self, rows: Doubles) -> Doubles:
+        """Return the weights whose results on the quantized inputs are nearest to the layer's.
+
+        ``rows`` [groups, outputs of a group, terms] itself counts as if it had been seen too.
+        """
+        if self.square is None or self.cross is None:
+            return rows
+        terms = rows.shape[-1]
+        mean_square = np.trace(self.square, axis1=1, axis2=2) / terms
+        trust = np.where(mean_square > 0, _TRUST * mean_square, 1.0)[:, np.newaxis, np.newaxis]
+        wanted = rows @ self.cross + trust * rows
+        damped = self.square + trust * np.eye(terms)
+        found = np.linalg.solve(damped, np.swapaxes(wanted, 1, 2)).astype(np.float64)
+        return np.swapaxes(found, 1, 2)
+
+
+def _samples_at_once(layer: Weighted, x: Array) -> int:
+    """Return how many samples' patches are made together: they are larger than the image."""
+    channels = int(x.shape[layer.channel_axis])
+    size: int = x[:1].nbytes * max(layer.rows().shape[1] * layer.groups // channels, 1)
+    return max(1, _PATCH_BYTES // max(size, 1))

@@ -1,0 +1,94 @@
+"""Weights that make up for what the layers before them lost."""
+
+import numpy as np
+import pytest
+from quantized_net import float_network, samples
+
+import rlx
+from rlx.calibration import quantize as module
+from rlx.calibration import sequence
+from rlx.calibration.samples import read_samples
+from rlx.calibration.sequence import rounded_in_sequence
+from rlx.ir import QuantParams
+from rlx.quant.convert import prepare
+from rlx.quant.weighted import weighted_layers
+
+GRAPH = float_network()
+CALIB, TEST = samples(96, 1), samples(64, 2)
+
+
+def in_sequence(graph, data, bits, params=None):
+    """Return the quantized weights of every layer of a float graph, with ``bits`` each."""
+    layers = {layer.node: layer for layer in weighted_layers(graph)}
+    wide = {layer.node.operands[0]: QuantParams.per_tensor(0.05, 0) for layer in layers.values()}
+    read = read_samples(graph, data, what="calibration data")
+    return rounded_in_sequence(graph, layers, dict.fromkeys(layers, bits), params or wide, read)
+
+
+@pytest.mark.parametrize(("weights", "gain_db"), [(4, 0.5), (2, 2.0)])
+def test_less_is_lost_than_by_each_layer_for_itself(weights, gain_db, monkeypatch):
+    def mean_sqnr():
+        found = [
+            rlx.quantize(float_network(seed), CALIB, test=TEST, weights=weights)
+            for seed in range(4)
+        ]
+        return np.mean([f.report.comparison.output.sqnr_db for f in found])
+
+    better = mean_sqnr()
+    monkeypatch.setattr(module, "rounded_in_sequence", lambda *_: None)
+    assert better > mean_sqnr() + gain_db
+
+
+def test_a_layer_makes_up_for_a_constant_factor_before_it():
+    """Values that were clipped to a half come back by weights that are nearly twice as large."""
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(4, 6)).astype(np.float32)
+    traced = rlx.trace("net", lambda x: x.linear(weights), rlx.f32(1, 6))
+    graph = prepare(rlx.freeze(traced.graph, traced.parameters)).graph
+    (layer,) = weighted_layers(graph)
+    # Every input is 1 or -1, and int8 values of this scale end near a half.
+    data = rng.choice([-1.0, 1.0], size=(200, 6)).astype(np.float32)
+    half = {layer.node.operands[0]: QuantParams.per_tensor(0.5 / 127.5, 0)}
+    found = in_sequence(graph, data, 8, half)[layer.node]
+    ratios = np.linalg.norm(found.weights.reals(), axis=1) / np.linalg.norm(weights, axis=1)
+    # Some trust in the layer's own weights holds them back.
+    assert np.all((ratios > 1.5) & (ratios < 2))
+
+
+def test_biases_keep_the_means():
+    graph = prepare(GRAPH).graph
+    found = in_sequence(graph, CALIB, 2)
+    first = weighted_layers(graph)[0]
+    reals = first.from_rows(found[first.node].weights.reals())
+    before, after = (
+        first.node.op.evaluate(CALIB, w, b)[0].reshape(-1, first.outputs).mean(axis=0)
+        for w, b in ((first.weights, first.bias), (reals, found[first.node].bias))
+    )
+    np.testing.assert_allclose(before, after, atol=0.01)
+
+
+def test_samples_are_bounded(monkeypatch):
+    seen = []
+    monkeypatch.setattr(sequence, "SAMPLES", 10)
+    monkeypatch.setattr(sequence, "take", lambda s, n: seen.append(n) or s.first(n).batches(n))
+    with pytest.raises(TypeError):
+        in_sequence(prepare(GRAPH).graph, CALIB, 4)
+    monkeypatch.setattr(sequence, "BYTES", 1)
+    with pytest.raises(TypeError):
+        in_sequence(prepare(GRAPH).graph, CALIB, 4)
+    assert seen == [10, 1]
+
+
+def test_rows_of_very_many_terms_stay_as_they_are(monkeypatch):
+    monkeypatch.setattr(sequence, "MOST_TERMS", 3)
+    graph = prepare(GRAPH).graph
+    first = weighted_layers(graph)[0]
+    found = in_sequence(graph, CALIB, 8)[first.node]
+    nearest = np.abs(found.weights.reals() - first.rows()).max(axis=1)
+    assert (nearest <= found.weights.scales / 2 + 1e-9).all()
+
+
+def test_a_network_that_cannot_be_batched_has_none():
+    traced = rlx.trace("net", lambda x: x.transpose(1, 0).relu(), rlx.f32(1, 6))
+    graph = prepare(rlx.freeze(traced.graph, traced.parameters)).graph
+    assert in_sequence(graph, CALIB.reshape(-1, 6)[:20], 4) is None
