@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,18 +32,23 @@ def write(path: Path, rows: Iterable[Row], key: Sequence[str]) -> None:
 
 
 def grown(
-    rows: Iterable[Row], stored: Iterable[Row], key: Sequence[str], costs: Sequence[str]
+    rows: Iterable[Row],
+    stored: Iterable[Row],
+    key: Sequence[str],
+    costs: Sequence[str] | Mapping[str, float],
 ) -> list[str]:
     """Return a line for each of ``costs`` that grew by more than :data:`TOLERANCE`.
 
-    Rows and costs that were not stored before do not count.
+    Costs that are no counts, and differ from machine to machine, are given with what they may grow
+    by besides. Rows and costs that were not stored before do not count.
     """
+    slack = costs if isinstance(costs, Mapping) else dict.fromkeys(costs, 0.0)
     before = {_key(row, key): row for row in stored}
     problems = []
     for row in rows:
         old = before.get(_key(row, key), {})
-        for cost in costs:
-            if cost in old and cost in row and row[cost] > old[cost] * (1 + TOLERANCE):
+        for cost, more in slack.items():
+            if cost in old and cost in row and row[cost] > old[cost] * (1 + TOLERANCE) + more:
                 share = (row[cost] / old[cost] - 1) * 100 if old[cost] else float("inf")
                 problems.append(
                     f"{' '.join(map(str, _key(row, key)))}: {cost} {row[cost]:,},"

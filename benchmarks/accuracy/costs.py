@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 STORED: Final = ROOT / "benchmarks" / "results" / "accuracy_costs.jsonl"
 KEY: Final = ("task",)
-COSTS: Final = ("memory_ratio",)
-"""What must not grow: memory with 1000 samples to that with 100."""
+COSTS: Final = {"memory_ratio": 0.05}
+"""What must not grow: memory with 1000 samples to that with 100. Allocators differ by a little."""
 
 SAMPLES: Final = (100, 1000)
 

@@ -91,3 +91,9 @@ def test_benchmarks_are_found():
         "host/integer-models",
     ]  # fmt: skip
     assert [name for name, _ in command._modules(["networks"])] == ["cortexm/networks"]
+
+
+def test_costs_that_are_no_counts_have_slack():
+    old, new = {**ROW, "errors": 5}, {**ROW, "errors": 7}
+    assert stored.grown([new], [old], KEY, {"errors": 2}) == []
+    assert len(stored.grown([{**ROW, "errors": 8}], [old], KEY, {"errors": 2})) == 1
