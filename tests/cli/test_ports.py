@@ -69,6 +69,7 @@ def emit(model, out, *options):
 TYPES = {"int8": np.int8, "uint8": np.uint8, "float": np.float32}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("io", TYPES)
 def test_golden_vectors_have_the_types_of_the_program_and_it_computes_them(
     capsys, tmp_path, model, io

@@ -92,6 +92,7 @@ def test_the_same_command_twice_writes_the_same_bytes(folder, capsys):
     assert any(n.op.name == "q.conv2d" for n in frontends.load(folder / "q.rlx").graph.op_nodes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["p.png", "p.svg"])
 def test_pictures(folder, capsys, name):
     pytest.importorskip("matplotlib")
@@ -173,6 +174,7 @@ def test_mistakes(folder, capsys, arguments, status, message):
     assert not (folder / "q.rlx").exists()
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_samples(folder):
     """Ten times the samples: batches, histograms and moments are as large as before."""
     import tracemalloc

@@ -77,6 +77,7 @@ def start(tmp_path, folder, *, session=""):
     return process, [int(pid) for pid in written.read_text().split()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "status", "message"),
     [

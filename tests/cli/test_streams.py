@@ -10,6 +10,8 @@ FULL = (
     "  try: redirect it to a place with free space; files that were written are complete\n"
 )
 
+pytestmark = pytest.mark.slow  # Each starts a process.
+
 
 def shell(tmp_path, redirection, *arguments):
     """Run the command line with a redirection of the shell; return status and what it printed."""

@@ -92,6 +92,7 @@ def designs() -> list[object]:
     return params
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("runner", "name", "number"), designs())
 def test_quantized_networks(runner: Runner, name: str, number: int, tmp_path: Path) -> None:
     target, (_, together, short) = load(runner.target), SHARES[name]

@@ -192,6 +192,7 @@ def check(runner: Runner, cases: Sequence[Case], folder: Path) -> None:
         pytest.fail(f"{wrong[0]}\n{format_graph(graph)}", pytrace=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", RUNNERS)
 @pytest.mark.parametrize("ops", OP_GROUPS, ids=lambda ops: "-".join(o.name[2:] for o in ops))
 def test_ops(runner: Runner, ops: Sequence[type[Op]], tmp_path: Path) -> None:
@@ -204,6 +205,7 @@ def test_ops(runner: Runner, ops: Sequence[type[Op]], tmp_path: Path) -> None:
     check(runner, cases, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", RUNNERS)
 @pytest.mark.parametrize("part", range(2))
 def test_networks(runner: Runner, part: int, tmp_path: Path) -> None:

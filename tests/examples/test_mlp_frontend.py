@@ -50,6 +50,7 @@ def commands(page: str) -> list[tuple[str, str]]:
     return [(command, output) for command, _, output in (c.partition("\n") for c in found)]
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_print_what_it_shows(tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     # pip installs into a folder of the test's own, with the build tool that is there already.

@@ -45,6 +45,7 @@ def lay_out(files, folder):
         (folder / path).write_text(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", devices())
 def test_every_device_has_constraints_with_the_wished_clock(name):
     files, chosen = files_for(name), device(name)

@@ -46,6 +46,7 @@ def folders(tmp_path_factory):
     return root
 
 
+@pytest.mark.slow
 def test_files_hold_what_the_netlist_would(folders):
     interface = json.loads((folders / "mem" / "report.json").read_text())["interface"]
     assert interface["memories"]

@@ -13,6 +13,7 @@ from rlx.licence import COMMENTS, DATA, LICENCE, with_licence
 DIGITS = ROOT / "examples" / "digits" / "digits.rlx"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     [

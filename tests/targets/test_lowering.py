@@ -41,6 +41,7 @@ def counting(rules, monkeypatch):
     return runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options", "module"), CASES)
 def test_a_rule_runs_once_for_each_node_of_an_emission(name, options, module, monkeypatch):
     found = target.load(name)

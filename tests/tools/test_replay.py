@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib import util
 
+import pytest
 from support import ROOT
 
 SCRIPT = ROOT / "tools" / "replay.py"
@@ -17,6 +18,7 @@ def _replay(*arguments):
     )
 
 
+@pytest.mark.slow
 def test_a_commit_is_equal_to_itself(tmp_path):
     done = _replay("HEAD", "HEAD", "--only", "digits/cortexm-m0", "--keep", str(tmp_path))
     assert done.stdout.splitlines()[-1] == "1 emissions compared, 0 files differ", done.stderr

@@ -45,6 +45,7 @@ def test_a_session_brings_no_optional_engine_and_no_target():
     assert not loaded & {"rlx_fpga", "rlx_cortexm", "rlx_sim", "amaranth", "jinja2", "jax", "scipy"}
 
 
+@pytest.mark.slow
 def test_a_type_checker_knows_the_public_names_and_no_other(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import rlx\n\nrlx.load\nrlx.nothing\n")

@@ -244,6 +244,7 @@ def test_every_kernel_as_firmware(kernel, tmp_path):
     assert compare("qemu", simulation, golden) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS, ids=identifier)
 def test_lines_of_every_kernel_are_short(kernel):
     with chosen_by(named(kernel)):

@@ -91,6 +91,7 @@ def test_names_of_the_model_reach_no_symbol(tmp_path, name, names):
     assert visible == {"net_run", "net_table_0"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make_graph", KERNEL_GRAPHS, ids=lambda make_graph: make_graph.__name__)
 def test_every_kernel_wants_the_c_library_alone_and_writes_no_global(tmp_path, make_graph):
     built = objects(write(tmp_path / "net", emit_graph(make_graph())), tmp_path)
@@ -172,6 +173,7 @@ def test_no_run_takes_more_stack_than_the_bound(tmp_path, level):
 SIMULATORS = [HostC(), HostC(sanitize=True), pytest.param(Qemu(), marks=pytest.mark.qemu)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
 def test_self_test_passes(tmp_path, simulator):
     graph = KERNEL_GRAPHS[2]()

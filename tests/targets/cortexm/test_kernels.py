@@ -55,6 +55,7 @@ def check(emitted, simulator):
     assert compare(simulator.name, simulation, golden) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", HOSTS, ids=label)
 def test_host_c_equals_the_reference(emitted, simulator):
     check(emitted, simulator)

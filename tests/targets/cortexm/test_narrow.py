@@ -77,6 +77,7 @@ def emitted(request, tmp_path_factory):
     return write(tmp_path_factory.mktemp("narrow"), emit_graph(graph)), golden_of(graph)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=label)
 def test_equals_the_reference(emitted, simulator):
     folder, golden = emitted

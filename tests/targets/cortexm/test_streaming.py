@@ -33,6 +33,7 @@ def estimate(graph, **options):
     return TARGET.estimate(planned(graph, **options), chosen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("io", ["caller", "arena"])
 def test_the_arena_is_smaller_and_weights_are_stored_once(io):
     before, after = (estimate(tower(), optimize=o, io=io) for o in ("balanced", "ram"))
@@ -71,6 +72,7 @@ def test_what_no_stripes_make_fit_is_refused():
 SIMULATORS = [HostC("gcc", "-O1", sanitize=True), pytest.param(Qemu(), marks=pytest.mark.qemu)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("io", ["caller", "arena"])
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
 def test_the_bits_are_the_same(tmp_path, simulator, io):

@@ -95,6 +95,7 @@ def edges() -> GraphBuilder:
     return builder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cpu", [HOST, "cortex-m3", "cortex-m4", "cortex-m55"])
 @pytest.mark.parametrize("network", [mixed, apart, edges, None])
 def test_any_mix_of_kernels_compiles(network, cpu, tmp_path):

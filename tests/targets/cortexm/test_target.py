@@ -213,6 +213,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_the_same_graph_gives_the_same_bytes(tmp_path):
     digests = set()
     for seed, locale in (("0", "C"), ("1", "C.UTF-8"), ("77", "POSIX")):

@@ -54,6 +54,7 @@ RUNS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", BITS, ids=str)
 @pytest.mark.parametrize(("cpu", "simulator"), RUNS, ids=lambda v: getattr(v, "name", v))
 def test_equals_the_reference(dtype, cpu, simulator, tmp_path):

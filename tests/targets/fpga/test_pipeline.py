@@ -345,6 +345,7 @@ def test_program_refuses_inputs_that_are_no_codes():
         staged_graph(graph)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("swapped", [False, True])
 def test_a_row_may_meet_its_own_column(swapped):
     """Both come from one stream: the column waits in a queue until the row is there whole."""

@@ -280,6 +280,7 @@ def test_model_name_becomes_an_identifier(name):
     assert re.fullmatch(r"rtl/[A-Za-z][A-Za-z0-9_]*_top\.sv", top)
 
 
+@pytest.mark.slow
 def test_bytes_do_not_depend_on_the_environment(tmp_path):
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]); import test_target as t;"

@@ -25,6 +25,7 @@ def in_sequence(graph, data, bits, params=None):
     return rounded_in_sequence(graph, layers, dict.fromkeys(layers, bits), params or wide, read)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("weights", "gain_db"), [(4, 0.5), (2, 2.0)])
 def test_less_is_lost_than_by_each_layer_for_itself(weights, gain_db, monkeypatch):
     def mean_sqnr():

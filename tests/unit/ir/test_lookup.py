@@ -61,6 +61,7 @@ def test_text_form_finds_the_ops_of_a_dialect() -> None:
     assert "acme.square(%0)" in found.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cortexm", "fpga"])
 def test_file_loads_and_emits(model: Path, target: str, tmp_path: Path) -> None:
     out = tmp_path / "out"

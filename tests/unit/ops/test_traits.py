@@ -187,6 +187,7 @@ def test_claims_hold(op: type[Op]) -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", Q_OPS, ids=lambda op: op.name)
 def test_nothing_true_is_left_out(op: type[Op]) -> None:
     left_out = [

@@ -39,6 +39,7 @@ def assert_same_bits(before, after, inputs):
     assert [v.type for v in after.inputs] == [v.type for v in before.inputs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pass_", PASSES, ids=lambda p: p.name)
 @given(case=random_graphs(size=3))
 def test_pass_keeps_every_bit_of_networks(pass_, case):
@@ -54,6 +55,7 @@ def test_fitting_keeps_every_bit_of_networks(case):
     assert_same_bits(case.graph, after, case.inputs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PIPELINES))
 @given(case=random_graphs(size=3))
 def test_pipeline_keeps_every_bit_of_networks(name, case):
@@ -61,6 +63,7 @@ def test_pipeline_keeps_every_bit_of_networks(name, case):
     assert_same_bits(case.graph, after, case.inputs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", Q_OPS, ids=lambda o: o.name)
 def test_pipeline_keeps_every_bit_of_single_ops(op):
     @given(case=STRATEGIES[op](size=2))

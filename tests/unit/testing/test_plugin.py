@@ -8,6 +8,8 @@ import sys
 import pytest
 from support import ROOT
 
+pytestmark = pytest.mark.slow  # Each runs pytest in a process of its own.
+
 DIGITS = ROOT / "examples/digits/digits.rlx"
 
 

@@ -7,6 +7,8 @@ from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 from rlx_fpga.cells.channelwise import Depthwise, GlobalPool, Pool
 from rlx_fpga.cells.multiply import Packing
 
+pytestmark = pytest.mark.slow  # Each simulates a cell.
+
 STALLS = st.sampled_from([0.0, 0.5])
 
 

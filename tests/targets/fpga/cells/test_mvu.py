@@ -13,6 +13,8 @@ from rlx_fpga.cells.multiply import WIDE_BITS, NetlistPlatform, Packing
 from rlx_fpga.cells.mvu import MatrixVector
 from rlx_fpga.structure import structure_of
 
+pytestmark = pytest.mark.slow  # Each simulates a cell.
+
 
 def divisors(n):
     return [d for d in range(1, n + 1) if n % d == 0]

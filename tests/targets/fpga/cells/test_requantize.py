@@ -180,6 +180,7 @@ def test_requantize_refuses_bad_parameters(options, message):
         Requantize(**(good | options))
 
 
+@pytest.mark.slow
 def test_requantize_lint(tmp_path):
     for width, shift, rounding in [(18, -4, "double"), (24, 2, "double"), (20, -4, "single")]:
         cell = Requantize(

@@ -11,6 +11,7 @@ DEEP = {2049: 18, 1440: 56, 3168: 48, 5504: 24}
 """Words in several banks, some of them longer than needed, and their bits."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [2, 3, 8, 37, RIPPLE_WORDS, RIPPLE_WORDS + 3, *DEEP])
 def test_words_come_in_a_circle(depth):
     width = DEEP.get(depth, 9)

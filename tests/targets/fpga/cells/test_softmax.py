@@ -9,6 +9,8 @@ from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 from rlx.numerics.exponential import softmax_int8, softmax_scaling, softmax_table
 from rlx_fpga.cells.softmax import Softmax
 
+pytestmark = pytest.mark.slow  # Each simulates a cell.
+
 
 def make(count, scale):
     values = softmax_scaling(scale)

@@ -59,6 +59,7 @@ def images(cell, frames, seed=0):
     return np.random.default_rng(seed).integers(-128, 128, shape)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     options=options(),

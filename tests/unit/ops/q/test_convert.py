@@ -36,6 +36,7 @@ def points(dtype):
     return st.just(0) if dtype is DType.I16 else st.integers(*CODE_RANGE[dtype])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda p: "-".join(NAMES[d] for d in p))
 @given(data=st.data())
 def test_equals_tflm_for_every_value(pair, data):
