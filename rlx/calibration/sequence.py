@@ -93,6 +93,8 @@ def _computed_by(node: Node, count: int) -> Step:
         UnsupportedOpError: Likewise.
     """
     if Weighted.of(node) is not None:
+        if node.operands[0].type.rank < 2 or node.operands[0].type.shape[0] != 1:
+            raise ShapeError("its operand has no leading dimension of 1")
         return node.op.evaluate
     graph = Graph("step")
     operands = [

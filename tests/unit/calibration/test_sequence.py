@@ -89,7 +89,21 @@ def test_rows_of_very_many_terms_stay_as_they_are(monkeypatch):
     assert (nearest <= found.weights.scales / 2 + 1e-9).all()
 
 
-def test_a_network_that_cannot_be_batched_has_none():
-    traced = rlx.trace("net", lambda x: x.transpose(1, 0).relu(), rlx.f32(1, 6))
+WEIGHTS = np.ones((4, 6), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda x: x.transpose(1, 0).relu(), (1, 6)),
+        (lambda x: x.linear(WEIGHTS), (5, 6)),
+        (lambda x: x.linear(WEIGHTS), (6,)),
+    ],
+    ids=["mixed", "rows", "vector"],
+)
+def test_a_network_that_cannot_be_batched_has_none(function, shape):
+    traced = rlx.trace("net", function, rlx.f32(*shape))
     graph = prepare(rlx.freeze(traced.graph, traced.parameters)).graph
-    assert in_sequence(graph, CALIB.reshape(-1, 6)[:20], 4) is None
+    data = CALIB.reshape(-1)[: 20 * np.prod(shape)].reshape(20, *shape)
+    assert in_sequence(graph, data, 4) is None
+    assert rlx.quantize(graph, data, weights=4).report.mean_bits in (0, 4)
