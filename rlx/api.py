@@ -176,8 +176,8 @@ def quantize(
         symmetric: Whether activations have the zero point 0.
         equalize: Whether channels are balanced across layers; None for where it helps.
         bias_correction: Whether biases make up for what weights lose on average.
-        max_drop: What may be lost, as a share: 0.005 for half a point of correct classes, or of
-            agreement where there are no labels.
+        max_drop: What may be lost, as a share: 0.005 for half a point of correct classes (and of
+            AUC, where there are two), or of agreement where there are no labels.
         bits: Mean bits of a weight that ``auto`` must reach.
         flash: Bytes of weights that ``auto`` must reach.
         progress: Called with a text, what is done and what there is to do.

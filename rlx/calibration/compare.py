@@ -100,14 +100,21 @@ class Comparison:
 
     @property
     def drop(self) -> float:
-        """What the second network loses: correct classes, agreement, or precision, as a share."""
-        if self.top1 is not None and self.auc is None:
-            return self.top1[0] - self.top1[1]
+        """What the second network loses, as a share.
+
+        Of correct classes, and of AUC where there are two classes (whatever loses more: with few
+        samples a worse network may have as many right by chance); of reconstruction; without labels
+        of agreement, else of precision.
+        """
+        labelled = [pair for pair in (self.top1, self.auc) if pair is not None]
+        if (self.reconstruction is not None and self.auc is not None) or not labelled:
+            return self._unlabelled_drop()
+        return max(before - after for before, after in labelled)
+
+    def _unlabelled_drop(self) -> float:
         if self.reconstruction is not None:
             before, after = self.reconstruction
             return after / before - 1 if before else 0.0
-        if self.top1 is not None:
-            return self.top1[0] - self.top1[1]
         if self.agreement is not None:
             return 1 - self.agreement
         ratio = 10 ** (-self.output.sqnr_db / 20)

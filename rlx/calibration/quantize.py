@@ -33,7 +33,7 @@ from rlx.quant.stored_weights import with_stored_weights
 from rlx.quant.weighted import Weighted, weighted_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from rlx.calibration.compare import Comparison
     from rlx.calibration.observation import Observation
@@ -55,8 +55,8 @@ _BAD: Final = 0.01
 _GAIN: Final = 0.7
 """Share of that loss that equalization must reach to be used."""
 
-_JUDGED: Final = 2
-"""Share of the calibration data, one in so many, by which widths are chosen."""
+_EQUAL: Final = 1e-12
+"""Shares that differ by less are equal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,23 +319,30 @@ class _Work:
         if settings.bits is not None or settings.flash is not None:
             return within(choices, nodes, sizes, bits=settings.bits, flash=settings.flash)
         steps = [dict(zip(nodes, c.widths, strict=True)) for c in hull(choices)]
-        limit = DEFAULT_DROP if settings.max_drop is None else settings.max_drop
+        return self._within_drop(measured, steps)
 
-        # Weights are fitted to some samples and judged by others: they suit the former too well.
-        held_out = self.samples.count // _JUDGED
-        fitted = self.samples.first(self.samples.count - held_out)
-        judges = self.samples.after(fitted.count) if held_out else self.samples
+    def _within_drop(
+        self, measured: _Measured, steps: Sequence[dict[Node, int]]
+    ) -> dict[Node, int]:
+        """Return the last of ``steps``, each of fewer bits than the one before, within the drop."""
+        limit = DEFAULT_DROP if self.settings.max_drop is None else self.settings.max_drop
+        fitted = judges = self.samples
+        if self.samples.count > 1:
+            # Weights suit the samples that they are fitted to too well: others judge them.
+            fitted, judges = self.samples.halves()
 
         def loss(place: int, samples: Samples, fitted: Samples) -> float:
             self.progress("choosing widths", place, len(steps))
             converted = measured.converted(steps[place], fitted)
             return self._compared(converted, samples, layers=False).drop
 
-        place = last_accepted(len(steps), lambda n: loss(n, judges, fitted) <= limit)
+        # Of few samples, a single one is more than the limit and says little.
+        bearable = max(limit, 1 / judges.count) + _EQUAL
+        place = last_accepted(len(steps), lambda n: loss(n, judges, fitted) <= bearable)
         # The data that chose the widths favour them: others, or all, have the last word.
         final = self.tested or self.samples
-        while place and loss(place, final, self.samples) > limit:
-            place = max(0, place - max(1, len(steps) // 32))
+        while place and loss(place, final, self.samples) > limit + _EQUAL:
+            place = max(0, place - max(1, len(steps) // 16))
         return steps[place]
 
     def _compared(self, converted: Converted, samples: Samples, *, layers: bool) -> Comparison:
@@ -349,7 +356,7 @@ class _Work:
 
     def _check_drop(self, comparison: Comparison) -> None:
         limit = self.settings.max_drop
-        if limit is None or comparison.drop <= limit + 1e-12:
+        if limit is None or comparison.drop <= limit + _EQUAL:
             return
         raise DoesNotFitError(
             f"the integer network loses {100 * comparison.drop:.2f} %, more than {100 * limit:g} %",

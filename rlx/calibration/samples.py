@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -78,19 +78,25 @@ class Samples:
     count: int
     labels: npt.NDArray[np.int64] | None
     _arrays: tuple[_Blocks, ...]
-    _start: int = 0
+    _step: int = 1
+    _offset: int = 0
 
     def first(self, count: int) -> Samples:
         """Return the first ``count`` samples, or all if there are fewer."""
         count = min(count, self.count)
         labels = None if self.labels is None else self.labels[:count]
-        return Samples(self.what, self.inputs, count, labels, self._arrays, self._start)
+        return replace(self, count=count, labels=labels)
 
-    def after(self, count: int) -> Samples:
-        """Return all samples but the first ``count``, of which there must be more."""
-        labels = None if self.labels is None else self.labels[count:]
-        left, start = self.count - count, self._start + count
-        return Samples(self.what, self.inputs, left, labels, self._arrays, start)
+    def halves(self) -> tuple[Samples, Samples]:
+        """Return every other sample, and those between: data are often sorted by class."""
+        if self._step != 1:
+            raise ValueError("a half has no halves")
+        parts = []
+        for offset in (0, 1):
+            labels = None if self.labels is None else self.labels[offset::2]
+            count = (self.count + 1 - offset) // 2
+            parts.append(replace(self, count=count, labels=labels, _step=2, _offset=offset))
+        return parts[0], parts[1]
 
     def batches(self, size: int) -> Iterator[dict[str, Array]]:
         """Yield ``[n, *shape of a sample]`` in the element type of each input, by name.
@@ -101,18 +107,18 @@ class Samples:
             UsageError: A number is NaN or infinite.
             FrontendError: The file is damaged.
         """
-        streams = [array.blocks(size) for array in self._arrays]
-        place, end = 0, self._start + self.count
+        streams = [array.blocks(size * self._step) for array in self._arrays]
+        start = 0
         for parts in zip(*streams, strict=True):
-            if place >= end:
+            if start >= self.count:
                 return
-            first = max(self._start - place, 0)
-            if first < len(parts[0]):
-                yield {
-                    value.name: self._converted(value, part[first : end - place], place + first)
-                    for value, part in zip(self.inputs, parts, strict=True)
-                }
-            place += len(parts[0])
+            chosen = (part[self._offset :: self._step] for part in parts)
+            taken = [part[: self.count - start] for part in chosen]
+            yield {
+                value.name: self._converted(value, part, start)
+                for value, part in zip(self.inputs, taken, strict=True)
+            }
+            start += len(taken[0])
 
     def _converted(self, value: Value, part: Array, start: int) -> Array:
         """Return a block as the input takes it."""

@@ -137,13 +137,15 @@ def within(
 
 
 def last_accepted(count: int, accept: Callable[[int], bool]) -> int:
-    """Return the last index below ``count`` that ``accept`` takes; 0 if it takes none.
+    """Return an index below ``count`` before the first that ``accept`` refuses; 0 if it is that.
 
-    Binary search: what is lost grows with the index, about.
+    What is lost grows with the index, about: steps from the start double until one is refused, and
+    a binary search goes on from there. A far index that is accepted by chance is never reached.
     """
-    low, high = 0, count - 1
-    if high <= low or accept(high):
-        return max(high, 0)
+    low, high, step = 0, 1, 1
+    while high < count and accept(high):
+        low, step = high, 2 * step
+        high = min(low + step, count - 1) if low < count - 1 else count
     while high - low > 1:
         middle = (low + high) // 2
         if accept(middle):

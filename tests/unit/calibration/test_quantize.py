@@ -1,5 +1,7 @@
 """Float networks and samples to integer networks and reports."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from quantized_net import CLASSES, float_network, samples, with_scaled_channel
@@ -233,3 +235,20 @@ def test_comparing_networks_of_different_outputs_is_refused():
     graph = rlx.trace("other", other, rlx.f32(1, 8, 8, 3)).graph
     with pytest.raises(UsageError, match="the first outputs are"):
         rlx.compare(GRAPH, graph, {"x": TEST, "image": TEST})
+
+
+@pytest.mark.parametrize(
+    ("figures", "drop"),
+    [
+        ({"top1": (0.8, 0.7)}, 0.1),
+        ({"top1": (0.8, 0.8), "auc": (0.9, 0.8)}, 0.1),
+        ({"top1": (0.8, 0.7), "auc": (0.9, 0.95)}, 0.1),
+        ({"top1": (0.8, 0.0), "auc": (0.9, 0.0), "reconstruction": (2.0, 2.2)}, 0.1),
+        ({"reconstruction": (2.0, 2.2)}, 0.1),
+        ({"agreement": 0.9}, 0.1),
+    ],
+)
+def test_what_counts_as_loss(figures, drop):
+    found = rlx.compare(GRAPH, GRAPH, TEST)
+    plain = dict.fromkeys(("agreement", "top1", "auc", "reconstruction"))
+    assert replace(found, **{**plain, **figures}).drop == pytest.approx(drop)

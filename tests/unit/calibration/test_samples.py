@@ -145,12 +145,15 @@ def test_a_stored_array_is_read_as_well(tmp_path):
 
 
 @pytest.mark.parametrize("size", [1, 4, 9])
-@pytest.mark.parametrize("start", [1, 3, 5])
-def test_samples_after_the_first_ones(start, size):
-    data = {"image": GOOD, "labels": np.array([0, 1, 2, 3, 4, 0])}
-    rest = read_samples(GRAPH, data, what="data").after(start)
-    for taken, end in ((rest, 6), (rest.first(2), min(start + 2, 6))):
-        assert taken.count == end - start
-        assert np.array_equal(taken.labels, data["labels"][start:end])
-        whole = np.concatenate([b["image"] for b in taken.batches(size)])
-        assert np.array_equal(whole, GOOD[start:end])
+@pytest.mark.parametrize("count", [2, 5, 6])
+@pytest.mark.parametrize("half", [0, 1])
+def test_halves_are_every_other_sample(half, count, size):
+    data = {"image": GOOD[:count], "labels": np.array([0, 1, 2, 3, 4, 0])[:count]}
+    found = read_samples(GRAPH, data, what="data").halves()[half]
+    for taken, number in ((found, 6), (found.first(2), 2)):
+        rows = GOOD[:count][half::2][:number]
+        assert taken.count == len(rows)
+        assert np.array_equal(taken.labels, data["labels"][half::2][:number])
+        batches = [b["image"] for b in taken.batches(size)]
+        assert all(len(b) == size for b in batches[:-1])
+        assert np.array_equal(np.concatenate(batches), rows)

@@ -86,6 +86,11 @@ def test_many_layers_keep_a_front_of_bounded_length(monkeypatch):
     assert (found[0].bits, found[-1].bits) == (8 * total, 2 * total)
 
 
-@pytest.mark.parametrize("limit", range(-1, 12))
-def test_the_binary_search_finds_the_last_accepted_index(limit):
-    assert last_accepted(11, lambda n: n <= limit) == min(max(limit, 0), 10)
+@pytest.mark.parametrize("count", [1, 2, 3, 11, 16])
+@pytest.mark.parametrize("limit", range(-1, 17))
+def test_the_last_accepted_index_is_found(count, limit):
+    assert last_accepted(count, lambda n: n <= limit) == min(max(limit, 0), count - 1)
+
+
+def test_what_is_accepted_by_chance_is_not_reached():
+    assert last_accepted(40, lambda n: n <= 5 or n in (20, 39)) == 5
