@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rlx import driver, frontends, verifier
 from rlx import target as targets
 from rlx.calibration.compare import compare_graphs
-from rlx.calibration.quantize import quantize_graph, settings_of
+from rlx.calibration.quantize import quantize_graph
+from rlx.calibration.settings import settings_of
 from rlx.errors import UsageError
 from rlx.ir import Graph
 from rlx.ir.module import GraphModule, Stage

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.accuracy.data import NETWORKS, ROOT
 from rlx.calibration.compare import compare_graphs
-from rlx.calibration.quantize import quantize_graph, settings_of
+from rlx.calibration.quantize import quantize_graph
+from rlx.calibration.settings import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from rlx.calibration.compare import compare_on
+from rlx.calibration.measured import Measured
 from rlx.calibration.observation import channel_ranges, observe
-from rlx.calibration.ranges import MOVING, activation_params, clamped
+from rlx.calibration.ranges import clamped
 from rlx.calibration.report import LayerReport, Report
 from rlx.calibration.samples import read_samples
-from rlx.calibration.sensitivity import Rounded, Sensitivity, error_table, rounded
-from rlx.calibration.sequence import rounded_in_sequence
+from rlx.calibration.sensitivity import Sensitivity, error_table
+from rlx.calibration.settings import Settings
 from rlx.calibration.widths import (
     WIDTHS,
     front,
@@ -21,24 +22,20 @@ from rlx.calibration.widths import (
     weight_bytes,
     within,
 )
-from rlx.errors import DoesNotFitError, UsageError
+from rlx.errors import DoesNotFitError
 from rlx.ir.module import GraphModule
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.fold_constants import FoldConstants
-from rlx.quant.convert import convert, prepare
+from rlx.quant.convert import prepare
 from rlx.quant.equalize import Equalize, before_depthwise, equalize_results
 from rlx.quant.fold_batch_norm import FoldBatchNorm
-from rlx.quant.observers import Method
-from rlx.quant.stored_weights import with_stored_weights
-from rlx.quant.weighted import Weighted, weighted_layers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rlx.calibration.compare import Comparison
-    from rlx.calibration.observation import Observation
     from rlx.calibration.samples import Data, Samples
-    from rlx.ir import Graph, Node, QuantParams, Value
+    from rlx.ir import Graph, Node
     from rlx.quant.convert import Converted
 
     Progress = Callable[[str, int, int], None]
@@ -57,43 +54,6 @@ _GAIN: Final = 0.7
 
 _EQUAL: Final = 1e-12
 """Shares that differ by less are equal."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How a network is quantized.
-
-    Attributes:
-        weights: Bits of every weight, or ``auto`` for a width for each layer.
-        observer: How ranges of activations are chosen.
-        symmetric: Whether activations have the zero point 0.
-        equalize: Whether channels are balanced across layers; None for where it helps.
-        bias_correction: Whether biases make up for what weights lose on average.
-        max_drop: What may be lost, as a share; None for no limit.
-        bits: Mean bits of a weight that ``auto`` must reach; None for any.
-        flash: Bytes of weights that ``auto`` must reach; None for any.
-    """
-
-    weights: Literal["8", "4", "2", "auto"] = "8"
-    observer: Method = Method.MSE
-    symmetric: bool = False
-    equalize: bool | None = None
-    bias_correction: bool = True
-    max_drop: float | None = None
-    bits: float | None = None
-    flash: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.weights not in ("8", "4", "2", "auto"):
-            raise UsageError(
-                f"weights of {self.weights!r} bits are not known", hint="use 8, 4, 2 or auto"
-            )
-        if self.weights != "auto" and (self.bits is not None or self.flash is not None):
-            raise UsageError(
-                "mean bits and flash choose widths, but every weight is to have"
-                f" {self.weights} bits",
-                hint="use the weights 'auto'",
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,102 +106,6 @@ def _silent(text: str, done: int, total: int) -> None:
 
 
 @dataclass(slots=True)
-class _Measured:
-    """A float graph in ops that are converted, with what calibration data say about it.
-
-    Attributes:
-        graph: The graph.
-        settings: How it is to be quantized.
-        samples: The calibration data.
-        observation: Ranges and moments.
-        sensitivity: Quantizes single layers.
-        params: The quantization of each value.
-        layers: The layers with weights.
-    """
-
-    graph: Graph
-    settings: Settings
-    samples: Samples
-    observation: Observation
-    sensitivity: Sensitivity
-    params: dict[Value, QuantParams] = field(init=False)
-    layers: dict[Node, Weighted] = field(init=False)
-    _rounded: dict[tuple[Node, int], Rounded] = field(default_factory=dict)
-    _losses: dict[tuple[Value, int | None], float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        settings = self.settings
-        self.params = activation_params(
-            self.graph, self.observation.ranges, settings.observer, symmetric=settings.symmetric
-        )
-        found = weighted_layers(self.graph)
-        self.layers = {v.node: v for v in found if v.node.operands[0] in self.params}
-
-    @property
-    def sizes(self) -> dict[Node, int]:
-        """Number of weights of each layer."""
-        return {node: layer.weights.size for node, layer in self.layers.items()}
-
-    def weights(self, node: Node, bits: int) -> Rounded:
-        """Return a layer's weights in ``bits`` bits, computed once."""
-        key = node, bits
-        if key not in self._rounded:
-            self._rounded[key] = rounded(
-                self.layers[node],
-                bits,
-                self.observation.moments.get(node),
-                x_scale=self.params[node.operands[0]].scale[0],
-                correct=self.settings.bias_correction,
-            )
-        return self._rounded[key]
-
-    def reported(self) -> list[Value]:
-        """Return the result of each layer; an activation is part of the layer before it."""
-        users, outputs = self.graph.users(), set(self.graph.outputs)
-        inside: set[Value] = set()
-        found = []
-        for value in self.params:
-            node = value.node
-            if not node.operands or len(node.types) != 1 or isinstance(node.op, MOVING):
-                continue
-            if value in inside:
-                continue
-            inside.add(clamped(value, users, outputs))
-            found.append(value)
-        return found
-
-    def loss(self, value: Value, bits: int | None) -> float:
-        """Return the error of the outputs if only the layer of ``value`` is quantized."""
-        key = value, bits
-        if key not in self._losses:
-            made = None if bits is None else self.weights(value.node, bits)
-            self._losses[key] = self.sensitivity.of_layer(value, self.params[value], made)
-        return self._losses[key]
-
-    def worst_loss(self) -> float:
-        """Return the largest loss of a layer with weights, in 8 bits."""
-        return max((self.loss(node.results[0], 8) for node in self.layers), default=0.0)
-
-    def converted(self, widths: Mapping[Node, int], samples: Samples | None = None) -> Converted:
-        """Return the integer graph with ``widths`` of the layers' weights.
-
-        Weights of few bits are fitted to ``samples``, by default to all calibration data.
-        """
-        chosen = self._chosen(widths, samples or self.samples)
-        new = {node: (made.weights, made.bias) for node, made in chosen.items()}
-        stored, places = with_stored_weights(self.graph, new, by="quantize")
-        return convert(stored, {places[v]: p for v, p in self.params.items() if v in places})
-
-    def _chosen(self, widths: Mapping[Node, int], samples: Samples) -> dict[Node, Rounded]:
-        """Return the quantized weights of all layers; where few bits lose much, in sequence."""
-        if self.settings.bias_correction and min(widths.values(), default=8) < 8:
-            found = rounded_in_sequence(self.graph, self.layers, widths, self.params, samples)
-            if found is not None:
-                return found
-        return {node: self.weights(node, bits) for node, bits in widths.items()}
-
-
-@dataclass(slots=True)
 class _Work:
     """One network that is being quantized."""
 
@@ -272,7 +136,7 @@ class _Work:
         )
         return Quantized(GraphModule.mir(converted.graph), report)
 
-    def _measured(self) -> tuple[_Measured, bool]:
+    def _measured(self) -> tuple[Measured, bool]:
         """Return the float graph that is converted, and whether its channels were balanced."""
         folded = FoldConstants().apply(self.original)
         plain = DeadCode().apply(FoldBatchNorm().apply(folded))
@@ -299,14 +163,14 @@ class _Work:
         few = self.samples.first(_FEW)
         return equalize_results(graph, channel_ranges(graph, nodes, few))
 
-    def _measure(self, graph: Graph) -> _Measured:
+    def _measure(self, graph: Graph) -> Measured:
         ready = prepare(DeadCode().apply(graph)).graph
         few = self.settings.weights != "8"
         observation = observe(ready, self.samples, squares=few, progress=self.progress)
         sensitivity = Sensitivity(ready, self.samples)
-        return _Measured(ready, self.settings, self.samples, observation, sensitivity)
+        return Measured(ready, self.settings, self.samples, observation, sensitivity)
 
-    def _widths(self, measured: _Measured) -> dict[Node, int]:
+    def _widths(self, measured: Measured) -> dict[Node, int]:
         """Return the width of each layer's weights."""
         nodes, sizes, settings = list(measured.layers), measured.sizes, self.settings
         if settings.weights != "auto":
@@ -321,9 +185,7 @@ class _Work:
         steps = [dict(zip(nodes, c.widths, strict=True)) for c in hull(choices)]
         return self._within_drop(measured, steps)
 
-    def _within_drop(
-        self, measured: _Measured, steps: Sequence[dict[Node, int]]
-    ) -> dict[Node, int]:
+    def _within_drop(self, measured: Measured, steps: Sequence[dict[Node, int]]) -> dict[Node, int]:
         """Return the last of ``steps``, each of fewer bits than the one before, within the drop."""
         limit = DEFAULT_DROP if self.settings.max_drop is None else self.settings.max_drop
         fitted = judges = self.samples
@@ -366,7 +228,7 @@ class _Work:
 
 
 def _layer_reports(
-    measured: _Measured, widths: Mapping[Node, int], comparison: Comparison
+    measured: Measured, widths: Mapping[Node, int], comparison: Comparison
 ) -> tuple[LayerReport, ...]:
     """Return a row for each layer."""
     closeness = {layer.key: layer.closeness for layer in comparison.layers}
@@ -392,22 +254,3 @@ def _layer_reports(
             )
         )
     return tuple(rows)
-
-
-def settings_of(**given: Any) -> Settings:  # noqa: ANN401 - what the user typed
-    """Return settings from plain values: an observer by name, weights as a number.
-
-    Raises:
-        UsageError: A value is not known.
-    """
-    if isinstance(given.get("weights"), int):
-        given["weights"] = str(given["weights"])
-    observer = given.get("observer")
-    if isinstance(observer, str):
-        known = {method.value: method for method in Method}
-        if observer not in known:
-            raise UsageError(
-                f"no observer is called {observer!r}", hint=f"observers: {', '.join(known)}"
-            )
-        given["observer"] = known[observer]
-    return Settings(**given)

@@ -179,7 +179,8 @@ def test_memory_does_not_grow_with_the_samples(folder):
     """Ten times the samples: batches, histograms and moments are as large as before."""
     import tracemalloc
 
-    from rlx.calibration.quantize import Settings, quantize_graph
+    from rlx.calibration.quantize import quantize_graph
+    from rlx.calibration.settings import Settings
 
     graph, peaks = float_network(), []
     for count in (300, 3000):

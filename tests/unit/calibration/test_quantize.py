@@ -9,10 +9,10 @@ from quantized_net import CLASSES, float_network, samples, with_scaled_channel
 import rlx
 from rlx.calibration.compare import compare_graphs
 from rlx.calibration.observation import observe
-from rlx.calibration.quantize import Settings
 from rlx.calibration.replay import Replay
 from rlx.calibration.runner import Runner, computed_values
 from rlx.calibration.samples import read_samples
+from rlx.calibration.settings import Settings
 from rlx.errors import DoesNotFitError, UsageError
 from rlx.ir.evaluate import evaluate, evaluate_all
 from rlx.ir.file import save

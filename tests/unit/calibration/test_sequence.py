@@ -5,7 +5,7 @@ import pytest
 from quantized_net import float_network, samples
 
 import rlx
-from rlx.calibration import quantize as module
+from rlx.calibration import measured as module
 from rlx.calibration import sequence
 from rlx.calibration.samples import read_samples
 from rlx.calibration.sequence import rounded_in_sequence

@@ -1,0 +1,118 @@
+"""A float network with everything that calibration data say about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rlx.calibration.ranges import MOVING, activation_params, clamped
+from rlx.calibration.sensitivity import Rounded, Sensitivity, rounded
+from rlx.calibration.sequence import rounded_in_sequence
+from rlx.quant.convert import convert
+from rlx.quant.stored_weights import with_stored_weights
+from rlx.quant.weighted import Weighted, weighted_layers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx.calibration.observation import Observation
+    from rlx.calibration.samples import Samples
+    from rlx.calibration.settings import Settings
+    from rlx.ir import Graph, Node, QuantParams, Value
+    from rlx.quant.convert import Converted
+
+
+@dataclass(slots=True)
+class Measured:
+    """A float graph in ops that are converted, with what calibration data say about it.
+
+    Attributes:
+        graph: The graph.
+        settings: How it is to be quantized.
+        samples: The calibration data.
+        observation: Ranges and moments.
+        sensitivity: Quantizes single layers.
+        params: The quantization of each value.
+        layers: The layers with weights.
+    """
+
+    graph: Graph
+    settings: Settings
+    samples: Samples
+    observation: Observation
+    sensitivity: Sensitivity
+    params: dict[Value, QuantParams] = field(init=False)
+    layers: dict[Node, Weighted] = field(init=False)
+    _rounded: dict[tuple[Node, int], Rounded] = field(default_factory=dict)
+    _losses: dict[tuple[Value, int | None], float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        settings = self.settings
+        self.params = activation_params(
+            self.graph, self.observation.ranges, settings.observer, symmetric=settings.symmetric
+        )
+        found = weighted_layers(self.graph)
+        self.layers = {v.node: v for v in found if v.node.operands[0] in self.params}
+
+    @property
+    def sizes(self) -> dict[Node, int]:
+        """Number of weights of each layer."""
+        return {node: layer.weights.size for node, layer in self.layers.items()}
+
+    def weights(self, node: Node, bits: int) -> Rounded:
+        """Return a layer's weights in ``bits`` bits, computed once."""
+        key = node, bits
+        if key not in self._rounded:
+            self._rounded[key] = rounded(
+                self.layers[node],
+                bits,
+                self.observation.moments.get(node),
+                x_scale=self.params[node.operands[0]].scale[0],
+                correct=self.settings.bias_correction,
+            )
+        return self._rounded[key]
+
+    def reported(self) -> list[Value]:
+        """Return the result of each layer; an activation is part of the layer before it."""
+        users, outputs = self.graph.users(), set(self.graph.outputs)
+        inside: set[Value] = set()
+        found = []
+        for value in self.params:
+            node = value.node
+            if not node.operands or len(node.types) != 1 or isinstance(node.op, MOVING):
+                continue
+            if value in inside:
+                continue
+            inside.add(clamped(value, users, outputs))
+            found.append(value)
+        return found
+
+    def loss(self, value: Value, bits: int | None) -> float:
+        """Return the error of the outputs if only the layer of ``value`` is quantized."""
+        key = value, bits
+        if key not in self._losses:
+            made = None if bits is None else self.weights(value.node, bits)
+            self._losses[key] = self.sensitivity.of_layer(value, self.params[value], made)
+        return self._losses[key]
+
+    def worst_loss(self) -> float:
+        """Return the largest loss of a layer with weights, in 8 bits."""
+        return max((self.loss(node.results[0], 8) for node in self.layers), default=0.0)
+
+    def converted(self, widths: Mapping[Node, int], samples: Samples | None = None) -> Converted:
+        """Return the integer graph with ``widths`` of the layers' weights.
+
+        Weights of few bits are fitted to ``samples``, by default to all calibration data.
+        """
+        chosen = self._chosen(widths, samples or self.samples)
+        new = {node: (made.weights, made.bias) for node, made in chosen.items()}
+        stored, places = with_stored_weights(self.graph, new, by="quantize")
+        return convert(stored, {places[v]: p for v, p in self.params.items() if v in places})
+
+    def _chosen(self, widths: Mapping[Node, int], samples: Samples) -> dict[Node, Rounded]:
+        """Return the quantized weights of all layers; where few bits lose much, in sequence."""
+        if self.settings.bias_correction and min(widths.values(), default=8) < 8:
+            found = rounded_in_sequence(self.graph, self.layers, widths, self.params, samples)
+            if found is not None:
+                return found
+        return {node: self.weights(node, bits) for node, bits in widths.items()}

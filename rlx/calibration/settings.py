@@ -1,0 +1,65 @@
+"""What a user may choose of how a network is quantized."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rlx.errors import UsageError
+from rlx.quant.observers import Method
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a network is quantized.
+
+    Attributes:
+        weights: Bits of every weight, or ``auto`` for a width for each layer.
+        observer: How ranges of activations are chosen.
+        symmetric: Whether activations have the zero point 0.
+        equalize: Whether channels are balanced across layers; None for where it helps.
+        bias_correction: Whether biases make up for what weights lose on average.
+        max_drop: What may be lost, as a share; None for no limit.
+        bits: Mean bits of a weight that ``auto`` must reach; None for any.
+        flash: Bytes of weights that ``auto`` must reach; None for any.
+    """
+
+    weights: Literal["8", "4", "2", "auto"] = "8"
+    observer: Method = Method.MSE
+    symmetric: bool = False
+    equalize: bool | None = None
+    bias_correction: bool = True
+    max_drop: float | None = None
+    bits: float | None = None
+    flash: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.weights not in ("8", "4", "2", "auto"):
+            raise UsageError(
+                f"weights of {self.weights!r} bits are not known", hint="use 8, 4, 2 or auto"
+            )
+        if self.weights != "auto" and (self.bits is not None or self.flash is not None):
+            raise UsageError(
+                "mean bits and flash choose widths, but every weight is to have"
+                f" {self.weights} bits",
+                hint="use the weights 'auto'",
+            )
+
+
+def settings_of(**given: Any) -> Settings:  # noqa: ANN401 - what the user typed
+    """Return settings from plain values: an observer by name, weights as a number.
+
+    Raises:
+        UsageError: A value is not known.
+    """
+    if isinstance(given.get("weights"), int):
+        given["weights"] = str(given["weights"])
+    observer = given.get("observer")
+    if isinstance(observer, str):
+        known = {method.value: method for method in Method}
+        if observer not in known:
+            raise UsageError(
+                f"no observer is called {observer!r}", hint=f"observers: {', '.join(known)}"
+            )
+        given["observer"] = known[observer]
+    return Settings(**given)
