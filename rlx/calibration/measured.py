@@ -112,7 +112,9 @@ class Measured:
     def _chosen(self, widths: Mapping[Node, int], samples: Samples) -> dict[Node, Rounded]:
         """Return the quantized weights of all layers; where few bits lose much, in sequence."""
         if self.settings.bias_correction and min(widths.values(), default=8) < 8:
-            found = rounded_in_sequence(self.graph, self.layers, widths, self.params, samples)
+            found = rounded_in_sequence(
+                self.graph, self.layers, widths, self.params, self.observation.moments, samples
+            )
             if found is not None:
                 return found
         return {node: self.weights(node, bits) for node, bits in widths.items()}

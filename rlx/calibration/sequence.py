@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from rlx.calibration.observation import Moments
     from rlx.calibration.samples import Samples
     from rlx.ir import Array, Node, QuantParams, Value
 
@@ -40,12 +41,19 @@ if TYPE_CHECKING:
 SAMPLES: Final = 256
 """Samples that are run at most."""
 
+FEWEST: Final = 32
+"""Samples below which nothing is fitted: two samples made networks lose more, not less."""
+
 BYTES: Final = 64 << 20
 """Bytes of the largest layer's operand and result, in both networks: what else limits samples."""
 
 _TRUST: Final = 0.3
 """Share of the mean square of the inputs that holds weights to the layer's own: with a few hundred
 samples, less makes weights fit these samples rather than the network."""
+
+_ENOUGH: Final = 4
+"""Positions for each term of a row from which moments of the quantized network are used to round:
+of fewer, as in a dense layer, those of all samples in the float network say more."""
 
 _PATCH_BYTES: Final = 8 << 20
 
@@ -55,6 +63,7 @@ def rounded_in_sequence(
     layers: Mapping[Node, Weighted],
     widths: Mapping[Node, int],
     params: Mapping[Value, QuantParams],
+    observed: Mapping[Node, Moments],
     samples: Samples,
 ) -> dict[Node, Rounded] | None:
     """Return the quantized weights of all layers, in the order of the graph.
@@ -64,17 +73,22 @@ def rounded_in_sequence(
         layers: Its layers with weights.
         widths: Bits of the weights of each.
         params: The quantization of values.
-        samples: Calibration data.
+        observed: What is known of the layers' inputs in the float network, from all samples.
+        samples: Calibration data, of which as many are run as memory allows.
 
     Returns:
-        None if the network does not take several samples together.
+        None if the network does not take several samples together, or too few fit the memory.
     """
-    count = min(SAMPLES, samples.count, max(1, BYTES // _largest(graph)))
+    count = min(SAMPLES, samples.count, BYTES // _largest(graph))
+    if count < FEWEST:
+        return None
     try:
         steps = [(node, _computed_by(node, count)) for node in graph.op_nodes]
     except (ShapeError, UnsupportedOpError):
         return None
-    return _Sequence(graph, layers, widths, params).run(steps, take(samples, count), count)
+    return _Sequence(graph, layers, widths, params, observed).run(
+        steps, take(samples, count), count
+    )
 
 
 def _largest(graph: Graph) -> int:
@@ -120,6 +134,7 @@ class _Sequence:
     layers: Mapping[Node, Weighted]
     widths: Mapping[Node, int]
     params: Mapping[Value, QuantParams]
+    observed: Mapping[Node, Moments]
 
     def run(
         self, steps: Sequence[tuple[Node, Step]], inputs: Mapping[str, Array], count: int
@@ -172,7 +187,10 @@ class _Sequence:
         plain = layer.rows().astype(np.float64)
         rows = plain.reshape(layer.groups, -1, plain.shape[1])
         fitted = moments.fitted(rows).reshape(plain.shape)
-        weights = round_weights(fitted, bits, moments.square, smallest_scales(layer, x_scale))
+        square = moments.square
+        if moments.count < _ENOUGH * plain.shape[1]:
+            square = self.observed[layer.node].covariance
+        weights = round_weights(fitted, bits, square, smallest_scales(layer, x_scale))
         reals = weights.reals().reshape(rows.shape)
         shift = rows @ moments.float_means[..., np.newaxis] - reals @ moments.means[..., np.newaxis]
         bias = layer.bias.astype(np.float64) + shift.reshape(-1)
@@ -184,6 +202,7 @@ class _PairMoments:
     """What a layer's rows are multiplied with, in the float and in the quantized network.
 
     Attributes:
+        count: Positions.
         float_means: Means in the float network, [groups, terms].
         means: Means in the quantized one.
         square: Second moments of the quantized ones about their means, [groups, terms, terms];
@@ -191,6 +210,7 @@ class _PairMoments:
         cross: Those of float by quantized ones, likewise.
     """
 
+    count: int
     float_means: Doubles
     means: Doubles
     square: Doubles | None
@@ -212,10 +232,10 @@ class _PairMoments:
                 squares += [np.swapaxes(q, 1, 2) @ q, np.swapaxes(f, 1, 2) @ q]
         sums /= count
         if not known:
-            return _PairMoments(sums[0], sums[1], None, None)
+            return _PairMoments(count, sums[0], sums[1], None, None)
         squares /= count
         squares -= sums[[1, 0], :, :, np.newaxis] * sums[1, :, np.newaxis, :]
-        return _PairMoments(sums[0], sums[1], squares[0], squares[1])
+        return _PairMoments(count, sums[0], sums[1], squares[0], squares[1])
 
     def fitted(self, rows: Doubles) -> Doubles:
         """Return the weights whose results on the quantized inputs are nearest to the layer's.

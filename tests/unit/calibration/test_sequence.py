@@ -7,7 +7,8 @@ from quantized_net import float_network, samples
 import rlx
 from rlx.calibration import measured as module
 from rlx.calibration import sequence
-from rlx.calibration.samples import read_samples
+from rlx.calibration.observation import observe
+from rlx.calibration.samples import read_samples, take
 from rlx.calibration.sequence import rounded_in_sequence
 from rlx.ir import QuantParams
 from rlx.quant.convert import prepare
@@ -22,7 +23,9 @@ def in_sequence(graph, data, bits, params=None):
     layers = {layer.node: layer for layer in weighted_layers(graph)}
     wide = {layer.node.operands[0]: QuantParams.per_tensor(0.05, 0) for layer in layers.values()}
     read = read_samples(graph, data, what="calibration data")
-    return rounded_in_sequence(graph, layers, dict.fromkeys(layers, bits), params or wide, read)
+    widths = dict.fromkeys(layers, bits)
+    observed = observe(graph, read, squares=True).moments
+    return rounded_in_sequence(graph, layers, widths, params or wide, observed, read)
 
 
 @pytest.mark.slow
@@ -69,15 +72,24 @@ def test_biases_keep_the_means():
 
 
 def test_samples_are_bounded(monkeypatch):
-    seen = []
-    monkeypatch.setattr(sequence, "SAMPLES", 10)
-    monkeypatch.setattr(sequence, "take", lambda s, n: seen.append(n) or s.first(n).batches(n))
-    with pytest.raises(TypeError):
-        in_sequence(prepare(GRAPH).graph, CALIB, 4)
-    monkeypatch.setattr(sequence, "BYTES", 1)
-    with pytest.raises(TypeError):
-        in_sequence(prepare(GRAPH).graph, CALIB, 4)
-    assert seen == [10, 1]
+    graph, seen = prepare(GRAPH).graph, []
+
+    def taken(read, count):
+        seen.append(count)
+        return take(read, count)
+
+    monkeypatch.setattr(sequence, "take", taken)
+    monkeypatch.setattr(sequence, "SAMPLES", 40)
+    assert in_sequence(graph, CALIB, 4) is not None
+    assert seen == [40]
+
+
+def test_few_samples_fit_nothing(monkeypatch):
+    graph = prepare(GRAPH).graph
+    assert in_sequence(graph, CALIB[:31], 4) is None
+    assert in_sequence(graph, CALIB[:32], 4) is not None
+    monkeypatch.setattr(sequence, "BYTES", 1000)
+    assert in_sequence(graph, CALIB, 4) is None
 
 
 def test_rows_of_very_many_terms_stay_as_they_are(monkeypatch):
@@ -104,6 +116,6 @@ WEIGHTS = np.ones((4, 6), np.float32)
 def test_a_network_that_cannot_be_batched_has_none(function, shape):
     traced = rlx.trace("net", function, rlx.f32(*shape))
     graph = prepare(rlx.freeze(traced.graph, traced.parameters)).graph
-    data = CALIB.reshape(-1)[: 20 * np.prod(shape)].reshape(20, *shape)
+    data = CALIB.reshape(-1)[: 40 * np.prod(shape)].reshape(40, *shape)
     assert in_sequence(graph, data, 4) is None
     assert rlx.quantize(graph, data, weights=4).report.mean_bits in (0, 4)
