@@ -93,10 +93,11 @@ def rounded_in_sequence(
 
 def _largest(graph: Graph) -> int:
     """Return the bytes that the largest node's values take for one sample, in both networks."""
-    return 2 * max(
-        (sum(v.type.nbytes for v in (*node.operands, *node.results) if v.constant is None)
-         for node in graph.op_nodes), default=1,
-    )  # fmt: skip
+    sizes = (
+        sum(v.type.nbytes for v in (*node.operands, *node.results) if v.constant is None)
+        for node in graph.op_nodes
+    )
+    return 2 * max((1, *sizes))
 
 
 def _computed_by(node: Node, count: int) -> Step:
