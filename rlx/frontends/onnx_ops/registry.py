@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from rlx.frontends.importer_table import entering
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
 
     from rlx.frontends.onnx_ops.call import Call
     from rlx.frontends.onnx_ops.scope import Results, Symbolic
@@ -18,29 +22,15 @@ IMPORTERS: dict[tuple[str, str], Importer] = {}
 
 def importer(*names: str, domain: str = "") -> Callable[[Importer], Importer]:
     """Register the decorated function as the importer of operators of a domain."""
-
-    def register(function: Importer) -> Importer:
-        for name in names:
-            if (domain, name) in IMPORTERS:
-                raise ValueError(f"{domain}.{name} has two importers")
-            IMPORTERS[domain, name] = function
-        return function
-
-    return register
+    return entering(IMPORTERS, ((domain, name) for name in names))
 
 
-SYMBOLIC: dict[str, Callable[[Call], Symbolic | Sequence[Symbolic] | None]] = {}
+SymbolicRule: TypeAlias = "Callable[[Call], npt.NDArray[Any] | Sequence[Symbolic] | None]"
+
+SYMBOLIC: dict[str, SymbolicRule] = {}
 """How standard operators compute with symbols; a function returns None where it cannot."""
 
 
-def symbolic(*names: str) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
+def symbolic(*names: str) -> Callable[[SymbolicRule], SymbolicRule]:
     """Register the decorated function for nodes of which an input is ``Symbolic``."""
-
-    def register(function: Callable[[Call], Any]) -> Callable[[Call], Any]:
-        for name in names:
-            if name in SYMBOLIC:
-                raise ValueError(f"{name} has two functions of symbols")
-            SYMBOLIC[name] = function
-        return function
-
-    return register
+    return entering(SYMBOLIC, names)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from rlx.frontends.importer_table import entering
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -20,12 +22,12 @@ REAL_IMPORTERS: dict[str, Importer] = {}
 
 def importer(*names: str) -> Callable[[Importer], Importer]:
     """Register the decorated function as the importer of operators on int8."""
-    return _registering(IMPORTERS, names)
+    return entering(IMPORTERS, names)
 
 
 def real_importer(*names: str) -> Callable[[Importer], Importer]:
     """Register the decorated function as the importer of operators on plain numbers."""
-    return _registering(REAL_IMPORTERS, names)
+    return entering(REAL_IMPORTERS, names)
 
 
 def both_importer(*names: str) -> Callable[[Importer], Importer]:
@@ -34,20 +36,5 @@ def both_importer(*names: str) -> Callable[[Importer], Importer]:
     def register(function: Importer) -> Importer:
         importer(*names)(function)
         return real_importer(*names)(function)
-
-    return register
-
-
-def _registering(
-    table: dict[str, Importer], names: tuple[str, ...]
-) -> Callable[[Importer], Importer]:
-    """Return a decorator that enters a function into a table under each name."""
-
-    def register(function: Importer) -> Importer:
-        for name in names:
-            if name in table:
-                raise ValueError(f"{name} has two importers")
-            table[name] = function
-        return function
 
     return register
