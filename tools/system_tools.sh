@@ -1,13 +1,14 @@
 #!/bin/sh
 # Install the system tools that tests use: GCC for ARM, QEMU, Clang, CMake, Icarus Verilog, Arduino's
-# builder. As root by apt; otherwise say what to install. Never fails: tests that lack a tool say so.
+# builder, Chromium. As root by apt; otherwise say what to install. Never fails: tests that lack a
+# tool say so.
 set -u
 log=/tmp/rlx-system-tools.log
 packages="gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang gcc g++ make cmake perl
   zlib1g-dev liblz4-dev iverilog python3-tk"
 # Not in every distribution, so by themselves: their absence must not cost the others. ccache only
 # saves time: half of what is compiled for each simulator is Verilator's own library.
-optional="arduino-builder ccache"
+optional="arduino-builder ccache chromium"
 missing=""
 for pair in arm-none-eabi-gcc:gcc-arm-none-eabi qemu-system-arm:qemu-system-arm clang:clang \
             gcc:gcc g++:g++ make:make cmake:cmake perl:perl iverilog:iverilog; do
