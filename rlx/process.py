@@ -25,7 +25,7 @@ from rlx.scratch import work_folder
 from rlx.watcher import mark
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 OUTPUT_LIMIT: Final = 16 << 20
 """Default limit of the bytes that a program may write to each of its two output streams."""
@@ -78,6 +78,7 @@ def run(
     output_limit: int = OUTPUT_LIMIT,
     check: bool = True,
     hint: str | None = None,
+    on_line: Callable[[str], None] | None = None,
 ) -> Completed:
     """Run ``argv`` until it ends or reaches a limit, and return its output.
 
@@ -96,6 +97,7 @@ def run(
         output_limit: Bytes allowed on each output stream, positive.
         check: Raise when the exit status is not zero.
         hint: What to do when the program is missing or fails.
+        on_line: Called with each complete line of either output as it comes, in our thread.
 
     Raises:
         ToolMissingError: The program cannot be started.
@@ -113,7 +115,7 @@ def run(
         environment.update(env or {})
         process = _start(command, cwd, environment, stdin, hint)
         try:
-            streams = _collect(process, started + timeout_s, timeout_s, output_limit)
+            streams = _collect(process, started + timeout_s, timeout_s, output_limit, on_line)
         finally:
             _end_group(process)
             _close_pipes(process)
@@ -194,13 +196,36 @@ def _start(
         ) from None
 
 
+class _Output(bytearray):
+    """What a program has written to one stream; each complete line is told as it comes."""
+
+    def __init__(self, on_line: Callable[[str], None] | None) -> None:
+        super().__init__()
+        self._on_line = on_line
+        self._told = 0
+
+    def take(self, chunk: bytes) -> None:
+        self.extend(chunk)
+        if self._on_line is None:
+            return
+        end = self.rfind(b"\n", self._told) + 1
+        if end:
+            lines, self._told = _decode(self[self._told : end]).splitlines(), end
+            for line in lines:
+                self._on_line(line)
+
+
 def _collect(
-    process: subprocess.Popen[bytes], deadline: float, timeout_s: float, output_limit: int
+    process: subprocess.Popen[bytes],
+    deadline: float,
+    timeout_s: float,
+    output_limit: int,
+    on_line: Callable[[str], None] | None,
 ) -> tuple[str, str]:
     """Read both streams until the program has ended; raise when it passes a limit."""
     assert process.stdout is not None
     assert process.stderr is not None
-    stdout, stderr = bytearray(), bytearray()
+    stdout, stderr = _Output(on_line), _Output(on_line)
     tool = _tool_name(process.args)  # type: ignore[arg-type]
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ, stdout)
@@ -245,7 +270,7 @@ def _read(selector: selectors.BaseSelector, limit: int, timeout_s: float, tool: 
             selector.unregister(key.fileobj)
             continue
         came = True
-        key.data.extend(chunk)
+        key.data.take(chunk)
         if len(key.data) > limit:
             raise SimulationError(
                 f"wrote more than {limit} bytes, ended" + last_lines(_decode(key.data[-_CHUNK:])),

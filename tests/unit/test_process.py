@@ -51,6 +51,30 @@ def test_run_returns_status_and_both_streams():
     assert 0 < done.seconds < 20
 
 
+def test_lines_are_told_as_they_come():
+    code = (
+        "import sys, time; print('first', flush=True); sys.stdin.read();"
+        " sys.stderr.write('a é\\nb'); sys.stderr.flush(); time.sleep(0.3);"
+        " print('c', file=sys.stderr); print('no end', end='')"
+    )
+    told = []
+    run_options = {"timeout_s": 20, "on_line": lambda line: told.append((line, time.time()))}
+    done = run([PYTHON, "-c", code], **run_options)
+    assert sorted(line for line, _ in told) == ["a é", "bc", "first"]
+    assert dict(told)["bc"] - dict(told)["first"] > 0.2
+    assert (done.stdout, done.stderr) == ("first\nno end", "a é\nbc\n")
+
+
+def test_an_error_in_what_is_told_ends_the_program():
+    def refuse(line):
+        raise KeyError(line)
+
+    code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    with pytest.raises(KeyError) as caught:
+        run([PYTHON, "-c", code], timeout_s=20, on_line=refuse)
+    assert wait_dead(int(caught.value.args[0]))
+
+
 def test_run_gives_input_and_else_an_empty_one():
     code = "import sys; print(len(sys.stdin.buffer.read()))"
     assert run([PYTHON, "-c", code], timeout_s=20, input=bytes(300_000)).stdout == "300000\n"
