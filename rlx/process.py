@@ -197,20 +197,20 @@ def _start(
 
 
 class _Output(bytearray):
-    """What a program has written to one stream; each complete line is told as it comes."""
+    """What a program has written to one stream; each complete line is reported as it comes."""
 
     def __init__(self, on_line: Callable[[str], None] | None) -> None:
         super().__init__()
         self._on_line = on_line
-        self._told = 0
+        self._reported = 0
 
     def take(self, chunk: bytes) -> None:
         self.extend(chunk)
         if self._on_line is None:
             return
-        end = self.rfind(b"\n", self._told) + 1
+        end = self.rfind(b"\n", self._reported) + 1
         if end:
-            lines, self._told = _decode(self[self._told : end]).splitlines(), end
+            lines, self._reported = _decode(self[self._reported : end]).splitlines(), end
             for line in lines:
                 self._on_line(line)
 

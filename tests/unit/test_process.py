@@ -57,11 +57,11 @@ def test_lines_are_told_as_they_come():
         " sys.stderr.write('a é\\nb'); sys.stderr.flush(); time.sleep(0.3);"
         " print('c', file=sys.stderr); print('no end', end='')"
     )
-    told = []
-    run_options = {"timeout_s": 20, "on_line": lambda line: told.append((line, time.time()))}
+    reported = []
+    run_options = {"timeout_s": 20, "on_line": lambda line: reported.append((line, time.time()))}
     done = run([PYTHON, "-c", code], **run_options)
-    assert sorted(line for line, _ in told) == ["a é", "bc", "first"]
-    assert dict(told)["bc"] - dict(told)["first"] > 0.2
+    assert sorted(line for line, _ in reported) == ["a é", "bc", "first"]
+    assert dict(reported)["bc"] - dict(reported)["first"] > 0.2
     assert (done.stdout, done.stderr) == ("first\nno end", "a é\nbc\n")
 
 
@@ -210,9 +210,9 @@ def test_output_up_to_the_limit_is_kept():
 
 
 def test_keyboard_interrupt_kills_the_group(tmp_path):
-    told = tmp_path / "child"
+    reported = tmp_path / "child"
     child_code = STUBBORN_CHILD.format(after="").replace(
-        "print(child, flush=True)", f"open({str(told)!r}, 'w').write(str(child) + '.')"
+        "print(child, flush=True)", f"open({str(reported)!r}, 'w').write(str(child) + '.')"
     )
     # A shell without job control starts what runs in the background deaf to interrupts.
     script = (
@@ -222,10 +222,10 @@ def test_keyboard_interrupt_kills_the_group(tmp_path):
     )
     with subprocess.Popen([PYTHON, "-c", script], stderr=subprocess.PIPE) as process:
         for _ in range(500):
-            if told.exists() and told.read_text().endswith("."):
+            if reported.exists() and reported.read_text().endswith("."):
                 break
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=10)
     assert b"KeyboardInterrupt" in errors
-    assert wait_dead(int(told.read_text()[:-1]))
+    assert wait_dead(int(reported.read_text()[:-1]))
