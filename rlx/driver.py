@@ -19,6 +19,7 @@ from rlx.passes import Policies, fit, pipeline
 from rlx.passes.boundaries import PortKind, with_ports
 from rlx.passes.dead_code import DeadCode
 from rlx.reference import check_bound, fits, given_inputs, random_inputs, reference_outputs
+from rlx.reporting.network import NETWORK, network_text
 from rlx.target import claim, ports_of
 
 if TYPE_CHECKING:
@@ -220,7 +221,8 @@ def emit(
             **emission.facts,
         },
     )
-    files = {**emission.files, **golden.files()}
+    described = {NETWORK: network_text(lowered.module, emission)}
+    files = {**emission.files, **described, **golden.files()}
     if emission.vector_files is not None:
         files |= emission.vector_files(golden)
     write_folder(folder, files, producer=producer, force=force)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from rlx import plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from rlx.golden import Golden
-    from rlx.ir import Node, Op, Refusal
+    from rlx.ir import Node, Op, Refusal, Value
     from rlx.ir.module import GraphModule
     from rlx.passes.boundaries import Ports
     from rlx.passes.fit import Claim
+    from rlx.plan import ScratchPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,19 @@ class Emission:
             totals.
         facts: Entries for the manifest, as JSON values: what the target's verifier must know, such
             as the prefix of its identifiers.
+        nodes: The node of each row of ``report["layers"]``; reports draw the graph of these. Empty
+            if rows are no nodes.
+        inputs: The network's inputs in the graph of ``nodes``, if that is another graph.
+        scratch: Memory of the arena that layers need beside the plan's placements.
         vector_files: Makes more files from the golden vectors; None if there are none to make.
     """
 
     files: Mapping[str, str | bytes]
     report: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    nodes: Sequence[Node] = ()
+    inputs: Sequence[Value] = ()
+    scratch: Sequence[ScratchPlace] = ()
     vector_files: Callable[[Golden], Mapping[str, str | bytes]] | None = None
 
 

@@ -8,7 +8,7 @@ from rlx.licence import with_licence
 from rlx.target import Emission
 from rlx_cortexm.budget import check_budget
 from rlx_cortexm.emitter import Emitter
-from rlx_cortexm.estimate import estimate
+from rlx_cortexm.estimate import estimate, scratch_places
 from rlx_cortexm.lower import RULES, Ways, lowering
 from rlx_cortexm.options import CortexMOptions
 from rlx_cortexm.planning import plan, settings_of
@@ -69,6 +69,8 @@ class CortexM:
             files=with_licence(emitter.files()),
             report=report,
             facts=facts,
+            nodes=[step.node for step in lowered.steps],
+            scratch=scratch_places(lowered),
             vector_files=(
                 (lambda golden: with_licence(emitter.vector_files(golden)))
                 if options.self_test

@@ -13,6 +13,7 @@ from rlx_fpga.fit import folded_instead, shortage
 from rlx_fpga.fit import refusal as fit_refusal
 from rlx_fpga.lower.rules import planned
 from rlx_fpga.options import STYLES
+from rlx_fpga.pipeline import Pipeline
 from rlx_fpga.report import report_of
 
 if TYPE_CHECKING:
@@ -109,6 +110,19 @@ def build(module: GraphModule, options: FpgaOptions) -> tuple[Design, dict[str, 
         return machine, folded.report_of(machine, options)
     stream = _stream(module, options)
     return stream.pipeline, report_of(stream)
+
+
+def layer_nodes(design: Design) -> tuple[Node, ...]:
+    """Return the node of each layer in the report of a design of :func:`build`."""
+    if isinstance(design, Pipeline):
+        return tuple(stage.node for stage in design.program.stages)
+    # A style is imported where it is asked for.
+    from rlx_fpga import folded, unrolled
+
+    if isinstance(design, folded.Folded):
+        return tuple(one.node for one in design.code.instructions)
+    assert isinstance(design, unrolled.Unrolled)
+    return tuple(layer.node for layer in design.layers)
 
 
 def _require_streams(graph: Graph) -> None:

@@ -16,7 +16,7 @@ from rlx_fpga.lower import RULES
 from rlx_fpga.netlist import design_files
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.registers import Control, packed_version
-from rlx_fpga.styles import build, lowering, require_fit
+from rlx_fpga.styles import build, layer_nodes, lowering, require_fit
 from rlx_fpga.synthesis import synthesize
 
 if TYPE_CHECKING:
@@ -84,7 +84,13 @@ class Fpga:
             sources = json.loads(files["report.json"])["interface"]["sources"]
             report |= {"synthesis": synthesize(files, sources, interface.top, device)}
             files = weights | _files(design, interface, report, options)
-        return Emission(with_licence(files), report, {"prefix": prefix})
+        return Emission(
+            with_licence(files),
+            report,
+            {"prefix": prefix},
+            nodes=layer_nodes(design),
+            inputs=design.program.graph.inputs,
+        )
 
     def estimate(self, module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
         """Return layers with folding, cycles and cells, totals, and shares of the device.
