@@ -30,8 +30,9 @@ WARNINGS: Final = (
     "-Wshadow",
     "-pedantic",
     "-Werror",
+    "-DRLX_ALLOW_O0",
 )
-"""Every emitted C file compiles with these, on every compiler and for every processor."""
+"""Every emitted C file compiles with these, on every compiler, processor and level, -O0 too."""
 
 SANITIZERS: Final = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 

@@ -34,6 +34,7 @@ def documents(
             macs=sum(step.layer.macs for step in program.steps),
             legend=sorted({step.candidate.summary for step in program.steps} - {""}),
             packages=usage(packages, common["prefix"]),
+            has_cmake="cmake" in packages,
         ),
         "report/memory.txt": memory_text(program.plan, scratch),
         "report/memory.svg": memory_picture(program.plan, scratch),

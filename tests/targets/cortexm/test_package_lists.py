@@ -270,6 +270,7 @@ def test_component_builds_from_the_files_it_names(tmp_path, listed):
     (tmp_path / "main.c").write_text(PROGRAM)
     includes = [part for name in searched for part in ("-I", folder / name)]
     inputs = [tmp_path / "main.c", *(folder / name for name in sources)]
-    command = [compiler, "-std=c99", *WARNINGS, *includes, *inputs, "-o", tmp_path / "program"]
+    flags = ["-std=c99", "-O2", *WARNINGS]
+    command = [compiler, *flags, *includes, *inputs, "-o", tmp_path / "program"]
     run(command, timeout_s=TIMEOUT_S)
     assert run([tmp_path / "program"], timeout_s=10).stdout == PRINTED

@@ -76,7 +76,8 @@ def test_cmake_target_is_used_by_a_project_twice(tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.13)\n"
         "project(user LANGUAGES C CXX)\n"
-        "set(NET_WERROR ON)\nset(NET_CONFIG settings.h)\ninclude_directories(.)\n"
+        "set(NET_WERROR ON)\nset(NET_ALLOW_O0 ON)\n"
+        "set(NET_CONFIG settings.h)\ninclude_directories(.)\n"
         "add_subdirectory(net)\nadd_subdirectory(test)\n"
         "add_executable(user main.cpp)\n"
         "target_link_libraries(user PRIVATE net::net rlx_test::rlx_test)\n"
@@ -87,6 +88,63 @@ def test_cmake_target_is_used_by_a_project_twice(tmp_path):
     run([cmake, *build], timeout_s=TIMEOUT_S)
     run([cmake, "--build", str(tmp_path / "build")], timeout_s=TIMEOUT_S)
     assert run([tmp_path / "build" / "user"], timeout_s=10).stdout == "1 2\n"
+
+
+LEVELS = """
+cmake_minimum_required(VERSION 3.13)
+project(user LANGUAGES C)
+add_subdirectory(net)
+add_executable(user main.c)
+target_link_libraries(user PRIVATE net::net)
+"""
+WARNING = "compiled without optimization: use -O2, or define NET_ALLOW_O0"
+
+
+@pytest.mark.parametrize(
+    ("variables", "level", "warns"),
+    [
+        ([], "-O2", False),
+        (["-DNET_OPTIMIZE=OFF"], "", True),
+        (["-DNET_OPTIMIZE=OFF", "-DNET_ALLOW_O0=ON"], "", False),
+        (["-DCMAKE_C_FLAGS=-g -Os"], "-Os", False),
+        (["-DCMAKE_BUILD_TYPE=Release"], "-O3", False),
+        (["-DCMAKE_BUILD_TYPE=Debug"], "", True),
+        (["-DCMAKE_BUILD_TYPE=Debug", "-DNET_WERROR=ON", "-DNET_ALLOW_O0=ON"], "", False),
+    ],
+)
+def test_cmake_target_optimizes_if_nothing_else_is_asked(tmp_path, variables, level, warns):
+    cmake = require_program("cmake")
+    folder_of(tmp_path / "net")
+    (tmp_path / "CMakeLists.txt").write_text(LEVELS)
+    (tmp_path / "main.c").write_text(PROGRAM)
+    build = tmp_path / "build"
+    commands = "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+    run([cmake, "-S", tmp_path, "-B", build, commands, *variables], timeout_s=TIMEOUT_S)
+    done = run([cmake, "--build", build], timeout_s=TIMEOUT_S)
+    said = done.stdout + done.stderr
+    assert (WARNING in said, said.count("warning:")) == (warns, int(warns))
+    library, program = (
+        next(one["command"] for one in json.loads((build / "compile_commands.json").read_text())
+             if one["file"].endswith(name)) for name in ("net.c", "main.c")
+    )  # fmt: skip
+    assert re.findall(r" (-O\w)", library) == ([level] if level else [])
+    # The setting is the library's own: it does not reach the program that links it.
+    assert "-O2" not in program
+
+
+def test_cmake_target_leaves_configurations_of_one_build_tree_alone(tmp_path):
+    cmake, _ = require_program("cmake"), require_program("ninja")
+    folder_of(tmp_path / "net")
+    (tmp_path / "CMakeLists.txt").write_text(LEVELS)
+    (tmp_path / "main.c").write_text(PROGRAM)
+    build = tmp_path / "build"
+    generator = ["-G", "Ninja Multi-Config", "-DNET_ALLOW_O0=ON"]
+    run([cmake, "-S", tmp_path, "-B", build, *generator], timeout_s=TIMEOUT_S)
+    for configuration, level in (("Release", ["-O3"]), ("Debug", [])):
+        command = [cmake, "--build", build, "--config", configuration, "--", "-v"]
+        done = run(command, timeout_s=TIMEOUT_S)
+        (line,) = re.findall(r"^.*-c \S*/net\.c$", done.stdout, re.MULTILINE)
+        assert re.findall(r" (-O\w)", line) == level
 
 
 FETCH = """
