@@ -1,0 +1,7 @@
+"""Pictures of graphs: boxes from top to bottom, as SVG that stands alone or in a page."""
+
+from rlx.drawing.boxes import Box, Drawing, Edge
+from rlx.drawing.graph import layer_labels, layout
+from rlx.drawing.svg import to_svg
+
+__all__ = ["Box", "Drawing", "Edge", "layer_labels", "layout", "to_svg"]
