@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 @importer("ADD")
 def import_add(call: Call) -> None:
-    """``ADD``."""
+    """``ADD`` of two tensors, or of a tensor and a constant; shapes broadcast."""
     _sum(call, QAdd)
 
 
 @importer("SUB")
 def import_sub(call: Call) -> None:
-    """``SUB``."""
+    """``SUB`` of two tensors, or of a tensor and a constant; shapes broadcast."""
     _sum(call, QSub)
 
 
@@ -72,7 +72,7 @@ def _sum(call: Call, make: type[QAdd]) -> None:
 
 @importer("MUL")
 def import_mul(call: Call) -> None:
-    """``MUL``."""
+    """``MUL`` of two tensors, or of a tensor and a constant; shapes broadcast."""
     call.arity(2)
     x, y, result = call.quant(0), call.quant(1), call.result_quant
     low, high = activation_bounds(call, result)

@@ -62,7 +62,7 @@ def _requantize(call: Call) -> QRequantize | QConvert:
 
 @both_importer("DEQUANTIZE")
 def import_dequantize(call: Call) -> None:
-    """``DEQUANTIZE`` of quantized values or float16, to float32 (of constants: see ``known``)."""
+    """``DEQUANTIZE`` of quantized values or float16, to float32."""
     call.arity(1)
     given = call.input(0)
     require_type(call.output, TensorType.FLOAT32)

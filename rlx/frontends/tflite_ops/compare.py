@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 @importer("MAXIMUM")
 def import_maximum(call: Call) -> None:
-    """``MAXIMUM``."""
+    """``MAXIMUM`` of values that share scale and zero point."""
     _extreme(call, QMaximum())
 
 
 @importer("MINIMUM")
 def import_minimum(call: Call) -> None:
-    """``MINIMUM``."""
+    """``MINIMUM`` of values that share scale and zero point."""
     _extreme(call, QMinimum())
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @importer("AVERAGE_POOL_2D", "MAX_POOL_2D")
 def import_pool(call: Call) -> None:
-    """``AVERAGE_POOL_2D`` and ``MAX_POOL_2D``."""
+    """``AVERAGE_POOL_2D`` and ``MAX_POOL_2D``; the result has the input's scale and zero point."""
     call.arity(1)
     low, high = activation_bounds(call, call.same_quant())
     make = QAveragePool2d if call.operator.name == "AVERAGE_POOL_2D" else QMaxPool2d

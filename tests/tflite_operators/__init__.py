@@ -1,0 +1,1 @@
+"""The operators of int8 TFLite models: what each becomes on every target, and the page about it."""

@@ -1,0 +1,106 @@
+"""The page of the documentation: TFLite's operators, their limits, and who computes them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from support import ROOT
+
+from benchmarks.markdown import markdown_table
+from rlx import target
+from rlx.driver import fit_to_target
+from rlx.frontends import tflite
+from rlx.frontends.tflite_ops import IMPORTERS, REAL_IMPORTERS
+from tflite_operators.samples import SAMPLES
+
+if TYPE_CHECKING:
+    from rlx.frontends.tflite_ops.importers import Importer
+    from rlx.ir.module import GraphModule
+
+PAGE: Final = ROOT / "docs" / "reference" / "tflite-operators.md"
+
+COLUMNS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "Cortex-M": ("cortexm", {}),
+    "FPGA `stream`": ("fpga", {"style": "stream"}),
+    "FPGA `folded`": ("fpga", {"style": "folded"}),
+    "FPGA `unrolled`": ("fpga", {"style": "unrolled"}),
+}
+"""Target and options of each column."""
+
+_INTRODUCTION: Final = """\
+# TFLite operators
+
+This page is written by `PYTHONPATH=tests:. python -m tflite_operators`; do not edit it.
+
+## On int8
+
+Each operator below was imported as a small model and given to each target: *yes* means that it is
+lowered, *as* names the operations that take its place there, *by the caller* that the conversion is
+taken off an input or output (see [](tflite.md)). Fused activations (`RELU`, `RELU6`,
+`RELU_N1_TO_1`) are part of their layer. [](tflite.md) says which arithmetic an operator has.
+
+"""
+
+_FLOAT: Final = """
+## On float32
+
+These run on the host, and `rlx quantize` makes integers of those that a network for a target needs
+([how](../how-to/quantize.md)).
+
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    notes: dict[str, int] = {}
+    rows = [_row(name, notes) for name in sorted(IMPORTERS)]
+    head = ["operator", "limits", "becomes", *COLUMNS]
+    text = _INTRODUCTION + markdown_table(head, rows, texts=len(head))
+    if notes:
+        text += "\n" + "".join(f"{number}. {reason}\n" for reason, number in notes.items())
+    floats = [[f"`{name}`", limits(REAL_IMPORTERS[name])] for name in sorted(REAL_IMPORTERS)]
+    return text + _FLOAT + markdown_table(["operator", "limits"], floats, texts=2)
+
+
+def limits(importer: Importer) -> str:
+    """Return the first paragraph of an importer's docstring; nothing where that is only names."""
+    text = inspect.cleandoc(importer.__doc__ or "").split("\n\n", 1)[0]
+    if re.fullmatch(r"(``\w+``(, | and )?)+\.", text):
+        return ""
+    return " ".join(text.split()).rstrip(".").replace("``", "`").replace("|", "\\|")
+
+
+def _row(name: str, notes: dict[str, int]) -> list[str]:
+    module = tflite.load(SAMPLES[name]())
+    becomes = ", ".join(f"`{op}`" for op in ops(module))
+    found = [verdict(module, *COLUMNS[column]) for column in COLUMNS]
+    cells = [_note(text, notes) for text in found]
+    return [f"`{name}`", limits(IMPORTERS[name]), becomes or "a constant", *cells]
+
+
+def ops(module: GraphModule) -> list[str]:
+    """Return the names of the ops in a graph, each once."""
+    return list(dict.fromkeys(node.op.name for node in module.graph.op_nodes))
+
+
+def verdict(module: GraphModule, name: str, options: dict[str, Any]) -> str:
+    """Return ``yes``, the ops that stand for it, or why the target refuses it."""
+    chosen = target.load(name)
+    fitted = fit_to_target(module, chosen, options=chosen.options(**options))
+    reasons = dict.fromkeys(e.reason for e in fitted.dispatch.entries if e.reason)
+    if reasons:
+        return f"no: {'; '.join(reasons)}"
+    other = ops(fitted.module)
+    if not other:
+        return "by the caller"
+    return "yes" if other == ops(module) else f"as {', '.join(f'`{op}`' for op in other)}"
+
+
+def _note(text: str, notes: dict[str, int]) -> str:
+    """Return a cell: refusals are numbered, their reasons stand below the table."""
+    if not text.startswith("no: "):
+        return text
+    reason = text.removeprefix("no: ").replace("|", "\\|")
+    return f"no ({notes.setdefault(reason, len(notes) + 1)})"

@@ -1,0 +1,108 @@
+"""A small int8 model of each operator, as converters write it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from malformed.tflite_models import CODES, depthwise, one, prelu, two
+from tflite_builder import TfliteBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Shape = tuple[int, ...]
+
+_IMAGE: Final = (1, 4, 4, 4)
+_ROW: Final = (1, 8)
+_POOL: Final = {
+    "padding": "VALID", "strideH": 2, "strideW": 2, "filterHeight": 2, "filterWidth": 2,
+}  # fmt: skip
+_PROBABILITY: Final = {"scale": 1 / 256, "zero_point": -128}
+_NUMBERS: Final = {"scale": 1.0, "zero_point": 0}
+_SIGNED: Final = {"scale": 1 / 128, "zero_point": 0}
+
+
+def _typed(code: str, x: dict[str, Any], y: dict[str, Any], **options: Any) -> bytes:
+    """Return a model of one operator between two kinds of elements."""
+    model = TfliteBuilder()
+    given, made = model.tensor(_ROW, name="x", **x), model.tensor(_ROW, name="y", **y)
+    model.operator(code, [given], [made], **options)
+    return model.build([given], [made])
+
+
+def _weighted(code: str, x: Shape, weights: Shape, y: Shape, **options: Any) -> bytes:
+    """Return a model of one operator with weights, without a bias."""
+    model = TfliteBuilder()
+    given = model.tensor(x, name="x", **CODES)
+    constant = model.constant(np.ones(weights, np.int8), scale=0.25, name="w")
+    made = model.tensor(y, name="y", **CODES)
+    model.operator(code, [given, constant], [made], **options)
+    return model.build([given], [made])
+
+
+def _split(code: str, parts: Sequence[Shape], *constants: Any, first: bool, **opts: Any) -> bytes:
+    """Return a model of one operator with several results; ``first``: constants come first."""
+    model = TfliteBuilder()
+    given = model.tensor((1, 4), name="x", **CODES)
+    numbers = [model.constant(np.array(c, np.int32), name=f"c{i}") for i, c in enumerate(constants)]
+    made = [model.tensor(shape, name=f"y{i}", **CODES) for i, shape in enumerate(parts)]
+    model.operator(code, [*numbers, given] if first else [given, *numbers], made, **opts)
+    return model.build([given], made)
+
+
+def _pad_to(value: int) -> bytes:
+    """Return a model of ``PADV2`` with a quantized constant."""
+    model = TfliteBuilder()
+    given = model.tensor(_IMAGE, name="x", **CODES)
+    widths = model.constant(np.array([[0, 0], [1, 1], [1, 1], [0, 0]], np.int32), name="widths")
+    constant = model.constant(np.array(value, np.int8), name="value", **CODES)
+    made = model.tensor((1, 6, 6, 4), name="y", **CODES)
+    model.operator("PADV2", [given, widths, constant], [made])
+    return model.build([given], [made])
+
+
+_FLOAT: Final = {"dtype": "FLOAT32"}
+_PADS: Final = [[0, 0], [1, 1], [1, 1], [0, 0]]
+
+SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
+    "ADD": lambda: two("ADD", _IMAGE, _IMAGE, _IMAGE),
+    "ARG_MAX": lambda: one("ARG_MAX", _ROW, (1,), 1, y={"dtype": "INT32"}),
+    "AVERAGE_POOL_2D": lambda: one("AVERAGE_POOL_2D", _IMAGE, (1, 2, 2, 4), **_POOL),
+    "CAST": lambda: _typed("CAST", _NUMBERS, {"dtype": "INT32"}),
+    "CONCATENATION": lambda: two("CONCATENATION", _IMAGE, _IMAGE, (1, 4, 4, 8), axis=3),
+    "CONV_2D": lambda: _weighted(
+        "CONV_2D", _IMAGE, (4, 1, 1, 4), _IMAGE, padding="SAME", strideH=1, strideW=1
+    ),
+    "DEPTHWISE_CONV_2D": lambda: depthwise(2),
+    "DEQUANTIZE": lambda: _typed("DEQUANTIZE", CODES, _FLOAT),
+    "EXPAND_DIMS": lambda: one("EXPAND_DIMS", _ROW, (1, 1, 8), 1),
+    "FULLY_CONNECTED": lambda: _weighted("FULLY_CONNECTED", _ROW, (4, 8), (1, 4)),
+    "HARD_SWISH": lambda: one("HARD_SWISH", _ROW, _ROW),
+    "LEAKY_RELU": lambda: one("LEAKY_RELU", _ROW, _ROW, alpha=0.1),
+    "LOGISTIC": lambda: one("LOGISTIC", _ROW, _ROW, y=_PROBABILITY),
+    "MAXIMUM": lambda: two("MAXIMUM", _IMAGE, _IMAGE, _IMAGE),
+    "MAX_POOL_2D": lambda: one("MAX_POOL_2D", _IMAGE, (1, 2, 2, 4), **_POOL),
+    "MEAN": lambda: one("MEAN", _IMAGE, (1, 4), [1, 2], keepDims=False),
+    "MINIMUM": lambda: two("MINIMUM", _IMAGE, _IMAGE, _IMAGE),
+    "MUL": lambda: two("MUL", _IMAGE, _IMAGE, _IMAGE),
+    "PACK": lambda: two("PACK", _ROW, _ROW, (2, 1, 8), axis=0, valuesCount=2),
+    "PAD": lambda: one("PAD", _IMAGE, (1, 6, 6, 4), _PADS),
+    "PADV2": lambda: _pad_to(5),
+    "PRELU": lambda: prelu((1, 1, 3)),
+    "QUANTIZE": lambda: _typed("QUANTIZE", CODES, _SIGNED),
+    "RELU": lambda: one("RELU", _ROW, _ROW),
+    "RELU6": lambda: one("RELU6", _ROW, _ROW),
+    "RESHAPE": lambda: one("RESHAPE", _IMAGE, (1, 64), [1, 64]),
+    "SLICE": lambda: one("SLICE", _ROW, (1, 4), [0, 2], [1, 4]),
+    "SOFTMAX": lambda: one("SOFTMAX", _ROW, _ROW, y=_PROBABILITY, beta=1.0),
+    "SPLIT": lambda: _split("SPLIT", [(1, 2), (1, 2)], 1, first=True, numSplits=2),
+    "SPLIT_V": lambda: _split("SPLIT_V", [(1, 1), (1, 3)], [1, 3], 1, first=False, numSplits=2),
+    "SQUEEZE": lambda: one("SQUEEZE", (1, 1, 8), _ROW, squeezeDims=[1]),
+    "STRIDED_SLICE": lambda: one("STRIDED_SLICE", _ROW, (1, 4), [0, 0], [1, 8], [1, 2]),
+    "SUB": lambda: two("SUB", _IMAGE, _IMAGE, _IMAGE),
+    "TANH": lambda: one("TANH", _ROW, _ROW, y=_SIGNED),
+    "TRANSPOSE": lambda: one("TRANSPOSE", (1, 2, 3, 4), (1, 3, 2, 4), [0, 2, 1, 3]),
+    "UNPACK": lambda: _split("UNPACK", [(1,)] * 4, first=False, axis=1, num=4),
+}
+"""A model of each operator that has an importer for int8, by the operator's name."""
