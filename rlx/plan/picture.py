@@ -1,7 +1,8 @@
-"""The memory plan as table rows, as text and as a picture."""
+"""The memory plan as table rows, as boxes and as text."""
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,13 +15,7 @@ if TYPE_CHECKING:
     from rlx.ir import Node
     from rlx.ir.module import MemoryPlan, Placement
 
-_STEP, _HEIGHT, _LEFT, _TOP, _BOTTOM = 22, 320, 70, 40, 24
-_LETTER: Final = 6
 _LABEL: Final = 40
-_COLOURS: Final = (
-    "#4878a8", "#6aa84f", "#c0783c", "#8e6bb0", "#b04f6a", "#5aa5a5", "#888844",
-)  # fmt: skip
-_SCRATCH_COLOUR: Final = "#bbbbbb"
 _MAP_ROWS: Final = 24
 _MARKS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SCRATCH_MARK: Final = "#"
@@ -41,9 +36,27 @@ class ScratchPlace:
     nbytes: int
 
 
+class Kind(enum.Enum):
+    """What some bytes of the arena are for."""
+
+    VALUE = "value"
+    SHARED = "shared"
+    SCRATCH = "scratch"
+
+
 @dataclass(frozen=True, slots=True)
-class _Box:
-    """Bytes of the arena over some steps: a buffer that values share, or scratch memory."""
+class MemoryBox:
+    """Bytes of the arena over some steps: a buffer that values share, or scratch memory.
+
+    Attributes:
+        label: Op and name of the nodes whose values it holds.
+        first: First step of the schedule at which it is used.
+        last: Last one.
+        offset: Bytes from the start of the arena.
+        nbytes: Size in bytes.
+        mark: Letter in the text form.
+        kind: What it is for.
+    """
 
     label: str
     first: int
@@ -51,7 +64,7 @@ class _Box:
     offset: int
     nbytes: int
     mark: str
-    colour: str
+    kind: Kind
 
 
 def memory_table(plan: MemoryPlan) -> list[dict[str, Any]]:
@@ -73,7 +86,7 @@ def memory_table(plan: MemoryPlan) -> list[dict[str, Any]]:
 
 def alive_bytes(plan: MemoryPlan, scratch: Sequence[ScratchPlace] = ()) -> list[int]:
     """Return the bytes of the arena that are in use at each step of the schedule."""
-    boxes = _boxes(plan, scratch)
+    boxes = memory_boxes(plan, scratch)
     return [
         sum(box.nbytes for box in boxes if box.first <= step <= box.last)
         for step in range(len(plan.schedule))
@@ -82,11 +95,12 @@ def alive_bytes(plan: MemoryPlan, scratch: Sequence[ScratchPlace] = ()) -> list[
 
 def memory_text(plan: MemoryPlan, scratch: Sequence[ScratchPlace] = ()) -> str:
     """Return the arena as text: a line for each step, one for each buffer, and a map."""
-    boxes = _boxes(plan, scratch)
+    boxes = memory_boxes(plan, scratch)
     alive = alive_bytes(plan, scratch)
-    lines = [_headline(_size(plan, boxes), alive), "", "step   bytes alive  layer"]
+    lines = [headline(arena_size(plan, boxes), alive), "", "step   bytes alive  layer"]
     lines += [
-        f"{step:>4} {alive[step]:>13,}  {_label(node)}" for step, node in enumerate(plan.schedule)
+        f"{step:>4} {alive[step]:>13,}  {node_label(node)}"
+        for step, node in enumerate(plan.schedule)
     ]
     lines += ["", "     offset       bytes     steps  buffer"]
     lines += [
@@ -96,36 +110,12 @@ def memory_text(plan: MemoryPlan, scratch: Sequence[ScratchPlace] = ()) -> str:
     return "\n".join([*lines, "", *_map(plan, boxes), ""])
 
 
-def memory_picture(plan: MemoryPlan, scratch: Sequence[ScratchPlace] = ()) -> str:
-    """Return the arena as SVG: steps to the right, addresses upwards, a box for each buffer."""
-    boxes = _boxes(plan, scratch)
-    size = _size(plan, boxes)
-    title = _headline(size, alive_bytes(plan, scratch))
-    width = max(_LEFT + len(plan.schedule) * _STEP, len(title) * _LETTER) + 20
-    bottom = _TOP + _HEIGHT
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{bottom + _BOTTOM}"'
-        ' font-family="sans-serif" font-size="10">',
-        f'<text x="4" y="16">{title}</text>',
-        f'<text x="{_LEFT - 4}" y="{_TOP + 4}" text-anchor="end">{size:,}</text>',
-        f'<text x="{_LEFT - 4}" y="{bottom}" text-anchor="end">0</text>',
-        f'<path d="M{_LEFT} {_TOP}V{bottom}H{width - 20}" fill="none" stroke="black"/>',
-    ]
-    parts += [
-        f'<text x="{_LEFT + (step + 0.5) * _STEP}" y="{bottom + 14}" text-anchor="middle">{step}'
-        f"<title>{_label(node)}</title></text>"
-        for step, node in enumerate(plan.schedule)
-    ]
-    parts += [_rectangle(box, size) for box in boxes]
-    return "\n".join([*parts, "</svg>", ""])
-
-
-def _label(node: Node) -> str:
+def node_label(node: Node) -> str:
     """Return op and name of a node, without characters special to XML."""
     return f"{node.op.name} {comment_text(node.name)[:_LABEL]}".rstrip()
 
 
-def _boxes(plan: MemoryPlan, scratch: Sequence[ScratchPlace]) -> list[_Box]:
+def memory_boxes(plan: MemoryPlan, scratch: Sequence[ScratchPlace]) -> list[MemoryBox]:
     """Return the buffers in the arena, values that share bytes as one box."""
     last = {p.value: p.last for p in plan.placements}
     first = {p.value: p.first for p in plan.placements}
@@ -134,29 +124,37 @@ def _boxes(plan: MemoryPlan, scratch: Sequence[ScratchPlace]) -> list[_Box]:
         root = p.alias_of or p.value
         last[root] = max(last[root], p.last)
         first[root] = min(first[root], p.first)
-        shared.setdefault(root, []).append(_label(p.value.node))
+        shared.setdefault(root, []).append(node_label(p.value.node))
     roots = [p for p in plan.placements if p.region is Region.ARENA and p.alias_of is None]
     boxes = [
-        _buffer(number, p, first[p.value], last[p.value], " = ".join(shared[p.value]))
+        _buffer(number, p, first[p.value], last[p.value], shared[p.value])
         for number, p in enumerate(roots)
     ]
     return boxes + [
-        _Box(f"scratch of {_label(plan.schedule[s.step])}", s.step, s.step, s.offset, s.nbytes,
-             _SCRATCH_MARK, _SCRATCH_COLOUR)
+        MemoryBox(
+            f"scratch of {node_label(plan.schedule[s.step])}", s.step, s.step, s.offset, s.nbytes,
+            _SCRATCH_MARK, Kind.SCRATCH,
+        )
         for s in scratch
     ]  # fmt: skip
 
 
-def _buffer(number: int, placement: Placement, first: int, last: int, label: str) -> _Box:
-    mark, colour = _MARKS[number % len(_MARKS)], _COLOURS[number % len(_COLOURS)]
-    return _Box(label, max(first, 0), last, placement.offset, placement.nbytes, mark, colour)
+def _buffer(
+    number: int, placement: Placement, first: int, last: int, labels: Sequence[str]
+) -> MemoryBox:
+    return MemoryBox(
+        " = ".join(labels), max(first, 0), last, placement.offset, placement.nbytes,
+        _MARKS[number % len(_MARKS)], Kind.SHARED if len(labels) > 1 else Kind.VALUE,
+    )  # fmt: skip
 
 
-def _size(plan: MemoryPlan, boxes: Sequence[_Box]) -> int:
+def arena_size(plan: MemoryPlan, boxes: Sequence[MemoryBox]) -> int:
+    """Return the bytes of the arena, scratch memory included."""
     return max(plan.arena_bytes, *(box.offset + box.nbytes for box in boxes), 0)
 
 
-def _headline(size: int, alive: Sequence[int]) -> str:
+def headline(size: int, alive: Sequence[int]) -> str:
+    """Return size and peak of the arena in one line."""
     text = f"arena {size:,} bytes, {len(alive)} steps"
     if not alive:
         return text
@@ -164,11 +162,11 @@ def _headline(size: int, alive: Sequence[int]) -> str:
     return f"{text}, at most {peak:,} bytes alive (step {alive.index(peak)})"
 
 
-def _map(plan: MemoryPlan, boxes: Sequence[_Box]) -> list[str]:
+def _map(plan: MemoryPlan, boxes: Sequence[MemoryBox]) -> list[str]:
     """Return addresses downwards from the end of the arena, a column for each step."""
-    size = _size(plan, boxes)
+    size = arena_size(plan, boxes)
     rows = min(_MAP_ROWS, size)
-    columns: list[list[_Box]] = [[] for _ in plan.schedule]
+    columns: list[list[MemoryBox]] = [[] for _ in plan.schedule]
     for box in boxes:
         for step in range(box.first, min(box.last + 1, len(columns))):
             columns[step].append(box)
@@ -180,21 +178,8 @@ def _map(plan: MemoryPlan, boxes: Sequence[_Box]) -> list[str]:
     return lines
 
 
-def _mark_at(boxes: Sequence[_Box], address: int) -> str:
+def _mark_at(boxes: Sequence[MemoryBox], address: int) -> str:
     for box in boxes:
         if box.offset <= address < box.offset + box.nbytes:
             return box.mark
     return " "
-
-
-def _rectangle(box: _Box, size: int) -> str:
-    """Return one rectangle with a tooltip."""
-    scale = _HEIGHT / max(size, 1)
-    width = (box.last - box.first + 1) * _STEP
-    height = max(box.nbytes * scale, 1)
-    y = _TOP + _HEIGHT - box.offset * scale - height
-    label = f"{box.label}: {box.nbytes:,} bytes at {box.offset:,}"
-    return (
-        f'<rect x="{_LEFT + box.first * _STEP}" y="{y:.1f}" width="{width}" height="{height:.1f}"'
-        f' fill="{box.colour}" stroke="white"><title>{label}</title></rect>'
-    )

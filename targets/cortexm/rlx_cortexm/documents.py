@@ -10,20 +10,21 @@ from rlx_cortexm.packages import usage
 from rlx_cortexm.render import render
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from rlx_c.program import LoweredProgram
+    from rlx_cortexm.options import CortexMOptions
 
 
 def documents(
-    program: LoweredProgram, common: Mapping[str, Any], packages: Sequence[str]
+    program: LoweredProgram, common: Mapping[str, Any], options: CortexMOptions
 ) -> dict[str, str]:
     """Return the documents by relative path.
 
     Args:
         program: The network.
         common: What every template sees.
-        packages: Build systems that the folder has files for.
+        options: The user's options.
     """
     scratch = scratch_places(program)
     return {
@@ -33,9 +34,9 @@ def documents(
             layers=layer_rows(program),
             macs=sum(step.layer.macs for step in program.steps),
             legend=sorted({step.candidate.summary for step in program.steps} - {""}),
-            packages=usage(packages, common["prefix"]),
-            has_cmake="cmake" in packages,
+            packages=usage(options.package, common["prefix"]),
+            has_cmake="cmake" in options.package,
         ),
         "report/memory.txt": memory_text(program.plan, scratch),
-        "report/memory.svg": memory_picture(program.plan, scratch),
+        "report/memory.svg": memory_picture(program.plan, scratch, limit=options.ram),
     }

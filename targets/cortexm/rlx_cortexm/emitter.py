@@ -76,7 +76,7 @@ class Emitter:
             f"include/{self.prefix}.h": header,
             **weights_header,
             **sources,
-            **documents(self._program, self._common, self._options.package),
+            **documents(self._program, self._common, self._options),
             **firmware_of(self.prefix, self._entry_point, self_test=bool(self._options.self_test)),
             **self._package_files(list(sources)),
         }

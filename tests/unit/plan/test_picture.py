@@ -46,21 +46,54 @@ def test_text_of_a_small_plan():
     assert lines[-1] == "          0 aaaa"
 
 
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def _rectangles(root):
+    """Return class and height of the boxes that have a tooltip; the legend's have none."""
+    return [
+        (box.get("class"), float(box.get("height")))
+        for box in root.iter(f"{SVG}rect")
+        if box.find(f"{SVG}title") is not None
+    ]
+
+
 def test_picture_has_a_box_for_each_buffer():
     plan = diamond()
     svg = memory_picture(plan, [ScratchPlace(3, 17, 7)])
-    root = ET.fromstring(svg)
-    boxes = list(root.iter("{http://www.w3.org/2000/svg}rect"))
-    assert len(boxes) == 3
+    assert _rectangles(ET.fromstring(svg)) == [
+        ("shared", 213.3),
+        ("value", 13.3),
+        ("scratch", 93.3),
+    ]
     assert "arena 24 bytes, 5 steps, at most 24 bytes alive (step 3)" in svg
-    assert [float(box.get("height")) for box in boxes] == [213.3, 13.3, 93.3]
     assert memory_picture(diamond()) == memory_picture(diamond())
+
+
+def test_axes_and_colours_are_named():
+    root = ET.fromstring(memory_picture(diamond(), [ScratchPlace(3, 17, 7)]))
+    texts = [t.text for t in root.iter(f"{SVG}text")]
+    for name in ("address in the arena, bytes", "layer, in order of execution", "bytes alive",
+                 "scratch memory of a layer", "several values in turn, in place"):  # fmt: skip
+        assert name in texts
+    marks = [t for t in texts if t.isdigit()]
+    assert marks[:7] == ["0", "4", "8", "12", "16", "20", "24"]
+
+
+def test_limit_is_a_line_where_it_is_near_and_a_number_always():
+    lines = []
+    for limit in (32, 3200):
+        svg = memory_picture(diamond(), limit=limit)
+        assert f"limit: {limit:,} bytes" in svg
+        lines.append(svg.count('class="limit"'))
+    assert lines == [2, 1]
+    assert "limit" not in memory_picture(diamond()).partition("</style>")[2]
 
 
 def test_hostile_names_stay_text():
     root = ET.fromstring(memory_picture(diamond("</title><script>&")))
     assert {element.tag.partition("}")[2] for element in root.iter()} == {
-        "svg", "text", "path", "title", "rect",
+        "svg", "style", "text", "path", "title", "rect",
     }  # fmt: skip
 
 
