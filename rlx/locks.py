@@ -4,6 +4,9 @@ Whoever writes a temporary file or folder holds a lock on it (``flock``). The sy
 lock when the process ends, however it ends, so whatever can be locked was left behind by a process
 that is dead, and may be removed. A process id in the name would say less: ids are used again, and
 two containers that share a volume do not see each other's processes.
+
+Where there is no ``flock`` (Windows) nothing is held and nothing is swept: a writer that is killed
+there leaves its temporary files for the user to remove.
 """
 
 from __future__ import annotations
@@ -16,14 +19,22 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+try:
+    import fcntl
+except ImportError:  # not POSIX
+    fcntl = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
     from types import FrameType
 
-_ENDING: Final = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+ENDING: Final = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+    if hasattr(signal, name)
 )
+"""Signals that end a program; the last one is that of Ctrl-Break on Windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +43,12 @@ class Held:
 
     Attributes:
         path: Where it was made.
-        descriptor: Open and locked; for a file, open for writing.
+        descriptor: Open and locked; None where files cannot be locked, because there a folder
+            cannot be opened and an open file cannot be moved.
     """
 
     path: Path
-    descriptor: int
+    descriptor: int | None
 
 
 @contextlib.contextmanager
@@ -65,7 +77,8 @@ def held(create: Callable[[], Held], discard: Callable[[Path], None]) -> Iterato
     finally:
         if made is not None:
             discard(made.path)
-            os.close(made.descriptor)
+            if made.descriptor is not None:
+                os.close(made.descriptor)
 
 
 @contextlib.contextmanager
@@ -80,7 +93,7 @@ def _signals_wait() -> Iterator[None]:
     try:
         with contextlib.ExitStack() as restored:
             if threading.current_thread() is threading.main_thread():
-                for number in _ENDING:
+                for number in ENDING:
                     handler = signal.getsignal(number)
                     if callable(handler):
                         handlers[number] = handler
@@ -101,6 +114,8 @@ def create_folder(parent: Path, prefix: str, digits: int, mode: int = 0o777) -> 
 
     def make(path: Path) -> int | None:
         os.mkdir(path, mode)  # noqa: PTH102 (tests make the N-th call of os fail)
+        if fcntl is None:  # not POSIX, where a folder cannot be opened
+            return None
         try:
             return os.open(path, os.O_RDONLY)
         except FileNotFoundError:  # removed by a sweep before we locked it
@@ -127,6 +142,10 @@ def _create(parent: Path, prefix: str, digits: int, make: Callable[[Path], int |
     while True:
         path = parent / (prefix + secrets.token_hex(digits // 2))
         descriptor = make(path)
+        if fcntl is None:
+            if descriptor is not None:
+                os.close(descriptor)
+            return Held(path, None)
         if descriptor is None:
             continue
         _lock(descriptor, wait=True)
@@ -158,6 +177,9 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 @contextlib.contextmanager
 def abandoned(path: Path) -> Iterator[bool]:
     """Yield whether no process holds ``path``; if so, we hold it while the context lasts."""
+    if fcntl is None:
+        yield False
+        return
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -171,8 +193,8 @@ def abandoned(path: Path) -> Iterator[bool]:
 
 def _lock(descriptor: int, *, wait: bool) -> bool:
     """Lock what is open; False if another holds it, or if nothing can be locked there."""
-    import fcntl  # not where there is no POSIX, and then nothing is written either
-
+    if fcntl is None:
+        return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError:

@@ -2,16 +2,15 @@
 
 A compiler or simulator that hangs, floods its output or leaves children behind must not affect rlx.
 Each program therefore runs in a session of its own, with limits on time and output, and whatever is
-still alive in its process group at the end is killed. (A program that makes itself a session of its
-own leaves the group; none of the tools that rlx starts does.) Should rlx itself be killed,
-:mod:`rlx.watcher` ends them.
+still alive in its process group at the end is killed (:mod:`rlx.process_group` says how on which
+system). A program that makes itself a session of its own leaves the group; none of the tools that
+rlx starts does. Should rlx itself be killed, :mod:`rlx.watcher` ends them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import selectors
 import signal
 import subprocess
 import tempfile
@@ -21,29 +20,44 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from rlx.errors import SimulationError, TimeLimitError, ToolMissingError
+from rlx.pipes import CHUNK, pipes_of
+from rlx.process_group import end_group, group_options
 from rlx.scratch import work_folder
 from rlx.watcher import mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from rlx.pipes import Pipes
+
 OUTPUT_LIMIT: Final = 16 << 20
 """Default limit of the bytes that a program may write to each of its two output streams."""
 
 ENVIRONMENT_KEPT: Final = (
+    "APPDATA",
+    "COMSPEC",
+    "DEVELOPER_DIR",
+    "DYLD_LIBRARY_PATH",
     "HOME",
     "LD_LIBRARY_PATH",
+    "LOCALAPPDATA",
     "PATH",
+    "PATHEXT",
+    "SDKROOT",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "USERPROFILE",
     "VIRTUAL_ENV",
     "XDG_CACHE_HOME",
     "ZIG_GLOBAL_CACHE_DIR",
     "ZIG_LOCAL_CACHE_DIR",
 )
-"""Variables that a started program sees of ours; the rest could only make results differ."""
+"""Variables that a started program sees of ours; the rest could only make results differ.
 
-_GRACE_S: Final = 1.0
+Some are those that programs need on Windows and macOS.
+"""
+
 _POLL_S: Final = 0.05
-_CHUNK: Final = 1 << 16
 _TAIL_LINES: Final = 12
 _TAIL_COLUMNS: Final = 200
 
@@ -114,11 +128,14 @@ def run(
         environment.update(dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary)))
         environment.update(env or {})
         process = _start(command, cwd, environment, stdin, hint)
+        pipes = None
         try:
-            streams = _collect(process, started + timeout_s, timeout_s, output_limit, on_line)
+            pipes = pipes_of(process, on_line)
+            streams = _collect(process, pipes, started + timeout_s, timeout_s, output_limit)
         finally:
-            _end_group(process)
-            _close_pipes(process)
+            end_group(process)
+            if pipes is not None:
+                pipes.close()
     completed = Completed(command, process.returncode, *streams, time.monotonic() - started)
     if check and completed.returncode != 0:
         raise failure(completed, hint=hint)
@@ -186,7 +203,7 @@ def _start(
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,
+            **group_options(),
         )
     except OSError as error:
         raise ToolMissingError(
@@ -196,109 +213,51 @@ def _start(
         ) from None
 
 
-class _Output(bytearray):
-    """What a program has written to one stream; each complete line is reported as it comes."""
-
-    def __init__(self, on_line: Callable[[str], None] | None) -> None:
-        super().__init__()
-        self._on_line = on_line
-        self._reported = 0
-
-    def take(self, chunk: bytes) -> None:
-        self.extend(chunk)
-        if self._on_line is None:
-            return
-        end = self.rfind(b"\n", self._reported) + 1
-        if end:
-            lines, self._reported = _decode(self[self._reported : end]).splitlines(), end
-            for line in lines:
-                self._on_line(line)
-
-
 def _collect(
     process: subprocess.Popen[bytes],
+    pipes: Pipes,
     deadline: float,
     timeout_s: float,
     output_limit: int,
-    on_line: Callable[[str], None] | None,
 ) -> tuple[str, str]:
     """Read both streams until the program has ended; raise when it passes a limit."""
-    assert process.stdout is not None
-    assert process.stderr is not None
-    stdout, stderr = _Output(on_line), _Output(on_line)
     tool = _tool_name(process.args)  # type: ignore[arg-type]
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ, stdout)
-        selector.register(process.stderr, selectors.EVENT_READ, stderr)
-        ended = False
-        while not ended or _read(selector, output_limit, 0, tool):
-            # The status is asked before the last reads, so that nothing written is lost; a child
-            # that still holds the pipe open can keep it open, but not us waiting.
-            ended = process.poll() is not None
-            if not ended and time.monotonic() > deadline:
-                raise TimeLimitError(
-                    f"still running after {timeout_s:g} s, ended"
-                    + last_lines(_decode(stderr or stdout)),
-                    where=tool,
-                    hint="raise the time limit (--timeout), or give it less work",
-                )
-            if not ended:
-                _wait(selector, process, output_limit, tool)
-    return _decode(stdout), _decode(stderr)
+    ended = False
+    while not ended or _read(pipes, output_limit, 0, tool):
+        # The status is asked before the last reads, so that nothing written is lost; a child
+        # that still holds the pipe open can keep it open, but not us waiting.
+        ended = process.poll() is not None
+        if not ended and time.monotonic() > deadline:
+            raise TimeLimitError(
+                f"still running after {timeout_s:g} s, ended"
+                + last_lines(_decode(pipes.stderr or pipes.stdout)),
+                where=tool,
+                hint="raise the time limit (--timeout), or give it less work",
+            )
+        if not ended:
+            _wait(pipes, process, output_limit, tool)
+    return _decode(pipes.stdout), _decode(pipes.stderr)
 
 
-def _wait(
-    selector: selectors.BaseSelector,
-    process: subprocess.Popen[bytes],
-    output_limit: int,
-    tool: str,
-) -> None:
+def _wait(pipes: Pipes, process: subprocess.Popen[bytes], output_limit: int, tool: str) -> None:
     """Wait for output, or for the end of a program that has closed both streams."""
-    if selector.get_map():
-        _read(selector, output_limit, _POLL_S, tool)
+    if pipes.open:
+        _read(pipes, output_limit, _POLL_S, tool)
     else:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_POLL_S)
 
 
-def _read(selector: selectors.BaseSelector, limit: int, timeout_s: float, tool: str) -> bool:
-    """Read once from every stream that is ready; return whether there was any data."""
-    came = False
-    for key, _ in selector.select(timeout_s) if selector.get_map() else ():
-        chunk = os.read(key.fd, _CHUNK)
-        if not chunk:
-            selector.unregister(key.fileobj)
-            continue
-        came = True
-        key.data.take(chunk)
-        if len(key.data) > limit:
+def _read(pipes: Pipes, limit: int, timeout_s: float, tool: str) -> bool:
+    """Read from every stream that is ready; return whether there was any data."""
+    grown = pipes.read(timeout_s)
+    for stream in grown:
+        if len(stream) > limit:
             raise SimulationError(
-                f"wrote more than {limit} bytes, ended" + last_lines(_decode(key.data[-_CHUNK:])),
+                f"wrote more than {limit} bytes, ended" + last_lines(_decode(stream[-CHUNK:])),
                 where=tool,
             )
-    return came
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill every process of the program's group, and reap the program."""
-    if process.poll() is None:
-        _signal_group(process.pid, signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_GRACE_S)
-    _signal_group(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _signal_group(group: int, number: signal.Signals) -> None:
-    # PermissionError: macOS says so for a group of which only zombies are left.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
-
-
-def _close_pipes(process: subprocess.Popen[bytes]) -> None:
-    for pipe in (process.stdout, process.stderr):
-        if pipe is not None:
-            pipe.close()
+    return bool(grown)
 
 
 def _decode(output: bytes | bytearray) -> str:

@@ -55,7 +55,7 @@ def work_folder(purpose: str) -> Iterator[Path]:
 
 def is_plain(path: Path) -> bool:
     """Return whether make can build under ``path``: no space, no other special character."""
-    return _PLAIN.fullmatch(str(path)) is not None
+    return _PLAIN.fullmatch(path.as_posix().removeprefix(path.drive)) is not None
 
 
 def sweep(place: Path) -> None:
@@ -64,8 +64,12 @@ def sweep(place: Path) -> None:
         for path in list(place.iterdir()):
             if _NAME.fullmatch(path.name):
                 with contextlib.suppress(OSError), abandoned(path) as free:
-                    if free and path.stat().st_uid == os.getuid():
+                    if free and _is_ours(path):
                         shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_ours(path: Path) -> bool:
+    return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
 
 
 def _place() -> Path:

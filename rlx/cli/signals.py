@@ -8,20 +8,19 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from rlx.locks import ENDING
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
-
-ENDING: Final = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
-"""Signals that end a command; the exit status is 128 plus the number, as in a shell."""
 
 _REPEATED_S: Final = 2.0
 
 
 class Ended(BaseException):
     """A signal asked the command to end. Not an error: only the command line may catch it.
+
+    The exit status is 128 plus the number of the signal, as in a shell.
 
     Attributes:
         number: The signal.
@@ -44,7 +43,7 @@ class Ended(BaseException):
 
 @contextlib.contextmanager
 def raised(*, at_end_of_program: bool = False) -> Iterator[None]:
-    """Raise :class:`Ended` for each of :data:`ENDING`, so that folders and programs are cleaned up.
+    """Raise :class:`Ended` for each signal that ends a program, so that all is cleaned up.
 
     Ignored signals stay ignored (``nohup``, a shell's background). Handlers belong to the main
     thread: in other threads nothing changes.

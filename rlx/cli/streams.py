@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import sys
 from typing import IO, TYPE_CHECKING, Any
@@ -42,12 +43,16 @@ class _Checked:
 def checked() -> Iterator[None]:
     """Raise :class:`StreamError` if printed text cannot be written.
 
-    A closed stream (``>&-``) discards all text. Buffers are flushed at the end.
+    A closed stream (``>&-``) discards all text. A character that the stream's encoding lacks, as
+    that of a Windows console may, is shown as a question mark. Buffers are flushed at the end.
     """
     before = sys.stdout, sys.stderr
     with contextlib.ExitStack() as stack:
         devnull = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123
         stdout, stderr = (devnull if stream is None else stream for stream in before)
+        for stream in (stdout, stderr):
+            if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+                stream.reconfigure(errors="replace")
         sys.stdout, sys.stderr = _Checked(stdout), stderr
         try:
             yield

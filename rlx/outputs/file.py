@@ -70,7 +70,9 @@ def write_all(descriptor: int, content: bytes) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Flush a folder's entries to the disk."""
+    """Flush a folder's entries to the disk, where the system lets folders be opened."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from rlx.outputs.manifest import FileEntry, Producer
 
+# Windows changes line ends in what is written to a file that is not opened as binary.
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _TAKEN: Final = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 
 
@@ -131,7 +133,7 @@ def _write_tree(root: Path, contents: Mapping[str, bytes]) -> None:
     for folder in sorted(folders - {PurePosixPath(".")}):
         os.mkdir(root / folder)  # noqa: PTH102
     for name, content in contents.items():
-        descriptor = os.open(root / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        descriptor = os.open(root / name, _NEW_FILE, 0o666)
         try:
             write_all(descriptor, content)
         finally:
@@ -150,7 +152,7 @@ def _move(
     with locked(final.parent):
         old = check_place(final, shown, contents, force=force)
         if old is None:
-            os.rename(temporary, final)  # noqa: PTH104 (replaces nothing but an empty folder)
+            _rename_new(temporary, final)
             return
         checked = final.lstat()
         carry_over(final, temporary, old)
@@ -164,6 +166,20 @@ def _move(
             raise OutputError(
                 "the folder was replaced while it was written", where=shown, hint="try it again"
             )
+
+
+def _rename_new(new: Path, final: Path) -> None:
+    """Move a folder to a place where there is none, or an empty one.
+
+    Raises:
+        OSError: There is something else.
+    """
+    try:
+        os.rename(new, final)  # noqa: PTH104
+    except FileExistsError:
+        # POSIX replaces an empty folder, Windows none; one that is not empty cannot be removed.
+        os.rmdir(final)  # noqa: PTH106
+        os.rename(new, final)  # noqa: PTH104
 
 
 def _replace(new: Path, final: Path) -> Path:

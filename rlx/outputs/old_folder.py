@@ -105,7 +105,7 @@ def carry_over(old: Path, new: Path, manifest: Manifest) -> None:
 def _link(source: Path, target: Path) -> None:
     try:
         os.link(source, target, follow_symlinks=False)
-    except OSError:
+    except (OSError, NotImplementedError):
         shutil.copy2(source, target, follow_symlinks=False)
 
 

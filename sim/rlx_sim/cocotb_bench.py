@@ -75,7 +75,7 @@ def run_bench(
         # The simulator embeds Python and must find the interpreter's packages again.
         extra = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
         done = run(argv, cwd=work, timeout_s=timeout_s, env=extra, check=False, hint=HINT)
-        figures = json.loads(result.read_text()) if result.is_file() else {}
+        figures = json.loads(result.read_text(encoding="utf-8")) if result.is_file() else {}
     text = done.stdout + done.stderr
     verdict = re.search(r"^(\d+) of (\d+) tests passed$", done.stdout, re.MULTILINE)
     if verdict is None:

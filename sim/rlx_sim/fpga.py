@@ -219,7 +219,7 @@ def read_report(folder: Path) -> dict[str, Any]:
         OutputError: There is none, or it describes no ports.
     """
     try:
-        report: dict[str, Any] = json.loads((folder / "report.json").read_text())
+        report: dict[str, Any] = json.loads((folder / "report.json").read_text(encoding="utf-8"))
         _ = report["interface"]["top"]
     except (OSError, ValueError, KeyError, TypeError):
         raise OutputError(

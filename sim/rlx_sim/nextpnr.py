@@ -183,7 +183,7 @@ def read_routed(path: Path, seed: int) -> RoutedDesign:
         SimulationError: The report is missing or is something else.
     """
     try:
-        report = json.loads(path.read_text())
+        report = json.loads(path.read_text(encoding="utf-8"))
         clocks = {name: float(found["achieved"]) for name, found in report["fmax"].items()}
         used = {name: int(row["used"]) for name, row in report["utilization"].items()}
         slowest = min(clocks, key=lambda name: clocks[name])

@@ -187,7 +187,9 @@ def read_cells(path: Path, top: str) -> dict[str, int]:
         SimulationError: The file is missing or has another form.
     """
     try:
-        counts = json.loads(path.read_text())["modules"]["\\" + top]["num_cells_by_type"]
+        counts = json.loads(path.read_text(encoding="utf-8"))["modules"]["\\" + top][
+            "num_cells_by_type"
+        ]
     except (OSError, ValueError, KeyError, TypeError):
         raise SimulationError(f"left no cell counts in {path.name}", where="yosys") from None
     return {name: counts[name] for name in sorted(counts) if not name.startswith("$")}
