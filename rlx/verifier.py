@@ -22,6 +22,31 @@ class Verification(Protocol):
         """Whether at least one frame ran and all of them are correct."""
         ...
 
+    @property
+    def inputs(self) -> int:
+        """Frames that were run."""
+        ...
+
+    @property
+    def equal(self) -> int:
+        """Frames whose outputs are correct in every simulation."""
+        ...
+
+    @property
+    def mismatches(self) -> Sequence[Mapping[str, Any]]:
+        """The first wrong element of each wrong frame."""
+        ...
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """What was measured, as JSON values; which figures depends on the verifier."""
+        ...
+
+    @property
+    def tools(self) -> Mapping[str, str]:
+        """Versions of the tools, by name."""
+        ...
+
     def as_json(self) -> Mapping[str, Any]:
         """Return everything as one JSON object.
 

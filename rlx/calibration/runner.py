@@ -96,12 +96,12 @@ def observed(graph: Graph, watched: Sequence[Value]) -> Graph:
 
 
 def batchable(graph: Graph) -> bool:
-    """Whether several samples can run together."""
+    """Whether several samples can run together, and every output has a part for each of them."""
     try:
-        with_batch(graph, 2)
+        batched = with_batch(graph, 2)
     except (ShapeError, UnsupportedOpError, AssertionError):
         return False
-    return True
+    return all(value.type.shape[:1] == (2,) for value in batched.outputs)
 
 
 def computed_values(graph: Graph) -> list[Value]:

@@ -183,7 +183,10 @@ def read_samples(
         stated: Array | None = np.asarray(labels)
     else:
         stated = _labels_in(arrays, {v.name for v in graph.inputs})
-    checked = None if stated is None else _checked_labels(stated, graph, count, what)
+    checked = None
+    if stated is not None:
+        where = f"labels of the {what}"
+        checked = checked_labels(stated, classes_of(graph), count, where=where)
     return Samples(what, tuple(graph.inputs), count, checked, tuple(found))
 
 
@@ -239,7 +242,8 @@ def _check_type(value: Value, dtype: np.dtype[Any], what: str) -> None:
         raise UsageError(
             f"holds {dtype} numbers, but the input is {type_}",
             where=_place(what, value),
-            hint=f"give {type_.dtype.numpy} numbers",
+            hint=f"give {type_.dtype.numpy} numbers"
+            + (", or real numbers scaled as in training" if type_.quant else ""),
         )
 
 
@@ -273,13 +277,14 @@ def _labels_in(arrays: Mapping[str, _Blocks], inputs: set[str]) -> Array | None:
     return None
 
 
-def _checked_labels(labels: Array, graph: Graph, count: int, what: str) -> npt.NDArray[np.int64]:
+def checked_labels(
+    labels: npt.NDArray[Any], classes: int, count: int, *, where: str
+) -> npt.NDArray[np.int64]:
     """Return labels as int64 [count].
 
     Raises:
         UsageError: They are no integers, of a wrong number, or no class has such a number.
     """
-    where = f"labels of the {what}"
     numbers = labels.reshape(-1) if labels.size == count else labels
     if numbers.ndim != 1 or len(numbers) != count:
         raise UsageError(
@@ -294,7 +299,6 @@ def _checked_labels(labels: Array, graph: Graph, count: int, what: str) -> npt.N
             hint="convert them: labels.astype('int64')",
         )
     whole = numbers.astype(np.int64)
-    classes = classes_of(graph)
     bad = np.flatnonzero((whole < 0) | (whole >= classes))
     if bad.size:
         raise UsageError(

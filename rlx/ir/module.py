@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rlx.inference import Inputs, Layers, Result
     from rlx.ir.graph import Graph, Node, Value
 
 
@@ -155,3 +157,39 @@ class GraphModule:
         if (stage is Stage.LIR) != (plan is not None):
             raise ValueError(f"stage {stage.value} {'needs a' if plan is None else 'has no'} plan")
         return replace(self, stage=stage, plan=plan)
+
+    def run(self, data: Inputs) -> Result:
+        """Return what the network gives for a sample or a batch of them.
+
+        Args:
+            data: Numbers for the only input, numbers for each input by name, or a file of samples.
+                Numbers of an input's own element type are taken as they are; real numbers for a
+                quantized input are quantized by its scale.
+
+        Raises:
+            UsageError: The data do not fit the inputs.
+            FrontendError: A file is damaged.
+        """
+        result: Result = _inference().run(self.graph, data)
+        return result
+
+    def layers(self, data: Inputs, *, against: GraphModule | None = None) -> Layers:
+        """Return what every layer gives for data: ranges, saturation, histograms, numbers.
+
+        Args:
+            data: As for :meth:`run`.
+            against: Another network, such as the float one that this one was quantized from: the
+                layers of both are compared.
+
+        Raises:
+            UsageError: The data do not fit the inputs, or a layer gives NaN or infinite numbers.
+            FrontendError: A file is damaged.
+        """
+        other = None if against is None else against.graph
+        result: Layers = _inference().layers(self.graph, data, against=other)
+        return result
+
+
+def _inference() -> Any:  # noqa: ANN401 - a module
+    """Return the package that runs networks; it is of a higher layer, so only methods import it."""
+    return import_module("rlx.inference")
