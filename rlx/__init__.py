@@ -8,30 +8,50 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from rlx.api import compare, convert, emit, estimate, quantize, verify
+    from rlx.api import compare, convert, emit, estimate, layers, quantize, run, verify
+    from rlx.calibration.compare import Comparison
+    from rlx.calibration.quantize import Quantized
     from rlx.errors import RlxError
+    from rlx.estimation import Estimate
     from rlx.frontends import load
     from rlx.frontends.weights import load_weights
+    from rlx.inference import Accuracy, Layers, LayerValues, Ranked, Result
     from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8, i32
     from rlx.ir.file import save
-    from rlx.runtime import CompiledGraph, CompileOptions, Device, Model, Session, devices, model
-    from rlx.tracing import Graph, Tensor, trace
+    from rlx.ir.module import GraphModule
+    from rlx.runtime import CompiledGraph, CompileOptions, Device, Model, Session, devices
+    from rlx.runtime.model import model
+    from rlx.target import Emission
+    from rlx.tracing import Graph, Tensor
+    from rlx.tracing.trace import trace
     from rlx.transforms.bind import bind
     from rlx.transforms.freeze import freeze
+    from rlx.verifier import Verification
 
 _HOMES = {
+    "Accuracy": "rlx.inference",
+    "Comparison": "rlx.calibration.compare",
     "CompileOptions": "rlx.runtime",
     "CompiledGraph": "rlx.runtime",
     "DType": "rlx.ir",
     "Device": "rlx.runtime",
     "Dim": "rlx.ir",
+    "Emission": "rlx.target",
+    "Estimate": "rlx.estimation",
     "Graph": "rlx.tracing",
+    "GraphModule": "rlx.ir.module",
+    "LayerValues": "rlx.inference",
+    "Layers": "rlx.inference",
     "Model": "rlx.runtime",
     "QuantParams": "rlx.ir",
+    "Quantized": "rlx.calibration.quantize",
+    "Ranked": "rlx.inference",
+    "Result": "rlx.inference",
     "RlxError": "rlx.errors",
     "Session": "rlx.runtime",
     "Tensor": "rlx.tracing",
     "TensorType": "rlx.ir",
+    "Verification": "rlx.verifier",
     "bind": "rlx.transforms.bind",
     "compare": "rlx.api",
     "convert": "rlx.api",
@@ -42,10 +62,12 @@ _HOMES = {
     "freeze": "rlx.transforms.freeze",
     "i8": "rlx.ir",
     "i32": "rlx.ir",
+    "layers": "rlx.api",
     "load": "rlx.frontends",
     "load_weights": "rlx.frontends.weights",
     "model": "rlx.runtime",
     "quantize": "rlx.api",
+    "run": "rlx.api",
     "save": "rlx.ir.file",
     "trace": "rlx.tracing",
     "verify": "rlx.api",
@@ -53,18 +75,29 @@ _HOMES = {
 """Module of each public name; it is imported when the name is first used."""
 
 __all__ = [
+    "Accuracy",
+    "Comparison",
     "CompileOptions",
     "CompiledGraph",
     "DType",
     "Device",
     "Dim",
+    "Emission",
+    "Estimate",
     "Graph",
+    "GraphModule",
+    "LayerValues",
+    "Layers",
     "Model",
     "QuantParams",
+    "Quantized",
+    "Ranked",
+    "Result",
     "RlxError",
     "Session",
     "Tensor",
     "TensorType",
+    "Verification",
     "bind",
     "compare",
     "convert",
@@ -75,10 +108,12 @@ __all__ = [
     "freeze",
     "i8",
     "i32",
+    "layers",
     "load",
     "load_weights",
     "model",
     "quantize",
+    "run",
     "save",
     "trace",
     "verify",

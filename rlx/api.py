@@ -11,12 +11,13 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rlx import driver, frontends, verifier
+from rlx import driver, frontends, inference, verifier
 from rlx import target as targets
 from rlx.calibration.compare import compare_graphs
 from rlx.calibration.quantize import quantize_graph
 from rlx.calibration.settings import settings_of
 from rlx.errors import UsageError
+from rlx.estimation import Estimate
 from rlx.ir import Graph
 from rlx.ir.module import GraphModule, Stage
 from rlx.outputs import read_manifest
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from rlx.calibration.compare import Comparison
     from rlx.calibration.quantize import Quantized
     from rlx.calibration.samples import Data
+    from rlx.inference import Inputs, Layers, Result
     from rlx.ir import Array
     from rlx.passes import Policies
     from rlx.target import Emission, Target
@@ -94,21 +96,26 @@ def estimate(
     *,
     policies: Policies | None = None,
     **options: Any,  # noqa: ANN401 - each target's own
-) -> Mapping[str, Any]:
+) -> Estimate:
     """Return what a model will need on a target, as ``rlx estimate`` shows it.
 
-    Arguments and errors as :func:`emit`. The keys are those of ``rlx estimate --json``.
+    Arguments and errors as :func:`emit`.
+
+    Returns:
+        An object with ``layers``, ``totals`` and ``fits``; also a mapping, with the keys of
+        ``rlx estimate --json``.
     """
     module, _ = _module_of(model)
     chosen = targets.load(target)
     chosen_options = _options_of(chosen, options)
     lowered = driver.lower(module, chosen, options=chosen_options, policies=policies)
     ports = [str(change) for change in lowered.changes]
-    return {
+    figures = {
         "dispatch": lowered.dispatch.to_dict(),
         **chosen.estimate(lowered.module, chosen_options),
         **({"ports": ports} if ports else {}),
     }
+    return Estimate(chosen.name, figures)
 
 
 def verify(
@@ -131,7 +138,8 @@ def verify(
         progress: Called with a description of each step.
 
     Returns:
-        An object with ``passed``, and ``as_json()`` for the figures and the mismatches.
+        An object with ``passed``, ``inputs``, ``equal``, ``mismatches`` and ``figures``;
+        ``as_json()`` returns them all.
 
     Raises:
         RlxError: The folder was not made by rlx or was changed, or a tool is missing or failed.
@@ -203,6 +211,61 @@ def quantize(
     )
     module, _ = _module_of(model)
     return quantize_graph(module.graph, calib, test=test, settings=settings, progress=progress)
+
+
+def run(
+    model: Model, data: Inputs, *, progress: Callable[[str, int, int], None] | None = None
+) -> Result:
+    """Return what a network gives for a sample or a batch of them, computed on this machine.
+
+    Integers are those of the reference, bit for bit; real numbers are as near as the order of
+    additions allows. ``module.run(data)`` is the same.
+
+    Args:
+        model: What ``rlx.load`` returned, a graph, or the path of a model file.
+        data: Numbers for the only input, numbers for each input by name, or a file of samples.
+            Numbers of an input's own element type are taken as they are; real numbers for a
+            quantized input are quantized by its scale. Without an axis of samples it is one sample.
+        progress: Called with a text, samples done and all samples.
+
+    Returns:
+        An object with ``values``, ``top(3)``, ``outputs`` by name, and the integers as
+        :attr:`~rlx.Result.codes`; every array has an axis of samples first.
+
+    Raises:
+        UsageError: The data do not fit the inputs.
+        FrontendError: A file is damaged.
+    """
+    return inference.run(_module_of(model)[0].graph, data, progress=progress)
+
+
+def layers(
+    model: Model,
+    data: Inputs,
+    *,
+    against: Model | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Layers:
+    """Return what every layer of a network gives for data.
+
+    Args:
+        model: What ``rlx.load`` returned, a graph, or the path of a model file.
+        data: As for :func:`run`.
+        against: Another network, such as the float one that the network was quantized from: the
+            layers of both are compared.
+        progress: Called with a text, samples done and all samples.
+
+    Returns:
+        By name and in order: range, share of saturated values and histogram of each layer, and its
+        numbers, which are computed again when they are asked for.
+
+    Raises:
+        UsageError: The data do not fit the inputs, or a layer gives NaN or infinite numbers.
+        FrontendError: A file is damaged.
+    """
+    other = None if against is None else _module_of(against)[0].graph
+    graph = _module_of(model)[0].graph
+    return inference.layers(graph, data, against=other, progress=progress)
 
 
 def convert(model: Model) -> GraphModule:

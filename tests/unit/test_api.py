@@ -11,6 +11,7 @@ from support import ROOT
 import rlx
 from rlx.cli import main
 from rlx.errors import UnsupportedOpError, UsageError
+from rlx.estimation import Estimate
 
 DIGITS = ROOT / "examples/digits/digits.rlx"
 
@@ -36,6 +37,33 @@ def test_an_estimate_is_that_of_the_command(capsys):
     assert json.loads(capsys.readouterr().out) == json.loads(
         json.dumps({"target": "fpga", **estimate})
     )
+
+
+def test_an_estimate_has_attributes_and_keys():
+    estimate = rlx.estimate(DIGITS, "cortexm")
+    assert estimate.target == "cortexm"
+    assert [row["op"] for row in estimate.layers][:2] == ["q.conv2d", "q.max_pool2d"]
+    assert estimate.totals["macs"] == estimate["macs"] == 25600
+    assert "layers" in estimate
+    assert "layers" not in estimate.totals
+    assert estimate.fits
+    assert estimate.short is None
+    assert repr(estimate) == f"<Estimate for cortexm: {len(estimate.layers)} layers>"
+
+
+def test_an_estimate_says_what_does_not_fit():
+    estimate = Estimate("fpga", {"fits": False, "short": "6 block RAMs of 4"})
+    assert not estimate.fits
+    assert estimate.short == "6 block RAMs of 4"
+    assert repr(estimate).endswith(", does not fit: 6 block RAMs of 4>")
+
+
+def test_a_verification_has_attributes(tmp_path):
+    rlx.emit(DIGITS, "cortexm", tmp_path / "out", frames=2)
+    found = rlx.verify(tmp_path / "out", tools=["host"])
+    assert (found.passed, found.inputs, found.equal, list(found.mismatches)) == (True, 2, 2, [])
+    assert found.figures["runs"]
+    assert found.tools == found.as_json()["tools"]
 
 
 def test_a_loaded_model_is_emitted_with_own_vectors_and_verified(tmp_path):

@@ -45,14 +45,65 @@ def test_a_session_brings_no_optional_engine_and_no_target():
     assert not loaded & {"rlx_fpga", "rlx_cortexm", "rlx_sim", "amaranth", "jinja2", "jax", "scipy"}
 
 
+PROGRAM = """
+from pathlib import Path
+from typing import assert_type
+
+import numpy as np
+
+import rlx
+
+module = rlx.load("model.tflite")
+assert_type(module, rlx.GraphModule)
+result = module.run(np.zeros((2, 8, 8, 1)))
+assert_type(result, rlx.Result)
+assert_type(rlx.run("model.tflite", [1.0, 2.0]), rlx.Result)
+assert_type(result.top(3), list[list[rlx.Ranked]])
+assert_type(result.top()[0][0].score, float)
+assert_type(result.accuracy([1, 2]).top1, float)
+layers = module.layers({"x": np.zeros(3)}, against=module)
+assert_type(layers, rlx.Layers)
+assert_type(layers["conv"], rlx.LayerValues)
+assert_type(layers["conv"].sqnr_db, float | None)
+estimate = rlx.estimate(module, "cortexm", cpu="cortex-m4")
+assert_type(estimate, rlx.Estimate)
+assert_type(estimate.totals, dict[str, int | float | str])
+assert_type(rlx.emit(module, "cortexm", Path("out")), rlx.Emission)
+found = rlx.verify("out")
+assert_type(found, rlx.Verification)
+assert_type(found.passed, bool)
+assert_type(rlx.compare(module, "model.q.rlx", "data.npz"), rlx.Comparison)
+quantized = rlx.quantize(module, np.zeros((4, 8)))
+assert_type(quantized, rlx.Quantized)
+assert_type(quantized.module.run("data.npz"), rlx.Result)
+module.run(data=3, batch=2)
+result.best
+"""
+
+
+@pytest.mark.slow
+def test_a_type_checker_sees_what_functions_return(tmp_path):
+    assert checked(PROGRAM, tmp_path) == [
+        '32: error: Unexpected keyword argument "batch" for "run" of "GraphModule"  [call-arg]',
+        '33: error: "Result" has no attribute "best"  [attr-defined]',
+    ]
+
+
 @pytest.mark.slow
 def test_a_type_checker_knows_the_public_names_and_no_other(tmp_path):
+    assert checked("import rlx\n\nrlx.load\nrlx.nothing\n", tmp_path) == [
+        '4: error: Module has no attribute "nothing"  [attr-defined]'
+    ]
+
+
+def checked(text, tmp_path):
+    """Return what mypy says about a program, without its file's name."""
     program = tmp_path / "program.py"
-    program.write_text("import rlx\n\nrlx.load\nrlx.nothing\n")
+    program.write_text(text)
     command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path), str(program)]
     result = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
     )
-    assert result.stdout.splitlines()[:-1] == [
-        f'{program}:4: error: Module has no attribute "nothing"  [attr-defined]'
-    ], result.stderr
+    assert not result.stderr
+    found = [line for line in result.stdout.splitlines() if ": error: " in line]
+    return [line.removeprefix(f"{program}:") for line in found]
