@@ -29,8 +29,15 @@ class RlxError(Exception):
         self.hint = hint
         lines = [f"{where}: {message}" if where else message]
         if hint:
-            lines.append(f"  hint: {hint}")
+            lines.append(indented("  hint: ", hint))
         super().__init__("\n".join(lines))
+
+
+def indented(label: str, text: str) -> str:
+    """Return ``text`` behind ``label``, its further lines two columns to the right of the first."""
+    first, *others = text.split("\n")
+    margin = " " * (len(label) + 2)
+    return "\n".join([label + first, *(margin + line for line in others)])
 
 
 class UsageError(RlxError):
@@ -65,6 +72,13 @@ class FrontendError(RlxError):
     """A model file is malformed: truncated, inconsistent or over a limit."""
 
     code = "RLX-E007"
+    exit_status = 4
+
+
+class FormatError(FrontendError):
+    """A file is sound as far as anyone can see, but of a format that rlx does not read."""
+
+    code = "RLX-E008"
     exit_status = 4
 
 

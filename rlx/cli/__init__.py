@@ -14,7 +14,7 @@ import click
 from rlx import __version__
 from rlx.cli.signals import Ended, raised
 from rlx.cli.streams import ReaderGoneError, abandon, checked, complain
-from rlx.errors import RlxError
+from rlx.errors import RlxError, indented
 
 COMMANDS = (
     "build", "check", "compare", "doctor", "emit", "estimate", "import", "inspect", "quantize",
@@ -121,5 +121,5 @@ def _error_text(error: RlxError) -> str:
     place = f"{error.where}: " if error.where else ""
     lines = [f"error[{error.code}]: {place}{error.message}"]
     if error.hint:
-        lines.append(f"  try: {error.hint}")
+        lines.append(indented("  try: ", error.hint))
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ import click
 
 from rlx.arrays import read_arrays
 from rlx.errors import UsageError
+from rlx.suggest import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array
     from rlx.passes import Policies
+
+_ENTRIES = 1000
+"""Names of a folder among which one that was meant is sought."""
 
 policy_option = click.option(
     "--policy",
@@ -44,6 +49,18 @@ def _policies(texts: tuple[str, ...]) -> Policies | None:
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
+def missing_file(path: Path, hint: str) -> UsageError:
+    """Return the error for a file that is not there; its hint names one that is called alike."""
+    try:
+        names = sorted(p.name for p in itertools.islice(path.parent.iterdir(), _ENTRIES))
+    except OSError:
+        names = []
+    guess = closest(path.name, names)
+    if guess is not None:
+        hint = f"did you mean {str(path.with_name(guess))!r}?"
+    return UsageError(f"no file {str(path)!r}", hint=hint)
+
+
 def load_vectors(path: Path, names: Sequence[str]) -> dict[str, Array]:
     """Return the arrays of a ``.npz`` file, or a ``.npy`` file as the only input.
 
@@ -51,8 +68,8 @@ def load_vectors(path: Path, names: Sequence[str]) -> dict[str, Array]:
         UsageError: There is no such file.
         FrontendError: It is not a readable NumPy file.
     """
-    if not path.is_file():
-        raise UsageError(f"no file {str(path)!r}", hint="give a .npy or .npz file of inputs")
+    if not path.exists():
+        raise missing_file(path, "give a .npy or .npz file of inputs")
     found = read_arrays(path)
     return found if isinstance(found, dict) else {names[0] if names else "x": found}
 

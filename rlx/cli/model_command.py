@@ -9,6 +9,7 @@ import click
 
 from rlx import frontends
 from rlx import target as targets
+from rlx.cli.common import missing_file
 from rlx.cli.plugin_options import PluginOptions, check_distinct
 from rlx.errors import FrontendError, UsageError
 from rlx.limits import DEFAULT_LIMITS, parse_limits
@@ -104,11 +105,13 @@ def _every_format() -> list[PluginOptions]:
 def _format_of(given: dict[str, str]) -> PluginOptions | None:
     """Return the format of MODEL; None if there is no such file, or it is of no known format."""
     name, model = given.get("format"), given.get("model")
-    if name is None and not (model and Path(model).is_file()):
+    if name is None and not (model and Path(model).exists()):
         return None
     try:
         return PluginOptions("format", frontends.find(Path(model or ""), name or "auto"))
-    except FrontendError:
+    except (FrontendError, UsageError):
+        if name is not None:
+            raise
         return None
 
 
@@ -174,5 +177,5 @@ def load_model(path: Path, *, other: bool = False) -> GraphModule:
 
 def _require_file(path: Path) -> None:
     """Check that a model's file is there."""
-    if not path.is_file():
-        raise UsageError(f"no file {str(path)!r}", hint="give the path of a model file")
+    if not path.exists():
+        raise missing_file(path, "give the path of a model file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from rlx.errors import FrontendError, UsageError
@@ -60,8 +61,27 @@ def read_start(path: Path, size: int) -> bytes:
         raise _unreadable(path, str(reason)) from None
 
 
+def read_end(path: Path, size: int) -> bytes:
+    """Return at most the last ``size`` bytes of a file.
+
+    Raises:
+        UsageError: It cannot be opened or read.
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - size))
+            return file.read(size)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise _unreadable(path, str(reason)) from None
+
+
 def _unreadable(path: Path, reason: str) -> UsageError:
-    return UsageError(f"cannot be read: {reason}", where=shorten(printable(path.name)))
+    return UsageError(
+        f"cannot be read: {reason}",
+        where=shorten(printable(path.name)),
+        hint="give the path of a model file that you may read",
+    )
 
 
 def _too_large(path: Path, limits: Limits) -> FrontendError:

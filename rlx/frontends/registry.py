@@ -7,14 +7,16 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rlx.errors import FrontendError, UsageError
+from rlx.errors import FormatError, FrontendError, UsageError
+from rlx.frontends import foreign
 from rlx.frontends.onnx_options import OnnxOptions
 from rlx.frontends.reading import check_size, read_start
 from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.names import printable, shorten
+from rlx.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rlx.ir.module import GraphModule
 
@@ -110,7 +112,9 @@ def _is_safetensors(start: bytes) -> bool:
 
 def _is_onnx(start: bytes) -> bool:
     """Return whether a file begins like ONNX: the format's version, then another field of it."""
-    return start[:1] == b"\x08" and 3 <= (start[1:2] or b"\0")[0] < 64 and start[2:3] in _FIELDS
+    if start[:1] != b"\x08" or not 3 <= (start[1:2] or b"\0")[0] < 64:
+        return False
+    return start[2:3] in _FIELDS and not foreign.begins_like_core_ml(start)
 
 
 # First bytes of the fields of ONNX's ModelProto that may follow its version.
@@ -152,7 +156,8 @@ def load(
     Raises:
         UsageError: The file cannot be read, ``format`` is unknown, or the options are those of
             another format.
-        FrontendError: The file is malformed, over a limit, or of no known format.
+        FormatError: The file is of a format that rlx does not read.
+        FrontendError: The file is malformed or over a limit.
         UnsupportedOpError: It holds what rlx does not import.
     """
     path = Path(path)
@@ -177,25 +182,58 @@ def find(path: Path, format: str = "auto") -> Frontend:
         format: Name of its format, or ``auto`` to look at its first bytes and its name.
 
     Raises:
-        UsageError: The file cannot be read, or ``format`` is unknown.
-        FrontendError: The file is of no known format.
+        UsageError: The file cannot be read or is a folder, or ``format`` is unknown.
+        FormatError: The file, or the folder, is of a format that rlx does not read.
+        FrontendError: The file is empty.
     """
     known = frontends()
-    names = ", ".join(f.name for f in known)
     if format != "auto":
-        for frontend in known:
-            if frontend.name == format:
-                return frontend
-        raise UsageError(f"no format is called {format!r}", hint=f"formats: {names}")
+        return _named(format, known)
+    if path.is_dir():
+        raise foreign.refuse_folder(path)
     start = read_start(path, _START)
     for frontend in known:
         if frontend.claims(start):
+            if frontend.name == "rlx" and foreign.is_weights(path):
+                raise foreign.refuse_weights(path)
             return frontend
+    return _by_name(path, known, empty=not start)
+
+
+def _named(name: str, known: Sequence[Frontend]) -> Frontend:
+    """Return the frontend of a format that the user named."""
     for frontend in known:
-        if path.suffix.lower() in frontend.suffixes:
+        if frontend.name == name:
             return frontend
-    raise FrontendError(
-        "neither the first bytes nor the name tell a format that rlx reads",
-        where=shorten(printable(path.name)),
-        hint=f"formats: {names}",
+    raise UsageError(
+        f"no format is called {name!r}",
+        hint=did_you_mean(name, (f.name for f in known), what="formats"),
+    )
+
+
+def _by_name(path: Path, known: Sequence[Frontend], *, empty: bool) -> Frontend:
+    """Return the frontend for the end of a file's name, unless its content is something else.
+
+    The formats of plug-ins come before what the content seems to be: they may be of that kind.
+    """
+    where = shorten(printable(path.name))
+    named = next((f for f in known if path.suffix.lower() in f.suffixes), None)
+    if named is not None and named not in _BUILT_IN:
+        return named
+    if empty:
+        raise FrontendError(
+            "the file is empty",
+            where=where,
+            hint="copy or download it again, or convert the model again",
+        )
+    kind = foreign.kind_of(path)
+    if kind is not None:
+        raise foreign.refuse(path, kind)
+    if named is not None:
+        return named
+    raise FormatError(
+        f"neither the first bytes nor the name show what it is; {foreign.READS}",
+        where=where,
+        hint=f"if it is of a format that rlx reads, name that: --format {known[0].name};"
+        f" formats: {', '.join(f.name for f in known)}",
     )

@@ -137,7 +137,7 @@ def test_a_file_of_no_format_is_named_before_its_options(capsys, tmp_path, plug)
     path = tmp_path / "weights.pkl"
     path.write_bytes(b"\x80\x04")
     assert main(["inspect", str(path), "--width", "5"]) == 4
-    assert capsys.readouterr().err.startswith("error[RLX-E007]: weights.pkl: neither the first")
+    assert capsys.readouterr().err.startswith("error[RLX-E008]: weights.pkl: is a Python pickle; ")
 
 
 def test_a_value_that_the_format_refuses_is_named_by_its_option(capsys, model):

@@ -14,7 +14,7 @@ from mutation import mutate
 from safetensors.numpy import save
 
 from rlx import frontends
-from rlx.errors import FrontendError, UsageError, VerifyError
+from rlx.errors import FormatError, FrontendError, UsageError, VerifyError
 from rlx.frontends import registry
 from rlx.ir import Graph, file
 from rlx.ir.hash import structural_hash
@@ -41,8 +41,8 @@ def test_load_tells_tflite_by_its_bytes(model: Path) -> None:
 
 
 def test_load_tells_tflite_by_its_name(model: Path) -> None:
-    model.write_bytes(b"nothing of the kind")
-    message = "some model.tflite: root table Model: the file identifier is b'ing ', want b'TFL3'"
+    model.write_bytes(b"\0nothing of the kind")
+    message = "some model.tflite: root table Model: the file identifier is b'hing', want b'TFL3'"
     with pytest.raises(FrontendError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
         frontends.load(model)
 
@@ -73,7 +73,7 @@ def test_load_refuses_weights_without_a_graph(tmp_path: Path) -> None:
         "a safetensors file without 'rlx' in its metadata holds no graph"
     )
     with pytest.raises(FrontendError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
-        frontends.load(path)
+        frontends.load(path, "rlx")
 
 
 def test_load_keeps_the_limit_of_own_files(own: Path) -> None:
@@ -106,12 +106,13 @@ def test_load_refuses_an_unknown_format(model: Path) -> None:
 
 def test_load_refuses_an_unknown_file(model: Path) -> None:
     model = model.with_name("weights.pkl")
-    model.write_bytes(b"\x80\x04")
+    model.write_bytes(b"\x81\x04")
     message = (
-        "weights.pkl: neither the first bytes nor the name tell a format that rlx reads\n"
-        f"  hint: formats: {', '.join(frontends.formats())}"
+        "weights.pkl: neither the first bytes nor the name show what it is; rlx reads TFLite, ONNX"
+        " and its own .rlx files\n  hint: if it is of a format that rlx reads, name that:"
+        f" --format tflite; formats: {', '.join(frontends.formats())}"
     )
-    with pytest.raises(FrontendError, match=f"^{re.escape(message)}(\n  hint: .*)?$"):
+    with pytest.raises(FormatError, match=f"^{re.escape(message)}$"):
         frontends.load(model)
 
 
@@ -122,7 +123,7 @@ def test_load_refuses_a_missing_file(tmp_path: Path) -> None:
 
 def test_load_refuses_a_folder(tmp_path: Path) -> None:
     (tmp_path / "m.tflite").mkdir()
-    with pytest.raises(UsageError, match=r"^m\.tflite: cannot be read: Is a directory$"):
+    with pytest.raises(UsageError, match=r"^m\.tflite: is a folder, not a model file\n"):
         frontends.load(tmp_path / "m.tflite")
 
 

@@ -1,0 +1,32 @@
+"""Suggestions for a name that nothing is called by."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ALIKE: Final = 0.6
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the one of ``known`` that is most like ``name``; None if none is."""
+    by_lower = {one.lower(): one for one in known}
+    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=_ALIKE)
+    return by_lower[found[0]] if found else None
+
+
+def did_you_mean(name: str, known: Iterable[str], *, what: str) -> str:
+    """Return a hint for an unknown name: the closest one, and all that are known.
+
+    Args:
+        name: What was given.
+        known: What could have been given, in the order of the hint.
+        what: What they are, as the hint begins: ``targets``.
+    """
+    names = list(known)
+    guess = closest(name, names)
+    listed = f"{what}: {', '.join(names)}"
+    return f"did you mean {guess!r}? {listed}" if guess else listed
