@@ -24,6 +24,7 @@ from rlx.outputs import read_manifest
 from rlx.quant.convert import convert as convert_graph
 from rlx.tracing import Graph as Builder
 from rlx.transforms.freeze import freeze
+from rlx.verification_cache import Request, verify_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -125,6 +126,7 @@ def verify(
     tools: Sequence[str] | None = None,
     timeout_s: float = verifier.TIMEOUT_S,
     waves: Path | None = None,
+    cache: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Verification:
     """Run an output folder and compare every output with the reference, as ``rlx verify`` does.
@@ -135,6 +137,8 @@ def verify(
         tools: Simulators by name; None for what is installed.
         timeout_s: Wall-clock limit of each step, in seconds.
         waves: File for a waveform, if the simulators support it; None for none.
+        cache: Take the result of an earlier run if nothing that it depends on has changed: folder,
+            rlx, tools. ``as_json()["cached"]`` says when that was.
         progress: Called with a description of each step.
 
     Returns:
@@ -146,14 +150,21 @@ def verify(
     """
     folder = Path(folder)
     chosen = verifier.load(read_manifest(folder).producer.target)
-    return chosen.verify(
-        folder,
-        inputs_limit=inputs,
-        tools=tools,
-        timeout_s=timeout_s,
-        waves=waves,
-        progress=progress,
-    )
+
+    def run() -> Verification:
+        return chosen.verify(
+            folder,
+            inputs_limit=inputs,
+            tools=tools,
+            timeout_s=timeout_s,
+            waves=waves,
+            progress=progress,
+        )
+
+    if waves is not None:
+        return run()
+    request = Request(folder, inputs, None if tools is None else tuple(tools))
+    return verify_once(chosen, request, run, look=cache)
 
 
 def quantize(

@@ -5,6 +5,7 @@ Functions that tests import by name are in ``support.py`` beside this file.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ from support import GoldenFolder, excused, shared_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
+
+# A test runs what it verifies, and leaves the user's cache alone.
+os.environ["RLX_CACHE"] = "off"
 
 # The same examples on every machine: a red test is red for everybody. Slow machines are no bug.
 settings.register_profile(

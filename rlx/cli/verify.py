@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False),
     help="FPGA: write a waveform of the first simulation to this file (.vcd or .fst).",
 )
+@click.option(
+    "--no-cache",
+    is_flag=True,
+    help="Run again what passed before, even if neither folder nor tools have changed.",
+)
 @json_option
 def command(
     folder: Path,
@@ -44,6 +49,7 @@ def command(
     tools: str | None,
     timeout: float,
     waves: Path | None,
+    no_cache: bool,
     as_json: bool,
 ) -> int:
     """Run the output FOLDER of 'rlx emit' and compare every output with the reference.
@@ -59,6 +65,7 @@ def command(
             tools=tools.split(",") if tools else None,
             timeout_s=timeout,
             waves=waves,
+            cache=not no_cache,
             progress=show,
         )
     report = result.as_json()
@@ -90,3 +97,5 @@ def _print(report: Mapping[str, Any], *, passed: bool) -> None:
         print(f"note: {note}")
     verdict = "all equal" if passed else "NOT EQUAL"
     print(f"{verdict}: {report['equal']} of {report['inputs']} inputs give the reference's bits")
+    if "cached" in report:
+        print(f"(from the cache, ran {report['cached']}; --no-cache runs it again)")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import DoesNotFitError, OutputError, UsageError
@@ -18,7 +18,7 @@ from rlx_sim.host_c import HostC
 from rlx_sim.plain import plain_folder
 from rlx_sim.protocol import Mismatch, compare
 from rlx_sim.qemu import Qemu
-from rlx_sim.toolchain import search
+from rlx_sim.toolchain import find, search
 from rlx_sim.unicorn_runner import Unicorn
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class VerificationReport:
         figures: Measured figures, as JSON values.
         tools: Name and version of each tool used.
         notes: Deviations from what was asked for or from the default, and why.
+        cached: When this was run, if it comes from the cache.
     """
 
     target: str
@@ -59,6 +60,7 @@ class VerificationReport:
     figures: Mapping[str, Any] = field(default_factory=dict)
     tools: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    cached: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -75,7 +77,20 @@ class VerificationReport:
             "mismatches": [dict(one) for one in self.mismatches],
             "tools": dict(sorted(self.tools.items())),
             "notes": list(self.notes),
+            **({"cached": self.cached} if self.cached else {}),
         }
+
+    @classmethod
+    def from_json(cls, report: Mapping[str, Any], *, cached: str) -> VerificationReport:
+        """Return what :meth:`as_json` was called on, with the time when that was."""
+        own = {one.name for one in fields(cls)} - {"figures", "cached"}
+        return cls(
+            **{name: report[name] for name in ("target", "inputs", "equal", "tools")},
+            mismatches=tuple(report["mismatches"]),
+            notes=tuple(report["notes"]),
+            figures={name: value for name, value in report.items() if name not in own},
+            cached=cached,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +164,17 @@ class CortexmVerifier:
                 _check_fit(runs[-1], manifest, folder)
         return _summary(runs, vectors.frames, tuple(notes))
 
+    def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:
+        """Return the tools of a verification; see ``rlx.verification_cache.Repeatable``."""
+        cpu = _cpu(_manifest(folder, self.target, check_files=False))
+        names = _default_tools(cpu)[0] if tools is None else tools
+        return {k: v for name in names for k, v in _simulator(name, cpu).tools().items()}
+
+    def restored(self, folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
+        """Return a kept verification; see ``rlx.verification_cache.Repeatable``."""
+        del folder
+        return VerificationReport.from_json(report, cached=made)
+
 
 class FpgaVerifier:
     """Verifies emitted hardware: lint, Verilator with and without stalls, the cocotb bench."""
@@ -218,6 +244,21 @@ class FpgaVerifier:
             figures=found,
         )
 
+    def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:
+        """Return the tools of a verification; see ``rlx.verification_cache.Repeatable``."""
+        del folder
+        used = {"verilator", "c++", "make"}
+        if tools is None or "cocotb" in tools:
+            used.add("cocotb")
+        if tools is not None and "testbench:icarus" in tools:
+            used.add("icarus")
+        return {name: find(name).version for name in sorted(used)}
+
+    def restored(self, folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
+        """Return a kept verification; see ``rlx.verification_cache.Repeatable``."""
+        del folder
+        return VerificationReport.from_json(report, cached=made)
+
 
 CORTEXM: Final = CortexmVerifier()
 """Verifier of ``cortexm`` folders."""
@@ -226,8 +267,8 @@ FPGA: Final = FpgaVerifier()
 """Verifier of ``fpga`` folders."""
 
 
-def _manifest(folder: Path, target: str) -> Manifest:
-    manifest = read_manifest(folder)
+def _manifest(folder: Path, target: str, *, check_files: bool = True) -> Manifest:
+    manifest = read_manifest(folder, check_files=check_files)
     if manifest.producer.target != target:
         raise OutputError(
             f"was emitted for {manifest.producer.target}, not for {target}", where=str(folder)
