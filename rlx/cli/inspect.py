@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rlx.cli.common import json_option, print_json
 from rlx.cli.model_command import load_model, model_command
+from rlx.outputs import write_file
+
+if TYPE_CHECKING:
+    from rlx.ir import Graph
 
 
 @model_command("inspect")
@@ -17,13 +22,24 @@ from rlx.cli.model_command import load_model, model_command
 @click.option(
     "--diff", "other", type=click.Path(path_type=Path), help="Compare with another model."
 )
+@click.option(
+    "--svg", type=click.Path(path_type=Path), help="Write a drawing of the graph to this file."
+)
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    help="Write a page with drawing, layers and weights to this file; it needs nothing else.",
+)
 @json_option
 def command(
     model: Path,
+    *,
     text: bool,
     passes: bool,
     pipeline: str,
     other: Path | None,
+    svg: Path | None,
+    html: Path | None,
     as_json: bool,
 ) -> None:
     """Show MODEL layer by layer: ops, shapes, MACs, bytes."""
@@ -32,6 +48,9 @@ def command(
     from rlx.passes import pipeline as named
 
     module = load_model(model)
+    if svg is not None or html is not None:
+        _write_pictures(module.graph, svg, html)
+        return
     if text:
         print(module.graph)
         return
@@ -48,3 +67,16 @@ def command(
         print_json(report.to_dict())
     else:
         print(report)
+
+
+def _write_pictures(graph: Graph, svg: Path | None, html: Path | None) -> None:
+    """Write what was asked for, each file at once."""
+    from rlx.drawing import layout, to_svg
+    from rlx.drawing.page import graph_page
+
+    if svg is not None:
+        write_file(svg, to_svg(layout(graph)).encode())
+    if html is not None:
+        write_file(html, graph_page(graph).encode())
+    for path in filter(None, (svg, html)):
+        print(f"wrote {path}")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from rlx.ir.graph import Node
+from typing import TypeAlias
 
 Point: TypeAlias = tuple[float, float]
 """Pixels to the right of the left edge, and below the upper one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
-    """One layer, input or output.
+class Draft:
+    """A layer, input or output that has no place yet.
 
     Texts are as they come from the model: whoever writes them into a page escapes them.
 
@@ -25,24 +22,35 @@ class Box:
         lines: Texts below label and op.
         note: Text at the right edge, such as the share of time; possibly empty.
         tooltip: Everything worth knowing, on several lines.
-        x: Left edge.
-        y: Upper edge.
-        width: Width.
-        height: Height.
-        node: The node that is drawn; for an output the node that makes it.
+        share: Share of the whole, 0 to 1: its box is higher by as much.
+        is_input: Whether it stands for an input of the network.
     """
 
     id: str
     op: str
-    kind: str
-    lines: tuple[str, ...]
-    note: str
-    tooltip: str
+    kind: str = "other"
+    lines: tuple[str, ...] = ()
+    note: str = ""
+    tooltip: str = ""
+    share: float = 0.0
+    is_input: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box(Draft):
+    """One layer, input or output with its place.
+
+    Attributes:
+        x: Left edge.
+        y: Upper edge.
+        width: Width.
+        height: Height.
+    """
+
     x: float
     y: float
     width: float
     height: float
-    node: Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

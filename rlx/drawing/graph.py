@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rlx.drawing.boxes import Box, Drawing, Edge
-from rlx.drawing.layered import place
+from rlx.drawing.arrange import COLUMNS, arrange
+from rlx.drawing.boxes import Draft
 from rlx.ir.graph import Constant, Input, Param, Source
 from rlx.ir.inspect import MACS, node_macs
 from rlx.ir.printer import format_type
@@ -15,18 +14,8 @@ from rlx.names import printable, shorten
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rlx.drawing.boxes import Drawing
     from rlx.ir.graph import Graph, Node, Value
-
-WIDTH: Final = 216.0
-"""Width of a box, in pixels."""
-LINE: Final = 15.0
-"""Height of a line of text, in pixels."""
-COLUMNS: Final = 29
-"""Characters that fit into a line of a box."""
-HEIGHT: Final = 3 * LINE + 9
-"""Height of a box with three lines."""
-WHOLE: Final = 900.0
-"""Height that is shared out by ``heights``, in pixels."""
 
 _TOOLTIP: Final = 400
 
@@ -50,28 +39,12 @@ def layout(
         notes: A short text for some nodes, such as ``12 %``, at the right edge of the box.
     """
     labels = layer_labels(graph) if labels is None else labels
-    drafts = [_draft(node, labels[node], (notes or {}).get(node, "")) for node in _drawn(graph)]
-    shares = {draft.id: max((heights or {}).get(draft.node, 0.0), 0.0) for draft in drafts}
-    drafts += _outputs(graph)
-    tall = [draft.height + WHOLE * shares.get(draft.id, 0.0) for draft in drafts]
-    links = _links(graph, drafts)
-    placed = place(
-        [(WIDTH, height) for height in tall],
-        [(source, target) for source, target, _ in links],
-        frozenset(i for i, draft in enumerate(drafts) if draft.op == Input.name),
-    )
-    boxes = tuple(
-        draft.box(x, y, height)
-        for draft, height, (x, y) in zip(drafts, tall, placed.corners, strict=True)
-    )
-    edges = tuple(
-        Edge(source=boxes[source].id, target=boxes[target].id, points=route, tooltip=text)
-        for (source, target, text), route in zip(links, placed.routes, strict=True)
-    )
-    return Drawing(
-        title=printable(graph.name), boxes=boxes, edges=edges,
-        width=placed.width, height=placed.height,
-    )  # fmt: skip
+    nodes = _drawn(graph)
+    drafts = [
+        _draft(node, labels[node], (notes or {}).get(node, ""), (heights or {}).get(node, 0.0))
+        for node in nodes
+    ]
+    return arrange(printable(graph.name), [*drafts, *_outputs(graph)], _links(graph, nodes))
 
 
 def layer_labels(graph: Graph) -> dict[Node, str]:
@@ -104,65 +77,43 @@ def kind_of(node: Node) -> str:
     return "elementwise" if op.traits.elementwise else "other"
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """A box without its place."""
-
-    node: Node
-    id: str
-    op: str
-    kind: str
-    lines: tuple[str, ...]
-    note: str
-    tooltip: str
-
-    @property
-    def height(self) -> float:
-        return HEIGHT - LINE * (2 - len(self.lines))
-
-    def box(self, x: float, y: float, height: float) -> Box:
-        return Box(
-            id=self.id, op=self.op, kind=self.kind, lines=self.lines, note=self.note,
-            tooltip=self.tooltip, node=self.node,
-            x=round(x, 1), y=round(y, 1), width=WIDTH, height=round(height, 1),
-        )  # fmt: skip
-
-
 def _drawn(graph: Graph) -> list[Node]:
     """Return the nodes that have a box: inputs and what computes."""
     return [n for n in graph.nodes if not isinstance(n.op, Constant | Param)]
 
 
-def _draft(node: Node, label: str, note: str) -> _Draft:
+def _draft(node: Node, label: str, note: str, share: float) -> Draft:
     """Return the box of an input or a node that computes."""
     types = ", ".join(format_type(t.with_quant(None)) for t in node.types)
     lines = (shorten(types, COLUMNS - len(note)), *([tail(node.name)] if node.name else []))
-    return _Draft(node, label, node.op.name, kind_of(node), lines, note, _tooltip(node, label))
+    return Draft(
+        id=label, op=node.op.name, kind=kind_of(node), lines=lines, note=note, share=share,
+        tooltip=_tooltip(node, label), is_input=isinstance(node.op, Input),
+    )  # fmt: skip
 
 
-def _outputs(graph: Graph) -> list[_Draft]:
+def _outputs(graph: Graph) -> list[Draft]:
     """Return a box for each output that is not constant."""
     outputs = zip(graph.outputs, graph.output_names, strict=True)
     return [
-        _Draft(
-            value.node, f"output_{place}", "output", "port",
-            (shorten(format_type(value.type.with_quant(None)), COLUMNS), tail(name)), "",
-            f"output_{place}: {_cut(name)}\n{_cut(format_type(value.type, full=False))}",
+        Draft(
+            id=f"output_{place}", op="output", kind="port",
+            lines=(shorten(format_type(value.type.with_quant(None)), COLUMNS), tail(name)),
+            tooltip=f"output_{place}: {_cut(name)}\n{_cut(format_type(value.type, full=False))}",
         )
         for place, (value, name) in enumerate(outputs)
         if not isinstance(value.node.op, Constant | Param)
     ]  # fmt: skip
 
 
-def _links(graph: Graph, drafts: Sequence[_Draft]) -> list[tuple[int, int, str]]:
+def _links(graph: Graph, nodes: Sequence[Node]) -> list[tuple[int, int, str]]:
     """Return source, target and type of every value between two boxes, each once."""
-    computing = [d for d in drafts if d.op != "output"]
-    place = {draft.node: index for index, draft in enumerate(computing)}
+    place = {node: index for index, node in enumerate(nodes)}
     reads: list[tuple[Value, int]] = [
-        (operand, place[draft.node]) for draft in computing for operand in draft.node.operands
+        (operand, place[node]) for node in nodes for operand in node.operands
     ]
     outputs = [v for v in graph.outputs if not isinstance(v.node.op, Constant | Param)]
-    reads += [(value, len(computing) + index) for index, value in enumerate(outputs)]
+    reads += [(value, len(nodes) + index) for index, value in enumerate(outputs)]
     return [
         (place[value.node], target, _cut(format_type(value.type, full=False)))
         for value, target in dict.fromkeys(reads)

@@ -177,30 +177,30 @@ def _place_rows(rows: list[list[_Item]]) -> None:
         _settle(row, [0.0] * len(row))
     for _ in range(_PLACE_SWEEPS):
         for row in reversed(rows[:-1]):
-            _settle(row, [_wish(item, item.below) for item in row])
+            _settle(row, [_wanted(item, item.below) for item in row])
         for row in rows[1:]:
-            _settle(row, [_wish(item, item.above) for item in row])
+            _settle(row, [_wanted(item, item.above) for item in row])
 
 
-def _wish(item: _Item, neighbours: list[_Item]) -> float:
+def _wanted(item: _Item, neighbours: list[_Item]) -> float:
     """Return the mean centre of the neighbours, by weight: lanes and side branches hardly count."""
     if not neighbours:
         return item.centre
     return sum(n.centre * n.weight for n in neighbours) / sum(n.weight for n in neighbours)
 
 
-def _settle(row: list[_Item], wishes: list[float]) -> None:
-    """Set the centres of a row nearest to what is wished (least squares), without overlaps.
+def _settle(row: list[_Item], wanted: list[float]) -> None:
+    """Set the centres of a row with the smallest sum of squared moves, without overlaps.
 
-    With the distances that are needed at the least taken off, the centres must only not decrease:
+    With the minimum distances taken off, the centres must only not decrease:
     the method of pool adjacent violators gives the best such sequence.
     """
     offsets = [0.0]
     for left, right in pairwise(row):
         offsets.append(offsets[-1] + (left.width + right.width) / 2 + _BETWEEN)
     pools: list[tuple[float, float, int]] = []  # value, weight, items
-    for item, wish, offset in zip(row, wishes, offsets, strict=False):
-        value, weight, count = wish - offset, item.weight, 1
+    for item, aim, offset in zip(row, wanted, offsets, strict=False):
+        value, weight, count = aim - offset, item.weight, 1
         while pools and pools[-1][0] > value:
             other, other_weight, others = pools.pop()
             value = (value * weight + other * other_weight) / (weight + other_weight)

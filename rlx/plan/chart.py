@@ -75,7 +75,7 @@ class _Chart:
         steps = max(len(plan.schedule), 1)
         self._step = min(max(640 / steps, 22.0), 64.0)
         self._end = _LEFT + steps * self._step
-        # A limit far above the arena would leave nothing to see: it is told, not drawn.
+        # A limit far above the arena would leave nothing to see: it is written, not drawn.
         self._drawn = limit if limit is not None and limit <= 2 * size else None
         self._scale = _HEIGHT / max(size, self._drawn or 0, 1)
 
@@ -151,7 +151,7 @@ class _Chart:
         return parts
 
     def _box(self, box: MemoryBox) -> str:
-        """Return one rectangle with a tooltip, and its bytes where there is room for them."""
+        """Return one rectangle with a tooltip, and its bytes where they fit."""
         x, width = self._x(box.first), (box.last - box.first + 1) * self._step
         height = max(box.nbytes * self._scale, 1)
         y = self._y(box.offset) - height

@@ -41,8 +41,8 @@ def test_boxes_show_label_op_type_and_name():
 def test_labels_are_those_of_the_boxes():
     graph = network()
     labels = layer_labels(graph)
-    drawn = {box.id: box.node for box in layout(graph).boxes if box.op != "output"}
-    assert drawn == {label: node for node, label in labels.items()}
+    drawn = {box.id: box.op for box in layout(graph).boxes if box.op != "output"}
+    assert drawn == {label: node.op.name for node, label in labels.items()}
 
 
 def test_height_follows_the_share_and_notes_are_shown():
