@@ -1,6 +1,7 @@
 # make demo       set everything up and run the main job: one network on every target, compared
 # make test       set everything up, system tools too where possible, and pass all tests
 # make test-fast  the tests that need no simulator
+# make test-c     those of the core and of the emitted C that need no emulator; a small environment
 # make campaign   the long form of tests/campaign: some hours; goes on where it was interrupted
 PYTHON ?= python3
 VENV := .venv
@@ -12,7 +13,7 @@ export OBJCACHE ?= $(shell command -v ccache)
 JOBS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations=15
 
-.PHONY: demo test test-fast campaign lint bench bench-check docs lock clean setup setup-demo system-tools
+.PHONY: demo test test-fast test-c campaign lint bench bench-check docs lock clean setup setup-c setup-demo system-tools
 
 demo: setup-demo
 	@$(BIN)/python examples/digits/demo.py
@@ -23,6 +24,11 @@ test: setup system-tools
 
 test-fast: setup
 	$(PYTEST) -m "not sim and not qemu and not synth and not models and not campaign and not slow"
+
+# What requirements/c.lock is enough for; tests/tools/test_environments.py holds it against the imports.
+C_TESTS := tests/unit tests/targets/c tests/targets/cortexm
+test-c: setup-c
+	$(PYTEST) $(C_TESTS) -m "not sim and not qemu and not synth and not models and not slow"
 
 # Some parts only: make campaign PARTS="bytes names"
 campaign: setup system-tools
@@ -48,6 +54,7 @@ docs: setup
 	@echo "open docs/_build/html/index.html"
 
 setup: $(VENV)/.dev
+setup-c: $(VENV)/.c
 setup-demo: $(VENV)/.demo
 
 $(VENV)/.%: requirements/%.lock pyproject.toml tools/setup.sh

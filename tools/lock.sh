@@ -8,5 +8,8 @@ compile() {
 # The demo needs neither other model formats nor plots.
 compile pyproject.toml --extra fpga --extra sim --extra zig --extra synth --extra boards \
   --group demo --group build -o requirements/demo.lock
+# To work on the core and on the emitters of C: neither simulators nor synthesis.
+compile pyproject.toml --extra import --extra images --group test-c --group lint --group build \
+  -o requirements/c.lock
 compile pyproject.toml --all-extras --group demo --group build --group dev \
   -o requirements/dev.lock

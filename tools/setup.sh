@@ -17,11 +17,15 @@ if ! [ -x "$venv/bin/python" ]; then
   fi
 fi
 echo "installing Python packages into $venv (once)"
-"$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$venv/bin/python" -m ensurepip -q
-"$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes \
-  -r "requirements/$name.lock"
+# uv takes seconds where it is installed; pip does the same where it is not.
+if ! { uv --version && uv pip install -q --python "$venv/bin/python" --require-hashes \
+  -r "requirements/$name.lock"; } >/dev/null 2>&1; then
+  "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$venv/bin/python" -m ensurepip -q
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes \
+    -r "requirements/$name.lock"
+fi
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps \
   --no-build-isolation -e .
 touch "$venv/.$name"
-# What the development environment holds is enough for the demo as well.
-[ "$name" != dev ] || touch "$venv/.demo"
+# What the development environment holds is enough for the others as well.
+[ "$name" != dev ] || touch "$venv/.demo" "$venv/.c"

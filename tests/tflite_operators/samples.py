@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from malformed.tflite_models import CODES, depthwise, one, prelu, two
+from malformed.tflite_models import depthwise, one, prelu, two
 from tflite_builder import TfliteBuilder
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ _POOL: Final = {
     "padding": "VALID", "strideH": 2, "strideW": 2, "filterHeight": 2, "filterWidth": 2,
 }  # fmt: skip
 _PROBABILITY: Final = {"scale": 1 / 256, "zero_point": -128}
+_INT8: Final = {"scale": 0.5, "zero_point": 3}
 _NUMBERS: Final = {"scale": 1.0, "zero_point": 0}
 _SIGNED: Final = {"scale": 1 / 128, "zero_point": 0}
 
@@ -34,9 +35,9 @@ def _typed(code: str, x: dict[str, Any], y: dict[str, Any], **options: Any) -> b
 def _weighted(code: str, x: Shape, weights: Shape, y: Shape, **options: Any) -> bytes:
     """Return a model of one operator with weights, without a bias."""
     model = TfliteBuilder()
-    given = model.tensor(x, name="x", **CODES)
+    given = model.tensor(x, name="x", **_INT8)
     constant = model.constant(np.ones(weights, np.int8), scale=0.25, name="w")
-    made = model.tensor(y, name="y", **CODES)
+    made = model.tensor(y, name="y", **_INT8)
     model.operator(code, [given, constant], [made], **options)
     return model.build([given], [made])
 
@@ -44,9 +45,9 @@ def _weighted(code: str, x: Shape, weights: Shape, y: Shape, **options: Any) -> 
 def _split(code: str, parts: Sequence[Shape], *constants: Any, first: bool, **opts: Any) -> bytes:
     """Return a model of one operator with several results; ``first``: constants come first."""
     model = TfliteBuilder()
-    given = model.tensor((1, 4), name="x", **CODES)
+    given = model.tensor((1, 4), name="x", **_INT8)
     numbers = [model.constant(np.array(c, np.int32), name=f"c{i}") for i, c in enumerate(constants)]
-    made = [model.tensor(shape, name=f"y{i}", **CODES) for i, shape in enumerate(parts)]
+    made = [model.tensor(shape, name=f"y{i}", **_INT8) for i, shape in enumerate(parts)]
     model.operator(code, [*numbers, given] if first else [given, *numbers], made, **opts)
     return model.build([given], made)
 
@@ -54,10 +55,10 @@ def _split(code: str, parts: Sequence[Shape], *constants: Any, first: bool, **op
 def _pad_to(value: int) -> bytes:
     """Return a model of ``PADV2`` with a quantized constant."""
     model = TfliteBuilder()
-    given = model.tensor(_IMAGE, name="x", **CODES)
+    given = model.tensor(_IMAGE, name="x", **_INT8)
     widths = model.constant(np.array([[0, 0], [1, 1], [1, 1], [0, 0]], np.int32), name="widths")
-    constant = model.constant(np.array(value, np.int8), name="value", **CODES)
-    made = model.tensor((1, 6, 6, 4), name="y", **CODES)
+    constant = model.constant(np.array(value, np.int8), name="value", **_INT8)
+    made = model.tensor((1, 6, 6, 4), name="y", **_INT8)
     model.operator("PADV2", [given, widths, constant], [made])
     return model.build([given], [made])
 
@@ -75,7 +76,7 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
         "CONV_2D", _IMAGE, (4, 1, 1, 4), _IMAGE, padding="SAME", strideH=1, strideW=1
     ),
     "DEPTHWISE_CONV_2D": lambda: depthwise(2),
-    "DEQUANTIZE": lambda: _typed("DEQUANTIZE", CODES, _FLOAT),
+    "DEQUANTIZE": lambda: _typed("DEQUANTIZE", _INT8, _FLOAT),
     "EXPAND_DIMS": lambda: one("EXPAND_DIMS", _ROW, (1, 1, 8), 1),
     "FULLY_CONNECTED": lambda: _weighted("FULLY_CONNECTED", _ROW, (4, 8), (1, 4)),
     "HARD_SWISH": lambda: one("HARD_SWISH", _ROW, _ROW),
@@ -90,7 +91,7 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "PAD": lambda: one("PAD", _IMAGE, (1, 6, 6, 4), _PADS),
     "PADV2": lambda: _pad_to(5),
     "PRELU": lambda: prelu((1, 1, 3)),
-    "QUANTIZE": lambda: _typed("QUANTIZE", CODES, _SIGNED),
+    "QUANTIZE": lambda: _typed("QUANTIZE", _INT8, _SIGNED),
     "RELU": lambda: one("RELU", _ROW, _ROW),
     "RELU6": lambda: one("RELU6", _ROW, _ROW),
     "RESHAPE": lambda: one("RESHAPE", _IMAGE, (1, 64), [1, 64]),

@@ -12,7 +12,6 @@ from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp, QMul, QPad, QSlice, QSub, QTable, QTranspose
 from rlx.passes import pipeline
 from rlx.passes.ranges import channel_ranges
-from rlx_fpga.lower.rules import RULES
 
 HALF = Rescale.of(0.5)
 ZERO_POINTS = {"x_zero_point": 1, "y_zero_point": -2, "zero_point": 0}
@@ -75,11 +74,3 @@ def test_op_on_rank_zero(op: str) -> None:
     y = graph.apply(UNARY[op], graph.input("x", i8()), name="y")
     graph.output(graph.apply(QClamp(low=-9, high=9), y, name="z"))
     same_after_passes(graph)
-
-
-@pytest.mark.parametrize("op", BINARY)
-def test_hardware_has_one_lane_for_a_single_number(op: str) -> None:
-    graph = Graph("g")
-    node = graph.append(BINARY[op], graph.input("x", i8()), graph.input("y", i8()))
-    folds = RULES[type(node.op)](node).folds()
-    assert {fold.pe for fold in folds} == {1}
