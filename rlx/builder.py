@@ -5,14 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rlx import plugins
+from rlx.tables import Figure, Figures, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from rlx.tables import View
+
 
 class Build(Protocol):
-    """Results of a builder."""
+    """Results of a builder.
+
+    They may also have a method ``view()`` that returns :data:`rlx.tables.View`: how they are shown.
+    """
 
     @property
     def problems(self) -> Sequence[str]:
@@ -55,6 +61,21 @@ class Builder(Protocol):
             progress: Called with a description of each step.
         """
         ...
+
+
+def view_of(build: Build) -> View:
+    """Return how the results of a builder are shown: its own view, or resources and figures."""
+    own: Callable[[], View] | None = getattr(build, "view", None)
+    if own is not None:
+        return own()
+    report = build.as_json()
+    figures = tuple(
+        Figure(key.replace("_", " "), value)
+        for key, value in report.items()
+        if isinstance(value, int | float | str) and key not in ("target", "device")
+    )
+    title = f"Measured on {report['device']}"
+    return [table_of("Resources", report["resources"]), Figures(title, figures)]
 
 
 def load(target: str) -> Builder:

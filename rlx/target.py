@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rlx import plugins
+from rlx.tables import plain_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rlx.passes.boundaries import Ports
     from rlx.passes.fit import Claim
     from rlx.plan import ScratchPlace
+    from rlx.tables import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class Target(Protocol):
 
     It may also have a method ``ports(options)`` that returns :class:`rlx.passes.boundaries.Ports`:
     what its inputs and outputs are. Without it they are quantized values, int8 for uint8.
+    And a method ``view(report, options)`` that returns :data:`rlx.tables.View`: how a report is
+    shown. Without it, layers are a table and totals are figures.
 
     Attributes:
         name: Name on the command line.
@@ -142,6 +146,14 @@ def ports_of(target: Target, options: Any) -> Ports:  # noqa: ANN401 - the targe
 
     ports: Callable[[Any], Ports] | None = getattr(target, "ports", None)
     return Ports() if ports is None else ports(options)
+
+
+def view_of(target: Target, report: Mapping[str, Any], options: Any) -> View:  # noqa: ANN401
+    """Return how a report of ``emit`` or ``estimate`` is shown: tables and figures."""
+    view: Callable[[Mapping[str, Any], Any], View] | None = getattr(target, "view", None)
+    if view is None:
+        return plain_view(f"Layers, target {target.name}", report)
+    return view(report, options)
 
 
 def names() -> list[str]:

@@ -5,17 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rlx import plugins
+from rlx.tables import Figure, Figures, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    from rlx.tables import Table, View
 
 TIMEOUT_S = 900.0
 """Seconds that each step of a verification may take by default."""
 
 
 class Verification(Protocol):
-    """Results of a verifier."""
+    """Results of a verifier.
+
+    They may also have a method ``view()`` that returns :data:`rlx.tables.View`: how they are shown.
+    """
 
     @property
     def passed(self) -> bool:
@@ -87,6 +93,23 @@ class Verifier(Protocol):
         Each of them has ``simulate`` as ``rlx_sim.protocol.Simulator`` describes it.
         """
         ...
+
+
+def view_of(result: Verification) -> View:
+    """Return how the results of a verifier are shown: its own view, or all runs and figures."""
+    own: Callable[[], View] | None = getattr(result, "view", None)
+    if own is not None:
+        return own()
+    report = result.as_json()
+    view: list[Table | Figures] = []
+    if report.get("runs"):
+        view.append(table_of("Runs", report["runs"]))
+    figures = tuple(
+        Figure(key.replace("_", " "), value)
+        for key, value in report.items()
+        if isinstance(value, int | float | str) and key not in ("target", "inputs", "equal")
+    )
+    return [*view, Figures(f"Measured, target {report['target']}", figures)] if figures else view
 
 
 def load(target: str) -> Verifier:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from rlx import builder
-from rlx.cli.common import json_option, print_json, print_table, progress
+from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.table import prose, show, wide_option
 from rlx.errors import DoesNotFitError, UsageError
 from rlx.outputs import read_manifest
 from rlx.units import parse_clock
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 DEFAULT_TIMEOUT_S = 3600.0
 
@@ -49,6 +46,7 @@ DEFAULT_TIMEOUT_S = 3600.0
     show_default=True,
     help="Seconds that each run of a tool may take.",
 )
+@wide_option
 @json_option
 def command(
     folder: Path,
@@ -76,11 +74,10 @@ def command(
             keep=out,
             progress=show,
         )
-    report = result.as_json()
     if as_json:
-        print_json(report)
+        print_json(result.as_json())
     else:
-        _print(report)
+        _print(result)
     return DoesNotFitError.exit_status if result.problems else 0
 
 
@@ -91,26 +88,13 @@ def _hertz(text: str) -> float:
         raise UsageError(str(e), where="--clock", hint="write the unit, as in 100MHz") from None
 
 
-def _print(report: Mapping[str, Any]) -> None:
-    """Print resources, seeds, figures, problems and notes."""
-    seeds = report.get("seeds", [])
-    for title, rows in (("resources", report["resources"]), ("seeds", seeds)):
-        _print_rows(f"{report['device']}: {title}", rows)
-    for seed in seeds:
-        if seed.get("longest"):
-            path = ", ".join(f"{name} {value}" for name, value in seed["longest"].items())
-            print(f"longest path of seed {seed['seed']}: {path}")
-    for name, value in report.items():
-        if isinstance(value, int | float | str) and name not in ("target", "device"):
-            print(f"{name.replace('_', ' ')}: {value}")
-    print("tools: " + ", ".join(f"{name} {version}" for name, version in report["tools"].items()))
-    for title in ("notes", "problems"):
-        for text in report[title]:
-            print(f"{title.removesuffix('s')}: {text}")
-
-
-def _print_rows(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print the scalar columns of rows as a table, if there are rows."""
-    if rows:
-        columns = [name for name, value in rows[0].items() if not isinstance(value, dict)]
-        print_table(title, columns, [[row[name] for name in columns] for row in rows])
+def _print(result: builder.Build) -> None:
+    """Print resources, seeds, figures, notes and problems."""
+    report = result.as_json()
+    show(builder.view_of(result))
+    print()
+    prose("tools: " + ", ".join(f"{name} {version}" for name, version in report["tools"].items()))
+    for note in report["notes"]:
+        prose(f"note: {note}")
+    for problem in report["problems"]:
+        prose(f"problem: {problem}", fg="red", bold=True)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rlx.cli.common import json_option, policy_option, print_json, print_table
+from rlx.cli.common import json_option, policy_option, print_json
 from rlx.cli.model_command import load_model, model_command, selected_target
+from rlx.cli.table import print_table, sentences, wide_option
 from rlx.errors import TargetNotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("--target", metavar="NAME", help="Target; see 'rlx targets'.")
 @click.option("--backend", metavar="NAME", help="Backend that runs graphs on the host: numpy.")
 @policy_option
+@wide_option
 @json_option
 def command(
     model: Path,
@@ -67,4 +69,10 @@ def _print(report: DispatchReport, *, as_json: bool) -> None:
         print_json(report.to_dict())
         return
     rows = [[e.op, e.count, str(e.path), e.reason] for e in report.entries]
-    print_table(f"{report.owner}: {report.graph}", ["op", "count", "path", "why"], rows)
+    columns = [
+        "op",
+        "count",
+        "path",
+        sentences("why"),
+    ]
+    print_table(f"Ops of {report.graph} on {report.owner}", columns, rows)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlx.arrays import read_arrays
+from rlx.cli.table import print_table as print_table
 from rlx.errors import UsageError
 from rlx.suggest import closest
 
@@ -77,35 +78,6 @@ def load_vectors(path: Path, names: Sequence[str]) -> dict[str, Array]:
 def print_json(data: Mapping[str, Any]) -> None:
     """Print one JSON object with sorted keys."""
     print(json.dumps(data, indent=2, sort_keys=True))
-
-
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a table; numbers are aligned to the right."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
-    for i, column in enumerate(columns):
-        numeric = bool(rows) and all(isinstance(r[i], int | float) or r[i] is None for r in rows)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(cell_text(c) for c in row))
-    Console().print(table)
-
-
-def cell_text(value: object) -> str:
-    """Return a value as tables show it."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.3g}"
-    from rich.markup import escape
-
-    return escape(str(value))
 
 
 @contextmanager

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
-from rlx.cli.common import json_option, print_json, print_table, progress_bar
+from rlx.cli.common import json_option, print_json, progress_bar
 from rlx.cli.model_command import load_model, model_command
-from rlx.cli.quantize import summary
+from rlx.cli.quantize import SQNR, summary
+from rlx.cli.table import print_table, prose, wide_option
+from rlx.tables import Column
 
 
 @model_command("compare")
@@ -20,6 +22,7 @@ from rlx.cli.quantize import summary
     help="Samples: .npz by input name (or 'x'; 'y' for labels), or .npy.",
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
+@wide_option
 @json_option
 def command(model: Path, other: Path, data: Path, plot: Path | None, as_json: bool) -> None:
     """Run MODEL and OTHER on the same data; show how far outputs and layers are apart."""
@@ -41,8 +44,15 @@ def command(model: Path, other: Path, data: Path, plot: Path | None, as_json: bo
         for layer in found.layers
         for figures in [layer.closeness.as_json()]
     ]
-    columns = ["layer", "op", "largest", "mean", "cosine", "SQNR dB"]
-    print_table(f"{model.name} and {other.name}", columns, rows)
+    columns = [
+        Column("layer", shortest=16),
+        Column("op", priority=3),
+        Column("largest", priority=2, meaning="largest difference of a value"),
+        Column("mean", priority=2, meaning="mean difference"),
+        Column("cosine", priority=1),
+        SQNR,
+    ]
+    print_table(f"{other.name} against {model.name}", columns, rows)
     for line in summary(found):
-        print(line)
-    print("lowest SQNR: " + ", ".join(layer.place or layer.name for layer in found.worst))
+        prose(line)
+    prose("lowest SQNR: " + ", ".join(layer.place or layer.name for layer in found.worst))

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlx import target as targets
-from rlx.cli.common import json_option, print_json, print_table, progress
+from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.table import print_table, sentences, wide_option
 from rlx.errors import TargetNotFoundError
+from rlx.tables import Column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 @click.command(name="doctor")
+@wide_option
 @json_option
 def command(as_json: bool) -> None:
     """Show which tools are installed, and the exact command that installs each missing one."""
@@ -26,7 +29,8 @@ def command(as_json: bool) -> None:
         print_json({"tools": tools})
         return
     rows = [[t["name"], t["version"] or "missing", t["purpose"], t["install"]] for t in tools]
-    print_table("tools", ["tool", "version", "used for", "how to install it"], rows)
+    columns = [Column("tool"), "version", sentences("used for"), sentences("how to install it")]
+    print_table("Tools", columns, rows)
     missing = sum(not t["version"] for t in tools)
     print(f"{len(tools) - missing} of {len(tools)} tools are installed")
 

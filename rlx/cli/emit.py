@@ -8,21 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlx.cli.common import (
-    cell_text,
-    json_option,
-    load_vectors,
-    policy_option,
-    print_json,
-    print_table,
-    progress,
-)
+from rlx.cli.common import json_option, load_vectors, policy_option, print_json, progress
 from rlx.cli.model_command import load_model, model_command, selected_target, target_option
+from rlx.cli.table import show, wide_option
+from rlx.target import view_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx.passes import Policies
+    from rlx.target import Target
 
 
 @model_command("emit")
@@ -37,6 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--frames", type=click.IntRange(1), help="Golden vectors to store.")
 @policy_option
+@wide_option
 @json_option
 def command(
     model: Path,
@@ -76,20 +72,12 @@ def command(
     if as_json:
         print_json({"target": chosen.name, "out": str(out), "report": emission.report})
         return
-    print_report(chosen.name, emission.report)
+    print_report(chosen, options, emission.report)
     print(f"wrote {len(emission.files)} files to {out}; next: rlx verify {out}")
 
 
-def print_report(name: str, report: Mapping[str, Any]) -> None:
-    """Print a target's report: its layers as a table, everything else as lines."""
-    layers = report.get("layers", [])
-    if layers:
-        columns = report.get("columns") or list(dict.fromkeys(k for layer in layers for k in layer))
-        rows = [[layer.get(c) for c in columns] for layer in layers]
-        print_table(f"{name}: layers", columns, rows)
-    for key, value in report.items():
-        if isinstance(value, int | float | str):
-            text = str(value) if isinstance(value, str | float) else cell_text(value)
-            print(f"{key.replace('_', ' ')}: {text}")
+def print_report(target: Target, options: Any, report: Mapping[str, Any]) -> None:  # noqa: ANN401
+    """Print a target's report: layers, totals, and ports that differ from the model's."""
+    show(view_of(target, report, options))
     for line in report.get("ports", ()):
         print(line)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rlx.cli.common import json_option, policy_option, print_json
 from rlx.cli.emit import print_report
 from rlx.cli.model_command import load_model, model_command, selected_target, target_option
+from rlx.cli.table import wide_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 @model_command("estimate")
 @target_option
 @policy_option
+@wide_option
 @json_option
 def command(model: Path, policies: Policies | None, as_json: bool) -> None:
     """Show what MODEL will need on a target, layer by layer, without emitting it."""
@@ -33,4 +35,4 @@ def command(model: Path, policies: Policies | None, as_json: bool) -> None:
         return
     if not estimate.get("fits", True):
         print(f"does not fit: {estimate['short']}")
-    print_report(chosen.name, estimate)
+    print_report(chosen, options, estimate)

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rlx.cli.common import json_option, print_json, print_table, progress_bar
+from rlx.cli.common import json_option, print_json, progress_bar
 from rlx.cli.model_command import load_model, model_command
+from rlx.cli.table import print_table, prose, wide_option
 from rlx.errors import UsageError
+from rlx.tables import Column
 
 if TYPE_CHECKING:
     from rlx.calibration.compare import Comparison
     from rlx.calibration.report import Report
 
+SQNR = Column("SQNR", "dB", meaning="signal to quantization noise; higher is closer")
 OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
 
 
@@ -89,6 +92,7 @@ def _share(text: str | None) -> float | None:
 @click.option("--bits", type=click.FloatRange(2, 8), help="With auto: mean bits of a weight.")
 @click.option("--flash", type=click.IntRange(1), help="With auto: bytes of weights, packed.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
+@wide_option
 @json_option
 def command(
     model: Path,
@@ -160,12 +164,19 @@ def _print(report: Report, out: Path) -> None:
         ]
         for layer in report.layers
     ]
-    print_table(report.graph, ["layer", "op", "bits", "loss alone", "SQNR dB"], rows)
+    columns = [
+        Column("layer", shortest=16),
+        Column("op", priority=2),
+        Column("bits", priority=1),
+        Column("loss alone", meaning="with this layer alone quantized"),
+        SQNR,
+    ]
+    print_table(f"Layers of {report.graph}, quantized", columns, rows)
     where = "test data" if report.tested else "the calibration data (give --test for others)"
     for line in summary(report.comparison):
-        print(f"{line}, on {where}")
-    print("most is lost in: " + ", ".join(layer.label for layer in report.worst))
-    print(
+        prose(f"{line}, on {where}")
+    prose("most is lost in: " + ", ".join(layer.label for layer in report.worst))
+    prose(
         f"weights: {report.mean_bits:.2f} bits on average, {report.weight_bytes:,} bytes packed;"
         f" channels {'balanced' if report.equalized else 'not balanced'}"
     )

@@ -10,14 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from rlx.cli.common import (
-    json_option,
-    load_vectors,
-    print_json,
-    print_table,
-    progress,
-)
+from rlx.cli.common import json_option, load_vectors, print_json, progress
 from rlx.cli.model_command import load_model, model_command
+from rlx.cli.table import print_table, wide_option
 from rlx.outputs import write_file
 
 if TYPE_CHECKING:
@@ -34,6 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option("--frames", type=click.IntRange(1), help="Frames to run. Default: all given.")
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the outputs as .npz.")
+@wide_option
 @json_option
 def command(
     model: Path,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rlx import target as targets
-from rlx.cli.common import json_option, print_json, print_table
+from rlx.cli.common import json_option, print_json
+from rlx.cli.table import print_table, sentences, wide_option
 from rlx.errors import TargetNotFoundError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(name="targets")
 @click.argument("name", required=False)
+@wide_option
 @json_option
 def command(name: str | None, as_json: bool) -> None:
     """List the installed targets, or what target NAME supports: ops, values of its options."""
@@ -31,9 +33,15 @@ def command(name: str | None, as_json: bool) -> None:
         )
         return
     rows = [[op, reason is None, reason or ""] for op, reason in support.items()]
-    print_table(f"{chosen.name}: {chosen.summary}", ["op", "supported", "reason"], rows)
+    columns = ["op", "supported", sentences("reason")]
+    print_table(f"{chosen.name}: {chosen.summary}", columns, rows)
     for option, meanings in values.items():
-        print_table(option, ["value", "meaning"], list(meanings.items()))
+        print()
+        print_table(
+            option,
+            ["value", sentences("meaning")],
+            list(meanings.items()),
+        )
 
 
 def _support(target: Target) -> dict[str, str | None]:
@@ -62,4 +70,4 @@ def _list_all(*, as_json: bool) -> None:
     if as_json:
         print_json({"targets": found})
     else:
-        print_table("targets", ["name", "emits"], list(found.items()))
+        print_table("Targets", ["name", sentences("emits")], list(found.items()))

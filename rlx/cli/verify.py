@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from rlx.cli.common import json_option, print_json, print_table, progress
-from rlx.verifier import TIMEOUT_S
+from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.table import prose, show, wide_option
+from rlx.verifier import TIMEOUT_S, view_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from rlx.verifier import Verification
 
 
 @click.command(name="verify")
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Run again what passed before, even if neither folder nor tools have changed.",
 )
+@wide_option
 @json_option
 def command(
     folder: Path,
@@ -68,34 +70,28 @@ def command(
             cache=not no_cache,
             progress=show,
         )
-    report = result.as_json()
     if as_json:
-        print_json(report)
+        print_json(result.as_json())
     else:
-        _print(report, passed=result.passed)
+        _print(result)
     return 0 if result.passed else 1
 
 
-def _print(report: Mapping[str, Any], *, passed: bool) -> None:
-    """Print the figures, the runs, the first mismatches and the verdict."""
-    simple = {
-        key.replace("_", " "): value
-        for key, value in report.items()
-        if isinstance(value, int | float | str) and key not in ("target", "inputs", "equal")
-    }
-    print_table(f"{report['target']}: figures", ["figure", "value"], list(simple.items()))
-    runs = report.get("runs", [])
-    if runs:
-        columns = list(dict.fromkeys(k for run in runs for k in run if k != "tools"))
-        rows = [[run.get(c) for c in columns] for run in runs]
-        print_table("runs", columns, rows)
+def _print(result: Verification) -> None:
+    """Print runs and figures, the first mismatches and the verdict."""
+    report = result.as_json()
+    show(view_of(result))
+    print()
     for mismatch in report["mismatches"][:5]:
-        print("differs: " + ", ".join(f"{k} {v}" for k, v in mismatch.items()))
-    tools = ", ".join(f"{name} {version}" for name, version in report["tools"].items())
-    print(f"tools: {tools}")
+        prose("differs: " + ", ".join(f"{k} {v}" for k, v in mismatch.items()))
+    prose("tools: " + ", ".join(f"{name} {version}" for name, version in report["tools"].items()))
     for note in report.get("notes", []):
-        print(f"note: {note}")
-    verdict = "all equal" if passed else "NOT EQUAL"
-    print(f"{verdict}: {report['equal']} of {report['inputs']} inputs give the reference's bits")
+        prose(f"note: {note}")
+    verdict = "all equal" if result.passed else "NOT EQUAL"
+    prose(
+        f"{verdict}: {report['equal']} of {report['inputs']} inputs give the reference's bits",
+        fg="green" if result.passed else "red",
+        bold=True,
+    )
     if "cached" in report:
-        print(f"(from the cache, ran {report['cached']}; --no-cache runs it again)")
+        prose(f"(from the cache, ran {report['cached']}; --no-cache runs it again)")

@@ -18,12 +18,14 @@ from rlx_fpga.devices import device as find_device
 from rlx_fpga.synthesis import RESOURCES, synthesize
 from rlx_sim.fpga import read_report
 from rlx_sim.nextpnr import find_nextpnr, place_and_route, placed
+from rlx_sim.view import build_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from rlx.outputs import Manifest
+    from rlx.tables import View
     from rlx_fpga.devices import FpgaDevice
     from rlx_sim.nextpnr import RoutedDesign
 
@@ -96,6 +98,10 @@ class HardwareBuild:
             "notes": list(self.notes),
             "tools": dict(sorted(self.tools.items())),
         }
+
+    def view(self) -> View:
+        """Return how the results are shown; see ``rlx.builder.view_of``."""
+        return build_view(self.as_json())
 
 
 class FpgaBuilder:

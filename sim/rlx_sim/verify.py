@@ -20,6 +20,7 @@ from rlx_sim.protocol import Mismatch, compare
 from rlx_sim.qemu import Qemu
 from rlx_sim.toolchain import find, search
 from rlx_sim.unicorn_runner import Unicorn
+from rlx_sim.view import firmware_view, hardware_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from rlx.golden import Golden
     from rlx.outputs import Manifest
+    from rlx.tables import View
     from rlx_sim.firmware import Firmware
     from rlx_sim.protocol import Simulation, Simulator
 
@@ -51,6 +53,7 @@ class VerificationReport:
         tools: Name and version of each tool used.
         notes: Deviations from what was asked for or from the default, and why.
         cached: When this was run, if it comes from the cache.
+        network: Prefix of the identifiers in what was emitted.
     """
 
     target: str
@@ -61,6 +64,7 @@ class VerificationReport:
     tools: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     cached: str | None = None
+    network: str = ""
 
     @property
     def passed(self) -> bool:
@@ -91,6 +95,11 @@ class VerificationReport:
             figures={name: value for name, value in report.items() if name not in own},
             cached=cached,
         )
+
+    def view(self) -> View:
+        """Return how the results are shown; see ``rlx.verifier.view_of``."""
+        shown = firmware_view if self.target == CORTEXM.target else hardware_view
+        return shown(self.network, self.as_json())
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +171,7 @@ class CortexmVerifier:
                     progress(f"{simulator.name}: {vectors.frames} inputs")
                 runs.append(_run(simulator, plain, vectors, timeout_s))
                 _check_fit(runs[-1], manifest, folder)
-        return _summary(runs, vectors.frames, tuple(notes))
+        return _summary(runs, vectors.frames, tuple(notes), _network(manifest))
 
     def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:
         """Return the tools of a verification; see ``rlx.verification_cache.Repeatable``."""
@@ -172,8 +181,7 @@ class CortexmVerifier:
 
     def restored(self, folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
         """Return a kept verification; see ``rlx.verification_cache.Repeatable``."""
-        del folder
-        return VerificationReport.from_json(report, cached=made)
+        return _restored(folder, report, made)
 
 
 class FpgaVerifier:
@@ -223,7 +231,7 @@ class FpgaVerifier:
         """
         from rlx_sim.fpga import verify_fpga
 
-        _manifest(folder, self.target)
+        manifest = _manifest(folder, self.target)
         vectors = read_golden(folder).first(inputs_limit)
         for name in tools or ():
             if name not in FPGA_TOOLS:
@@ -242,6 +250,7 @@ class FpgaVerifier:
             mismatches=tuple(found.pop("mismatches")),
             tools=found.pop("tools"),
             figures=found,
+            network=_network(manifest),
         )
 
     def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:
@@ -256,8 +265,7 @@ class FpgaVerifier:
 
     def restored(self, folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
         """Return a kept verification; see ``rlx.verification_cache.Repeatable``."""
-        del folder
-        return VerificationReport.from_json(report, cached=made)
+        return _restored(folder, report, made)
 
 
 CORTEXM: Final = CortexmVerifier()
@@ -274,6 +282,17 @@ def _manifest(folder: Path, target: str, *, check_files: bool = True) -> Manifes
             f"was emitted for {manifest.producer.target}, not for {target}", where=str(folder)
         )
     return manifest
+
+
+def _restored(folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
+    """Return what was kept of a verification of ``folder``."""
+    network = _network(read_manifest(folder, check_files=False))
+    return replace(VerificationReport.from_json(report, cached=made), network=network)
+
+
+def _network(manifest: Manifest) -> str:
+    """Return the prefix of the emitted identifiers, which is the network's name by default."""
+    return str(manifest.producer.facts.get("prefix", "the network"))
 
 
 def _cpu(manifest: Manifest) -> str:
@@ -352,7 +371,9 @@ def _check_fit(run: _Run, manifest: Manifest, folder: Path) -> None:
         )
 
 
-def _summary(runs: Sequence[_Run], frames: int, notes: tuple[str, ...]) -> VerificationReport:
+def _summary(
+    runs: Sequence[_Run], frames: int, notes: tuple[str, ...], network: str
+) -> VerificationReport:
     wrong = [one for run in runs for one in run.wrong]
     firmware = next((run for run in runs if run.firmware is not None), None)
     figures = {} if firmware is None else _firmware_figures(firmware)
@@ -365,6 +386,7 @@ def _summary(runs: Sequence[_Run], frames: int, notes: tuple[str, ...]) -> Verif
         figures=figures,
         tools={name: version for run in runs for name, version in run.simulator.tools().items()},
         notes=notes,
+        network=network,
     )
 
 

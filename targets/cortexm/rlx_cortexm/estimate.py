@@ -31,11 +31,12 @@ def estimate(program: LoweredProgram) -> Mapping[str, Any]:
 
 
 def layer_rows(program: LoweredProgram) -> list[dict[str, Any]]:
-    """Return what a report says about each layer."""
-    return [_row(program, step) for step in program.steps]
+    """Return what a report says about each layer; ``ram_bytes`` are those of the arena in use."""
+    alive = alive_bytes(program.plan, scratch_places(program))
+    return [_row(program, step, ram) for step, ram in zip(program.steps, alive, strict=True)]
 
 
-def _row(program: LoweredProgram, step: Step) -> dict[str, Any]:
+def _row(program: LoweredProgram, step: Step, ram_bytes: int) -> dict[str, Any]:
     return {
         "index": step.index,
         "op": step.node.op.name,
@@ -48,6 +49,7 @@ def _row(program: LoweredProgram, step: Step) -> dict[str, Any]:
         "constant_bytes": sum(t.nbytes for t in step.layer.tables),
         "code_bytes": kernel_bytes(step.layer.kernel),
         "scratch_bytes": step.layer.scratch_bytes,
+        "ram_bytes": ram_bytes,
     }
 
 

@@ -13,12 +13,14 @@ from rlx_cortexm.lower import RULES, Ways, lowering
 from rlx_cortexm.options import CortexMOptions
 from rlx_cortexm.planning import plan, settings_of
 from rlx_cortexm.program import program
+from rlx_cortexm.view import view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx.ir import GraphModule, Node, Op, Refusal
     from rlx.passes.boundaries import Ports
+    from rlx.tables import View
     from rlx_c.program import LoweredProgram
 
 
@@ -87,6 +89,10 @@ class CortexM:
         lowered = program(module, settings_of(options))
         Emitter(lowered, options)  # refuses ports that C code cannot take
         return _fitting_estimate(lowered, options)
+
+    def view(self, report: Mapping[str, Any], options: CortexMOptions) -> View:
+        """Return how a report is shown; see ``rlx.target.view_of``."""
+        return view(report, options.cpu)
 
 
 def _fitting_estimate(lowered: LoweredProgram, options: CortexMOptions) -> Mapping[str, Any]:

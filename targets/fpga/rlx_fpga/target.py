@@ -18,12 +18,14 @@ from rlx_fpga.options import FpgaOptions
 from rlx_fpga.registers import Control, packed_version
 from rlx_fpga.styles import build, layer_nodes, lowering, require_fit
 from rlx_fpga.synthesis import synthesize
+from rlx_fpga.view import view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx.ir import GraphModule, Node, Op, Refusal, Value
     from rlx.passes.boundaries import Ports
+    from rlx.tables import View
     from rlx.target import Lowering
     from rlx_fpga.axi import Direction
     from rlx_fpga.styles import Design
@@ -100,6 +102,11 @@ class Fpga:
         _, report = build(module, options)
         short = shortage(report, options)
         return {**report, "fits": not short, **({"short": short} if short else {})}
+
+    def view(self, report: Mapping[str, Any], options: FpgaOptions) -> View:
+        """Return how a report is shown; see ``rlx.target.view_of``."""
+        del options
+        return view(report)
 
 
 def _files(

@@ -1,0 +1,156 @@
+"""How measurements are shown: tables and figures for ``rlx verify`` and ``rlx build``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.tables import Column, Figure, Figures, Table, share_text, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rlx.tables import View
+
+_SIMULATORS: Final = {
+    "host": "this machine",
+    "sanitize": "this machine, under sanitizers",
+    "qemu": "QEMU",
+    "unicorn": "unicorn",
+}
+
+
+def firmware_view(network: str, report: Mapping[str, Any]) -> View:
+    """Return the runs of emitted C and what its firmware needed.
+
+    Args:
+        network: Prefix of its identifiers.
+        report: ``as_json()`` of the verification.
+    """
+    columns = (
+        Column("ran on", shortest=12),
+        Column("compiler", priority=2),
+        Column("equal"),
+        Column("instr.", meaning="for the slowest input"),
+        Column("code", "B", priority=3),
+        Column("stack", "B", priority=1),
+    )
+    rows = tuple(
+        (
+            _SIMULATORS.get(run["simulator"], run["simulator"]), run["compiler"],
+            f"{run['equal']} of {report['inputs']}", run["instructions"], run["text_bytes"],
+            run["stack_bytes"],
+        )
+        for run in report["runs"]
+    )  # fmt: skip
+    view: list[Table | Figures] = [Table(f"Runs of {network}", columns, rows)]
+    if "cpu" in report:
+        title = f"Measured: {network} on a {report['cpu']} under {_emulator(report)}"
+        view.append(Figures(title, _firmware_figures(report)))
+    return view
+
+
+def _emulator(report: Mapping[str, Any]) -> str:
+    """Return the emulator whose figures are those of the report: the first one."""
+    names = [run["simulator"] for run in report["runs"] if run["instructions"] is not None]
+    return _SIMULATORS.get(names[0], names[0]) if names else "an emulator"
+
+
+def _firmware_figures(report: Mapping[str, Any]) -> tuple[Figure, ...]:
+    code, constants = report["text_bytes"], report["const_bytes"]
+    arena, ram = report["arena_bytes"], report["ram_bytes"]
+    bound = report["stack_bound_bytes"]
+    note = f"measured {text_of(report['stack_measured_bytes'])}"
+    if bound is not None:
+        note += f", at most {text_of(bound)} by the code"
+    fewest = f"for the slowest input, {text_of(report['instructions_min'])} for the fastest"
+    return (
+        Figure("instructions", report["instructions"], "", fewest),
+        Figure("flash", code + constants, "B", f"constants {text_of(constants)}, code {code:,}"),
+        Figure("RAM", ram, "B", f"arena {text_of(arena)}, variables {text_of(ram - arena)}"),
+        Figure("stack", report["stack_bytes"], "B", note),
+    )
+
+
+def hardware_view(network: str, report: Mapping[str, Any]) -> View:
+    """Return the simulations of a design and its measured cycles; arguments as above."""
+    columns = (
+        Column("simulation", shortest=12),
+        Column("equal"),
+        Column("latency", "cycles", priority=1),
+        Column("interval", "cycles"),
+    )
+    rows = tuple(
+        (
+            run["simulation"],
+            "-" if run["equal"] is None else f"{run['equal']} of {run['inputs']}",
+            run["latency"], run["interval"],
+        )
+        for run in report["runs"]
+    )  # fmt: skip
+    predicted = report["predicted_interval"]
+    note = "" if predicted is None else f"from one frame to the next; predicted {predicted:,}"
+    figures = [
+        Figure("interval", report["interval"], "cycles", note),
+        Figure("latency", report["latency"], "cycles", "from the first input to the last output"),
+        Figure("lint", report["lint"]),
+    ]
+    if "waves" in report:
+        figures.append(Figure("waveform", report["waves"]))
+    return [
+        Table(f"Simulations of {network}", columns, rows),
+        Figures(f"Measured: {network} in Verilator", tuple(figures)),
+    ]
+
+
+def build_view(report: Mapping[str, Any]) -> View:
+    """Return cells, seeds and clock of a build; ``report`` is its ``as_json()``."""
+    top, device = report["top"], report["device"]
+    view: list[Table | Figures] = [_cells(f"Cells of {top} in {device}", report["resources"])]
+    if report["seeds"]:
+        view.append(_seeds(f"Place and route on {device}", report["seeds"]))
+    fmax, rate = report["fmax_mhz"], report["frames_per_second"]
+    figures = [Figure("part", report["part"])]
+    if fmax is not None:
+        runs = f"median of {len(report['seeds'])} seeds" if len(report["seeds"]) > 1 else "one seed"
+        figures.append(Figure("clock", fmax, "MHz", runs))
+    if rate is not None:
+        note = f"at that clock, one in {text_of(report['interval'])} cycles"
+        figures.append(Figure("rate", rate, "frames/s", note))
+    return [*view, Figures(f"Measured: {top} on {device}", tuple(figures))]
+
+
+def _cells(title: str, resources: Sequence[Mapping[str, Any]]) -> Table:
+    columns = (
+        Column("cells"),
+        Column("predicted", priority=2, right=True),
+        Column("synthesis", right=True),
+        Column("placed", priority=1, right=True),
+        Column("in the device", priority=3, right=True),
+        Column("used", "%", right=True),
+    )
+    rows = tuple(
+        (
+            row["resource"].upper().replace("_", " "), row["estimate"], row["synthesis"],
+            row["placed"], row["available"],
+            None if not row["available"] else share_text(row["synthesis"], row["available"]),
+        )
+        for row in resources
+    )  # fmt: skip
+    return Table(title, columns, rows)
+
+
+def _seeds(title: str, seeds: Sequence[Mapping[str, Any]]) -> Table:
+    columns = (
+        Column("seed", right=True),
+        Column("clock", "MHz", right=True),
+        Column("logic", "ns", priority=2),
+        Column("routing", "ns", priority=2),
+        Column("longest path from", priority=3, shortest=16),
+        Column("to", priority=3, shortest=16),
+    )
+    rows = []
+    for seed in seeds:
+        path = seed["longest"] or {}
+        parts = (path.get(key) for key in ("logic_ns", "routing_ns", "from", "to"))
+        rows.append((seed["seed"], seed["fmax_mhz"], *parts))
+    return Table(title, columns, tuple(rows))

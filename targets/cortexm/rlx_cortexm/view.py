@@ -1,0 +1,84 @@
+"""How the report of a network is shown: its layers as a table, its needs as figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rlx.tables import Column, Figure, Figures, Table, share_text, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx.tables import View
+
+
+def view(report: Mapping[str, Any], cpu: str) -> View:
+    """Return the layers and the needs that ``rlx_cortexm.estimate`` reports.
+
+    Args:
+        report: What ``estimate`` returned.
+        cpu: Processor that it was made for.
+    """
+    return [_layers(report, cpu), Figures("", _figures(report))]
+
+
+def _layers(report: Mapping[str, Any], cpu: str) -> Table:
+    layers, whole = report["layers"], report["instructions"]
+    flash = report["constant_bytes"] + report["code_bytes"]
+    columns = (
+        Column("layer", shortest=12),
+        Column("op", priority=3),
+        Column("out", priority=5),
+        Column("MACs", priority=4, total=report["macs"]),
+        Column("instr.", total=whole),
+        Column("%", priority=2, right=True, total="100", meaning="share of the instructions"),
+        Column("flash", "B", priority=1, total=flash),
+        Column("RAM", "B", priority=1, total=report["arena_bytes"]),
+        Column("constants", "B", priority=6, total=report["constant_bytes"]),
+        Column("code", "B", priority=7, total=report["code_bytes"]),
+        Column("scratch", "B", priority=8),
+        Column("weight bits", priority=9),
+        Column("kernel", priority=10),
+        Column("type", priority=11),
+    )
+    rows = tuple(
+        (
+            one["name"], _op(one["op"]), _shape(one["result"]), one["macs"],
+            one["instructions"], share_text(one["instructions"], whole),
+            one["constant_bytes"] + one["code_bytes"], one["ram_bytes"], one["constant_bytes"],
+            one["code_bytes"], one["scratch_bytes"], one["weight_bits"], one["kernel"],
+            one["result"],
+        )
+        for one in layers
+    )  # fmt: skip
+    heaviest = max(range(len(layers)), key=lambda i: layers[i]["instructions"], default=None)
+    return Table(f"Layers on a {cpu}, predicted", columns, rows, heaviest, total="all")
+
+
+def _op(name: str) -> str:
+    """Return the name of an op without its dialect."""
+    return name.rpartition(".")[2]
+
+
+def _shape(result: str) -> str:
+    """Return ``25x5x64`` for ``i8[1, 25, 5, 64]``: the shape for one frame."""
+    sizes = result.partition("[")[2].rstrip("]").split(", ")
+    return "x".join(sizes[1:] if sizes[0] == "1" and len(sizes) > 1 else sizes)
+
+
+def _figures(report: Mapping[str, Any]) -> tuple[Figure, ...]:
+    constants, code, macs = report["constant_bytes"], report["code_bytes"], report["macs"]
+    packed, layers = report["packed_bytes"], report["layers"]
+    each = f"{report['instructions'] / macs:.2f} for each MAC" if macs else ""
+    peak = layers[report["peak"]["layer"]]["name"] if layers else "no layer"
+    kept = f"; several weights in a byte save {text_of(packed)}" if packed else ""
+    return (
+        Figure("instructions", report["instructions"], note=each),
+        Figure(
+            "flash", constants + code, "B",
+            f"constants {text_of(constants)}, code {text_of(code)} (layers share code){kept}",
+        ),
+        Figure(
+            "RAM", report["arena_bytes"], "B", f"arena, without the stack; most is used in {peak}"
+        ),
+    )  # fmt: skip
