@@ -1,6 +1,7 @@
 """Train the demo's network on scikit-learn's handwritten digits and quantize it.
 
-Run ``python -m examples.digits.train`` in the root of the repository to recreate ``digits.rlx``.
+Run ``python -m examples.digits.train`` in the root of the repository to recreate ``digits.rlx`` and
+``samples.npz``; then ``python tests/examples/make_tflite.py`` recreates ``digits.tflite``.
 
     8x8x1 -> conv 3x3, 8, ReLU -> max pool 2x2 -> conv 3x3, 16, ReLU -> dense 10 -> softmax
 """
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HELD_OUT = 397
-"""The last images of the data set are never trained on; the demo uses them."""
+"""The last images of the data set are never trained on: ``samples.npz``."""
 
 EPOCHS = 60
+MODEL = Path(__file__).parent / "digits.rlx"
+SAMPLES = MODEL.with_name("samples.npz")
 SAME = Window(kernel=(3, 3), padding=((1, 1), (1, 1)))
 
 
@@ -58,15 +61,26 @@ def float_graph(trained: Network) -> Graph:
     return graph
 
 
+def samples() -> dict[str, NDArray[np.int8 | np.int64]]:
+    """Return the held-out digits as the network takes them.
+
+    Returns:
+        ``image`` int8 [397, 1, 8, 8, 1] and ``labels`` int64 [397].
+    """
+    images, labels = digits()
+    quantized = np.round(images[-HELD_OUT:] * 255 - 128).astype(np.int8)
+    return {"image": quantized[:, np.newaxis], "labels": labels[-HELD_OUT:]}
+
+
 def main() -> None:
     """Train, quantize, save, and print the accuracy."""
+    np.savez_compressed(SAMPLES, **samples())
     images, labels = digits()
     trained = network()
     trained.train(images[:-HELD_OUT], labels[:-HELD_OUT], EPOCHS)
     test = {"image": images[-HELD_OUT:], "y": labels[-HELD_OUT:]}
     found = rlx.quantize(float_graph(trained), images[:-HELD_OUT], test=test)
-    path = Path(__file__).parent / "digits.rlx"
-    save(GraphModule.mir(with_ports(found.module.graph, PortKind.INT8).graph), path)
+    save(GraphModule.mir(with_ports(found.module.graph, PortKind.INT8).graph), MODEL)
     before, after = found.report.comparison.top1 or (0.0, 0.0)
     print(f"of {HELD_OUT} held-out digits {before:.2%} correct in float, {after:.2%} in int8")
 

@@ -1,7 +1,7 @@
-"""Make a float network as ONNX, and samples to calibrate and to test it with.
+"""Make the files of this folder: a float network as ONNX, samples to calibrate and to test it.
 
-Run ``python -m examples.onnx_to_firmware.make_files DIR`` in the root of the repository. It trains
-the network of ``examples/digits`` in NumPy and writes it as a training framework would export it:
+Run ``python -m examples.onnx_to_firmware.make_files [DIR]`` in the root of the repository. It
+trains the network of ``examples/digits`` in NumPy and writes it as a framework would export it:
 
 - ``digits.onnx``: float32, channels first, input ``image`` [1, 1, 8, 8] in [0, 1];
 - ``calib.npz``: ``image``, 200 samples that it was trained on;
@@ -79,14 +79,15 @@ def _channels_first_rows(
 
 def main() -> None:
     """Train, and write the three files."""
-    folder = Path(sys.argv[1])
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     images, labels = digits()
     trained = network()
     trained.train(images[:-HELD_OUT], labels[:-HELD_OUT], EPOCHS)
     onnx.save(model_of(trained), folder / "digits.onnx")
     samples = images.transpose(0, 3, 1, 2)
-    np.savez(folder / "calib.npz", image=samples[:CALIBRATION, np.newaxis])
-    np.savez(folder / "test.npz", image=samples[-HELD_OUT:, np.newaxis], labels=labels[-HELD_OUT:])
+    np.savez_compressed(folder / "calib.npz", image=samples[:CALIBRATION, np.newaxis])
+    test = {"image": samples[-HELD_OUT:, np.newaxis], "labels": labels[-HELD_OUT:]}
+    np.savez_compressed(folder / "test.npz", **test)
 
 
 if __name__ == "__main__":
