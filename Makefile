@@ -16,7 +16,8 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations=15
 .PHONY: demo test test-fast test-c campaign lint bench bench-check docs lock clean setup setup-c setup-demo system-tools
 
 demo: setup-demo
-	@$(BIN)/python examples/digits/demo.py
+	@rm -rf out/demo
+	@$(BIN)/rlx demo --fpga -o out/demo
 
 test: setup system-tools
 	$(PYTEST) -m "not sim and not qemu and not synth"

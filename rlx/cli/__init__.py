@@ -16,10 +16,37 @@ from rlx.cli.signals import Ended, raised
 from rlx.cli.streams import ReaderGoneError, abandon, checked, complain
 from rlx.errors import RlxError, indented
 
-COMMANDS = (
-    "build", "check", "compare", "doctor", "emit", "estimate", "import", "inspect", "quantize",
-    "run", "targets", "verify",
-)  # fmt: skip
+GROUPS = {
+    "First steps": {
+        "demo": "Compile a network, run it, compare every bit: 10 seconds.",
+        "examples": "List the examples that ship with rlx, or copy one.",
+        "doctor": "Show which tools are installed, and how to install the others.",
+    },
+    "A model": {
+        "inspect": "Show a model's graph, layer by layer, or compare two.",
+        "run": "Run a model on the host.",
+        "import": "Read a model file and store its graph as a .rlx file.",
+        "quantize": "Turn a float model into an integer one; report what that lost.",
+        "compare": "Show how far two models are apart, layer by layer.",
+    },
+    "A target": {
+        "targets": "List targets, the ops that each supports and its devices.",
+        "check": "Show what a target or backend does with each op of a model.",
+        "estimate": "Show bytes, MACs and cycles or instructions without emitting.",
+        "emit": "Compile a model for a target into an output folder.",
+    },
+    "What was emitted": {
+        "verify": "Run it and compare every output with the reference.",
+        "build": "Synthesize, place and route it; report clock and cells.",
+    },
+}
+"""Name and summary of each subcommand by the job that it is for, in the order of ``rlx --help``.
+
+A new command needs a line here and a module of its name, which is imported at its use only.
+"""
+
+SUMMARIES = {name: text for commands in GROUPS.values() for name, text in commands.items()}
+COMMANDS = tuple(SUMMARIES)
 _MODULES = {"import": "import_model"}
 """Modules of commands whose names are no names of modules."""
 
@@ -46,32 +73,24 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the subcommands without importing what they need."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, SUMMARIES[name]) for name in self.list_commands(ctx)])
-
-
-SUMMARIES = {
-    "build": "Synthesize, place and route what was emitted; report clock and cells.",
-    "check": "Show what a target or backend does with each op of a model.",
-    "compare": "Show how far two models are apart on the same data, layer by layer.",
-    "doctor": "Show which tools are installed, and how to install the others.",
-    "emit": "Compile a model for a target into an output folder.",
-    "estimate": "Show bytes, MACs and cycles or instructions without emitting.",
-    "import": "Read a model file and store its graph as a .rlx file.",
-    "inspect": "Show a model's graph, layer by layer, or compare two.",
-    "quantize": "Turn a float model into an integer one; report what that lost.",
-    "run": "Run a model on the host.",
-    "targets": "List targets, the ops that each supports and its devices.",
-    "verify": "Run what was emitted and compare every output with the reference.",
-}
+        """List the subcommands by job, without importing what they need."""
+        del ctx
+        width = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), text) for name, text in commands.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="rlx")
 @click.option("--debug", is_flag=True, help="Show a traceback for every error.")
 def root(debug: bool) -> None:
-    """Compile int8 networks to C and SystemVerilog, or run them on the host, with equal results."""
+    r"""Compile networks to C for a Cortex-M and to SystemVerilog for an FPGA, with equal bits.
+
+    \b
+    rlx demo                                    see it work
+    rlx emit model.tflite --target cortexm -o out && rlx verify out
+    """
     del debug
 
 
