@@ -59,3 +59,10 @@ class Estimate(Mapping[str, Any]):
     def __repr__(self) -> str:
         fits = "" if self.fits else f", does not fit: {self.short}"
         return f"<Estimate for {self.target}: {len(self.layers)} layers{fits}>"
+
+    def _repr_html_(self) -> str:
+        """Return the figures and the table of layers that notebooks show."""
+        from rlx.drawing.notebook import report_html
+
+        columns = self.figures.get("columns", ())
+        return report_html(repr(self)[1:-1], self.totals, self.layers, columns)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rlx.tables import View
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Emission:
     """What a target makes of a graph.
 
@@ -45,6 +45,24 @@ class Emission:
     inputs: Sequence[Value] = ()
     scratch: Sequence[ScratchPlace] = ()
     vector_files: Callable[[Golden], Mapping[str, str | bytes]] | None = None
+
+    @property
+    def totals(self) -> dict[str, int | float | str]:
+        """The figures of the network as a whole in the report."""
+        return {k: v for k, v in self.report.items() if isinstance(v, int | float | str)}
+
+    def __repr__(self) -> str:
+        layers = len(self.report.get("layers", ()))
+        return f"<Emission: {len(self.files)} files, {layers} layers>"
+
+    def _repr_html_(self) -> str:
+        """Return the figures, the drawing and the table of layers that notebooks show."""
+        from rlx.drawing.notebook import report_html, rows_drawing
+
+        rows = self.report.get("layers", ())
+        drawing = rows_drawing("", self.nodes, self.inputs, rows) if self.nodes else None
+        columns = self.report.get("columns", ())
+        return report_html(repr(self)[1:-1], self.totals, rows, columns, drawing=drawing)
 
 
 class Lowering:

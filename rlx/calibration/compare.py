@@ -11,12 +11,13 @@ import numpy as np
 from rlx.calibration.figures import Closeness, Scores
 from rlx.calibration.runner import Runner
 from rlx.calibration.samples import read_samples
+from rlx.drawing.notebook import report_html
 from rlx.errors import UsageError
 from rlx.ir.graph import Source
 from rlx.ops.nn import NnClamp, NnRelu
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Graph, Node, QuantParams, Value
 
     Numbers = npt.NDArray[Any]
+    Pair = tuple[float, float]
     Progress = Callable[[str, int, int], None]
 
 WORST: Final = 3
@@ -69,7 +71,7 @@ class LayerFigures:
         return own | self.closeness.as_json()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """What comparing two networks found.
 
@@ -120,6 +122,24 @@ class Comparison:
         ratio = 10 ** (-self.output.sqnr_db / 20)
         return min(ratio, 1.0)
 
+    def __repr__(self) -> str:
+        figures = ", ".join(f"{name} {value}" for name, value in self.figures().items())
+        return f"<Comparison: {figures}>"
+
+    def _repr_html_(self) -> str:
+        """Return the figures and the table of layers that notebooks show."""
+        rows = [layer.as_json() for layer in self.layers]
+        return report_html("Comparison of two networks", self.figures(), rows)
+
+    def figures(self) -> dict[str, str]:
+        """Return what is known of the whole as text, by name."""
+        pairs = {"top-1": self.top1, "AUC": self.auc, "reconstruction error": self.reconstruction}
+        known = {name: f"{a:.4g} and {b:.4g}" for name, (a, b) in _given(pairs).items()}
+        if self.agreement is not None:
+            known["agreement"] = f"{self.agreement:.2%}"
+        ratio = f"{self.output.sqnr_db:.1f} dB"
+        return {"samples": f"{self.samples:,}", **known, "SQNR of the output": ratio}
+
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON values."""
         return {
@@ -133,6 +153,10 @@ class Comparison:
             "layers": [layer.as_json() for layer in self.layers],
             "worst": [layer.name for layer in self.worst],
         }
+
+
+def _given(pairs: Mapping[str, Pair | None]) -> dict[str, Pair]:
+    return {name: pair for name, pair in pairs.items() if pair is not None}
 
 
 def _pair(figures: tuple[float, float] | None) -> dict[str, float] | None:

@@ -56,7 +56,7 @@ _EQUAL: Final = 1e-12
 """Shares that differ by less are equal."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Quantized:
     """An integer network and what is known about it.
 
@@ -67,6 +67,13 @@ class Quantized:
 
     module: GraphModule
     report: Report
+
+    def __repr__(self) -> str:
+        return repr(self.report).replace("<Report on", "<Quantized", 1)
+
+    def _repr_html_(self) -> str:
+        """Return report and network as notebooks show them."""
+        return self.report._repr_html_() + self.module._repr_html_()
 
 
 def quantize_graph(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rlx.calibration.compare import WORST
+from rlx.drawing.notebook import report_html
 
 if TYPE_CHECKING:
     from rlx.calibration.compare import Comparison
@@ -64,7 +65,7 @@ class LayerReport:
         return own | (self.closeness.as_json() if self.closeness is not None else {})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """What quantizing a network came to.
 
@@ -94,6 +95,23 @@ class Report:
     def worst(self) -> tuple[LayerReport, ...]:
         """The layers that lose most when quantized alone, the worst first."""
         return tuple(sorted(self.layers, key=lambda layer: -layer.loss)[:WORST])
+
+    def __repr__(self) -> str:
+        figures = ", ".join(f"{name} {value}" for name, value in self.figures().items())
+        return f"<Report on {self.graph!r}: {figures}>"
+
+    def _repr_html_(self) -> str:
+        """Return the figures and the table of layers that notebooks show."""
+        rows = [layer.as_json() for layer in self.layers]
+        return report_html(f"{self.graph}: quantized", self.figures(), rows)
+
+    def figures(self) -> dict[str, str]:
+        """Return what is known of the whole as text, by name."""
+        size = {
+            "bits of a weight": f"{self.mean_bits:.3g}",
+            "weights": f"{self.weight_bytes:,} bytes",
+        }
+        return {**size, **self.comparison.figures()}
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON values."""

@@ -40,11 +40,20 @@ def layout(
     """
     labels = layer_labels(graph) if labels is None else labels
     nodes = _drawn(graph)
-    drafts = [
-        _draft(node, labels[node], (notes or {}).get(node, ""), (heights or {}).get(node, 0.0))
-        for node in nodes
-    ]
-    return arrange(printable(graph.name), [*drafts, *_outputs(graph)], _links(graph, nodes))
+    outputs = [v for v in graph.outputs if not isinstance(v.node.op, Constant | Param)]
+    drafts = [*_drafts(nodes, labels, heights or {}, notes or {}), *_outputs(graph)]
+    return arrange(printable(graph.name), drafts, _links(nodes, outputs))
+
+
+def layout_nodes(
+    title: str,
+    nodes: Sequence[Node],
+    labels: Mapping[Node, str],
+    heights: Mapping[Node, float],
+    notes: Mapping[Node, str],
+) -> Drawing:
+    """Return some nodes of a graph as boxes, operands before their users; else as ``layout``."""
+    return arrange(printable(title), _drafts(nodes, labels, heights, notes), _links(nodes, ()))
 
 
 def layer_labels(graph: Graph) -> dict[Node, str]:
@@ -82,6 +91,15 @@ def _drawn(graph: Graph) -> list[Node]:
     return [n for n in graph.nodes if not isinstance(n.op, Constant | Param)]
 
 
+def _drafts(
+    nodes: Sequence[Node],
+    labels: Mapping[Node, str],
+    heights: Mapping[Node, float],
+    notes: Mapping[Node, str],
+) -> list[Draft]:
+    return [_draft(n, labels[n], notes.get(n, ""), heights.get(n, 0.0)) for n in nodes]
+
+
 def _draft(node: Node, label: str, note: str, share: float) -> Draft:
     """Return the box of an input or a node that computes."""
     types = ", ".join(format_type(t.with_quant(None)) for t in node.types)
@@ -106,13 +124,12 @@ def _outputs(graph: Graph) -> list[Draft]:
     ]  # fmt: skip
 
 
-def _links(graph: Graph, nodes: Sequence[Node]) -> list[tuple[int, int, str]]:
+def _links(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[tuple[int, int, str]]:
     """Return source, target and type of every value between two boxes, each once."""
     place = {node: index for index, node in enumerate(nodes)}
     reads: list[tuple[Value, int]] = [
         (operand, place[node]) for node in nodes for operand in node.operands
     ]
-    outputs = [v for v in graph.outputs if not isinstance(v.node.op, Constant | Param)]
     reads += [(value, len(nodes) + index) for index, value in enumerate(outputs)]
     return [
         (place[value.node], target, _cut(format_type(value.type, full=False)))

@@ -22,8 +22,8 @@ _HERE: Final = Path(__file__).parent
 def graph_page(graph: Graph) -> str:
     """Return one HTML page that needs nothing else: no library, no request.
 
-    Names of the model are text only, and the page forbids the browser to run another script than the
-    page's own.
+    Names of the model are text only, and the page forbids the browser to run another script than
+    its own.
     """
     labels = layer_labels(graph)
     script = (_HERE / "page.js").read_text(encoding="utf-8")

@@ -114,7 +114,7 @@ class Constant(Source):
         return (self.value,)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Node:
     """One application of an op.
 
@@ -152,8 +152,13 @@ class Node:
         """How messages call the node: its name if it has one, and its identifier."""
         return f"%{self.index} {self.name!r}" if self.name else f"%{self.index}"
 
+    def __repr__(self) -> str:
+        from rlx.ir.printer import summarize_node
 
-@dataclass(frozen=True, slots=True)
+        return f"<Node {summarize_node(self)}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Value:
     """One result of a node. Equal when node and index are the same."""
 
@@ -174,6 +179,11 @@ class Value:
     def constant(self) -> Array | None:
         """The value if it is known at compile time, else None."""
         return self.node.op.value if isinstance(self.node.op, Constant) else None
+
+    def __repr__(self) -> str:
+        from rlx.ir.printer import summarize_value
+
+        return f"<Value {summarize_value(self)}>"
 
 
 class Graph:
@@ -352,6 +362,17 @@ class Graph:
         from rlx.ir.printer import format_graph
 
         return format_graph(self, full=False)
+
+    def __repr__(self) -> str:
+        from rlx.ir.printer import summarize_graph
+
+        return f"<Graph {summarize_graph(self)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the drawing and the table of layers that notebooks show."""
+        from rlx.drawing.notebook import graph_html
+
+        return graph_html(self)
 
     def users(self) -> dict[Value, list[Node]]:
         """Return, for each value, the nodes that read it (once for each operand place)."""

@@ -55,7 +55,7 @@ class Placement:
     alias_of: Value | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class MemoryPlan:
     """Order of execution and place of every value.
 
@@ -86,6 +86,9 @@ class MemoryPlan:
         except KeyError:
             raise KeyError(f"{value.node.label} has no placement") from None
 
+    def __repr__(self) -> str:
+        return f"<MemoryPlan: {len(self.schedule)} steps, arena of {self.arena_bytes:,} bytes>"
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -100,7 +103,7 @@ class Reference:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class GraphModule:
     """A graph, its stage and, at the last stage, its memory plan.
 
@@ -118,6 +121,18 @@ class GraphModule:
     stage: Stage
     plan: MemoryPlan | None = None
     reference: Reference | None = None
+
+    def __repr__(self) -> str:
+        from rlx.ir.printer import summarize_graph
+
+        plan = f", arena of {self.plan.arena_bytes:,} bytes" if self.plan is not None else ""
+        return f"<GraphModule {summarize_graph(self.graph)}; stage {self.stage.value}{plan}>"
+
+    def _repr_html_(self) -> str:
+        """Return the drawing and the table of layers that notebooks show."""
+        from rlx.drawing.notebook import graph_html
+
+        return graph_html(self.graph, f"stage {self.stage.value}")
 
     @staticmethod
     def hir(graph: Graph) -> GraphModule:

@@ -32,6 +32,7 @@ from rlx.ir.dims import Dim
 from rlx.ir.graph import Constant, Source
 from rlx.ir.payload import to_bytes, to_numbers
 from rlx.ir.plain import Plain, PlainError, PlainRecord, encode_fields, is_word
+from rlx.names import shorten
 
 if TYPE_CHECKING:
     from rlx.ir.graph import Graph, Node, Origin, Value
@@ -42,6 +43,8 @@ SMALL = 16
 """Constants of at most this many elements are written as numbers."""
 SHOWN = 8
 """Where the text is abbreviated, longer lists show this many items."""
+_LONGEST = 80
+_PORTS = 4
 
 
 def format_graph(graph: Graph, *, full: bool = True) -> str:
@@ -75,6 +78,55 @@ def format_node(node: Node, *, full: bool = False) -> str:
     if node.name:
         parts.append(f"name {json.dumps(node.name)}")
     return " ".join([*parts, *_origin(node.origin)])
+
+
+def summarize_node(node: Node) -> str:
+    """Return a node in one short line: result, op, operands, type and name."""
+    operands = ", ".join(format_value(o) for o in node.operands[:SHOWN])
+    more = f", ...{len(node.operands) - SHOWN} more" if len(node.operands) > SHOWN else ""
+    types = _short_types(node.types)
+    name = f" {_shown_name(node.name)}" if node.name else ""
+    return f"%{node.index} = {node.op.name}({operands}{more}) : {types}{name}"
+
+
+def summarize_value(value: Value) -> str:
+    """Return a value in one short line: its identifier, the op that makes it, type and name."""
+    name = f" {_shown_name(value.name)}" if value.name else ""
+    types = _short_types((value.type,))
+    return f"{format_value(value)} of {value.node.op.name} : {types}{name}"
+
+
+def summarize_graph(graph: Graph) -> str:
+    """Return a graph in one line: name, number of ops, inputs and outputs."""
+    ops = sum(1 for _ in graph.op_nodes)
+    sides = [
+        ", ".join(
+            f"{_shown_name(name)} {_short_types((value.type,))}"
+            for name, value in list(zip(names, values, strict=True))[:_PORTS]
+        )
+        + (f", ...{len(values) - _PORTS} more" if len(values) > _PORTS else "")
+        for names, values in (
+            ([v.name for v in graph.inputs], graph.inputs),
+            (graph.output_names, graph.outputs),
+        )
+    ]
+    return f"{_shown_name(graph.name)}: {ops} ops, {sides[0] or '()'} -> {sides[1] or '()'}"
+
+
+def _short_types(types: tuple[TensorType, ...]) -> str:
+    """Return types without quantization along an axis, cut where they are long."""
+    return shorten(
+        ", ".join(
+            format_type(t if t.quant is None or t.quant.axis is None else t.with_quant(None))
+            for t in types
+        ),
+        _LONGEST,
+    )
+
+
+def _shown_name(name: str) -> str:
+    """Return a name in quotes, in ASCII, cut where it is long."""
+    return json.dumps(shorten(name, _LONGEST))
 
 
 def format_op(op: Op, *, full: bool = True) -> str:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from rlx.drawing.notebook import graph_html
 from rlx.ir.binding import match_shapes
+from rlx.ir.printer import summarize_graph
 from rlx.passes.base import UntilStable
 from rlx.passes.common_subexpressions import CommonSubexpressions
 from rlx.passes.dead_code import DeadCode
@@ -72,7 +74,12 @@ class CompiledGraph:
             self._program(())
 
     def __repr__(self) -> str:
-        return f"<{self.graph.name!r} on {self.device} by {self._backend.name}>"
+        where = f"on {self.device} by {self._backend.name}"
+        return f"<CompiledGraph {summarize_graph(self.graph)}; {where}>"
+
+    def _repr_html_(self) -> str:
+        """Return the drawing and the table of layers that notebooks show."""
+        return graph_html(self.graph, f"on {self.device} by {self._backend.name}")
 
     @property
     def input_types(self) -> dict[str, TensorType]:

@@ -66,6 +66,10 @@ class Graph:
     def __str__(self) -> str:
         return str(self.graph)
 
+    def _repr_html_(self) -> str:
+        """Return the drawing and the table of layers that notebooks show."""
+        return self.graph._repr_html_()
+
     def input(
         self, name: str, shape: ShapeLike | TensorType, dtype: DTypeLike = DType.F32
     ) -> Tensor:

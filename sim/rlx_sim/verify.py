@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from rlx.drawing.notebook import report_html
 from rlx.errors import DoesNotFitError, OutputError, UsageError
 from rlx.golden import read_golden
 from rlx.outputs import read_manifest
@@ -40,7 +41,7 @@ CORTEXM_TOOLS: Final = ("host", "sanitize", "qemu", "unicorn")
 FPGA_TOOLS: Final = ("verilator", "cocotb", "testbench", "testbench:icarus")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class VerificationReport:
     """Results of a verifier (a :class:`rlx.verifier.Verification`).
 
@@ -70,6 +71,17 @@ class VerificationReport:
     def passed(self) -> bool:
         """Whether at least one frame ran and all of them are correct."""
         return self.inputs > 0 and self.equal == self.inputs and not self.mismatches
+
+    def __repr__(self) -> str:
+        tools = f" in {', '.join(sorted(self.tools))}" if self.tools else ""
+        state = "passed" if self.passed else "FAILED"
+        equal = f"{self.equal} of {self.inputs} frames equal"
+        return f"<VerificationReport for {self.target}: {state}, {equal}{tools}>"
+
+    def _repr_html_(self) -> str:
+        """Return result and figures as notebooks show them."""
+        wrong = [{key: str(value) for key, value in one.items()} for one in self.mismatches]
+        return report_html(repr(self)[1:-1], {**self.figures, **self.tools}, wrong)
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as one JSON object."""
