@@ -8,6 +8,9 @@ from typing import Final
 _CLOCK: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)((?:[Hh][Zz])?)")
 _FACTORS: Final = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _MIN_WITHOUT_UNIT: Final = 1e6
+_BYTES: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kKMG])(?:i?B)?|B)?")
+_COUNT: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)")
+_POWERS: Final = {"": 1, "k": 1 << 10, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def parse_clock(text: str) -> float:
@@ -28,3 +31,33 @@ def parse_clock(text: str) -> float:
         msg = f"{text!r} would be {number} Hz: did you mean {number}MHz?"
         raise ValueError(msg)
     return hertz
+
+
+def parse_bytes(text: str) -> int:
+    """Return the bytes in ``text``: a number, or one followed by K, M or G (1024, 1024^2, ...).
+
+    ``KB`` and ``KiB`` are ``K``, as in linker scripts and data sheets.
+
+    Raises:
+        ValueError: It is something else, or no whole number of bytes.
+    """
+    match = _BYTES.fullmatch(text.strip())
+    found = None if match is None else float(match[1]) * _POWERS[match[2] or ""]
+    if found is None or found != int(found):
+        msg = f"{text!r} is no number of bytes: write for example 256K or 262144"
+        raise ValueError(msg)
+    return int(found)
+
+
+def parse_count(text: str) -> int:
+    """Return the count in ``text``: a number, or one followed by k, M or G (1000, 1000000, ...).
+
+    Raises:
+        ValueError: It is something else, or no whole number.
+    """
+    match = _COUNT.fullmatch(text.strip())
+    found = None if match is None else round(float(match[1]) * _FACTORS[match[2]], 6)
+    if found is None or found != int(found):
+        msg = f"{text!r} is no count: write for example 2.8M or 2800000"
+        raise ValueError(msg)
+    return int(found)

@@ -43,6 +43,21 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Run again what passed before, even if neither folder nor tools have changed.",
 )
+@click.option(
+    "--budget",
+    type=click.Path(path_type=Path),
+    help="Limits to keep, as rlx.toml; exit status 3 if one is not.",
+)
+@click.option(
+    "--build",
+    type=click.Path(path_type=Path),
+    help="With --budget: folder of 'rlx build -o', for cells and clock as built, not as estimated.",
+)
+@click.option(
+    "--junit",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File for the results as JUnit XML: a test for each simulation and each limit.",
+)
 @wide_option
 @json_option
 def command(
@@ -52,15 +67,21 @@ def command(
     timeout: float,
     waves: Path | None,
     no_cache: bool,
+    budget: Path | None,
+    build: Path | None,
+    junit: Path | None,
     as_json: bool,
 ) -> int:
     """Run the output FOLDER of 'rlx emit' and compare every output with the reference.
 
-    Exit status 1 if any output differs.
+    Exit status 1 if any output differs, 3 if a limit of the budget is not kept.
     """
     from rlx import api
+    from rlx import budget as budgets
+    from rlx.cli.check_results import Checks
 
-    with progress(enabled=not as_json) as show:
+    checks = Checks(folder, budget, build, junit)
+    with checks.prepared(), progress(enabled=not as_json) as show:
         result = api.verify(
             folder,
             inputs=inputs,
@@ -70,11 +91,14 @@ def command(
             cache=not no_cache,
             progress=show,
         )
+    checks.add(result)
     if as_json:
-        print_json(result.as_json())
+        rows = {} if budget is None else {"budget": budgets.as_json(checks.rows)}
+        print_json({**result.as_json(), **rows})
     else:
         _print(result)
-    return 0 if result.passed else 1
+        checks.show()
+    return checks.status(result)
 
 
 def _print(result: Verification) -> None:

@@ -13,6 +13,7 @@ from rlx.errors import DoesNotFitError, OutputError, UsageError
 from rlx.golden import read_golden
 from rlx.outputs import read_manifest
 from rlx.scratch import work_folder
+from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
 from rlx_sim.firmware import COMPILERS, CPUS, FirmwareBuild
 from rlx_sim.harness import arena_bytes
 from rlx_sim.host_c import HostC
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from rlx.budget import Quantity, Taken
     from rlx.golden import Golden
     from rlx.outputs import Manifest
     from rlx.tables import View
+    from rlx.verifier import Verification
     from rlx_sim.firmware import Firmware
     from rlx_sim.protocol import Simulation, Simulator
 
@@ -195,6 +198,18 @@ class CortexmVerifier:
         """Return a kept verification; see ``rlx.verification_cache.Repeatable``."""
         return _restored(folder, report, made)
 
+    @property
+    def quantities(self) -> Mapping[str, Quantity]:
+        """Limits that a budget may have; see ``rlx.budget.Budgeted``."""
+        return FIRMWARE
+
+    def taken(
+        self, folder: Path, result: Verification, build: Mapping[str, Any] | None
+    ) -> Mapping[str, Taken]:
+        """Return what was measured; see ``rlx.budget.Budgeted``."""
+        del folder, build
+        return firmware_taken(result.figures)
+
 
 class FpgaVerifier:
     """Verifies emitted hardware: lint, Verilator with and without stalls, the cocotb bench."""
@@ -278,6 +293,17 @@ class FpgaVerifier:
     def restored(self, folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
         """Return a kept verification; see ``rlx.verification_cache.Repeatable``."""
         return _restored(folder, report, made)
+
+    @property
+    def quantities(self) -> Mapping[str, Quantity]:
+        """Limits that a budget may have; see ``rlx.budget.Budgeted``."""
+        return HARDWARE
+
+    def taken(
+        self, folder: Path, result: Verification, build: Mapping[str, Any] | None
+    ) -> Mapping[str, Taken]:
+        """Return what was measured; see ``rlx.budget.Budgeted``."""
+        return hardware_taken(folder, result.figures, build)
 
 
 CORTEXM: Final = CortexmVerifier()
@@ -428,6 +454,7 @@ def _firmware_figures(run: _Run) -> dict[str, Any]:
         "instructions_min": min(instructions) if instructions else None,
         "text_bytes": sizes.text,
         "const_bytes": sizes.const,
+        "flash_bytes": sizes.text + sizes.const + sizes.data,
         "arena_bytes": arena,
         "ram_bytes": arena + sizes.data + sizes.bss,
         "stack_bytes": max(measured or 0, bound.bytes if bound else 0),

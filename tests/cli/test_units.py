@@ -3,7 +3,7 @@
 import pytest
 
 from rlx.cli import main
-from rlx.units import parse_clock
+from rlx.units import parse_bytes, parse_clock, parse_count
 
 
 def test_clock_is_read_from_text():
@@ -31,3 +31,20 @@ def test_every_command_reads_a_clock_in_the_same_way(tmp_path, capsys, digits_mo
     assert main([command, *map(str, arguments), "--clock", "50"]) == 2
     error = capsys.readouterr().err.splitlines()[0]
     assert error == "error[RLX-E001]: --clock: '50' would be 50 Hz: did you mean 50MHz?"
+
+
+def test_bytes_are_read_from_text():
+    texts = ("0", "640", "640B", "32K", "32k", "32 KiB", "32KB", "1.5M", "1G")
+    numbers = [0, 640, 640, 32768, 32768, 32768, 32768, 1572864, 1 << 30]
+    assert [parse_bytes(text) for text in texts] == numbers
+    for text in ("lots", "-1", "1.5", "0.3K", "32Kb", "1e3", ""):
+        with pytest.raises(ValueError, match=r"is no number of bytes: write for example 256K"):
+            parse_bytes(text)
+
+
+def test_counts_are_read_from_text():
+    texts = ("0", "12000", "12k", "2.8M", "1G")
+    assert [parse_count(text) for text in texts] == [0, 12_000, 12_000, 2_800_000, 10**9]
+    for text in ("few", "-1", "1.5", "2.8MHz", "0.0025K", ""):
+        with pytest.raises(ValueError, match=r"is no count: write for example 2.8M"):
+            parse_count(text)
