@@ -34,6 +34,7 @@ GROUPS = {
         "check": "Show what a target or backend does with each op of a model.",
         "estimate": "Show bytes, MACs and cycles or instructions without emitting.",
         "emit": "Compile a model for a target into an output folder.",
+        "paths": "Show where the files are that CMake and make include.",
     },
     "What was emitted": {
         "verify": "Run it and compare every output with the reference.",

@@ -1,0 +1,29 @@
+"""``rlx paths``: where the files are that build systems include."""
+
+from __future__ import annotations
+
+import click
+
+from rlx.cli.common import json_option, print_json
+from rlx.paths import cmake_folder, makefile
+
+
+@click.command("paths")
+@click.option("--cmake", "one", flag_value="cmake", help="Only the folder of the CMake package.")
+@click.option("--make", "one", flag_value="make", help="Only the file that makefiles include.")
+@json_option
+def command(one: str | None, as_json: bool) -> None:
+    r"""Show where the files are that build systems include.
+
+    \b
+    With CMake: cmake -Drlx_DIR=$(rlx paths --cmake) ...
+    With make: include $(shell rlx paths --make)
+    """
+    found = {"cmake": str(cmake_folder()), "make": str(makefile())}
+    if as_json:
+        print_json(found if one is None else {one: found[one]})
+    elif one is None:
+        for name, path in found.items():
+            print(f"{name}: {path}")
+    else:
+        print(found[one])

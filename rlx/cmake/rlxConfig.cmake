@@ -1,0 +1,132 @@
+# CMake package of rlx: networks as libraries of C, emitted when the project is built.
+#
+#   find_package(rlx REQUIRED)    with -Drlx_DIR=$(rlx paths --cmake)
+#   rlx_add_network(kws MODEL kws.tflite CPU cortex-m4 RAM 32K)
+#   target_link_libraries(firmware PRIVATE kws)
+cmake_minimum_required(VERSION 3.17)
+
+# A program of the machine that builds, also where the project looks for its libraries elsewhere. The
+# one that was installed together with this file comes first.
+find_program(RLX_EXECUTABLE rlx
+  HINTS "${CMAKE_CURRENT_LIST_DIR}/../../../../../bin" "${CMAKE_CURRENT_LIST_DIR}/../../../../Scripts"
+  DOC "Program rlx" NO_CMAKE_FIND_ROOT_PATH)
+if(NOT RLX_EXECUTABLE)
+  set(rlx_FOUND FALSE)
+  set(rlx_NOT_FOUND_MESSAGE "no program rlx: activate its environment, or set RLX_EXECUTABLE")
+  return()
+endif()
+
+# Another version of rlx means another network: configure again.
+set_property(GLOBAL PROPERTY RLX_VERSION "${rlx_VERSION}")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+  "${CMAKE_CURRENT_LIST_DIR}/../__init__.py")
+
+#[[
+rlx_add_network(<name> MODEL <file>
+                [CPU <core>] [RAM <size>] [FLASH <size>]
+                [OPTIONS <option>...] [DEPENDS <file>...])
+
+Add a static library <name> with the network in <file>. Its header is <name>.h, and all its C names
+begin with <name>.
+
+CPU, RAM, FLASH   --cpu, --ram, --flash of "rlx emit --target cortexm"; sizes as 32K or 1M
+OPTIONS           any others, one word each: OPTIONS --io float --optimize size
+DEPENDS           more files that these options or the model name, for example of --vectors
+
+"rlx emit" runs when the library is built, and again only if the model, a file of DEPENDS, an option or
+rlx changed. Its messages stop the build. What it wrote is in <binary folder>/rlx/<name>, README
+included.
+
+Variables, in capitals of <name>: <NAME>_CONFIG, <NAME>_OPTIMIZE, <NAME>_ALLOW_O0, as for an emitted
+folder.
+]]
+function(rlx_add_network name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MODEL;CPU;RAM;FLASH" "OPTIONS;DEPENDS")
+  _rlx_check("${name}" "${arg_MODEL}" "${arg_UNPARSED_ARGUMENTS}" "${arg_OPTIONS}")
+  get_filename_component(model "${arg_MODEL}" ABSOLUTE)
+  get_source_file_property(generated "${model}" GENERATED)
+  if(NOT EXISTS "${model}" AND NOT generated)
+    message(FATAL_ERROR "rlx_add_network(${name}): no file ${model}")
+  endif()
+
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/rlx")
+  set(options --target cortexm --prefix ${name} --package none)
+  foreach(option IN ITEMS CPU RAM FLASH)
+    if(arg_${option})
+      string(TOLOWER "--${option}" word)
+      list(APPEND options ${word} "${arg_${option}}")
+    endif()
+  endforeach()
+  list(APPEND options ${arg_OPTIONS})
+  _rlx_sources(sources "${folder}" "${name}" "${options}")
+  get_property(version GLOBAL PROPERTY RLX_VERSION)
+  set(emit "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/rlxEmit.cmake")
+
+  # A file, as makefiles do not notice another command line.
+  set(settings "${folder}/${name}.cmake")
+  file(GENERATE OUTPUT "${settings}" CONTENT "# Arguments of rlxEmit.cmake, rlx ${version}.
+set(RLX [==[${RLX_EXECUTABLE}]==])
+set(MODEL [==[${model}]==])
+set(OUT [==[${folder}/${name}]==])
+set(NAME ${name})
+set(OPTIONS [==[${options}]==])
+")
+  add_custom_command(
+    OUTPUT ${sources} "${folder}/${name}/include/${name}.h"
+    COMMAND "${CMAKE_COMMAND}" -D "SETTINGS=${settings}" -P "${emit}"
+    DEPENDS "${model}" "${settings}" "${emit}" ${arg_DEPENDS}
+    COMMENT "Emitting network ${name}" VERBATIM)
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} PUBLIC "${folder}/${name}/include"
+    PRIVATE "${folder}/${name}/src")
+  _rlx_settings("${name}")
+endfunction()
+
+# Refuse a call that cannot work.
+function(_rlx_check name model unparsed options)
+  set(call "rlx_add_network(${name})")
+  if(NOT name MATCHES "^[A-Za-z][A-Za-z0-9_]*$")
+    message(FATAL_ERROR "${call}: the name begins C names: letters, digits and _ only")
+  elseif(NOT model)
+    message(FATAL_ERROR "${call}: MODEL <file> is missing")
+  elseif(unparsed)
+    message(FATAL_ERROR "${call}: \"${unparsed}\" is no argument; other options: OPTIONS <option>...")
+  elseif(";${options};" MATCHES ";(-o|--(out|target|prefix|package|force|json))[;=]")
+    message(FATAL_ERROR "${call}: OPTIONS cannot have ${CMAKE_MATCH_1}, which it sets itself")
+  endif()
+endfunction()
+
+# Set the variable <out> to the C files that an emission with these options has.
+function(_rlx_sources out folder name options)
+  # A network without constants has no file for them: rlxEmit.cmake writes one that includes it if so.
+  set(sources "${folder}/${name}/src/${name}.c" "${folder}/${name}_constants.c")
+  if("--static-arena" IN_LIST options)
+    list(APPEND sources "${folder}/${name}/src/${name}_arena.c")
+  endif()
+  if(";${options};" MATCHES ";--self-test[;=][0-9]*[1-9]")
+    list(APPEND sources "${folder}/${name}/src/${name}_self_test.c")
+  endif()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
+# Compile a network as an emitted folder's own CMakeLists.txt does, or as Zephyr compiles its libraries.
+function(_rlx_settings name)
+  string(TOUPPER "${name}" macro)
+  target_compile_features(${name} PUBLIC c_std_99)
+  if(${macro}_CONFIG)
+    target_compile_definitions(${name} PUBLIC "${macro}_CONFIG=\"${${macro}_CONFIG}\"")
+  endif()
+  if(${macro}_ALLOW_O0 OR CONFIG_NO_OPTIMIZATIONS)
+    target_compile_definitions(${name} PRIVATE ${macro}_ALLOW_O0)
+  endif()
+  if(TARGET zephyr_interface)
+    target_link_libraries(${name} PRIVATE zephyr_interface)
+    return()
+  endif()
+  option(${macro}_OPTIMIZE "Compile with -O2 if neither a build type nor a flag says otherwise" ON)
+  get_target_property(given ${name} COMPILE_OPTIONS)
+  if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND ${macro}_OPTIMIZE
+      AND NOT "${CMAKE_C_FLAGS};${given}" MATCHES "(^|[ ;:,])-O")
+    target_compile_options(${name} PRIVATE "$<$<STREQUAL:$<CONFIG>,>:-O2>")
+  endif()
+endfunction()

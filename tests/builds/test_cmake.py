@@ -1,0 +1,151 @@
+"""Projects of others emit networks by ``rlx_add_network`` when they are built."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from support import ROOT, require_program
+
+import rlx
+from rlx.process import run
+
+PACKAGE = ROOT / "rlx" / "cmake"
+TIMEOUT_S = 120
+GENERATORS = {"Unix Makefiles": "make", "Ninja": "ninja"}
+EMITS = "Emitting network kws"
+
+
+class Tree:
+    """A build tree of a project."""
+
+    def __init__(self, source, environment, generator="Unix Makefiles"):
+        require_program(GENERATORS[generator])
+        self.cmake = require_program("cmake")
+        self.source, self.folder, self.environment = source, source / "build tree", environment
+        self.arguments = ["-S", source, "-B", self.folder, "-G", generator]
+
+    def configure(self, *variables, check=True):
+        """Configure with some variables; return the errors."""
+        command = [self.cmake, *self.arguments, *(f"-D{one}" for one in variables)]
+        return run(
+            command, timeout_s=TIMEOUT_S, env=self.environment, inherit_env=True, check=check
+        ).stderr
+
+    def build(self, *, check=True):
+        """Build; return what was said."""
+        command = [self.cmake, "--build", self.folder]
+        done = run(
+            command, timeout_s=TIMEOUT_S, env=self.environment, inherit_env=True, check=check
+        )
+        return done.stdout + done.stderr
+
+    def printed(self, program):
+        """Run a program of the tree."""
+        return run([self.folder / program], timeout_s=10).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_network_is_emitted_when_it_changes_and_only_then(project, environment, printed, generator):
+    tree = Tree(project("cmake"), environment, generator)
+    found = f"rlx_DIR={PACKAGE}"
+    assert tree.configure(found, "RAM=32K") == ""
+    assert EMITS in tree.build()
+    assert tree.printed("product") == printed
+    assert EMITS not in tree.build()
+    (tree.source / "kws.rlx").touch()
+    assert EMITS in tree.build()
+    header = tree.folder / "rlx" / "kws" / "include" / "kws.h"
+    assert "kws_self_test" not in header.read_text()
+    tree.configure("RAM=32K")
+    assert EMITS not in tree.build()
+    tree.configure("RAM=32K", "OPTIONS=--self-test;1;--static-arena")
+    assert EMITS in tree.build()
+    assert "kws_self_test" in header.read_text()
+    assert tree.printed("product") == printed
+    assert EMITS not in tree.build()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_messages_of_rlx_stop_the_build(project, environment, generator):
+    tree = Tree(project("cmake"), environment, generator)
+    tree.configure(f"rlx_DIR={PACKAGE}", "RAM=100")
+    said = tree.build(check=False)
+    assert "error[RLX-E112]: digits: it does not fit the memory given" in said
+    assert "  try: what fits is --ram 456" in said
+    (tree.source / "kws.rlx").write_bytes(b"no network")
+    tree.configure("RAM=32K")
+    said = tree.build(check=False)
+    assert "error[RLX-" in said
+    assert "kws.rlx" in said
+    assert not (tree.folder / "product").exists()
+
+
+def test_package_is_found_by_prefix_and_version(project, environment):
+    tree = Tree(project("cmake"), environment)
+    lists = tree.source / "CMakeLists.txt"
+    text = lists.read_text()
+    wanted = f"find_package(rlx {rlx.__version__} REQUIRED)\nmessage(NOTICE is-${{rlx_VERSION}})"
+    lists.write_text(text.replace("find_package(rlx REQUIRED)", wanted))
+    assert tree.configure(f"CMAKE_PREFIX_PATH={PACKAGE}", "RAM=32K") == f"is-{rlx.__version__}\n"
+    lists.write_text(text.replace("find_package(rlx REQUIRED)", "find_package(rlx 99 REQUIRED)"))
+    assert "99" in tree.configure("RAM=32K", check=False)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("kws MODEL none.tflite", r"rlx_add_network\(kws\): no file .*none\.tflite"),
+        ("kws", r"rlx_add_network\(kws\): MODEL <file> is missing"),
+        ("kws MODEL kws.rlx CORE m4", r'\(kws\): "CORE;m4" is no argument; other options: OPTIONS'),
+        ("k-w MODEL kws.rlx", r"\(k-w\): the name begins C names: letters, digits and _ only"),
+        ("kws MODEL kws.rlx OPTIONS --prefix x", r"\(kws\): OPTIONS cannot have --prefix"),
+    ],
+)
+def test_wrong_calls_are_refused_at_once(project, environment, call, said):
+    tree = Tree(project("cmake"), environment)
+    lists = tree.source / "CMakeLists.txt"
+    text = re.sub(r"(?m)^rlx_add_network.*$", f"rlx_add_network({call})", lists.read_text())
+    lists.write_text(text)
+    errors = re.sub(r"\s+", " ", tree.configure(f"rlx_DIR={PACKAGE}", check=False))
+    assert re.search(said, errors), errors
+
+
+def test_without_the_program_the_package_says_what_to_do(project, environment):
+    tree = Tree(project("cmake"), environment)
+    lists = tree.source / "CMakeLists.txt"
+    nowhere = ("CMAKE_SYSTEM_PATH", "SYSTEM_ENVIRONMENT_PATH")
+    text = "".join(f"set(CMAKE_FIND_USE_{place} OFF)\n" for place in nowhere)
+    lists.write_text(lists.read_text().replace("find_package", f"{text}find_package"))
+    errors = tree.configure(f"rlx_DIR={PACKAGE}", "RAM=32K", check=False)
+    assert "activate its environment, or set RLX_EXECUTABLE" in re.sub(r"\s+", " ", errors)
+
+
+@pytest.mark.slow
+def test_library_optimizes_as_an_emitted_folder_does(project, environment):
+    tree = Tree(project("cmake"), environment)
+    tree.configure(f"rlx_DIR={PACKAGE}", "RAM=32K", "CMAKE_EXPORT_COMPILE_COMMANDS=ON")
+    assert "warning" not in tree.build()
+    commands = json.loads((tree.folder / "compile_commands.json").read_text())
+    levels = {re.sub(r".*/", "", c["file"]): re.findall(r" -O\w", c["command"]) for c in commands}
+    assert levels == {"kws.c": [" -O2"], "kws_constants.c": [" -O2"], "main.c": []}
+    tree.configure("KWS_OPTIMIZE=OFF")
+    assert "compiled without optimization: use -O2, or define KWS_ALLOW_O0" in tree.build()
+
+
+@pytest.mark.slow
+def test_network_in_an_application_of_zephyr(project, environment, printed):
+    """Zephyr itself is not there: its libraries stand in, as an application sees them."""
+    tree = Tree(project("zephyr"), environment)
+    base = ROOT / "tests" / "projects" / "zephyr_base"
+    tree.environment = {**environment, "ZEPHYR_BASE": str(base)}
+    tree.configure(f"rlx_DIR={PACKAGE}", "CMAKE_EXPORT_COMPILE_COMMANDS=ON")
+    assert EMITS in tree.build()
+    assert tree.printed("zephyr_final") == printed
+    commands = json.loads((tree.folder / "compile_commands.json").read_text())
+    (network,) = [one["command"] for one in commands if one["file"].endswith("/kws.c")]
+    # With the flags of the image, not with its own.
+    assert re.findall(r" -(?:O\w|DAS\w+)", network) == [" -Os", " -DAS_ZEPHYR_COMPILES"]
