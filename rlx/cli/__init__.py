@@ -12,6 +12,7 @@ import traceback
 import click
 
 from rlx import __version__
+from rlx.cli.quiet import QUIET
 from rlx.cli.signals import Ended, raised
 from rlx.cli.streams import ReaderGoneError, abandon, checked, complain
 from rlx.errors import RlxError, indented
@@ -85,7 +86,9 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="rlx")
 @click.option("--debug", is_flag=True, help="Show a traceback for every error.")
-def root(debug: bool) -> None:
+@click.option("-q", "--quiet", is_flag=True, help="Show no steps and times on standard error.")
+@click.pass_context
+def root(ctx: click.Context, debug: bool, quiet: bool) -> None:
     r"""Compile networks to C for a Cortex-M and to SystemVerilog for an FPGA, with equal bits.
 
     \b
@@ -93,6 +96,7 @@ def root(debug: bool) -> None:
     rlx emit model.tflite --target cortexm -o out && rlx verify out
     """
     del debug
+    ctx.meta[QUIET] = quiet
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -1,22 +1,22 @@
-"""What subcommands share: loading vectors, tables, progress, JSON."""
+"""What subcommands share: loading vectors, JSON; tables and progress have their own modules."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rlx.arrays import read_arrays
+from rlx.cli.progress import progress as progress
+from rlx.cli.progress import progress_bar as progress_bar
 from rlx.cli.table import print_table as print_table
 from rlx.errors import UsageError
 from rlx.suggest import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from rlx.ir import Array
@@ -78,31 +78,3 @@ def load_vectors(path: Path, names: Sequence[str]) -> dict[str, Array]:
 def print_json(data: Mapping[str, Any]) -> None:
     """Print one JSON object with sorted keys."""
     print(json.dumps(data, indent=2, sort_keys=True))
-
-
-@contextmanager
-def progress(*, enabled: bool = True) -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows what is being done, on a terminal's standard error only."""
-    if not enabled or not sys.stderr.isatty():
-        yield lambda text: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("") as status:
-        yield status.update
-
-
-@contextmanager
-def progress_bar(*, enabled: bool = True) -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a function for a text, what is done and what there is to do; a bar on a terminal."""
-    if not enabled or not sys.stderr.isatty():
-        yield lambda text, done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("")
-        yield lambda text, done, total: bar.update(
-            task, description=text, completed=done, total=total
-        )

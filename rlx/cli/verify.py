@@ -81,7 +81,7 @@ def command(
     from rlx.cli.check_results import Checks
 
     checks = Checks(folder, budget, build, junit)
-    with checks.prepared(), progress(enabled=not as_json) as show:
+    with checks.prepared(), progress(enabled=not as_json, minimum_s=0.0) as show:
         result = api.verify(
             folder,
             inputs=inputs,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rlx.errors import DoesNotFitError, OutputError
 from rlx.outputs import read_manifest, write_folder
 from rlx.scratch import work_folder
+from rlx.steps import steps_of
 from rlx_fpga.devices import DEFAULT_DEVICE
 from rlx_fpga.devices import device as find_device
 from rlx_fpga.synthesis import RESOURCES, synthesize
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.outputs import Manifest
+    from rlx.steps import Steps
     from rlx.tables import View
     from rlx_fpga.devices import FpgaDevice
     from rlx_sim.nextpnr import RoutedDesign
@@ -140,7 +142,7 @@ class FpgaBuilder:
             SimulationError: A tool failed.
             TimeLimitError: A run took too long.
         """
-        notify = progress or (lambda _: None)
+        notify = steps_of(progress)
         _check_keep(keep, folder)
         manifest = _manifest(folder, self.target)
         chosen = find_device(device or str(manifest.producer.options.get("device", DEFAULT_DEVICE)))
@@ -152,7 +154,7 @@ class FpgaBuilder:
             notify(f"yosys: {chosen.name}")
             found = synthesize(
                 _files(folder), design["sources"], design["top"], chosen,
-                keep=work, timeout_s=timeout_s,
+                keep=work, timeout_s=timeout_s, show=notify.detail,
             )  # fmt: skip
             target = TARGET_MHZ if clock_mhz is None else clock_mhz
             problems = _overflows(found, chosen)
@@ -218,7 +220,7 @@ def _place(
     seeds: int,
     target_mhz: float,
     timeout_s: float,
-    notify: Progress,
+    notify: Steps,
 ) -> tuple[list[RoutedDesign], list[str]]:
     """Place and route once for each seed; return the results, and why the design does not fit."""
     found = []
@@ -226,7 +228,14 @@ def _place(
         notify(f"{device.pnr[0]}: seed {seed} of {seeds}")
         try:
             found.append(
-                place_and_route(work, device, seed=seed, target_mhz=target_mhz, timeout_s=timeout_s)
+                place_and_route(
+                    work,
+                    device,
+                    seed=seed,
+                    target_mhz=target_mhz,
+                    timeout_s=timeout_s,
+                    show=notify.detail,
+                )
             )
         except DoesNotFitError as e:
             return [], [e.message]

@@ -16,7 +16,7 @@ from rlx.process import failure, run
 from rlx_fpga.synthesis import UNCONSTRAINED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from rlx.process import Completed
@@ -38,6 +38,21 @@ _PLACED: Final = {
     },
     "ice40": {"lut": "ICESTORM_LC", "dsp": "ICESTORM_DSP", "bram": "ICESTORM_RAM"},
 }
+
+_PHASES: Final = tuple(
+    (re.compile(pattern), text)
+    for pattern, text in (
+        (r"Info: Packing (\w+)", "packing {0}"),
+        (r"Info: +at initial placer iter (\d+)", "placing, start {0}"),
+        (r"Info: +at iteration #(\d+), type", "placing, iteration {0}"),
+        (r"Info: +at iteration #(\d+): temp", "refining the placement, iteration {0}"),
+        (r"Info: Routing globals", "routing clocks"),
+        (r"Info: Routing (\d+) arcs", "routing {0} arcs"),
+        (r"Info: +\d+ \|[^|]*\|[^|]*\| *(\d+)\|", "routing, {0} arcs left"),
+        (r"Info: Critical path report", "timing analysis"),
+    )
+)
+"""Lines of nextpnr's log, and what they say about how far it is."""
 
 _USED: Final = re.compile(r"^Info:\s+(\w+):\s*(\d+)/\s*(\d+)\s+\d+%", re.MULTILINE)
 _FULL: Final = re.compile(
@@ -138,6 +153,7 @@ def place_and_route(
     seed: int,
     target_mhz: float,
     timeout_s: float = TIMEOUT_S,
+    show: Callable[[str], None] | None = None,
 ) -> RoutedDesign:
     """Place and route ``<device>.json`` of ``folder``.
 
@@ -147,6 +163,7 @@ def place_and_route(
         seed: Seed of the placement.
         target_mhz: Clock that nextpnr optimizes for; missing it is no error.
         timeout_s: Wall-clock limit.
+        show: Called with what nextpnr is doing: the phase and how far it is.
 
     Raises:
         DoesNotFitError: The device has too few cells of a kind.
@@ -169,6 +186,21 @@ def place_and_route(
     if done.returncode != 0:
         raise _refusal(done, device, folder / f"{stem}.log")
     return read_routed(folder / f"{stem}.json", seed)
+
+
+def phase_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | None:
+    """Return a function for nextpnr's lines that gives ``show`` the phase and how far it is."""
+    if show is None:
+        return None
+
+    def read(line: str) -> None:
+        for pattern, text in _PHASES:
+            found = pattern.match(line)
+            if found:
+                show(text.format(*found.groups()))
+                return
+
+    return read
 
 
 def placed(used: Mapping[str, int], family: str) -> dict[str, int]:

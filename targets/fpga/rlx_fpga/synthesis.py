@@ -20,7 +20,7 @@ from rlx.scratch import work_folder
 from rlx_fpga.render import render
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from rlx_fpga.devices import FpgaDevice
@@ -32,6 +32,11 @@ HINT: Final = "pip install 'rlx[synth]' brings Yosys"
 RESOURCES: Final = ("lut", "ff", "dsp", "bram", "lut_ram")
 """Resources that cells are summed to: LUTs, flip-flops, DSP slices, block RAMs, LUT RAMs. ``lut``
 counts every LUT that is taken, those of carry chains, memories and shift registers included."""
+
+HEADINGS: Final = "2"
+"""Level of the headings that Yosys prints: the passes of our script, and those that they call."""
+
+_HEADING: Final = re.compile(r"[\d.]+ Executing (\S+)")
 
 UNCONSTRAINED: Final = {
     "ecp5": "--lpf-allow-unconstrained",
@@ -128,6 +133,7 @@ def synthesize(
     *,
     keep: Path | None = None,
     timeout_s: float = TIMEOUT_S,
+    show: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Map an emitted design to a device and return its cells.
 
@@ -138,6 +144,7 @@ def synthesize(
         device: Device to map to.
         keep: Folder to leave ``<device>.json`` (or ``.edif``) and ``<device>_stat.json`` in.
         timeout_s: Wall-clock limit.
+        show: Called with the name of each pass of Yosys.
 
     Returns:
         ``tool``, ``device``, a number for each of :data:`RESOURCES` (there may be half block RAMs),
@@ -151,14 +158,27 @@ def synthesize(
         script = {"run.ys": synthesis_script(sources, top, device)}
         _lay_out(folder, {**files, **near_constants(device), **script})
         # Relative paths only: YoWASP's tools see a different temporary folder.
-        argv = (*tool.command, "-q", "-s", "run.ys")
-        run(argv, cwd=folder, timeout_s=timeout_s, hint=HINT)
+        argv = (*tool.command, "-q", "-v", HEADINGS, "-s", "run.ys")
+        run(argv, cwd=folder, timeout_s=timeout_s, hint=HINT, on_line=pass_reader(show))
         cells = read_cells(folder / f"{device.name}_stat.json", top)
         if keep is not None:
             for path in sorted(folder.glob(f"{device.name}*")):
                 shutil.copy(path, keep)
     sums = resources(cells, device.family)
     return {"tool": f"yosys {tool.version}", "device": device.name, **sums, "cells": cells}
+
+
+def pass_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | None:
+    """Return a function for Yosys' lines that gives ``show`` the passes that they name."""
+    if show is None:
+        return None
+
+    def read(line: str) -> None:
+        found = _HEADING.match(line)
+        if found:
+            show(f"pass {found[1]}")
+
+    return read
 
 
 def synthesis_script(sources: Sequence[str], top: str, device: FpgaDevice) -> str:
