@@ -66,7 +66,7 @@ class Calls:
         what = f"{step.index}: {step.node.op.name} {label}".rstrip()
         read = ", ".join(type_text(v) for v in step.layer.operands)
         comment = f"{what}, {read} -> {type_text(result)}"
-        name = layer_name(self._program, step)
+        name = layer_name(step)
         return LayerCall(step.index, name, comment, self._statement(step, result))
 
     def _statement(self, step: Step, result: Value) -> str:

@@ -35,9 +35,11 @@ class Symbols:
         return f"{self.prefix}_constant_{self._program.constants[value]}"
 
 
-def layer_name(program: LoweredProgram, step: Step) -> str:
-    """Return kind and number of a layer's function, or the op's where it has none."""
+def layer_name(step: Step) -> str:
+    """Return the name of a layer: what computes it, and its place.
+
+    The function may be called after an earlier layer that shares it, see :meth:`Symbols.kernel`.
+    """
     kernel = step.layer.kernel
-    if kernel is None:
-        return f"{step.node.op.name.partition('.')[2]}_{step.index}"
-    return f"{kernel.kind}_{program.kernels[kernel].index}"
+    kind = step.node.op.name.partition(".")[2] if kernel is None else kernel.kind
+    return f"{kind}_{step.index}"

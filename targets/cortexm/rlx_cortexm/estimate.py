@@ -40,7 +40,7 @@ def _row(program: LoweredProgram, step: Step, ram_bytes: int) -> dict[str, Any]:
     return {
         "index": step.index,
         "op": step.node.op.name,
-        "name": layer_name(program, step),
+        "name": layer_name(step),
         "result": type_text(step.node.results[0]),
         "macs": step.layer.macs,
         "weight_bits": step.layer.weight_bits,
