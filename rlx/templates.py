@@ -60,15 +60,20 @@ class _Compiled(jinja2.BytecodeCache):
             Path(file.name).replace(path)
 
 
-def environment(*folders: Path, filters: tuple[Callable[..., Any], ...] = ()) -> jinja2.Environment:
+def environment(
+    *folders: Path, filters: tuple[Callable[..., Any], ...] = (), escape: bool = False
+) -> jinja2.Environment:
     """Return the environment in which an emitter's templates render.
 
     Args:
         folders: Where the templates lie, in the order in which they are searched.
         filters: Functions that templates may use as filters, by their own names.
+        escape: Values are text of HTML, whose characters with a meaning are escaped.
     """
     made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folders), bytecode_cache=_Compiled(), **_SETTINGS
+        loader=jinja2.FileSystemLoader(folders),
+        bytecode_cache=_Compiled(),
+        **{**_SETTINGS, "autoescape": escape},
     )
     made.filters |= {function.__name__: function for function in filters}
     return made

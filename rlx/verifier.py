@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rlx import plugins
@@ -62,8 +63,27 @@ class Verification(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class LayerCounts:
+    """What each layer of an emitted folder takes, measured.
+
+    Attributes:
+        unit: What is counted, as the target's report calls it: ``instructions`` or ``cycles``.
+        layers: The count of each layer in one frame, in the order of the target's report.
+        tools: Name and version of each tool used.
+    """
+
+    unit: str
+    layers: tuple[int, ...]
+    tools: Mapping[str, str] = field(default_factory=dict)
+
+
 class Verifier(Protocol):
-    """What a package must offer under the entry-point group ``rlx.verifiers``."""
+    """What a package must offer under the entry-point group ``rlx.verifiers``.
+
+    It may also have a method ``layer_counts(folder, *, timeout_s, progress)`` that returns
+    :class:`LayerCounts`, if it can measure layers one by one; see :func:`layer_counts`.
+    """
 
     def verify(
         self,
@@ -127,3 +147,25 @@ def load(target: str) -> Verifier:
         extra="sim",
     )
     return verifier
+
+
+def layer_counts(
+    target: str,
+    folder: Path,
+    *,
+    timeout_s: float = TIMEOUT_S,
+    progress: Callable[[str], None] | None = None,
+) -> LayerCounts | None:
+    """Return what each layer of ``folder`` takes; None if that target's verifier cannot measure it.
+
+    Args:
+        target: Name of the target that emitted the folder.
+        folder: An output folder of ``rlx emit``.
+        timeout_s: Wall-clock limit of each step, in seconds.
+        progress: Called with a description of each step.
+
+    Raises:
+        RlxError: The folder is not complete, or a tool is missing or failed.
+    """
+    measure: Callable[..., LayerCounts] | None = getattr(load(target), "layer_counts", None)
+    return None if measure is None else measure(folder, timeout_s=timeout_s, progress=progress)

@@ -137,6 +137,19 @@ def profile(
     )
 
 
+def layer_instructions(
+    folder: Path, prefix: str, vectors: Golden, *, build: FirmwareBuild, timeout_s: float
+) -> tuple[int, ...]:
+    """Return the instructions of each layer in the first frame; arguments as :func:`profile`.
+
+    Raises:
+        As :func:`profile`.
+    """
+    with work_folder("layers") as work:
+        first = vectors.first(1)
+        return _layers(folder, prefix, first, build, work / "hooks", timeout_s)
+
+
 def _layers(
     folder: Path, prefix: str, vectors: Golden, build: FirmwareBuild, work: Path, timeout_s: float
 ) -> tuple[int, ...]:

@@ -13,11 +13,13 @@ from rlx.errors import DoesNotFitError, OutputError, UsageError
 from rlx.golden import read_golden
 from rlx.outputs import read_manifest
 from rlx.scratch import work_folder
+from rlx.verifier import LayerCounts
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
 from rlx_sim.firmware import COMPILERS, CPUS, FirmwareBuild
 from rlx_sim.harness import arena_bytes
 from rlx_sim.host_c import HostC
 from rlx_sim.plain import plain_folder
+from rlx_sim.profile import layer_instructions
 from rlx_sim.protocol import Mismatch, compare
 from rlx_sim.qemu import Qemu
 from rlx_sim.toolchain import find, search
@@ -209,6 +211,33 @@ class CortexmVerifier:
         """Return what was measured; see ``rlx.budget.Budgeted``."""
         del folder, build
         return firmware_taken(result.figures)
+
+    def layer_counts(
+        self, folder: Path, *, timeout_s: float = TIMEOUT_S, progress: Progress | None = None
+    ) -> LayerCounts | None:
+        """Return the instructions of each layer under QEMU; see ``rlx.verifier.LayerCounts``.
+
+        None for a processor of which QEMU has no board.
+
+        Raises:
+            OutputError: The folder is not complete or of another target.
+            ToolMissingError: No compiler for Arm, or no QEMU, is installed.
+            SimulationError: The C does not build or crashed.
+            TimeLimitError: It took too long.
+        """
+        manifest = _manifest(folder, self.target)
+        cpu, prefix = _cpu(manifest), str(manifest.producer.facts["prefix"])
+        if CPUS[cpu].machine is None:
+            return None
+        if progress is not None:
+            progress("qemu: instructions of each layer")
+        compiler = "gcc" if search("arm-none-eabi-gcc") else "zig"
+        build = FirmwareBuild(cpu=cpu, compiler=compiler)
+        with plain_folder(folder) as plain:
+            counts = layer_instructions(
+                plain, prefix, read_golden(folder), build=build, timeout_s=timeout_s
+            )
+        return LayerCounts("instructions", counts, Qemu(build).tools())
 
 
 class FpgaVerifier:
