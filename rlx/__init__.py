@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from rlx.api import compare, convert, emit, estimate, layers, quantize, run, verify
+    from rlx.api import compare, convert, emit, estimate, layers, quantize, report, run, verify
     from rlx.calibration.compare import Comparison
     from rlx.calibration.quantize import Quantized
     from rlx.errors import RlxError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8, i32
     from rlx.ir.file import save
     from rlx.ir.module import GraphModule
+    from rlx.reporting.model import Report
     from rlx.runtime import CompiledGraph, CompileOptions, Device, Model, Session, devices
     from rlx.runtime.model import model
     from rlx.target import Emission
@@ -46,6 +47,7 @@ _HOMES = {
     "QuantParams": "rlx.ir",
     "Quantized": "rlx.calibration.quantize",
     "Ranked": "rlx.inference",
+    "Report": "rlx.reporting.model",
     "Result": "rlx.inference",
     "RlxError": "rlx.errors",
     "Session": "rlx.runtime",
@@ -67,6 +69,7 @@ _HOMES = {
     "load_weights": "rlx.frontends.weights",
     "model": "rlx.runtime",
     "quantize": "rlx.api",
+    "report": "rlx.api",
     "run": "rlx.api",
     "save": "rlx.ir.file",
     "trace": "rlx.tracing",
@@ -92,6 +95,7 @@ __all__ = [
     "QuantParams",
     "Quantized",
     "Ranked",
+    "Report",
     "Result",
     "RlxError",
     "Session",
@@ -113,6 +117,7 @@ __all__ = [
     "load_weights",
     "model",
     "quantize",
+    "report",
     "run",
     "save",
     "trace",

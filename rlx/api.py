@@ -22,6 +22,7 @@ from rlx.ir import Graph
 from rlx.ir.module import GraphModule, Stage
 from rlx.outputs import read_manifest
 from rlx.quant.convert import convert as convert_graph
+from rlx.reporting.gather import Wanted, gather
 from rlx.tracing import Graph as Builder
 from rlx.transforms.freeze import freeze
 from rlx.verification_cache import Request, verify_once
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from rlx.inference import Inputs, Layers, Result
     from rlx.ir import Array
     from rlx.passes import Policies
+    from rlx.reporting.model import Report
     from rlx.target import Emission, Target
     from rlx.verifier import Verification
 
@@ -165,6 +167,60 @@ def verify(
         return run()
     request = Request(folder, inputs, None if tools is None else tuple(tools))
     return verify_once(chosen, request, run, look=cache)
+
+
+def report(
+    folder: str | Path,
+    *,
+    run: bool = True,
+    verified: str | Path | None = None,
+    build: str | Path | None = None,
+    board: str | Path | None = None,
+    data: Inputs | None = None,
+    labels: Sequence[str] = (),
+    model: Model | None = None,
+    old: str | Path | None = None,
+    timeout_s: float = verifier.TIMEOUT_S,
+    progress: Callable[[str], None] | None = None,
+) -> Report:
+    """Return what is known about an output folder, predicted beside measured.
+
+    A notebook shows it as a page; ``to_html()``, ``to_csv()`` and ``to_markdown()`` return what
+    ``rlx report`` writes to files.
+
+    Args:
+        folder: What ``rlx.emit`` wrote.
+        run: Verify the folder and measure its layers; False for predictions alone.
+        verified: File with what ``rlx verify --json`` printed, instead of a run.
+        build: Folder of ``rlx build -o``, or a file with what ``rlx build --json`` printed.
+        board: File with times of layers on hardware, ``.json`` or ``.csv``: name and number.
+        data: Labelled samples, on which the emitted network is run, as :func:`run` takes them.
+        labels: Name of each class.
+        model: The model, to compute the accuracy of the reference too.
+        old: An output folder of an older version, to show what has changed.
+        timeout_s: Wall-clock limit of each step, in seconds.
+        progress: Called with a description of each step.
+
+    Raises:
+        UsageError: A file or the data do not fit.
+        RlxError: The folder was not made by rlx or was changed, or a tool is missing or failed.
+    """
+    folder = Path(folder)
+
+    def verification() -> Verification:
+        return verify(folder, timeout_s=timeout_s, progress=progress)
+
+    wanted = Wanted(
+        verify=verification if run and verified is None else None,
+        verified=_path(verified),
+        build=_path(build),
+        board=_path(board),
+        data=data,
+        labels=labels,
+        model=None if model is None else _module_of(model)[0].graph,
+        old=_path(old),
+    )
+    return gather(folder, wanted, progress=progress)
 
 
 def quantize(
@@ -318,6 +374,10 @@ def compare(
     """
     first, second = _module_of(a)[0].graph, _module_of(b)[0].graph
     return compare_graphs(first, second, data, labels=labels, progress=progress)
+
+
+def _path(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)
 
 
 def _module_of(model: Model) -> tuple[GraphModule, str | None]:

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from rlx import __version__
+from rlx.description import NETWORK, network_text
 from rlx.ir.hash import structural_hash
 from rlx.ir.module import Stage
 from rlx.ir.verify import verify
@@ -19,7 +20,6 @@ from rlx.passes import Policies, fit, pipeline
 from rlx.passes.boundaries import PortKind, with_ports
 from rlx.passes.dead_code import DeadCode
 from rlx.reference import check_bound, fits, given_inputs, random_inputs, reference_outputs
-from rlx.reporting.network import NETWORK, network_text
 from rlx.target import claim, ports_of
 
 if TYPE_CHECKING:

@@ -40,6 +40,7 @@ GROUPS = {
     "What was emitted": {
         "verify": "Run it and compare every output with the reference.",
         "build": "Synthesize, place and route it; report clock and cells.",
+        "report": "Show predicted beside measured, as a page or a table.",
     },
 }
 """Name and summary of each subcommand by the job that it is for, in the order of ``rlx --help``.

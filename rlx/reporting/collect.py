@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from rlx.description import NETWORK, SCHEMA
 from rlx.errors import OutputError
 from rlx.outputs import read_manifest
 from rlx.reporting.commands import command_text
@@ -21,7 +22,6 @@ from rlx.reporting.model import (
     Verified,
     Weights,
 )
-from rlx.reporting.network import NETWORK, SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -302,6 +302,7 @@ def _facts(manifest: Manifest, measured: Measured) -> dict[str, str]:
     reference = producer.facts.get("reference") or {}
     verified, build = measured.verification or {}, measured.build or {}
     tools = {**verified.get("tools", {}), **build.get("tools", {}), **(measured.tools or {})}
+    kept = verified.get("cached")
     facts = {
         "rlx": producer.rlx_version,
         "model file, SHA-256": producer.input_sha256,
@@ -309,6 +310,7 @@ def _facts(manifest: Manifest, measured: Measured) -> dict[str, str]:
         "prefix of names": producer.facts.get("prefix"),
         "reference": " ".join(str(reference[k]) for k in ("name", "version") if k in reference),
         "files": str(len(manifest.files)),
+        "verified": kept and f"{kept}, nothing changed since",
         **{name: tools[name] for name in sorted(tools)},
     }
     return {name: str(value) for name, value in facts.items() if value}

@@ -47,7 +47,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """Weights of a layer in numbers; see :func:`rlx.reporting.network.weight_figures`."""
+    """Weights of a layer in numbers; see :func:`rlx.description.weight_figures`."""
 
     elements: int
     zeros: int

@@ -29,7 +29,7 @@ _NAMES: Final = {"lut": "LUT", "ff": "FF", "dsp": "DSP", "bram": "BRAM", "spram"
 def html_text(report: Report) -> str:
     """Return the page.
 
-    The browser is told to load nothing from anywhere and to run no other script than the page's
+    The browser may load nothing from anywhere, and run no other script than the page's
     own, by its hash: a text from a model that slipped through the escaping would not run.
     """
     return (
@@ -42,7 +42,7 @@ def html_text(report: Report) -> str:
             script=Markup(_source("page.js")),
             script_hash=_hash(_source("page.js")),
             largest=max((one.share for one in report.layers), default=0) or 1,
-        widest=max((one.percent or 0 for one in report.resources), default=0),
+            widest=max((one.percent or 0 for one in report.resources), default=0),
         )
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.reporting.network import BINS, NETWORK, weight_figures
+from rlx.description import BINS, NETWORK, weight_figures
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.rlx"
 
@@ -50,6 +50,7 @@ def test_the_same_network_gives_the_same_bytes(tmp_path):
     assert first == second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["stream", "folded"])
 def test_hardware_layers_have_their_predictions(tmp_path, style):
     emission = rlx.emit(DIGITS, "fpga", tmp_path / "f", frames=1, style=style)

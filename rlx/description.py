@@ -158,7 +158,7 @@ def _type(value: Value) -> dict[str, Any]:
     one = None if quant is None or len(quant.scale) != 1 else quant
     return {
         "shape": [size if isinstance(size, int) else str(size) for size in value.type.shape],
-        "dtype": value.type.dtype.name.lower(),
+        "dtype": value.type.dtype.value,
         "quant": None if one is None else [float(one.scale[0]), int(one.zero_point[0])],
     }
 
