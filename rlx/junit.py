@@ -70,8 +70,8 @@ def error_xml(suite: str, error: RlxError, *, seconds: float) -> bytes:
     case = _Case("simulation", "verify", None, "")
     root, tests = _suite(suite, seconds, [case], errors=1)
     element = _add(tests, suite, case)
-    told = ET.SubElement(element, "error", message=_text(error.message), type=error.code)
-    told.text = _text(str(error))
+    cause = ET.SubElement(element, "error", message=_text(error.message), type=error.code)
+    cause.text = _text(str(error))
     return _bytes(root)
 
 

@@ -39,6 +39,7 @@ GROUPS = {
     },
     "What was emitted": {
         "verify": "Run it and compare every output with the reference.",
+        "diff": "Show what differs between two folders, or two models.",
         "build": "Synthesize, place and route it; report clock and cells.",
         "report": "Show predicted beside measured, as a page or a table.",
     },

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from rlx.cli.common import json_option, load_vectors, policy_option, print_json, progress
 from rlx.cli.model_command import load_model, model_command, selected_target, target_option
-from rlx.cli.table import show, wide_option
+from rlx.cli.table import prose, show, wide_option
+from rlx.errors import OutputError
 from rlx.target import view_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rlx.folder_diff import Emitted, FolderDiff
     from rlx.passes import Policies
     from rlx.target import Target
+
+_FILES: Final = 3
+"""Names of files that a message shows."""
 
 
 @model_command("emit")
@@ -51,6 +56,7 @@ def command(
     from rlx import driver
 
     chosen, options = selected_target()
+    before = _emitted(out) if force else None
     with progress(enabled=not as_json) as show:
         show(f"reading {model.name}")
         module = load_model(model)
@@ -69,11 +75,43 @@ def command(
             source_sha256=hashlib.sha256(model.read_bytes()).hexdigest(),
             force=force,
         )
+    difference = _difference(before, out)
     if as_json:
-        print_json({"target": chosen.name, "out": str(out), "report": emission.report})
+        changes = {} if difference is None else {"changes": difference.to_dict()}
+        print_json({"target": chosen.name, "out": str(out), "report": emission.report, **changes})
         return
     print_report(chosen, options, emission.report)
+    if difference is not None:
+        prose(f"changed: {difference.summary or _same(difference)}")
     print(f"wrote {len(emission.files)} files to {out}; next: rlx verify {out}")
+
+
+def _emitted(folder: Path) -> Emitted | None:
+    """Return what is known about a folder that may be replaced; None if there is nothing known."""
+    from rlx.folder_diff import read_emitted
+
+    try:
+        return read_emitted(folder, check_files=False)
+    except OutputError:
+        return None
+
+
+def _difference(before: Emitted | None, folder: Path) -> FolderDiff | None:
+    """Return what differs from the folder that was replaced, if there was one."""
+    from rlx.folder_diff import folder_diff
+
+    after = None if before is None else _emitted(folder)
+    return None if before is None or after is None else folder_diff(before, after)
+
+
+def _same(difference: FolderDiff) -> str:
+    """Return how a folder is different whose interface, figures and layers are not."""
+    if not difference:
+        return "nothing"
+    names = [*difference.files, *difference.contents]
+    return f"only the contents of {', '.join(names[:_FILES])}" + (
+        f" and {len(names) - _FILES} more files" if len(names) > _FILES else ""
+    )
 
 
 def print_report(target: Target, options: Any, report: Mapping[str, Any]) -> None:  # noqa: ANN401

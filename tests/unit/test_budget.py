@@ -11,6 +11,8 @@ from rlx.budget import Quantity
 from rlx.errors import OutputError, RlxError, UsageError
 from rlx.outputs import read_manifest, write_folder
 
+pytestmark = pytest.mark.slow
+
 FIGURES = {
     "flash_bytes": 7000,
     "ram_bytes": 640,

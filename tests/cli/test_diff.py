@@ -1,0 +1,150 @@
+"""``rlx diff``, and what ``rlx emit --force`` says about the folder that it replaced."""
+
+import json
+import shutil
+
+import pytest
+from support import ROOT
+
+import rlx
+from rlx.cli import main
+from rlx.folder_diff import folder_diff, read_emitted
+
+pytestmark = pytest.mark.slow
+
+MNIST = ROOT / "examples" / "mnist" / "tinyconv.rlx"
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory, digits_model):
+    """Digits and MNIST for a Cortex-M4, MNIST for a Cortex-M55, digits for an FPGA."""
+    root = tmp_path_factory.mktemp("diff")
+    rlx.emit(digits_model, "cortexm", root / "digits", frames=1)
+    rlx.emit(MNIST, "cortexm", root / "mnist", frames=1)
+    rlx.emit(MNIST, "cortexm", root / "m55", frames=1, cpu="cortex-m55")
+    rlx.emit(digits_model, "fpga", root / "fpga", frames=1)
+    return root
+
+
+@pytest.fixture
+def diff(folders, capsys):
+    def run(*arguments):
+        status = main(["diff", *(str(folders / one) for one in arguments[:2]), *arguments[2:]])
+        printed = capsys.readouterr()
+        assert printed.err == ""
+        return status, printed.out
+
+    return run
+
+
+def test_equal_folders(diff, folders):
+    shutil.copytree(folders / "digits", folders / "copy")
+    (folders / "copy" / "notes.txt").write_text("of the user", encoding="utf-8")
+    status, text = diff("digits", "copy", "--exit-code")
+    assert status == 0
+    assert "equal: every file is the same" in text
+    status, text = diff("digits", "copy", "--json", "--exit-code")
+    assert (status, json.loads(text)["equal"]) == (0, True)
+
+
+def test_another_network(diff):
+    status, text = diff("digits", "mnist", "--json")
+    assert status == 0
+    found = json.loads(text)
+    caller = {one["name"]: (one["before"], one["after"]) for one in found["caller"]}
+    assert caller["prefix of all names"] == ("digits", "tinyconv")
+    assert caller["input shape"] == ([1, 8, 8, 1], [1, 28, 28, 1])
+    assert caller["output zero point"] == (-128, 32)
+    figures = {one["name"]: (one["before"], one["after"], one["unit"]) for one in found["figures"]}
+    assert figures["arena"] == (640, 6760, "B")
+    assert figures["macs"] == (25_600, 192_064, "")
+    layers = {one["name"]: one["kind"] for one in found["layers"]}
+    assert layers["max_pool2d_3"] == "added"
+    assert layers["softmax_5"] == "removed"
+    assert layers["conv2d_0"] == "changed"
+    assert "include/digits.h" in found["files"]
+    assert "golden/input_0.npy" in found["contents"]
+
+
+def test_the_same_network_for_another_processor(diff):
+    status, text = diff("mnist", "m55", "--exit-code")
+    assert status == 1
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "option cpu cortex-m4 cortex-m55" in lines
+    assert not any(line.startswith(("input", "output", "prefix")) for line in lines)
+    assert "layers unchanged: 1" in lines
+    assert max(map(len, lines)) < 250  # long attributes are not printed
+
+
+def test_other_targets(diff):
+    found = json.loads(diff("digits", "fpga", "--json")[1])
+    assert {"name": "target", "before": "cortexm", "after": "fpga", "unit": ""} in found["caller"]
+
+
+def test_models_are_compared_as_inspect_does(digits_model, capsys):
+    assert main(["inspect", str(digits_model), "--diff", str(MNIST)]) == 0
+    inspected = capsys.readouterr().out
+    assert main(["diff", str(digits_model), str(MNIST), "--exit-code"]) == 1
+    assert capsys.readouterr().out == inspected
+    assert main(["diff", str(digits_model), str(digits_model), "--exit-code"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("digits", "digits/README.md"), "is a folder, the other is none"),
+        (("digits", "digits/src"), "cannot be read: no such file"),
+        (("none", "digits/README.md"), "no file"),
+    ],
+)
+def test_refused(folders, capsys, names, message):
+    assert main(["diff", *(str(folders / name) for name in names)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_changed_folder_and_one_of_an_older_rlx_are_refused(folders, tmp_path, capsys):
+    changed = tmp_path / "changed"
+    shutil.copytree(folders / "digits", changed)
+    (changed / "src" / "digits.c").write_text("", encoding="utf-8")
+    assert main(["diff", str(folders / "digits"), str(changed)]) == 2
+    assert "differs from the manifest" in capsys.readouterr().err
+    manifest = json.loads((changed / "manifest.json").read_text(encoding="utf-8"))
+    manifest["files"] = {}
+    (changed / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (changed / "report" / "network.json").unlink()
+    assert main(["diff", str(folders / "digits"), str(changed)]) == 2
+    assert "made by an older rlx" in capsys.readouterr().err
+
+
+def emit(capsys, model, out, *options):
+    arguments = [model, "--target", "cortexm", "-o", out, "--frames", 1, *options]
+    assert main(["emit", *map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+def test_emit_force_says_what_changed(tmp_path, capsys, digits_model):
+    out = tmp_path / "c"
+    assert "changed: " not in emit(capsys, digits_model, out)
+    assert "changed: nothing\n" in emit(capsys, digits_model, out, "--force")
+    text = emit(capsys, MNIST, out, "--prefix", "digits", "--force")
+    (line,) = [line for line in text.splitlines() if line.startswith("changed: ")]
+    assert "input shape 1x8x8x1 -> 1x28x28x1" in line
+    assert "arena 640 -> 6,760 B" in line
+    assert "layers 1 added, 1 removed, 5 changed" in line
+    assert "prefix of all names" not in line
+    found = json.loads(emit(capsys, digits_model, out, "--force", "--json"))["changes"]
+    assert {"name": "arena", "before": 6760, "after": 640, "unit": "B"} in found["figures"]
+    again = emit(capsys, digits_model, out, "--force", "--frames", 2)
+    assert "changed: only the contents of golden/input_0.npy, golden/output_0.npy" in again
+
+
+def test_emit_force_over_something_else_says_nothing(tmp_path, capsys, digits_model):
+    (tmp_path / "c").mkdir()
+    assert "changed: " not in emit(capsys, digits_model, tmp_path / "c", "--force")
+
+
+def test_the_difference_is_false_without_one(folders):
+    digits, mnist = (read_emitted(folders / name) for name in ("digits", "mnist"))
+    assert not folder_diff(digits, digits)
+    assert folder_diff(digits, mnist)
+    assert folder_diff(digits, digits).summary == ""
