@@ -29,7 +29,7 @@ test-fast: setup
 # What requirements/c.lock is enough for; tests/tools/test_environments.py holds it against the imports.
 C_TESTS := tests/unit tests/targets/c tests/targets/cortexm
 test-c: setup-c
-	$(PYTEST) $(C_TESTS) -m "not sim and not qemu and not synth and not models and not slow"
+	$(PYTEST) $(C_TESTS) -m "not sim and not qemu and not synth and not models and not slow and not complete"
 
 # Some parts only: make campaign PARTS="bytes names"
 campaign: setup system-tools

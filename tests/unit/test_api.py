@@ -16,6 +16,7 @@ from rlx.estimation import Estimate
 DIGITS = ROOT / "examples/digits/digits.rlx"
 
 
+@pytest.mark.complete
 def test_a_folder_is_the_same_from_python_and_from_the_command_line(tmp_path):
     emission = rlx.emit(DIGITS, "cortexm", tmp_path / "python", frames=3, cpu="cortex-m7")
     command = [str(DIGITS), "--target", "cortexm", "-o", str(tmp_path / "command")]
@@ -30,6 +31,7 @@ def test_a_folder_is_the_same_from_python_and_from_the_command_line(tmp_path):
         assert (tmp_path / "command" / path).read_bytes() == content, path
 
 
+@pytest.mark.complete
 def test_an_estimate_is_that_of_the_command(capsys):
     estimate = rlx.estimate(str(DIGITS), "fpga", device="ecp5-25k", clock="12MHz")
     command = ["estimate", str(DIGITS), "--target", "fpga", "--json"]

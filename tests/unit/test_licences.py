@@ -16,6 +16,8 @@ from support import ROOT
 if TYPE_CHECKING:
     from email.message import Message
 
+pytestmark = pytest.mark.complete
+
 ALLOWED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD", "BSD-2-Clause", "BSD-3-Clause",
     "CC0-1.0", "ISC", "MIT", "MIT-CMU", "PSF-2.0", "Public domain", "Zlib",

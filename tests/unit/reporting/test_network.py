@@ -51,6 +51,7 @@ def test_the_same_network_gives_the_same_bytes(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.complete
 @pytest.mark.parametrize("style", ["stream", "folded"])
 def test_hardware_layers_have_their_predictions(tmp_path, style):
     emission = rlx.emit(DIGITS, "fpga", tmp_path / "f", frames=1, style=style)
