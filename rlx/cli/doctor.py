@@ -1,4 +1,4 @@
-"""``rlx doctor``: which tools are installed, and how to install the others."""
+"""``rlx doctor``: for which jobs the tools are installed, and how to install the others."""
 
 from __future__ import annotations
 
@@ -8,43 +8,46 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlx import target as targets
-from rlx.cli.common import json_option, print_json, progress
-from rlx.cli.table import print_table, sentences, wide_option
+from rlx.cli.common import json_option, print_json
+from rlx.cli.progress import progress
+from rlx.cli.table import is_wide, print_table, prose, sentences, symbol, wide_option
 from rlx.errors import TargetNotFoundError
 from rlx.tables import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 @click.command(name="doctor")
 @wide_option
 @json_option
 def command(as_json: bool) -> None:
-    """Show which tools are installed, and the exact command that installs each missing one."""
+    """Show for which jobs all tools are installed, and the command that installs what is missing.
+
+    --wide lists every tool with its version. The exit status is 0 whatever is missing.
+    """
     with progress(enabled=not as_json) as show:
         show("looking for tools")
         tools = list(_tools())
+    jobs = list(_jobs(tools))
     if as_json:
-        print_json({"tools": tools})
+        print_json({"tools": [_without_parts(tool) for tool in tools], "jobs": jobs})
         return
-    rows = [[t["name"], t["version"] or "missing", t["purpose"], t["install"]] for t in tools]
-    columns = [Column("tool"), "version", sentences("used for"), sentences("how to install it")]
-    print_table("Tools", columns, rows)
-    missing = sum(not t["version"] for t in tools)
-    print(f"{len(tools) - missing} of {len(tools)} tools are installed")
+    if is_wide():
+        _print_tools(tools)
+        print()
+    versions = {tool["name"]: tool["version"] for tool in tools}
+    for job in jobs:
+        _print_job(job, versions)
+    more = [tool for tool in tools if not tool["version"] and not tool["parts"]]
+    for tool in more:
+        prose(f"  not needed: {tool['name']} ({tool['purpose']}): {tool['install']}", dim=True)
+    ready = sum(job["ready"] for job in jobs)
+    prose(f"{ready} of {len(jobs)} jobs are ready" + ("" if is_wide() else "; all tools: --wide"))
 
 
 def _tools() -> Iterator[dict[str, Any]]:
     """Yield the tools that every probe under the group ``rlx.tools`` reports, and targets."""
-    for entry in sorted(entry_points(group="rlx.tools"), key=lambda e: e.name):
-        for status in entry.load()():
-            yield {
-                "name": status.name,
-                "version": status.tool.version if status.tool else None,
-                "purpose": status.purpose,
-                "install": "" if status.tool else status.install,
-            }
     for name in targets.names():
         try:
             targets.load(name)
@@ -52,5 +55,60 @@ def _tools() -> Iterator[dict[str, Any]]:
         except TargetNotFoundError as e:
             version, install = None, e.hint or ""
         yield {
-            "name": f"target {name}", "version": version, "purpose": "emitting", "install": install,
+            "name": f"target {name}", "version": version, "purpose": "emitting",
+            "install": install, "parts": ((f"emit for {name}", "target"),),
         }  # fmt: skip
+    for entry in sorted(entry_points(group="rlx.tools"), key=lambda e: e.name):
+        for status in entry.load()():
+            yield {
+                "name": status.name,
+                "version": status.tool.version if status.tool else None,
+                "purpose": status.purpose,
+                "install": "" if status.tool else status.install,
+                "parts": tuple(getattr(status, "parts", ())),
+            }
+
+
+def _without_parts(tool: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in tool.items() if key != "parts"}
+
+
+def _jobs(tools: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield each job: whether it is ready, its installed tools, and what is missing.
+
+    One tool for each part is enough; where there is none, all that could play it are ``missing``,
+    with the commands that install them.
+    """
+    names = dict.fromkeys(job for tool in tools for job, _ in tool["parts"])
+    for name in names:
+        parts = dict.fromkeys(part for tool in tools for job, part in tool["parts"] if job == name)
+        found: list[str] = []
+        missing: list[dict[str, Any]] = []
+        for part in parts:
+            able = [tool for tool in tools if (name, part) in tool["parts"]]
+            there = [tool["name"] for tool in able if tool["version"]]
+            found += there
+            if not there:
+                ways = {tool["name"]: tool["install"] for tool in able}
+                missing.append({"part": part, "install": ways})
+        yield {"name": name, "ready": not missing, "tools": found, "missing": missing}
+
+
+def _print_job(job: dict[str, Any], versions: dict[str, str]) -> None:
+    """Print a line for a job that is ready, or how to make it so."""
+    if job["ready"]:
+        tools = [f"{name} {versions[name]}" for name in job["tools"]]
+        shown = "" if tools[0].startswith("target ") else f" ({', '.join(tools)})"
+        prose(shown, lead=f"{symbol('✓', 'ok')} {job['name']}: ready", fg="green")
+        return
+    missing = "; ".join(
+        " or ".join(f"{tool}: {way}" for tool, way in part["install"].items())
+        for part in job["missing"]
+    )
+    prose(f" {missing}", lead=f"{symbol('✗', '--')} {job['name']}: missing", fg="yellow")
+
+
+def _print_tools(tools: Sequence[dict[str, Any]]) -> None:
+    rows = [[t["name"], t["version"] or "missing", t["purpose"], t["install"]] for t in tools]
+    columns = [Column("tool"), "version", sentences("used for"), sentences("how to install it")]
+    print_table("Tools", columns, rows)

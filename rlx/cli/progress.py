@@ -28,6 +28,8 @@ LIFE_S: Final = 30.0
 
 _FRAME_S: Final = 0.1
 _LONG_S: Final = 30.0
+_SHORT_S: Final = {True: 1.0, False: 10.0}
+"""What short steps take on a terminal (True), where a line does no harm, and elsewhere."""
 _EXPECTED_S: Final = 20.0
 _SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _PLAIN_SPINNER: Final = "|/-\\"
@@ -167,21 +169,25 @@ def _width(stream: TextIO) -> int:
 
 
 @contextmanager
-def progress(*, enabled: bool = True, minimum_s: float = 1.0) -> Iterator[Steps]:
+def progress(*, enabled: bool = True, minimum_s: float | None = None) -> Iterator[Steps]:
     """Yield what reports the steps of a command on standard error.
 
     ``rlx --quiet`` turns it off.
 
     Args:
         enabled: False where the output is for a program: only steps that take long are lines.
-        minimum_s: Steps that take less leave no line.
+        minimum_s: Steps that take less leave no line; None for a command that seldom takes long.
     """
     stream = sys.stderr
     if stream is None or is_quiet():
         yield Steps()
         return
     live = stream.isatty() and os.environ.get("TERM") != "dumb"
-    steps = StepList(stream, live=live, minimum_s=minimum_s if enabled else _LONG_S)
+    if not enabled:
+        minimum_s = _LONG_S
+    elif minimum_s is None:
+        minimum_s = _SHORT_S[live]
+    steps = StepList(stream, live=live, minimum_s=minimum_s)
     done = False
     try:
         yield steps

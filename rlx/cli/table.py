@@ -130,14 +130,27 @@ def show_figures(figures: Figures) -> None:
         print(line)
 
 
-def prose(text: str, **style: Any) -> None:  # noqa: ANN401 - of click.style
-    """Print a sentence; on a terminal in lines that end between words."""
+def prose(text: str, *, lead: str = "", **style: Any) -> None:  # noqa: ANN401 - of click.style
+    """Print a sentence; on a terminal in lines that end between words.
+
+    Args:
+        text: The sentence.
+        lead: What stands before it; it alone has the style then, and further lines are indented.
+        style: As ``click.style`` takes it.
+    """
     width = line_width()
-    lines = [text]
+    lines = [lead + text]
     if width is not None:
-        lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
-    for line in lines:
-        print(styled(line, **style) if style else line)
+        lines = textwrap.wrap(
+            lead + text, width, subsequent_indent="    " if lead else "",
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+    for number, line in enumerate(lines):
+        cut = 0 if not lead else len(lead) if not number and line.startswith(lead) else None
+        if cut is None or not style:
+            print(line)
+        else:
+            print(styled(line[: cut or None], **style) + line[cut or len(line) :])
 
 
 def print_table(title: str, columns: Sequence[object], rows: Sequence[Sequence[object]]) -> None:

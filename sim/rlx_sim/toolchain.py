@@ -15,7 +15,7 @@ from rlx.errors import RlxError, ToolMissingError
 from rlx.process import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _VERSION: Final = re.compile(r"\d+(?:\.\d+)+")
 _VERSION_TIMEOUT_S: Final = 60.0
@@ -45,12 +45,15 @@ class ToolStatus:
         purpose: What rlx uses it for.
         tool: The tool, or None if it is not installed.
         install: Command that installs it.
+        parts: Jobs that need it, each with the part that it plays; a job needs one tool for each of
+            its parts.
     """
 
     name: str
     purpose: str
     tool: Tool | None
     install: str
+    parts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +87,17 @@ def search(name: str) -> Tool | None:
 def survey() -> tuple[ToolStatus, ...]:
     """Return every tool that simulation can use, installed or not, in a fixed order."""
     return tuple(
-        ToolStatus(name, entry.purpose, search(name), entry.install)
+        ToolStatus(name, entry.purpose, search(name), entry.install, tuple(_parts(name)))
         for name, entry in _ENTRIES.items()
     )
+
+
+def _parts(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the jobs that need a tool, and the part that it plays in each."""
+    for job, parts in _JOBS.items():
+        for part, tools in parts.items():
+            if name in tools:
+                yield job, part
 
 
 @cache
@@ -226,3 +237,22 @@ _ENTRIES: Final[dict[str, _Entry]] = {
         ),
     ),
 }
+
+_JOBS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "C on this machine": {"compiler": ("cc",)},
+    "C for Cortex-M": {
+        "compiler": ("arm-none-eabi-gcc", "zig"),
+        "emulator": ("qemu-system-arm", "unicorn"),
+        "sizes": ("pyelftools",),
+    },
+    "FPGA simulation": {
+        "simulator": ("verilator",),
+        "compiler": ("c++",),
+        "make": ("make",),
+        "test bench": ("cocotb",),
+    },
+    "FPGA synthesis": {"synthesis": ("yosys",)},
+    "place and route for ECP5": {"synthesis": ("yosys",), "router": ("nextpnr-ecp5",)},
+    "place and route for iCE40": {"synthesis": ("yosys",), "router": ("nextpnr-ice40",)},
+}
+"""For each job, its parts, and the tools that can play each of them, the preferred one first."""

@@ -141,6 +141,35 @@ def test_doctor_names_a_command_for_each_missing_tool(capsys):
     assert {"cc", "verilator", "target fpga"} <= {t["name"] for t in tools}
 
 
+def test_doctor_is_grouped_by_job(capsys, monkeypatch):
+    from rlx_sim import toolchain
+
+    search = toolchain.search
+    hidden = ("nextpnr-ecp5", "qemu-system-arm", "unicorn", "clang")
+    monkeypatch.setattr(toolchain, "search", lambda n: None if n in hidden else search(n))
+    assert main(["-q", "doctor"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "✓ emit for cortexm: ready" in lines
+    assert "✗ place and route for ECP5: missing nextpnr-ecp5: pip install 'rlx[synth]'" in lines
+    assert (
+        "✗ C for Cortex-M: missing qemu-system-arm: Debian: apt-get install qemu-system-arm"
+        " or unicorn: pip install 'rlx[zig]'"
+    ) in lines
+    assert any(line.startswith("  not needed: clang (emitted C") for line in lines)
+    jobs = {job["name"]: job for job in run_json(capsys, "doctor")["jobs"]}
+    assert jobs["emit for fpga"]["ready"]
+    assert jobs["place and route for ECP5"]["missing"] == [
+        {"part": "router", "install": {"nextpnr-ecp5": "pip install 'rlx[synth]'"}}
+    ]
+
+
+def test_doctor_lists_all_tools_with_wide(capsys):
+    assert main(["-q", "doctor", "--wide"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("tool  ")
+    assert any(line.startswith("verilator ") for line in lines)
+
+
 def test_self_test_needs_as_many_vectors(capsys, tmp_path, digits_model):
     command = ["emit", str(digits_model), "--target", "cortexm", "--frames", "2"]
     assert main([*command, "--self-test", "3", "-o", str(tmp_path / "a")]) == 2
