@@ -91,12 +91,12 @@ class LazyGroup(click.Group):
 @click.option("-q", "--quiet", is_flag=True, help="Show no steps and times on standard error.")
 @click.pass_context
 def root(ctx: click.Context, debug: bool, quiet: bool) -> None:
-    r"""Compile networks to C for a Cortex-M and to SystemVerilog for an FPGA, with equal bits.
+    """Compile networks to C for a Cortex-M and to SystemVerilog for an FPGA, with equal bits.
 
     \b
     rlx demo                                    see it work
     rlx emit model.tflite --target cortexm -o out && rlx verify out
-    """
+    """  # noqa: D301 - click reads \b
     del debug
     ctx.meta[QUIET] = quiet
 

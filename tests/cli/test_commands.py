@@ -206,3 +206,12 @@ def test_golden_vectors_that_cannot_be_read(capsys, tmp_path, digits_model, faul
     error, hint = capsys.readouterr().err.splitlines()
     assert error == f"error[RLX-E070]: {place}: {what}"
     assert hint.startswith("  try: ")
+
+
+def test_help_begins_with_two_commands_on_lines_of_their_own(capsys):
+    assert main(["--help"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in lines if line.startswith("rlx ")] == [
+        "rlx demo                                    see it work",
+        "rlx emit model.tflite --target cortexm -o out && rlx verify out",
+    ]
