@@ -21,7 +21,8 @@ GROUPS = {
     "First steps": {
         "demo": "Compile a network, run it, compare every bit: 10 seconds.",
         "examples": "List the examples that ship with rlx, or copy one.",
-        "doctor": "Show which tools are installed, and how to install the others.",
+        "doctor": "Show for which jobs the tools are installed, and how to add the others.",
+        "completion": "Print the script that completes commands in bash, zsh or fish.",
     },
     "A model": {
         "inspect": "Show a model's graph, layer by layer, or compare two.",

@@ -145,12 +145,12 @@ def prose(text: str, *, lead: str = "", **style: Any) -> None:  # noqa: ANN401 -
             lead + text, width, subsequent_indent="    " if lead else "",
             break_long_words=False, break_on_hyphens=False,
         )  # fmt: skip
-    for number, line in enumerate(lines):
-        cut = 0 if not lead else len(lead) if not number and line.startswith(lead) else None
-        if cut is None or not style:
-            print(line)
-        else:
-            print(styled(line[: cut or None], **style) + line[cut or len(line) :])
+    if lead and lines[0].startswith(lead):
+        print(styled(lead, **style) + lines[0][len(lead) :])
+        print("".join(f"{line}\n" for line in lines[1:]), end="")
+        return
+    for line in lines:
+        print(styled(line, **style) if style else line)
 
 
 def print_table(title: str, columns: Sequence[object], rows: Sequence[Sequence[object]]) -> None:
