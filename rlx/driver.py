@@ -20,6 +20,7 @@ from rlx.passes import Policies, fit, pipeline
 from rlx.passes.boundaries import PortKind, with_ports
 from rlx.passes.dead_code import DeadCode
 from rlx.reference import check_bound, fits, given_inputs, random_inputs, reference_outputs
+from rlx.samples import vectors_for
 from rlx.target import claim, ports_of
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ def golden_for(
         target: Where it goes.
         options: Instance of ``target.options``; None for the defaults.
         vectors: What the user brought, as the model takes it or as the emitted program does (see
-            :func:`rlx.reference.given_inputs`); None for random inputs.
+            :func:`rlx.reference.given_inputs`); real numbers for quantized inputs are quantized,
+            and classes (one whole number for each sample) left out. None for random inputs.
         frames: How many; None for all given, or a number that suits the graph.
 
     Raises:
@@ -154,6 +156,7 @@ def golden_for(
     ported = ported_for(graph, target, options)
     if vectors is None:
         return reference_outputs(ported.graph, random_inputs(ported.graph, frames))
+    vectors, _ = vectors_for(graph, vectors)
     if not fits(graph, vectors) and fits(ported.graph, vectors):
         return given_inputs(ported.graph, vectors, frames)
     return _ported_golden(given_inputs(graph, vectors, frames), graph, ported)

@@ -136,6 +136,18 @@ def given_inputs(graph: Graph, vectors: Mapping[str, Array], count: int | None) 
     Raises:
         UsageError: A name is missing, a shape does not fit, or the reference differs from ``y``.
     """
+    golden = reference_outputs(graph, input_frames(graph, vectors, count))
+    check_expected(graph, vectors, golden)
+    return golden
+
+
+def input_frames(
+    graph: Graph, vectors: Mapping[str, Array], count: int | None
+) -> tuple[Array, ...]:
+    """Return the frames for each input that the user brought, [frames, *shape].
+
+    Arguments and errors as :func:`given_inputs`; outputs are not looked at.
+    """
     check_bound(graph)
     inputs = tuple(
         _frames_of(v.name, v.type, vectors, alone=len(graph.inputs) == 1)[:count]
@@ -147,10 +159,17 @@ def given_inputs(graph: Graph, vectors: Mapping[str, Array], count: int | None) 
             f"the vectors hold {' and '.join(map(str, counts))} frames for different inputs",
             hint="give the same number of frames for each input",
         )
-    golden = reference_outputs(graph, inputs)
+    return inputs
+
+
+def check_expected(graph: Graph, vectors: Mapping[str, Array], golden: Golden) -> None:
+    """Check the outputs ``y`` that the user expects of a graph with one output, if given.
+
+    Raises:
+        UsageError: The reference gives others.
+    """
     if "y" in vectors and len(graph.outputs) == 1:
         _compare(vectors["y"], golden)
-    return golden
 
 
 def fits(graph: Graph, vectors: Mapping[str, Array]) -> bool:

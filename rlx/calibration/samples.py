@@ -14,13 +14,15 @@ from rlx.errors import UsageError
 from rlx.ir.inspect import printable
 from rlx.ops.real import RealQuantize
 from rlx.reference import check_bound
+from rlx.samples import is_array_file, read
+from rlx.samples.shapes import sample_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from rlx.ir import Array, Graph, TensorType, Value
+    from rlx.ir import Array, Graph, Value
 
     Data = Path | str | npt.NDArray[Any] | Mapping[str, npt.NDArray[Any]]
 
@@ -152,12 +154,6 @@ class Samples:
         )
 
 
-def sample_shape(type_: TensorType) -> tuple[int, ...]:
-    """Return the shape of one sample of an input: without a leading dimension of 1."""
-    shape = type_.static_shape
-    return shape[1:] if shape[:1] == (1,) else shape
-
-
 def read_samples(
     graph: Graph, data: Data, *, what: str, labels: npt.NDArray[Any] | None = None
 ) -> Samples:
@@ -165,8 +161,9 @@ def read_samples(
 
     Args:
         graph: The graph.
-        data: A ``.npz`` or ``.npy`` file, an array for the only input, or arrays by name: each
-            input's own, or ``x`` where there is one input; ``y`` or ``labels`` for labels.
+        data: A file, as :func:`rlx.samples.read` takes it, an array for the only input, or arrays
+            by name: each input's own, or ``x`` where there is one input; ``y`` or ``labels`` for
+            labels.
         what: How messages call it, such as ``calibration data``.
         labels: A class for each sample, if they are not in ``data``.
 
@@ -176,7 +173,7 @@ def read_samples(
         FrontendError: It is not a readable NumPy file.
     """
     check_bound(graph)
-    arrays = _arrays_of(data, what)
+    arrays = _arrays_of(data, graph, what)
     found = [_input_array(value, arrays, what, len(graph.inputs)) for value in graph.inputs]
     count = _common_count(graph.inputs, found, what)
     if labels is not None:
@@ -190,13 +187,15 @@ def read_samples(
     return Samples(what, tuple(graph.inputs), count, checked, tuple(found))
 
 
-def _arrays_of(data: Data, what: str) -> dict[str, _Blocks]:
+def _arrays_of(data: Data, graph: Graph, what: str) -> dict[str, _Blocks]:
     """Return the arrays of ``data`` by name; the only array of a file without names is ``x``."""
     if isinstance(data, str | Path):
         path = Path(data)
-        if not path.is_file():
+        if not path.exists():
             raise UsageError(f"no file {str(path)!r}", where=what, hint="give a .npz or .npy file")
-        return {name or "x": array for name, array in stored_arrays(path).items()}
+        if is_array_file(path):
+            return {name or "x": array for name, array in stored_arrays(path).items()}
+        data = read([path], graph.inputs).arrays
     if isinstance(data, np.ndarray | np.generic):
         return {"x": _Held(np.asarray(data))}
     return {name: _Held(np.asarray(array)) for name, array in data.items()}

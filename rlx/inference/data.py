@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rlx.calibration.samples import read_samples, sample_shape
+from rlx.calibration.samples import read_samples
 from rlx.errors import UsageError
 from rlx.ir.inspect import printable
 from rlx.reference import check_bound
+from rlx.samples.shapes import sample_shape
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -72,13 +72,22 @@ class Output:
         return reals(self.array, self.type)
 
     @property
+    def has_classes(self) -> bool:
+        """Whether it is one score for each of several classes."""
+        return sum(int(size) != 1 for size in self.array.shape[1:]) == 1
+
+    def first(self, count: int) -> Output:
+        """Return the first ``count`` samples, or all if there are fewer."""
+        return replace(self, array=self.array[:count])
+
+    @property
     def scores(self) -> npt.NDArray[Any]:
         """The values as a score of each class, [samples, classes].
 
         Raises:
             UsageError: There are no classes: one number, or more than one axis.
         """
-        if sum(size != 1 for size in self.array.shape[1:]) != 1:
+        if not self.has_classes:
             raise UsageError(
                 f"{self.type} is not one score for each class",
                 where=f"output {printable(self.name)!r}",
@@ -211,8 +220,7 @@ class Result:
 
     def _ranks(self) -> bool:
         """Whether there is one output, of classes."""
-        first = next(iter(self.outputs.values())).array
-        return len(self.outputs) == 1 and sum(size != 1 for size in first.shape[1:]) == 1
+        return len(self.outputs) == 1 and self.output.has_classes
 
     def _repr_html_(self) -> str:
         if not self._ranks():

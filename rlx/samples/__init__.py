@@ -1,0 +1,21 @@
+"""Files of samples: arrays, pictures, sounds and tables, for the inputs of a network.
+
+Nothing is unpickled, and sizes are checked before anything is unpacked.
+"""
+
+from rlx.samples.classes import read_classes, read_names
+from rlx.samples.files import Loaded, is_array_file, read
+from rlx.samples.scaling import Scaling
+from rlx.samples.typed import as_inputs, labels_in, vectors_for
+
+__all__ = [
+    "Loaded",
+    "Scaling",
+    "as_inputs",
+    "is_array_file",
+    "labels_in",
+    "read",
+    "read_classes",
+    "read_names",
+    "vectors_for",
+]

@@ -1,0 +1,80 @@
+"""Classes that are expected, and the names of classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rlx.arrays import read_arrays
+from rlx.errors import FrontendError, UsageError
+from rlx.ir.inspect import printable
+from rlx.samples.csv_table import label_column, read_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    Numbers = npt.NDArray[Any]
+
+KEYS: Final = ("y", "labels")
+"""Names of the array of classes."""
+
+_BYTES: Final = 1 << 20
+
+
+def read_classes(path: Path) -> Numbers:
+    """Return the class of each sample.
+
+    Args:
+        path: ``.npy``; ``.npz`` with ``y``, ``labels`` or one array; or ``.csv`` with one column,
+            or one with the heading ``label``, ``class`` or ``y``.
+
+    Raises:
+        UsageError: There is no such file, or it holds several arrays or columns.
+        FrontendError: It is damaged.
+    """
+    if not path.is_file():
+        raise UsageError(
+            f"no file {str(path)!r}", where="expected classes", hint="give .npy, .npz or .csv"
+        )
+    if path.suffix.lower() == ".csv":
+        headings, rows, _ = read_table(path)
+        place = label_column(headings) if rows.shape[1] > 1 else 0
+        if place is None:
+            raise _several(path, f"{rows.shape[1]} columns", "give one the heading 'label'")
+        column = rows[:, place]
+        whole = np.array_equal(column, np.rint(column))
+        return column.astype(np.int64) if whole else column
+    found = read_arrays(path)
+    if not isinstance(found, dict):
+        return found
+    names: list[str] = [name for name in KEYS if name in found] or list(found)
+    if len(names) != 1:
+        raise _several(path, f"{len(names)} arrays", "call the one of classes 'y'")
+    return found[names[0]]
+
+
+def _several(path: Path, what: str, hint: str) -> UsageError:
+    return UsageError(f"holds {what}", where=f"expected classes, {path.name}", hint=hint)
+
+
+def read_names(path: Path) -> list[str]:
+    """Return the names of classes, one a line; empty lines at the end are left out.
+
+    Raises:
+        UsageError: There is no such file.
+        FrontendError: It is no text.
+    """
+    if not path.is_file():
+        raise UsageError(f"no file {str(path)!r}", where="labels", hint="give one name a line")
+    if path.stat().st_size > _BYTES:
+        raise FrontendError(
+            f"has more than {_BYTES} bytes", where=path.name, hint="give one name a line"
+        )
+    try:
+        lines = path.read_text(encoding="utf-8-sig").rstrip().splitlines()
+    except UnicodeDecodeError:
+        raise FrontendError("is no text in UTF-8", where=path.name, hint="save it so") from None
+    return [printable(line.strip()) for line in lines]

@@ -1,0 +1,158 @@
+"""Tables of numbers as samples: ``.csv`` files, one sample a row."""
+
+from __future__ import annotations
+
+import csv
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rlx.errors import FrontendError, UsageError
+from rlx.ir.inspect import printable
+from rlx.samples.shapes import sample_shape
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from rlx.ir import Value
+
+    Numbers = npt.NDArray[Any]
+
+LABELS: Final = ("label", "labels", "class", "y")
+"""Headings of a column of classes."""
+
+_BYTES: Final = 256 << 20
+_DELIMITERS: Final = ",;\t"
+
+
+def read_csv(path: Path, value: Value) -> dict[str, Numbers]:
+    """Return a table as samples of an input, and the column of classes as ``y`` if it has one.
+
+    Whole numbers for an integer input are taken as they are; numbers with a point are real.
+
+    Raises:
+        UsageError: There are not as many columns as the input has elements.
+        FrontendError: It is no table of numbers.
+    """
+    headings, rows, whole = read_table(path)
+    found: dict[str, Numbers] = {}
+    place = label_column(headings)
+    if place is not None:
+        found["y"] = _classes(rows[:, place], path.name)
+        rows = np.delete(rows, place, axis=1)
+    shape = sample_shape(value.type)
+    size = math.prod(shape)
+    if rows.shape[1] != size:
+        raise UsageError(
+            f"has {rows.shape[1]} columns of numbers, but input {printable(value.name)!r} is"
+            f" {value.type}: {size} numbers",
+            where=path.name,
+            hint="write a sample in each row; a column of classes needs the heading 'label'",
+        )
+    found[value.name] = _typed(rows, value, path.name, whole=whole).reshape(-1, *shape)
+    return found
+
+
+def read_table(path: Path) -> tuple[list[str], npt.NDArray[np.float64], bool]:
+    """Return the headings (none if the first row holds numbers), the rows, and if all are whole.
+
+    Raises:
+        FrontendError: It is no table of numbers.
+    """
+    lines = _lines(path)
+    delimiter = max(_DELIMITERS, key=lambda one: lines[0].count(one))
+    cells = [row for row in csv.reader(lines, delimiter=delimiter) if any(c.strip() for c in row)]
+    headings: list[str] = []
+    if cells and any(_number(cell) is None for cell in cells[0]):
+        headings = [cell.strip().lower() for cell in cells.pop(0)]
+    if not cells:
+        raise FrontendError("holds no rows of numbers", where=path.name, hint="give one at least")
+    first = len(headings) or len(cells[0])
+    numbers = np.empty((len(cells), first))
+    for k, row in enumerate(cells):
+        numbers[k] = _row(row, first, f"{path.name}: row {k + 1}")
+    whole = not any(mark in cell for row in cells for cell in row for mark in ".eEnN")
+    return headings, numbers, whole
+
+
+def label_column(headings: list[str]) -> int | None:
+    """Return the place of the column of classes."""
+    return next((k for k, heading in enumerate(headings) if heading in LABELS), None)
+
+
+def _lines(path: Path) -> list[str]:
+    if path.stat().st_size > _BYTES:
+        raise FrontendError(
+            f"has {path.stat().st_size} bytes, more than the {_BYTES} that are read",
+            where=path.name,
+            hint="write it with numpy.save",
+        )
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (UnicodeDecodeError, OSError) as error:
+        raise FrontendError(
+            f"cannot be read as text: {printable(str(error))}",
+            where=path.name,
+            hint="write numbers, separated by commas, in UTF-8",
+        ) from None
+    return lines or [""]
+
+
+def _row(row: list[str], size: int, where: str) -> list[float]:
+    if len(row) != size:
+        raise FrontendError(
+            f"has {len(row)} numbers, the first row has {size}",
+            where=where,
+            hint="write as many numbers in each row",
+        )
+    numbers = []
+    for k, cell in enumerate(row):
+        number = _number(cell)
+        if number is None:
+            raise FrontendError(
+                f"{printable(cell)!r} is no number",
+                where=f"{where}, column {k + 1}",
+                hint="write numbers, with a point, separated by commas",
+            )
+        numbers.append(number)
+    return numbers
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def _classes(column: npt.NDArray[np.float64], file: str) -> Numbers:
+    if not np.array_equal(column, np.rint(column)):
+        raise FrontendError(
+            "its column of classes holds numbers that are not whole",
+            where=file,
+            hint="number the classes from 0",
+        )
+    return column.astype(np.int64)
+
+
+def _typed(rows: Numbers, value: Value, file: str, *, whole: bool) -> Numbers:
+    """Return whole numbers in the element type of an integer input; others as float32.
+
+    Raises:
+        UsageError: The type has no such number.
+    """
+    type_ = value.type
+    if not (type_.dtype.is_integer and whole):
+        return rows.astype(np.float32)
+    limits = np.iinfo(str(type_.dtype.numpy))
+    if rows.min() < limits.min or rows.max() > limits.max:
+        raise UsageError(
+            f"whole numbers are taken as {type_}, but they reach from {rows.min():.0f} to"
+            f" {rows.max():.0f}",
+            where=file,
+            hint="write real numbers with a point, scaled as in training, to have them quantized",
+        )
+    return rows.astype(type_.dtype.numpy)

@@ -1,0 +1,158 @@
+"""Samples of one file, of several, or of a folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rlx.arrays import read_arrays
+from rlx.errors import UsageError
+from rlx.ir.inspect import printable
+from rlx.samples.csv_table import read_csv
+from rlx.samples.pictures import read_picture
+from rlx.samples.scaling import Scaling
+from rlx.samples.sounds import read_sound
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from rlx.ir import Value
+
+    Numbers = npt.NDArray[Any]
+
+FORMS: Final = ".npy, .npz, .png, .wav or .csv"
+
+_SINGLE: Final = {".png": read_picture, ".wav": read_sound}
+"""Readers of files that hold one sample."""
+
+_MOST: Final = 100_000
+"""Files of a folder at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What files hold.
+
+    Attributes:
+        arrays: Arrays [samples, ...] by name: an input's own, or ``x``; ``y`` for labels.
+        names: Name of each sample, if each came from a file of its own.
+        notes: What was done to the numbers, in a line each.
+    """
+
+    arrays: Mapping[str, Numbers]
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def is_array_file(path: Path) -> bool:
+    """Return whether a file is one of NumPy's, or will be refused as one."""
+    return path.is_file() and _kind(path) not in (*_SINGLE, ".csv")
+
+
+def read(paths: Sequence[Path], inputs: Sequence[Value], scaling: Scaling | None = None) -> Loaded:
+    """Read samples for the inputs of a network.
+
+    Args:
+        paths: A ``.npy``, ``.npz`` or ``.csv`` file; or pictures or sounds, one sample each, or a
+            folder of them, in the order of their names.
+        inputs: The network's inputs; their dimensions are numbers.
+        scaling: How pixels and samples of sounds become real numbers.
+
+    Raises:
+        UsageError: There is no such file, or it does not fit the inputs.
+        FrontendError: A file is damaged.
+        ToolMissingError: Pictures need a package that is not installed.
+    """
+    files = [file for path in paths for file in _files_of(path)]
+    kinds = {_kind(file) for file in files}
+    kind = kinds.pop() if len(kinds) == 1 else ""
+    if kind in _SINGLE:
+        return _read_single(files, kind, inputs, scaling or Scaling())
+    if len(files) != 1:
+        raise UsageError(
+            f"there are {len(files)} files, and not all of them pictures or all of them sounds",
+            where="samples",
+            hint="give one .npy, .npz or .csv file, or only .png or only .wav files",
+        )
+    (path,) = files
+    if scaling is not None and scaling.given:
+        raise UsageError(
+            "is no picture and no sound, so it is not scaled",
+            where=path.name,
+            hint="scale its numbers where it is written, and leave --scale, --mean and --std out",
+        )
+    if kind == ".csv":
+        return Loaded(read_csv(path, alone(inputs, path.name)))
+    found = read_arrays(path)
+    if isinstance(found, dict):
+        return Loaded(found)
+    return Loaded({inputs[0].name if inputs else "x": found})
+
+
+def _read_single(
+    files: Sequence[Path], kind: str, inputs: Sequence[Value], scaling: Scaling
+) -> Loaded:
+    """Read files of one sample each."""
+    value = alone(inputs, files[0].name)
+    found = [_SINGLE[kind](file, value, scaling) for file in files]
+    arrays = np.stack([array for array, _ in found])
+    notes = tuple(dict.fromkeys(note for _, note in found))
+    return Loaded({value.name: arrays}, tuple(file.name for file in files), notes)
+
+
+def alone(inputs: Sequence[Value], file: str) -> Value:
+    """Return the only input.
+
+    Raises:
+        UsageError: There are several: only an archive can name them.
+    """
+    if len(inputs) != 1:
+        names = ", ".join(repr(printable(value.name)) for value in inputs)
+        raise UsageError(
+            f"holds one array, but the network has the inputs {names}",
+            where=file,
+            hint="give a .npz file with an array for each (numpy.savez)",
+        )
+    return inputs[0]
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Return a file, or the pictures or sounds of a folder by name."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise UsageError(f"no file {str(path)!r}", where="samples", hint=f"give a {FORMS} file")
+    found = sorted(file for file in path.iterdir() if file.suffix.lower() in _SINGLE)
+    if not found:
+        raise UsageError(
+            f"the folder {str(path)!r} holds no .png and no .wav files",
+            where="samples",
+            hint=f"give a {FORMS} file, or a folder of pictures or of sounds",
+        )
+    if len(found) > _MOST:
+        raise UsageError(
+            f"the folder {str(path)!r} holds {len(found)} files, at most {_MOST} are read",
+            where="samples",
+            hint="give a part of them, or a .npz file",
+        )
+    return found
+
+
+def _kind(path: Path) -> str:
+    """Return ``.npy`` (for a ``.npz`` file too), ``.png``, ``.wav`` or ``.csv``: what it holds."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(12)
+    except OSError:
+        return ".npy"  # its reader says why it cannot be read
+    if start.startswith(b"\x89PNG\r\n\x1a\n"):
+        return ".png"
+    if start[:4] == b"RIFF" and start[8:] == b"WAVE":
+        return ".wav"
+    suffix = path.suffix.lower()
+    return suffix if suffix in (*_SINGLE, ".csv") else ".npy"

@@ -1,0 +1,59 @@
+"""How the integers of pictures and sounds become the numbers that a network was trained on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rlx.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """``(stored * scale - mean) / std``, as in training.
+
+    Attributes:
+        scale: Factor; None for 1 / 255 of pictures, and for what makes sounds -1 to 1.
+        mean: One number, or one for each channel.
+        std: One number, or one for each channel.
+    """
+
+    scale: float | None = None
+    mean: tuple[float, ...] = (0.0,)
+    std: tuple[float, ...] = (1.0,)
+
+    @property
+    def given(self) -> bool:
+        """Whether anything differs from the default."""
+        return self != Scaling()
+
+    def apply(
+        self, stored: npt.NDArray[Any], *, default: float, where: str
+    ) -> npt.NDArray[np.float32]:
+        """Return real numbers.
+
+        Args:
+            stored: [..., channels].
+            default: The scale if none was given.
+            where: The file, for messages.
+
+        Raises:
+            UsageError: There are neither one nor as many means or deviations as channels.
+        """
+        channels = stored.shape[-1]
+        for name, numbers in (("mean", self.mean), ("std", self.std)):
+            if len(numbers) not in (1, channels):
+                raise UsageError(
+                    f"there are {len(numbers)} numbers for {channels} channels",
+                    where=f"{where}: {name}",
+                    hint=f"give one for all, or {channels}",
+                )
+        scale = default if self.scale is None else self.scale
+        mean, std = np.array(self.mean), np.array(self.std)
+        real: npt.NDArray[np.float64] = (stored.astype(np.float64) * scale - mean) / std
+        return real.astype(np.float32)
