@@ -63,7 +63,7 @@ def emit(
         folder: Appears complete, or not at all.
         vectors: Inputs to store as golden vectors, ``[frames, *shape]`` by input name (or ``x``
             where there is one input), and optionally the expected outputs ``y``; None for random
-            ones.
+            ones. Real numbers for a quantized input are quantized by its scale.
         frames: Golden vectors to store; None for all given, or a number that suits the graph.
         policies: Which ops are written in others although the target has them, or never.
         force: Replace a folder that rlx made before.
@@ -242,8 +242,9 @@ def quantize(
 
     Args:
         model: A float network: what ``rlx.load`` returned, a graph, or the path of a model file.
-        calib: Samples from which ranges are taken: a ``.npz`` or ``.npy`` file, an array for the
-            only input, or arrays by name; ``y`` or ``labels`` holds labels.
+        calib: Samples from which ranges are taken: a ``.npz``, ``.npy`` or ``.csv`` file, a folder
+            of pictures or sounds, an array for the only input, or arrays by name; ``y`` or
+            ``labels`` holds labels.
         test: Other samples, on which the loss is measured; None for the calibration data.
         weights: Bits of every weight, 8, 4 or 2 (ternary), or ``"auto"`` for a width for each
             layer, chosen by what the layer bears.

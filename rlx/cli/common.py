@@ -1,4 +1,4 @@
-"""What subcommands share: loading vectors, JSON; tables and progress have their own modules."""
+"""What subcommands share: policies, JSON; tables and progress have their own modules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlx.arrays import read_arrays
 from rlx.cli.progress import progress as progress
 from rlx.cli.progress import progress_bar as progress_bar
 from rlx.cli.table import print_table as print_table
@@ -16,10 +15,9 @@ from rlx.errors import UsageError
 from rlx.suggest import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from rlx.ir import Array
     from rlx.passes import Policies
 
 _ENTRIES = 1000
@@ -60,19 +58,6 @@ def missing_file(path: Path, hint: str) -> UsageError:
     if guess is not None:
         hint = f"did you mean {str(path.with_name(guess))!r}?"
     return UsageError(f"no file {str(path)!r}", hint=hint)
-
-
-def load_vectors(path: Path, names: Sequence[str]) -> dict[str, Array]:
-    """Return the arrays of a ``.npz`` file, or a ``.npy`` file as the only input.
-
-    Raises:
-        UsageError: There is no such file.
-        FrontendError: It is not a readable NumPy file.
-    """
-    if not path.exists():
-        raise missing_file(path, "give a .npy or .npz file of inputs")
-    found = read_arrays(path)
-    return found if isinstance(found, dict) else {names[0] if names else "x": found}
 
 
 def print_json(data: Mapping[str, Any]) -> None:

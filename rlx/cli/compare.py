@@ -9,6 +9,7 @@ import click
 from rlx.cli.common import json_option, print_json, progress_bar
 from rlx.cli.model_command import load_model, model_command
 from rlx.cli.quantize import SQNR, summary
+from rlx.cli.samples import FILES, data_of, scaling_options
 from rlx.cli.table import print_table, prose, wide_option
 from rlx.tables import Column
 
@@ -19,8 +20,9 @@ from rlx.tables import Column
     "--data",
     required=True,
     type=click.Path(path_type=Path),
-    help="Samples: .npz by input name (or 'x'; 'y' for labels), or .npy.",
+    help=f"Samples: {FILES}; 'y' for labels.",
 )
+@scaling_options
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
 @wide_option
 @json_option
@@ -32,8 +34,9 @@ def command(model: Path, other: Path, data: Path, plot: Path | None, as_json: bo
     if plot is not None:
         check_plot(plot)
     first, second = load_model(model), load_model(other, other=True)
+    samples = data_of(data, first.graph)
     with progress_bar(enabled=not as_json) as show:
-        found = compare(first, second, data, progress=show)
+        found = compare(first, second, samples, progress=show)
     if plot is not None:
         plot_comparison(found, plot)
     if as_json:

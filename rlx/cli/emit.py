@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from rlx.cli.common import json_option, load_vectors, policy_option, print_json, progress
+from rlx.cli.common import json_option, policy_option, print_json, progress
 from rlx.cli.model_command import load_model, model_command, selected_target, target_option
+from rlx.cli.samples import FILES, load, say, scaling_options
 from rlx.cli.table import prose, show, wide_option
 from rlx.errors import OutputError
 from rlx.target import view_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx.folder_diff import Emitted, FolderDiff
+    from rlx.ir import Array, Graph
     from rlx.passes import Policies
     from rlx.target import Target
 
@@ -32,10 +34,11 @@ _FILES: Final = 3
 @click.option(
     "--vectors",
     type=click.Path(path_type=Path),
-    help="Inputs to store as golden vectors: .npz by input name (or 'x', and 'y' to compare),"
-    " or .npy. Default: random values.",
+    help=f"Inputs to store as golden vectors: {FILES}; 'y' of an .npz holds outputs to compare"
+    " with. Default: random values.",
 )
 @click.option("--frames", type=click.IntRange(1), help="Golden vectors to store.")
+@scaling_options
 @policy_option
 @wide_option
 @json_option
@@ -60,9 +63,8 @@ def command(
     with progress(enabled=not as_json) as show:
         show(f"reading {model.name}")
         module = load_model(model)
-        names = [v.name for v in module.graph.inputs]
         show("computing golden vectors")
-        given = None if vectors is None else load_vectors(vectors, names)
+        given = None if vectors is None else _vectors(vectors, module.graph)
         golden = driver.golden_for(module.graph, chosen, options, vectors=given, frames=frames)
         show(f"emitting for {chosen.name}")
         emission = driver.emit(
@@ -83,6 +85,8 @@ def command(
     print_report(chosen, options, emission.report)
     if difference is not None:
         prose(f"changed: {difference.summary or _same(difference)}")
+    if vectors is None:
+        print(f"{golden.frames} random vectors; --vectors FILE for yours")
     print(f"wrote {len(emission.files)} files to {out}; next: rlx verify {out}")
 
 
@@ -112,6 +116,15 @@ def _same(difference: FolderDiff) -> str:
     return f"only the contents of {', '.join(names[:_FILES])}" + (
         f" and {len(names) - _FILES} more files" if len(names) > _FILES else ""
     )
+
+
+def _vectors(path: Path, graph: Graph) -> Mapping[str, Array]:
+    """Read the samples that become golden vectors."""
+    from rlx.samples import vectors_for
+
+    found, notes = vectors_for(graph, load([path], graph).arrays)
+    say(notes)
+    return found
 
 
 def print_report(target: Target, options: Any, report: Mapping[str, Any]) -> None:  # noqa: ANN401

@@ -10,6 +10,7 @@ from click.core import ParameterSource
 
 from rlx.cli.common import json_option, print_json, progress_bar
 from rlx.cli.model_command import load_model, model_command
+from rlx.cli.samples import FILES, data_of, scaling_options
 from rlx.cli.table import print_table, prose, wide_option
 from rlx.errors import UsageError
 from rlx.tables import Column
@@ -52,7 +53,7 @@ def _share(text: str | None) -> float | None:
 @click.option(
     "--calib",
     type=click.Path(path_type=Path),
-    help="Samples to take ranges from: .npz by input name (or 'x'; 'y' for labels), or .npy."
+    help=f"Samples to take ranges from: {FILES}; 'y' for labels."
     " Without: MODEL holds its own scales (ONNX with QuantizeLinear and DequantizeLinear).",
 )
 @click.option(
@@ -91,6 +92,7 @@ def _share(text: str | None) -> float | None:
 )
 @click.option("--bits", type=click.FloatRange(2, 8), help="With auto: mean bits of a weight.")
 @click.option("--flash", type=click.IntRange(1), help="With auto: bytes of weights, packed.")
+@scaling_options
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
 @wide_option
 @json_option
@@ -124,8 +126,11 @@ def command(
         save(convert(module), out)
         print(f"wrote {out} with the scales of {model.name}; next: rlx inspect {out}")
         return
+    samples = data_of(calib, module.graph)
+    test = chosen.pop("test")
+    tested = None if test is None else data_of(test, module.graph)
     with progress_bar(enabled=not as_json) as show:
-        found = quantize(module, calib, max_drop=share, progress=show, **chosen)
+        found = quantize(module, samples, test=tested, max_drop=share, progress=show, **chosen)
     save(found.module, out)
     if plot is not None:
         from rlx.calibration.plots import plot_report

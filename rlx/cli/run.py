@@ -4,86 +4,138 @@ from __future__ import annotations
 
 import io
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from rlx.cli.common import json_option, load_vectors, print_json, progress
+from rlx.cli.common import json_option, print_json, progress
 from rlx.cli.model_command import load_model, model_command
-from rlx.cli.table import print_table, wide_option
+from rlx.cli.run_output import print_result, summary
+from rlx.cli.samples import FILES, load, say, scaling_options
+from rlx.cli.table import wide_option
 from rlx.outputs import write_file
 
 if TYPE_CHECKING:
-    from rlx.golden import Golden
-    from rlx.ir import Graph
+    from collections.abc import Mapping, Sequence
+
+    from rlx.inference import Output, Result
+    from rlx.ir import Array, Graph
 
 
 @model_command("run")
 @click.option(
     "--input",
-    "vectors",
+    "paths",
     type=click.Path(path_type=Path),
-    help=".npz with an array for each input (or 'x'), or .npy. Default: random values.",
+    multiple=True,
+    help=f"{FILES}; may be repeated. Default: random values.",
 )
-@click.option("--frames", type=click.IntRange(1), help="Frames to run. Default: all given.")
+@click.option("--frames", type=click.IntRange(1), help="Samples to run. Default: all given.")
+@click.option("--labels", type=click.Path(path_type=Path), help="Names of the classes, one a line.")
+@click.option(
+    "--expect",
+    type=click.Path(path_type=Path),
+    help="Class of each sample, .npy, .npz or .csv, for accuracy and confusion [those in --input].",
+)
+@scaling_options
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the outputs as .npz.")
 @wide_option
 @json_option
 def command(
     model: Path,
-    vectors: Path | None,
+    paths: tuple[Path, ...],
     frames: int | None,
+    labels: Path | None,
+    expect: Path | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Run MODEL on the host by the reference and show its outputs."""
-    from rlx.reference import given_inputs, random_inputs, reference_outputs
+    """Run MODEL on the host and show its outputs: those of the reference, bit for bit.
+
+    Real numbers for a quantized input are quantized by its scale.
+    """
+    from rlx.inference import run
+    from rlx.samples import read_classes, read_names
 
     graph = load_model(model).graph
+    names = None if labels is None else read_names(labels)
+    given = _given(graph, paths, frames)
+    classes = given.classes if expect is None else read_classes(expect)[:frames]
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")
-        if vectors is None:
-            inputs = random_inputs(graph, frames or 1)
-            golden = reference_outputs(graph, inputs)
-        else:
-            names = [v.name for v in graph.inputs]
-            golden = given_inputs(graph, load_vectors(vectors, names), frames)
+        result = run(graph, given.inputs)
+    _check_expected(graph, given, result)
+    accuracy = None if classes is None else result.accuracy(classes)
     if out is not None:
-        _write(out, graph, golden)
-    summary = _summary(graph, golden)
+        _write(out, result)
     if as_json:
-        print_json({"frames": golden.frames, "outputs": summary})
+        more = {} if accuracy is None else {"accuracy": accuracy.as_json()}
+        print_json({"frames": len(result), "outputs": summary(result, names), **more})
         return
-    rows = [[s["name"], s["type"], s["minimum"], s["maximum"], s["argmax"]] for s in summary]
-    print_table(f"{golden.frames} frames", ["output", "type", "min", "max", "argmax"], rows)
+    print_result(result, names=names, files=given.files, expected=classes, accuracy=accuracy)
     if out is not None:
         print(f"wrote {out}")
 
 
-def _summary(graph: Graph, golden: Golden) -> list[dict[str, Any]]:
-    """Return what each output looks like; ``argmax`` is that of the first frames."""
-    return [
-        {
-            "name": name,
-            "type": str(value.type),
-            "minimum": array.min().item(),
-            "maximum": array.max().item(),
-            "argmax": array.reshape(golden.frames, -1).argmax(axis=1)[:16].tolist(),
-        }
-        for name, value, array in zip(
-            graph.output_names, graph.outputs, golden.outputs, strict=True
-        )
-    ]
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What is run.
+
+    Attributes:
+        inputs: Frames for each input by name, [frames, *shape].
+        vectors: All arrays that the user brought, but for classes.
+        classes: Class of each frame, if it came along.
+        files: Name of each frame, if each came from a file of its own.
+    """
+
+    inputs: Mapping[str, Array]
+    vectors: Mapping[str, Array]
+    classes: Array | None = None
+    files: tuple[str, ...] = ()
 
 
-def _write(path: Path, graph: Graph, golden: Golden) -> None:
+def _given(graph: Graph, paths: Sequence[Path], frames: int | None) -> _Given:
+    """Read the samples that the user named, or draw random ones."""
+    from rlx.reference import input_frames, random_inputs
+    from rlx.samples import labels_in, vectors_for
+
+    names = [value.name for value in graph.inputs]
+    if not paths:
+        drawn = random_inputs(graph, frames or 1)
+        return _Given(dict(zip(names, drawn, strict=True)), {})
+    loaded = load(paths, graph)
+    vectors, notes = vectors_for(graph, loaded.arrays)
+    say(notes)
+    inputs = dict(zip(names, input_frames(graph, vectors, frames), strict=True))
+    labels = labels_in(graph, loaded.arrays)
+    classes = None if labels is None else labels[1].reshape(-1)[:frames]
+    return _Given(inputs, vectors, classes, loaded.names)
+
+
+def _check_expected(graph: Graph, given: _Given, result: Result) -> None:
+    """Refuse outputs that the user expects, if they are not those of the network."""
+    from rlx.golden import Golden
+    from rlx.reference import check_expected
+
+    if "y" not in given.inputs:
+        outputs = tuple(_framed(output) for output in result.outputs.values())
+        check_expected(graph, given.vectors, Golden(tuple(given.inputs.values()), outputs))
+
+
+def _framed(output: Output) -> Array:
+    """Return [frames, *shape of the output's type]."""
+    return output.array.reshape(len(output.array), *output.type.static_shape)
+
+
+def _write(path: Path, result: Result) -> None:
     """Write the outputs by name, as ``numpy.savez`` does, but any name and no date."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
-        for name, array in zip(graph.output_names, golden.outputs, strict=True):
+        for name, output in result.outputs.items():
             content = io.BytesIO()
-            np.save(content, np.ascontiguousarray(array), allow_pickle=False)
+            np.save(content, np.ascontiguousarray(_framed(output)), allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue())
     write_file(path, stream.getvalue())

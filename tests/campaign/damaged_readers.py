@@ -14,13 +14,13 @@ from mutation import mutate, mutate_text
 from campaign import corpus
 from campaign.damage import damage_part
 from campaign.refusals import outcome
-from rlx.cli.common import load_vectors
 from rlx.frontends import tflite
 from rlx.golden import Golden, read_golden
 from rlx.ir.parser import parse_graph
 from rlx.ir.printer import format_graph
 from rlx.outputs import MANIFEST, Producer, read_manifest, write_folder
 from rlx.reference import given_inputs, random_inputs, reference_outputs
+from rlx.samples import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,8 +39,7 @@ def _vectors(number: int) -> Outcome:
 def use_vectors(path: Path) -> None:
     """Read inputs for :func:`vector_graph` and run it."""
     graph = vector_graph()
-    vectors = load_vectors(path, [v.name for v in graph.inputs])
-    given_inputs(graph, vectors, None)
+    given_inputs(graph, read([path], graph.inputs).arrays, None)
 
 
 @cache

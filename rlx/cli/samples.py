@@ -1,0 +1,110 @@
+"""Options of commands that read samples, and the files that they name."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rlx.cli.common import missing_file
+from rlx.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from rlx.calibration.samples import Data
+    from rlx.ir import Graph
+    from rlx.samples import Loaded, Scaling
+
+FILES = ".npz by input name (or 'x'), .npy, .csv, .png, .wav, or a folder of .png or .wav"
+"""Files of samples, for the help of options."""
+
+_KEY = "rlx.scaling"
+
+
+def scaling_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--scale``, ``--mean`` and ``--std``, which ``load`` reads, to a command."""
+    for name, text in (
+        (
+            "--std",
+            "Divide by it at last: one number, or one for each channel.",
+        ),
+        (
+            "--mean",
+            "Subtract it after that: one number, or one for each channel: 0.4,0.5,0.6.",
+        ),
+        ("--scale", "Multiply pixels, or the samples of a sound, by it [1/255, or to -1 to 1]."),
+    ):
+        function = click.option(
+            name,
+            metavar="NUMBER" if name == "--scale" else "NUMBERS",
+            expose_value=False,
+            callback=_keep,
+            help=text,
+        )(function)
+    return function
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Store the numbers of an option."""
+    if value is None:
+        return
+    flag = f"--{param.name}"
+    try:
+        first, slash, second = value.partition("/")
+        fraction = param.name == "scale" and slash
+        numbers = (
+            (float(first) / float(second),)
+            if fraction
+            else tuple(float(part) for part in value.split(","))
+        )
+    except (ValueError, ZeroDivisionError):
+        numbers = ()
+    single = param.name == "scale" and len(numbers) != 1
+    if not numbers or single or (param.name == "std" and 0 in numbers):
+        raise UsageError(
+            f"{value!r} is no number",
+            where=flag,
+            hint="write 1/255 or 0.00392" if param.name == "scale" else "write 0.5 or 0.4,0.5,0.6",
+        )
+    ctx.meta.setdefault(_KEY, {})[param.name] = numbers
+
+
+def scaling() -> Scaling:
+    """Return what ``--scale``, ``--mean`` and ``--std`` say."""
+    from rlx.samples import Scaling
+
+    given = dict(click.get_current_context().meta.get(_KEY, {}))
+    scale = given.pop("scale", (None,))[0]
+    return Scaling(scale=scale, **given)
+
+
+def load(paths: Sequence[Path], graph: Graph) -> Loaded:
+    """Read the samples that the user named; say on standard error what was done to them."""
+    from rlx.reference import check_bound
+    from rlx.samples import read
+
+    check_bound(graph)
+    for path in paths:
+        if not path.exists():
+            raise missing_file(path, "give a .npy, .npz, .csv, .png or .wav file")
+    found = read(paths, graph.inputs, scaling())
+    say(found.notes)
+    return found
+
+
+def data_of(path: Path, graph: Graph) -> Data:
+    """Return samples for calibration and comparison; an array file stays on the disk."""
+    from rlx.samples import is_array_file
+
+    if not path.exists() or (is_array_file(path) and not scaling().given):
+        return path
+    return dict(load([path], graph).arrays)
+
+
+def say(notes: Iterable[str]) -> None:
+    """Print what was done to samples, a line each on standard error."""
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
