@@ -77,7 +77,7 @@ def utilization(layer: Layer) -> float | None:
 
 def markdown_text(report: Report) -> str:
     """Return the verdict, the figures, the changes, and the layers folded away."""
-    lines = [f"### {_cell(report.title)}: {report.target} {report.device}".rstrip(), ""]
+    lines = [f"### {_cell(f'{report.title}: {report.target} {report.device}')}", ""]
     lines += [_verdict(report), ""]
     lines += _figure_rows(report)
     if report.changes is not None:
