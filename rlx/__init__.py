@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from rlx.api import compare, convert, emit, estimate, layers, quantize, report, run, verify
+    from rlx.api import (
+        compare,
+        convert,
+        emit,
+        estimate,
+        estimate_all,
+        layers,
+        quantize,
+        report,
+        run,
+        verify,
+    )
     from rlx.calibration.compare import Comparison
     from rlx.calibration.quantize import Quantized
     from rlx.errors import RlxError
@@ -60,6 +71,7 @@ _HOMES = {
     "devices": "rlx.runtime",
     "emit": "rlx.api",
     "estimate": "rlx.api",
+    "estimate_all": "rlx.api",
     "f32": "rlx.ir",
     "freeze": "rlx.transforms.freeze",
     "i8": "rlx.ir",
@@ -108,6 +120,7 @@ __all__ = [
     "devices",
     "emit",
     "estimate",
+    "estimate_all",
     "f32",
     "freeze",
     "i8",

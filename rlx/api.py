@@ -23,6 +23,7 @@ from rlx.ir.module import GraphModule, Stage
 from rlx.outputs import read_manifest
 from rlx.quant.convert import convert as convert_graph
 from rlx.reporting.gather import Wanted, gather
+from rlx.sweep import estimate_values
 from rlx.tracing import Graph as Builder
 from rlx.transforms.freeze import freeze
 from rlx.verification_cache import Request, verify_once
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from rlx.calibration.compare import Comparison
     from rlx.calibration.quantize import Quantized
     from rlx.calibration.samples import Data
+    from rlx.estimation import Estimates
     from rlx.inference import Inputs, Layers, Result
     from rlx.ir import Array
     from rlx.passes import Policies
@@ -119,6 +121,49 @@ def estimate(
         **({"ports": ports} if ports else {}),
     }
     return Estimate(chosen.name, figures)
+
+
+def estimate_all(
+    model: Model,
+    target: str,
+    values: str = "all",
+    *,
+    policies: Policies | None = None,
+    progress: Callable[[str], None] | None = None,
+    **options: Any,  # noqa: ANN401 - each target's own
+) -> Estimates:
+    """Return what a model will need on every device or processor of a target, the best first.
+
+    As ``rlx estimate MODEL --devices all`` and ``--cpu all`` show it. For an FPGA the styles are
+    tried in turn where one does not fit, unless ``style`` is given.
+
+    Args:
+        model: As for :func:`emit`.
+        target: Name of an installed target that can be compared, such as ``"fpga"``.
+        values: Devices or processors with commas between, or ``"all"``; for an FPGA also
+            ``"boards"``.
+        policies: As for :func:`emit`.
+        progress: Called with a description of each step.
+        options: Options of the target, as for :func:`emit`.
+
+    Returns:
+        A sequence of rows, each a mapping, with ``best``; nothing that does not fit has ``fits``.
+
+    Raises:
+        UsageError: The target cannot be compared, or has no such value or option.
+        RlxError: What the steps raise, if they raise it for every value.
+    """
+    module, _ = _module_of(model)
+    chosen = targets.load(target)
+    return estimate_values(
+        module,
+        chosen,
+        values,
+        _options_of(chosen, options),
+        given=frozenset(options),
+        policies=policies,
+        progress=progress,
+    )
 
 
 def verify(

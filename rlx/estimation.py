@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
+
+from rlx.tables import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,3 +68,73 @@ class Estimate(Mapping[str, Any]):
 
         columns = self.figures.get("columns", ())
         return report_html(repr(self)[1:-1], self.totals, self.layers, columns)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Estimates(Sequence[Mapping[str, Any]]):
+    """One model with several values of an option, such as devices: a row for each, best first.
+
+    Attributes:
+        target: Name of the target.
+        option: The option; each row has its value under this key.
+        columns: The figures of a row by key, as tables show them.
+        rows: Figures by key; ``fits``, and ``reason`` if it does not: what stands against it. Where
+            there is no design at all, the row has no figures.
+    """
+
+    target: str
+    option: str
+    columns: Mapping[str, Column]
+    rows: tuple[Mapping[str, Any], ...]
+
+    @property
+    def best(self) -> Mapping[str, Any] | None:
+        """The best row that fits; None if nothing fits."""
+        return self.rows[0] if self.rows and self.rows[0]["fits"] else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        rows = [dict(row) for row in self.rows]
+        return {"target": self.target, "option": self.option, "rows": rows}
+
+    def table(self) -> Table:
+        """Return the rows as a table."""
+        fits = sum(bool(row["fits"]) for row in self.rows)
+        columns = (
+            Column(self.option),
+            Column("fits"),
+            *self.columns.values(),
+            Column("reason", sentences=True, shortest=24, priority=1),
+        )
+        rows = tuple(
+            (
+                row[self.option],
+                "-" if row["fits"] is None else bool(row["fits"]),
+                *(row.get(key) for key in self.columns),
+                row["reason"],
+            )
+            for row in self.rows
+        )
+        title = f"{self.target}: {fits} of {len(rows)} fit, predicted"
+        return Table(title, columns, rows, emphasis=0 if self.best else None)
+
+    @overload
+    def __getitem__(self, index: int) -> Mapping[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Mapping[str, Any], ...]: ...
+    def __getitem__(self, index: int | slice) -> Mapping[str, Any] | tuple[Mapping[str, Any], ...]:
+        return self.rows[index]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        best = f", best {self.best[self.option]}" if self.best else ""
+        fits = sum(bool(row["fits"]) for row in self.rows)
+        return f"<Estimates for {self.target}: {fits} of {len(self)} fit{best}>"
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        from rlx.drawing.notebook import table_html
+
+        return table_html(self.table())

@@ -9,7 +9,7 @@ from rlx import plugins
 from rlx.tables import plain_view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from rlx.golden import Golden
     from rlx.ir import Node, Op, Refusal, Value
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rlx.passes.boundaries import Ports
     from rlx.passes.fit import Claim
     from rlx.plan import ScratchPlace
-    from rlx.tables import View
+    from rlx.tables import Column, View
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -65,6 +65,38 @@ class Emission:
         return report_html(repr(self)[1:-1], self.totals, rows, columns, drawing=drawing)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """How models are compared over the values of one option, such as all devices.
+
+    ``rlx estimate MODEL --devices all`` gives a row for each value, the best first. A target that
+    offers it has an attribute ``sweep``.
+
+    Attributes:
+        option: Name of the option, a field of the target's options.
+        groups: Values by the name of a group; ``all`` is one of them.
+        columns: What a row shows, by key, in order.
+        by: Key of the figure that rows are ranked by.
+        most: Whether the highest figure is the best one.
+        lowered_by: Returns what a lowered graph depends on: it is made once for all options for
+            which this is equal.
+        attempts: Called with options and the names of those that the user chose; returns options
+            to try in order, until one fits.
+        estimate: As ``Target.estimate``, but without looking for other options that would fit.
+        row: Called with such an estimate and its options; returns figures by key.
+    """
+
+    option: str
+    groups: Mapping[str, Sequence[str]]
+    columns: Mapping[str, Column]
+    by: str
+    most: bool
+    lowered_by: Callable[[Any], Hashable]
+    attempts: Callable[[Any, frozenset[str]], Sequence[Any]]
+    estimate: Callable[[GraphModule, Any], Mapping[str, Any]]
+    row: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
+
+
 class Lowering:
     """What a target makes of one node; each target has subclasses of its own.
 
@@ -81,7 +113,8 @@ class Target(Protocol):
     It may also have a method ``ports(options)`` that returns :class:`rlx.passes.boundaries.Ports`:
     what its inputs and outputs are. Without it they are quantized values, int8 for uint8.
     And a method ``view(report, options)`` that returns :data:`rlx.tables.View`: how a report is
-    shown. Without it, layers are a table and totals are figures.
+    shown. Without it, layers are a table and totals are figures. And an attribute ``sweep``, a
+    :class:`Sweep`: the option over which models are compared.
 
     Attributes:
         name: Name on the command line.
@@ -172,6 +205,12 @@ def view_of(target: Target, report: Mapping[str, Any], options: Any) -> View:  #
     if view is None:
         return plain_view(f"Layers, target {target.name}", report)
     return view(report, options)
+
+
+def sweep_of(target: Target) -> Sweep | None:
+    """Return how models are compared on ``target``, or None if they are not."""
+    found: Sweep | None = getattr(target, "sweep", None)
+    return found
 
 
 def names() -> list[str]:

@@ -24,7 +24,9 @@ _GROUPS = "rlx.plugins"
 _LIMITS = "rlx.limits"
 
 
-def model_command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+def model_command(
+    name: str, *, cls: type[ModelCommand] | None = None
+) -> Callable[[Callable[..., Any]], click.Command]:
     """Turn a function into a command that reads ``model``.
 
     It gets the argument MODEL, ``--format``, ``--limit``, and the options that the model's format
@@ -36,7 +38,7 @@ def model_command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
         for option in (_LIMIT, _FORMAT):
             function = option(function)
         argument = click.argument("model", type=click.Path(path_type=Path))
-        return click.command(cls=ModelCommand, name=name)(argument(function))
+        return click.command(cls=cls or ModelCommand, name=name)(argument(function))
 
     return decorate
 
@@ -157,6 +159,12 @@ def selected_target() -> tuple[Target, Any]:
     """Return the target of ``--target`` and its options object."""
     group: PluginOptions = click.get_current_context().meta[_GROUPS]["target"]
     return cast("Target", group.plugin), group.build()
+
+
+def selected_options() -> frozenset[str]:
+    """Return the names of the target's options that the user gave."""
+    group: PluginOptions = click.get_current_context().meta[_GROUPS]["target"]
+    return frozenset(name for name, value in group.given.items() if value not in (None, ()))
 
 
 def load_model(path: Path, *, other: bool = False) -> GraphModule:

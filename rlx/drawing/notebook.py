@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from rlx.drawing.boxes import Drawing
     from rlx.drawing.html import Cell
     from rlx.ir.graph import Graph, Node, Value
+    from rlx.tables import Table
 
 MOST_LAYERS: Final = 250
-"""Layers of a graph that is drawn in a notebook; of a larger one only the table's beginning."""
+"""Layers of the largest graph that a notebook shows; a larger one is for a page of its own."""
 
 _SCROLL: Final = "max-height:480px;overflow:auto"
 
@@ -66,6 +67,12 @@ def report_html(
         cells = [[_cell(row.get(key)) for key in keys] for row in rows[:MOST_LAYERS]]
         parts.append(_folded(f"{len(rows):,} layers", table([_words(k) for k in keys], cells)))
     return _block(title, *parts)
+
+
+def table_html(shown: Table) -> str:
+    """Return a table as a piece of HTML."""
+    rows = [[_cell(cell) for cell in row] for row in shown.rows]
+    return _block(shown.title, table([column.title for column in shown.columns], rows))
 
 
 def rows_drawing(

@@ -13,6 +13,7 @@ from rlx_cortexm.lower import RULES, Ways, lowering
 from rlx_cortexm.options import CortexMOptions
 from rlx_cortexm.planning import plan, settings_of
 from rlx_cortexm.program import program
+from rlx_cortexm.sweep import sweep_with
 from rlx_cortexm.view import view
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from rlx.ir import GraphModule, Node, Op, Refusal
     from rlx.passes.boundaries import Ports
     from rlx.tables import View
+    from rlx.target import Sweep
     from rlx_c.program import LoweredProgram
 
 
@@ -89,6 +91,11 @@ class CortexM:
         lowered = program(module, settings_of(options))
         Emitter(lowered, options)  # refuses ports that C code cannot take
         return _fitting_estimate(lowered, options)
+
+    @property
+    def sweep(self) -> Sweep:
+        """How a model is compared on all processors."""
+        return sweep_with(self.estimate)
 
     def view(self, report: Mapping[str, Any], options: CortexMOptions) -> View:
         """Return how a report is shown; see ``rlx.target.view_of``."""

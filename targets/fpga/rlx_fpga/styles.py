@@ -90,11 +90,14 @@ def _lowering(node: Node, style: str) -> Lowering | Refusal:
     return Lowering() if reason is None else Refusal(reason)
 
 
-def build(module: GraphModule, options: FpgaOptions) -> tuple[Design, dict[str, Any]]:
+def build(
+    module: GraphModule, options: FpgaOptions, *, suggest: bool = True
+) -> tuple[Design, dict[str, Any]]:
     """Return the hardware of ``module`` in the chosen style, and its report.
 
     Designs of style ``stream`` fit the device, or there is none; others may be too large: see
-    :func:`rlx_fpga.fit.shortage`.
+    :func:`rlx_fpga.fit.shortage`. With ``suggest`` a refusal says where another style would fit,
+    for which that one is built.
     """
     _require_streams(module.graph)
     # A style is imported where it is asked for.
@@ -108,7 +111,7 @@ def build(module: GraphModule, options: FpgaOptions) -> tuple[Design, dict[str, 
 
         machine = folded.machine_of(module.graph, options)
         return machine, folded.report_of(machine, options)
-    stream = _stream(module, options)
+    stream = _stream(module, options) if suggest else design_of(module.graph, options)
     return stream.pipeline, report_of(stream)
 
 

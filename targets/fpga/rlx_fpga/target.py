@@ -17,6 +17,7 @@ from rlx_fpga.netlist import design_files
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.registers import Control, packed_version
 from rlx_fpga.styles import build, layer_nodes, lowering, require_fit
+from rlx_fpga.sweep import SWEEP
 from rlx_fpga.synthesis import synthesize
 from rlx_fpga.view import view
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from rlx.ir import GraphModule, Node, Op, Refusal, Value
     from rlx.passes.boundaries import Ports
     from rlx.tables import View
-    from rlx.target import Lowering
+    from rlx.target import Lowering, Sweep
     from rlx_fpga.axi import Direction
     from rlx_fpga.styles import Design
 
@@ -38,6 +39,7 @@ class Fpga:
     summary: ClassVar[str] = "streaming SystemVerilog core with AXI4-Stream ports"
     pipeline: ClassVar[str] = "default"
     options: ClassVar[type[Any]] = FpgaOptions
+    sweep: ClassVar[Sweep] = SWEEP
 
     def knows(self, op: type[Op]) -> bool:
         """Whether ``op`` is lowered, or refused with a reason."""

@@ -1,0 +1,71 @@
+"""How a model is compared on all devices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rlx.tables import Column
+from rlx.target import Sweep
+from rlx_fpga.devices import boards, devices
+from rlx_fpga.fit import shortage
+from rlx_fpga.styles import build
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from rlx.ir import GraphModule
+    from rlx_fpga.options import FpgaOptions
+
+_FREE = frozenset({"style", "weights", "fold"})
+"""Options that are varied unless the user chose one of them."""
+
+
+def _attempts(options: FpgaOptions, given: frozenset[str]) -> Sequence[FpgaOptions]:
+    """Return the options as they are, then style ``folded``, weights in the core or sent to it."""
+    if given & _FREE:
+        return (options,)
+    folded = replace(options, style="folded")
+    return options, folded, replace(folded, weights="stream")
+
+
+def _estimate(module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
+    """Return the report of a design, with ``fits``, and ``short`` if it does not fit."""
+    _, report = build(module, options, suggest=False)
+    short = shortage(report, options)
+    if not short and report["interval"] > (options.max_cycles or report["interval"]):
+        short = f"{report['fps']:g} of {options.fps:g} frames/s"
+    return {**report, "fits": not short, "short": short}
+
+
+def _row(report: Mapping[str, Any], options: FpgaOptions) -> Mapping[str, Any]:
+    """Return the figures of a row."""
+    weights = ", weights sent" if options.weights in ("load", "stream") else ""
+    keys = ("fps", "clock_mhz", "lut_percent", "ff_percent", "dsp_percent", "bram_percent")
+    return {"style": options.style + weights, **{key: report[key] for key in keys}}
+
+
+def _lowered_by(options: FpgaOptions) -> Hashable:
+    return options.style, options.io
+
+
+SWEEP = Sweep(
+    option="device",
+    groups={"all": tuple(devices()), "boards": tuple(boards())},
+    columns={
+        "fps": Column("frames/s"),
+        "clock_mhz": Column("clock", "MHz", priority=2),
+        "style": Column("style", priority=1),
+        "lut_percent": Column("LUT", "%", priority=1),
+        "ff_percent": Column("FF", "%", priority=4),
+        "dsp_percent": Column("DSP", "%", priority=1),
+        "bram_percent": Column("BRAM", "%", priority=1),
+    },
+    by="fps",
+    most=True,
+    lowered_by=_lowered_by,
+    attempts=_attempts,
+    estimate=_estimate,
+    row=_row,
+)
+"""The comparison over devices; ``boards`` are devices whose pins are known."""

@@ -1,0 +1,122 @@
+"""``rlx estimate --devices`` and ``--cpu`` with several values: one table, the best first."""
+
+import json
+
+import pytest
+from support import shared_folder
+
+import rlx
+from rlx.cli import main
+from rlx.errors import UsageError
+
+
+def run(capsys, *arguments):
+    status = main(["estimate", *(str(a) for a in arguments)])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def rows(capsys, *arguments, status=0):
+    found, out, err = run(capsys, *arguments, "--json")
+    assert (found, err) == (status, "")
+    return json.loads(out)["rows"]
+
+
+def test_devices_are_one_table_without_a_target(digits_model, capsys):
+    status, out, _ = run(capsys, digits_model, "--devices", "icebreaker,ulx3s-85f")
+    assert status == 0
+    title, heading, *lines = out.splitlines()
+    assert title == "fpga: 2 of 2 fit, predicted"
+    assert heading.split()[:3] == ["device", "fits", "frames/s"]
+    assert [line.split()[:2] for line in lines[:2]] == [["ulx3s-85f", "yes"], ["icebreaker", "yes"]]
+
+
+@pytest.mark.parametrize("flag", [["--cpus", "all"], ["--cpu", "all"], ["--cpu=all"]])
+def test_all_processors_by_instructions(digits_model, capsys, flag):
+    found = rows(capsys, digits_model, *flag)
+    assert {row["cpu"] for row in found} >= {"cortex-m0", "cortex-m4", "cortex-m55"}
+    assert found[0]["cpu"] == "cortex-m55"
+    assert [r["instructions"] for r in found] == sorted(r["instructions"] for r in found)
+    one = rlx.estimate(digits_model, "cortexm", cpu="cortex-m0")
+    row = next(row for row in found if row["cpu"] == "cortex-m0")
+    assert row["instructions"] == one["instructions"]
+    assert row["flash_bytes"] == one["constant_bytes"] + one["code_bytes"]
+    assert row["ram_bytes"] == one["arena_bytes"]
+
+
+def test_one_value_is_an_ordinary_estimate(digits_model, capsys):
+    _, out, _ = run(capsys, digits_model, "--target", "cortexm", "--cpu", "cortex-m0")
+    assert "Layers on a cortex-m0" in out
+    status, _, err = run(capsys, digits_model, "--cpu", "cortex-m0")
+    assert status != 0
+    assert "--target" in err or "--cpu" in err
+
+
+def test_what_does_not_fit_says_why_and_sets_the_status(digits_model, capsys):
+    found = rows(capsys, digits_model, "--cpu", "cortex-m4,cortex-m0", "--ram", "8", status=3)
+    assert [row["fits"] for row in found] == [False, False]
+    assert "needed for the arena, 8 bytes given (--ram)" in found[0]["reason"]
+    found = rows(capsys, digits_model, "--devices", "ice40-up5k,ecp5-25k", "--fps", "5000")
+    assert [(row["device"], row["fits"]) for row in found] == [
+        ("ecp5-25k", True), ("ice40-up5k", False),
+    ]  # fmt: skip
+    assert found[1]["reason"]
+
+
+def test_a_device_too_small_for_every_style_is_a_row_without_figures(digits_model, capsys):
+    (row,) = rows(capsys, digits_model, "--devices", "ice40-hx8k", status=3)
+    assert row["fits"] is False
+    assert "DSP slices, the budget is 0" in row["reason"]
+    status, out, _ = run(capsys, digits_model, "--devices", "ice40-hx8k")
+    assert (status, out.splitlines()[0]) == (3, "fpga: 0 of 1 fit, predicted")
+
+
+def test_a_style_that_is_given_is_the_only_one_tried(digits_model):
+    found = rlx.estimate_all(digits_model, "fpga", "ulx3s-85f,icebreaker", style="folded")
+    assert {row["style"] for row in found} == {"folded"}
+    assert found.best is found[0]
+    assert repr(found) == "<Estimates for fpga: 2 of 2 fit, best ulx3s-85f>"
+    assert "<table" in found._repr_html_()
+
+
+def test_refusals(digits_model, capsys, monkeypatch):
+    for arguments, text in (
+        (["--devices", "ulx3s-85"], "no device is called 'ulx3s-85'"),
+        (["--devices", ","], "no device is given"),
+        (["--devices"], "no device is given"),
+        (["--devices", "all", "--cpu", "all"], "several options have several values"),
+    ):
+        status, _, err = run(capsys, digits_model, *arguments)
+        assert status == 2
+        assert text in err
+    monkeypatch.delattr("rlx_fpga.target.Fpga.sweep")
+    with pytest.raises(UsageError, match=r"^target 'fpga' has nothing to be compared over$"):
+        rlx.estimate_all(digits_model, "fpga")
+
+
+def test_what_no_value_can_lower_is_refused_as_always(digits_model, capsys):
+    status, out, err = run(capsys, digits_model, "--devices", "all", "--style", "unrolled")
+    assert (status, out) == (5, "")
+    assert "style unrolled lacks it" in err
+
+
+def test_help_names_the_comparisons(capsys):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "100")
+        _, out, _ = run(capsys, "--help")
+    assert "--devices all|boards|NAME,..." in out
+    assert "--cpus all|NAME,..." in out
+
+
+@pytest.mark.models
+@pytest.mark.slow
+def test_keyword_spotting_on_all_devices():
+    path = shared_folder("models/mlperf-tiny") / "kws_ref_model.tflite"
+    found = rlx.estimate_all(path, "fpga")
+    assert len(found) == 10
+    fits = {row["device"]: row["fits"] for row in found}
+    assert fits.pop("ice40-hx8k") is False
+    assert set(fits.values()) == {True}
+    small = next(row for row in found if row["device"] == "ice40-up5k")
+    assert small["style"] == "folded, weights sent"
+    assert all(row[key] <= 100 for row in found[:-1] for key in row if key.endswith("_percent"))
