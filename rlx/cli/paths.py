@@ -13,11 +13,9 @@ from rlx.paths import cmake_folder, makefile
 @click.option("--make", "one", flag_value="make", help="Only the file that makefiles include.")
 @json_option
 def command(one: str | None, as_json: bool) -> None:
-    r"""Show where the files are that build systems include.
+    """Show where the files are that build systems include.
 
-    \b
-    With CMake: cmake -Drlx_DIR=$(rlx paths --cmake) ...
-    With make: include $(shell rlx paths --make)
+    Use them as in "cmake -Drlx_DIR=$(rlx paths --cmake)" and "include $(shell rlx paths --make)".
     """
     found = {"cmake": str(cmake_folder()), "make": str(makefile())}
     if as_json:
