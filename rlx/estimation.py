@@ -92,6 +92,11 @@ class Estimates(Sequence[Mapping[str, Any]]):
         """The best row that fits; None if nothing fits."""
         return self.rows[0] if self.rows and self.rows[0]["fits"] else None
 
+    @property
+    def reasons(self) -> dict[str, str]:
+        """What stands against each value that does not fit."""
+        return {row[self.option]: row["reason"] for row in self.rows if not row["fits"]}
+
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON values."""
         rows = [dict(row) for row in self.rows]
@@ -104,14 +109,12 @@ class Estimates(Sequence[Mapping[str, Any]]):
             Column(self.option),
             Column("fits"),
             *self.columns.values(),
-            Column("reason", sentences=True, shortest=24, priority=1),
         )
         rows = tuple(
             (
                 row[self.option],
                 "-" if row["fits"] is None else bool(row["fits"]),
                 *(row.get(key) for key in self.columns),
-                row["reason"],
             )
             for row in self.rows
         )
@@ -137,4 +140,4 @@ class Estimates(Sequence[Mapping[str, Any]]):
         """Return the table that notebooks show."""
         from rlx.drawing.notebook import table_html
 
-        return table_html(self.table())
+        return table_html(self.table(), [f"{name}: {why}" for name, why in self.reasons.items()])

@@ -16,7 +16,7 @@ from rlx.cli.model_command import (
     target_option,
 )
 from rlx.cli.sweep_option import SweepCommand, swept_values
-from rlx.cli.table import show_table, wide_option
+from rlx.cli.table import prose, show_table, wide_option
 from rlx.errors import DoesNotFitError
 
 if TYPE_CHECKING:
@@ -78,5 +78,7 @@ def _compare(
         print_json(found.as_json())
     else:
         show_table(found.table())
+        for name, reason in found.reasons.items():
+            prose(f"{name}: {reason}")
     if found.best is None:
         raise click.exceptions.Exit(DoesNotFitError.exit_status)

@@ -69,10 +69,11 @@ def report_html(
     return _block(title, *parts)
 
 
-def table_html(shown: Table) -> str:
-    """Return a table as a piece of HTML."""
+def table_html(shown: Table, notes: Sequence[str] = ()) -> str:
+    """Return a table as a piece of HTML, with notes under it."""
     rows = [[_cell(cell) for cell in row] for row in shown.rows]
-    return _block(shown.title, table([column.title for column in shown.columns], rows))
+    lines = [f"<p>{text(note)}</p>" for note in notes]
+    return _block(shown.title, table([column.title for column in shown.columns], rows), *lines)
 
 
 def rows_drawing(

@@ -69,6 +69,8 @@ def test_a_device_too_small_for_every_style_is_a_row_without_figures(digits_mode
     assert "DSP slices, the budget is 0" in row["reason"]
     status, out, _ = run(capsys, digits_model, "--devices", "ice40-hx8k")
     assert (status, out.splitlines()[0]) == (3, "fpga: 0 of 1 fit, predicted")
+    assert out.splitlines()[-1] == f"ice40-hx8k: {row['reason']}"
+    assert row["reason"] in rlx.estimate_all(digits_model, "fpga", "ice40-hx8k")._repr_html_()
 
 
 def test_a_style_that_is_given_is_the_only_one_tried(digits_model):
