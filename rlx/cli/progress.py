@@ -91,13 +91,19 @@ class StepList(Steps):
                 self._write("")
 
     def _repeat(self) -> None:
-        while not self._closed.wait(self._interval_s):
+        while not self._closed.wait(self._pause_s()):
             with self._lock:
                 if self._live:
                     self._frame += 1
                     self._draw()
-                elif self._text and self._seconds() >= self._interval_s / 2:
+                elif self._text and self._seconds() >= 0.95 * self._interval_s:
                     self._write(f"still {self._current()}\n")
+
+    def _pause_s(self) -> float:
+        """Return the time to the next drawing, or to the next multiple of the interval."""
+        if self._live or not self._text:
+            return self._interval_s
+        return self._interval_s - self._seconds() % self._interval_s
 
     def _seconds(self) -> float:
         return time.monotonic() - self._started

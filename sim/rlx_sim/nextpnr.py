@@ -180,9 +180,11 @@ def place_and_route(
         *arguments,
         *("--json", f"{device.name}.json", "--report", f"{stem}.json", "--log", f"{stem}.log"),
         *("--seed", str(seed), "--freq", f"{target_mhz:g}"),
-        *("--timing-allow-fail", UNCONSTRAINED[device.family], "-q"),
+        *("--timing-allow-fail", UNCONSTRAINED[device.family]),
     ]
-    done = run(argv, cwd=folder, timeout_s=timeout_s, hint=HINT, check=False)
+    done = run(
+        argv, cwd=folder, timeout_s=timeout_s, hint=HINT, check=False, on_line=phase_reader(show)
+    )
     if done.returncode != 0:
         raise _refusal(done, device, folder / f"{stem}.log")
     return read_routed(folder / f"{stem}.json", seed)

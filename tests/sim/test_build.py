@@ -21,17 +21,34 @@ from rlx.errors import (
     UsageError,
 )
 from rlx.outputs import Producer, read_manifest, write_folder
+from rlx.steps import Steps, length_text
 from rlx_fpga.axi import Interface, StreamPort
 from rlx_fpga.cells.divide import Divide
 from rlx_fpga.devices import device
 from rlx_fpga.netlist import design_files
-from rlx_fpga.synthesis import find_yosys
+from rlx_fpga.synthesis import find_yosys, pass_reader
 from rlx_sim import nextpnr
-from rlx_sim.build import FPGA
+from rlx_sim.build import FPGA, _expected
 from rlx_sim.nextpnr import find_nextpnr, place_and_route, placed, read_routed
 
 CELL_MULTIPLIERS = 2
 REPORT = {**TOTALS, "interval": 8, "dsp": CELL_MULTIPLIERS, "layers": []}
+
+
+class Recorder(Steps):
+    """Keeps what a build reports."""
+
+    def __init__(self):
+        self.texts, self.details, self.lengths = [], [], []
+
+    def __call__(self, text):
+        self.texts.append(text)
+
+    def detail(self, text):
+        self.details.append(text)
+
+    def expect(self, seconds, advice=""):
+        self.lengths.append((seconds, advice))
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +109,12 @@ def test_build_for_a_device_without_open_place_and_route(folder, capsys):
 
 @pytest.mark.synth
 def test_a_clock_that_is_missed_is_a_problem(folder):
-    found = FPGA.build(folder, device="ice40-up5k", seeds=1, clock_mhz=400)
+    steps = Recorder()
+    found = FPGA.build(folder, device="ice40-up5k", seeds=1, clock_mhz=400, progress=steps)
+    assert steps.texts == ["yosys: ice40-up5k", "nextpnr-ice40: seed 1 of 1"]
+    assert {"pass TECHMAP", "packing constants", "timing analysis"} <= set(steps.details)
+    assert any(text.startswith("placing, ") for text in steps.details)
+    assert any(text.startswith("routing ") for text in steps.details)
     (problem,) = found.problems
     assert problem.startswith("400 MHz wanted, ")
     assert found.fmax_mhz < 400
@@ -226,3 +248,39 @@ def test_report_is_read(tmp_path):
     path.write_text('{"fmax": {}, "utilization": {}}')
     with pytest.raises(SimulationError, match=r"^nextpnr: left no report in r.json$"):
         read_routed(path, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("Info: Packing LUT-FFs..", "packing LUT"),
+        ("Info:     at initial placer iter 3, wirelen = 221", "placing, start 3"),
+        ("Info:     at iteration #4, type ALL: wirelen solved = 3", "placing, iteration 4"),
+        ("Info:   at iteration #5: temp = 0.0", "refining the placement, iteration 5"),
+        ("Info: Routing 42859 arcs.", "routing 42859 arcs"),
+        ("Info:       1000 |      108        891 |  108   891 |     41968|       1.05       1.05|",
+         "routing, 41968 arcs left"),
+        ("Info: Checksum: 0x1", None),
+    ],
+)  # fmt: skip
+def test_phases_of_place_and_route(line, text):
+    found = []
+    nextpnr.phase_reader(found.append)(line)
+    assert found == ([] if text is None else [text])
+    assert nextpnr.phase_reader(None) is None
+
+
+def test_passes_of_synthesis():
+    found = []
+    read = pass_reader(found.append)
+    for line in ("2.3.1. Executing ABC9_OPS pass (helper).", "3. Executing Verilog-2005 frontend"):
+        read(line)
+    assert found == ["pass ABC9_OPS"]
+
+
+def test_the_length_of_a_build_comes_from_its_cells():
+    one, _ = _expected(device("ecp5-85k"), 4000, 1)
+    three, advice = _expected(device("ecp5-85k"), 4000, 3)
+    assert 60 < one < 180 < three < 3 * one
+    assert advice == (f"longer if the machine has other work; --seeds 1 takes {length_text(one)}")
+    assert _expected(device("artix7-35t"), 4000, 3) == (0.0, "")

@@ -36,7 +36,7 @@ counts every LUT that is taken, those of carry chains, memories and shift regist
 HEADINGS: Final = "2"
 """Level of the headings that Yosys prints: the passes of our script, and those that they call."""
 
-_HEADING: Final = re.compile(r"[\d.]+ Executing (\S+)")
+_HEADING: Final = re.compile(r"[\d.]+ Executing ([A-Z]\w+) pass")
 
 UNCONSTRAINED: Final = {
     "ecp5": "--lpf-allow-unconstrained",
