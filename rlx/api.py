@@ -24,6 +24,7 @@ from rlx.outputs import read_manifest
 from rlx.quant.convert import convert as convert_graph
 from rlx.reporting.gather import Wanted, gather
 from rlx.sweep import estimate_values
+from rlx.suggest import did_you_mean
 from rlx.tracing import Graph as Builder
 from rlx.transforms.freeze import freeze
 from rlx.verification_cache import Request, verify_once
@@ -451,7 +452,7 @@ def _options_of(target: Target, given: Mapping[str, Any]) -> Any:  # noqa: ANN40
             raise UsageError(
                 f"has no option {name!r}",
                 where=f"target {target.name!r}",
-                hint=f"its options: {', '.join(fields)}",
+                hint=did_you_mean(name, fields, what="its options"),
             )
         if isinstance(value, str) and (parse := fields[name].metadata.get("parse")):
             values[name] = parse(value)

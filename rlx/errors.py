@@ -150,3 +150,17 @@ class TimeLimitError(SimulationError):
 
     code = "RLX-E081"
     exit_status = 7
+
+
+class InternalError(RlxError):
+    """A fault of rlx itself."""
+
+    code = "RLX-E900"
+    exit_status = 70
+
+
+class EndedError(RlxError):
+    """A signal ended the command; the exit status is 128 plus its number."""
+
+    code = "RLX-E901"
+    exit_status = 130

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from rlx.errors import UsageError
+from rlx.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,7 +78,8 @@ def parse_limits(settings: Iterable[str], given: Limits = DEFAULT_LIMITS) -> Lim
         field = names.get(name.strip().replace("_", "-"))
         if field is None:
             raise UsageError(
-                f"no limit is called {name.strip()!r}", hint=f"limits: {', '.join(names)}"
+                f"no limit is called {name.strip()!r}",
+                hint=did_you_mean(name.strip(), names, what="limits"),
             )
         found[field] = _number(setting, text.strip())
     return replace(given, **found)

@@ -256,6 +256,8 @@ def _read(pipes: Pipes, limit: int, timeout_s: float, tool: str) -> bool:
             raise SimulationError(
                 f"wrote more than {limit} bytes, ended" + last_lines(_decode(stream[-CHUNK:])),
                 where=tool,
+                hint="look for what the program repeats in its last lines; if it is a loop of"
+                " warnings, another version of the program may not have it",
             )
     return bool(grown)
 

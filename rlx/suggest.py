@@ -11,10 +11,16 @@ if TYPE_CHECKING:
 _ALIKE: Final = 0.6
 
 
-def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the one of ``known`` that is most like ``name``; None if none is."""
-    by_lower = {one.lower(): one for one in known}
-    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=_ALIKE)
+def closest(name: str, known: Iterable[str], *, alike: float = _ALIKE) -> str | None:
+    """Return the one of ``known`` that is most like ``name``; None if none is.
+
+    Args:
+        name: What was given.
+        known: What could have been given.
+        alike: How much of two names must be equal at least, from 0 to 1.
+    """
+    by_lower = {one.lower(): str(one) for one in known}
+    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=alike)
     return by_lower[found[0]] if found else None
 
 
@@ -26,7 +32,7 @@ def did_you_mean(name: str, known: Iterable[str], *, what: str) -> str:
         known: What could have been given, in the order of the hint.
         what: What they are, as the hint begins: ``targets``.
     """
-    names = list(known)
+    names = [str(one) for one in known]
     guess = closest(name, names)
     listed = f"{what}: {', '.join(names)}"
     return f"did you mean {guess!r}? {listed}" if guess else listed

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rlx import plugins
 from rlx.tables import plain_view
+from rlx.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -229,7 +230,7 @@ def load(name: str) -> Target:
         name,
         missing=f"no target is called {name!r}",
         purpose=f"target {name!r}",
-        hint=f"installed targets: {', '.join(names())}",
+        hint=did_you_mean(name, names(), what="installed targets"),
         extra=name,
     )
     return target

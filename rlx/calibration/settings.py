@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from rlx.errors import UsageError
 from rlx.quant.observers import Method
+from rlx.suggest import did_you_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,8 @@ def settings_of(**given: Any) -> Settings:  # noqa: ANN401 - what the user typed
         known = {method.value: method for method in Method}
         if observer not in known:
             raise UsageError(
-                f"no observer is called {observer!r}", hint=f"observers: {', '.join(known)}"
+                f"no observer is called {observer!r}",
+                hint=did_you_mean(observer, known, what="observers"),
             )
         given["observer"] = known[observer]
     return Settings(**given)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import importlib
-import signal
 import sys
-import traceback
+from pathlib import Path
 
 import click
 
 from rlx import __version__
+from rlx.cli import failures
 from rlx.cli.quiet import QUIET
-from rlx.cli.signals import Ended, raised
-from rlx.cli.streams import ReaderGoneError, abandon, checked, complain
-from rlx.errors import RlxError, indented
+from rlx.cli.signals import raised
+from rlx.cli.streams import abandon, checked
+from rlx.errors import UsageError
+from rlx.suggest import did_you_mean
 
 GROUPS = {
     "First steps": {
@@ -56,7 +56,23 @@ COMMANDS = tuple(SUMMARIES)
 _MODULES = {"import": "import_model"}
 """Modules of commands whose names are no names of modules."""
 
-EXIT_INTERNAL = 70
+MEANT = {
+    "benchmark": "rlx estimate",
+    "compile": "rlx emit",
+    "convert": "rlx import",
+    "generate": "rlx emit",
+    "help": "rlx --help",
+    "info": "rlx inspect",
+    "profile": "rlx estimate",
+    "show": "rlx inspect",
+    "simulate": "rlx verify",
+    "summary": "rlx inspect",
+    "synth": "rlx build",
+    "test": "rlx verify",
+    "version": "rlx --version",
+}
+"""Names of commands that other programs have, and what does the same here."""
+
 GARBAGE = (100_000, 50, 100)
 """Rare collections of reference cycles: graphs and designs live until a command ends."""
 
@@ -77,6 +93,25 @@ class LazyGroup(click.Group):
         module = _MODULES.get(cmd_name, cmd_name)
         command: click.Command = importlib.import_module(f"rlx.cli.{module}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return a subcommand and its arguments.
+
+        Raises:
+            UsageError: There is none of that name.
+        """
+        name = args[0]
+        if name in COMMANDS or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        if name in MEANT:
+            hint = f"what does that is: {MEANT[name]}"
+        elif Path(name).exists():
+            hint = f"a command comes first, such as: rlx inspect {name}"
+        else:
+            hint = did_you_mean(name, COMMANDS, what="commands")
+        raise UsageError(f"no command is called {name!r}", hint=hint)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands by job, without importing what they need."""
@@ -122,32 +157,6 @@ def _run(arguments: list[str], *, at_end_of_program: bool) -> int:
     try:
         with raised(at_end_of_program=at_end_of_program), checked():
             status = root.main(args=arguments, prog_name="rlx", standalone_mode=False)
-    except ReaderGoneError as e:
-        return e.exit_status
-    except RlxError as e:
-        if "--debug" in arguments:
-            complain(traceback.format_exc())
-        complain(_error_text(e))
-        return e.exit_status
-    except click.ClickException as e:
-        with contextlib.suppress(OSError, ValueError):
-            e.show()
-        return e.exit_code
-    except (Ended, KeyboardInterrupt, click.Abort) as e:
-        ended = e if isinstance(e, Ended) else Ended(signal.SIGINT)
-        complain(f"rlx: {ended}")
-        return ended.exit_status
-    except Exception:
-        complain(traceback.format_exc())
-        complain("rlx: internal error: this is a bug of rlx, please report it")
-        return EXIT_INTERNAL
+    except failures.EXPECTED as e:
+        return failures.report(e, arguments)
     return status if isinstance(status, int) else 0
-
-
-def _error_text(error: RlxError) -> str:
-    """Return the message of an error: what is wrong, where, and what to do."""
-    place = f"{error.where}: " if error.where else ""
-    lines = [f"error[{error.code}]: {place}{error.message}"]
-    if error.hint:
-        lines.append(indented("  try: ", error.hint))
-    return "\n".join(lines)

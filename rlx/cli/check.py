@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rlx.cli import failures
 from rlx.cli.common import json_option, policy_option, print_json
 from rlx.cli.model_command import load_model, model_command, selected_target
+from rlx.cli.streams import complain
 from rlx.cli.table import print_table, sentences, wide_option
-from rlx.errors import TargetNotFoundError, UsageError
+from rlx.errors import RlxError, TargetNotFoundError, UsageError
+from rlx.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +33,7 @@ def command(
     backend: str | None,
     policies: Policies | None,
     as_json: bool,
-) -> None:
+) -> int:
     """Show what a target or backend does with each op of MODEL; nothing is planned or emitted.
 
     Each op is native, rewritten as another op, decomposed into simpler ones, or refused; for a
@@ -49,8 +52,7 @@ def command(
 
         chosen, options = selected_target()
         report = fit_to_target(module, chosen, options=options, policies=policies).dispatch
-    _print(report, as_json=as_json)
-    report.require_ready()
+    return _print(report, as_json=as_json)
 
 
 def _for_backend(module: GraphModule, name: str, policies: Policies | None) -> DispatchReport:
@@ -60,14 +62,24 @@ def _for_backend(module: GraphModule, name: str, policies: Policies | None) -> D
     for backend in backends():
         if backend.name == name:
             return fit_to_backend(module.graph, backend, policies).report
-    known = ", ".join(b.name for b in backends())
-    raise TargetNotFoundError(f"no backend is called {name!r}", hint=f"backends: {known}")
+    known = [b.name for b in backends()]
+    raise TargetNotFoundError(
+        f"no backend is called {name!r}", hint=did_you_mean(name, known, what="backends")
+    )
 
 
-def _print(report: DispatchReport, *, as_json: bool) -> None:
+def _print(report: DispatchReport, *, as_json: bool) -> int:
+    """Print a report, also that of a graph that is refused; return the exit status.
+
+    Raises:
+        UnsupportedOpError: Ops are refused. With ``as_json`` it is a part of the object.
+    """
     if as_json:
-        print_json(report.to_dict())
-        return
+        refusal = _refusal(report)
+        print_json(report.to_dict() | ({} if refusal is None else failures.as_object(refusal)))
+        if refusal is not None:
+            complain(failures.text(refusal))
+        return 0 if refusal is None else refusal.exit_status
     rows = [[e.op, e.count, str(e.path), e.reason] for e in report.entries]
     columns = [
         "op",
@@ -76,3 +88,13 @@ def _print(report: DispatchReport, *, as_json: bool) -> None:
         sentences("why"),
     ]
     print_table(f"Ops of {report.graph} on {report.owner}", columns, rows)
+    report.require_ready()
+    return 0
+
+
+def _refusal(report: DispatchReport) -> RlxError | None:
+    try:
+        report.require_ready()
+    except RlxError as error:
+        return error
+    return None

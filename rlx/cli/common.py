@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rlx.passes import Policies
 
+_ALIKE_FILES = 0.8
 _ENTRIES = 1000
 """Names of a folder among which one that was meant is sought."""
 
@@ -54,7 +55,7 @@ def missing_file(path: Path, hint: str) -> UsageError:
         names = sorted(p.name for p in itertools.islice(path.parent.iterdir(), _ENTRIES))
     except OSError:
         names = []
-    guess = closest(path.name, names)
+    guess = closest(path.name, names, alike=_ALIKE_FILES)
     if guess is not None:
         hint = f"did you mean {str(path.with_name(guess))!r}?"
     return UsageError(f"no file {str(path)!r}", hint=hint)

@@ -133,4 +133,8 @@ def _parsed(field: dataclasses.Field[Any], value: Any) -> Any:  # noqa: ANN401 -
     try:
         return parse(value)
     except ValueError as e:
-        raise UsageError(str(e), where=f"--{field.name.replace('_', '-')}") from e
+        flag = f"--{field.name.replace('_', '-')}"
+        # Parsers end with what to write instead.
+        message, _, example = str(e).partition(": write ")
+        what = f"{flag} {field.metadata.get('metavar', 'VALUE')}: {field.metadata.get('help', '')}"
+        raise UsageError(message, where=flag, hint=f"write {example}" if example else what) from e

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from rlx.errors import FormatError, UsageError
@@ -44,12 +45,12 @@ class Sample:
     Attributes:
         start: Its first bytes, at most 64 KiB.
         members: Names of files in it, if it is a zip archive.
-        suffix: End of its name with the dot, in lower case.
+        name: Its name.
     """
 
     start: bytes
     members: tuple[str, ...]
-    suffix: str
+    name: str
 
     def holds(self, *words: bytes) -> bool:
         """Return whether one of ``words`` is in the first bytes."""
@@ -58,6 +59,11 @@ class Sample:
     def has_member(self, pattern: str) -> bool:
         """Return whether the name of a file in the archive matches a pattern from its begin."""
         return any(re.match(pattern, name) for name in self.members)
+
+    @property
+    def suffix(self) -> str:
+        """End of the name with the dot, in lower case."""
+        return PurePath(self.name).suffix.lower()
 
     @property
     def text(self) -> str | None:
@@ -85,6 +91,11 @@ class Kind:
 
 def _begins(*starts: bytes) -> Callable[[Sample], bool]:
     return lambda s: s.start.startswith(starts)
+
+
+def _is_keras_weights(sample: Sample) -> bool:
+    named = sample.name.lower().endswith((".weights.h5", "_weights.h5"))
+    return sample.start.startswith(_HDF5) and named and not sample.holds(b"model_config")
 
 
 def _is_keras_hdf5(sample: Sample) -> bool:
@@ -159,6 +170,8 @@ _PICKLES: Final = tuple(bytes((0x80, protocol)) for protocol in (2, 3, 4, 5))
 _IMAGES: Final = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*")
 
 KINDS: Final = (
+    Kind("a file of Keras weights (HDF5) without the network", hints.KERAS_WEIGHTS,
+         _is_keras_weights),
     Kind("a Keras model (HDF5)", hints.KERAS, _is_keras_hdf5),
     Kind("an HDF5 file", hints.ARRAYS_OR_MODEL, _begins(_HDF5)),
     Kind(
@@ -220,7 +233,7 @@ def kind_of(path: Path) -> Kind | None:
     members: tuple[str, ...] = ()
     if start.startswith(_ZIP):
         members = _members(start) + _members(read_end(path, _END_BYTES))
-    sample = Sample(start, members, path.suffix.lower())
+    sample = Sample(start, members, path.name)
     return next((kind for kind in KINDS if kind.matches(sample)), None)
 
 

@@ -36,6 +36,11 @@ _EXPORT: Final = "torch.onnx.export(model.eval(), (torch.zeros(1, 3, 32, 32),), 
 KERAS: Final = _tensorflow(
     "tf.lite.TFLiteConverter.from_keras_model(tf.keras.models.load_model('{name}'))"
 )
+KERAS_WEIGHTS: Final = """load them into the network, and save that as a file of its own:
+model = make_model()  # your function that makes the network
+model.load_weights('{name}')
+model.save('{stem}.keras')
+$ rlx inspect {stem}.keras  # shows the lines that convert it"""
 SAVED_MODEL: Final = _tensorflow("tf.lite.TFLiteConverter.from_saved_model('{name}')")
 SAVED_MODEL_FILE: Final = _tensorflow(
     "tf.lite.TFLiteConverter.from_saved_model('.')  # the folder that '{name}' is in"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlx.errors import UnsupportedOpError, UsageError
 from rlx.ir import Op
+from rlx.suggest import closest, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,17 +70,21 @@ def _policy(text: str) -> Policy:
         raise UsageError(
             f"no policy is called {text!r}",
             where="--policy",
-            hint=f"use one of {', '.join(Policy)}, or OP={Policy.COMMON} for one kind of op",
+            hint=did_you_mean(text, Policy, what="policies")
+            + f"; for one kind of op: OP={Policy.COMMON}",
         )
     return Policy(text)
 
 
 def _known_op(name: str) -> str:
     if name not in Op.registry:
+        guess = closest(name, Op.registry)
         raise UsageError(
             f"no op is called {name!r}",
             where="--policy",
-            hint="use a name as 'rlx inspect' shows it, for example q.requantize",
+            hint=f"did you mean {guess!r}? 'rlx inspect' shows the names of ops"
+            if guess
+            else "use a name as 'rlx inspect' shows it, for example q.requantize",
         )
     return name
 

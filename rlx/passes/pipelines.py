@@ -12,6 +12,7 @@ from rlx.passes.decompose import Decompose
 from rlx.passes.fold_constants import FoldConstants
 from rlx.passes.fuse_clamps import FuseClamps
 from rlx.passes.fuse_pads import FusePads
+from rlx.suggest import did_you_mean
 
 SIMPLIFY = UntilStable(
     passes=(
@@ -46,5 +47,6 @@ def pipeline(name: str) -> Pipeline:
         return PIPELINES[name]
     except KeyError:
         raise UsageError(
-            f"no pipeline is called {name!r}", hint=f"pipelines: {', '.join(sorted(PIPELINES))}"
+            f"no pipeline is called {name!r}",
+            hint=did_you_mean(name, sorted(PIPELINES), what="pipelines"),
         ) from None

@@ -208,7 +208,9 @@ def _manifest(folder: Path, target: str) -> Manifest:
     manifest = read_manifest(folder)
     if manifest.producer.target != target:
         raise OutputError(
-            f"was emitted for {manifest.producer.target}, not for {target}", where=str(folder)
+            f"was emitted for {manifest.producer.target}, not for {target}",
+            where=str(folder),
+            hint=f"emit the model again with --target {target}",
         )
     return manifest
 

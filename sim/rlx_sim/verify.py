@@ -15,6 +15,7 @@ from rlx.outputs import read_manifest
 from rlx.scratch import work_folder
 from rlx.verifier import LayerCounts
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
+from rlx.suggest import did_you_mean
 from rlx_sim.firmware import COMPILERS, CPUS, FirmwareBuild
 from rlx_sim.harness import arena_bytes
 from rlx_sim.host_c import HostC
@@ -346,7 +347,9 @@ def _manifest(folder: Path, target: str, *, check_files: bool = True) -> Manifes
     manifest = read_manifest(folder, check_files=check_files)
     if manifest.producer.target != target:
         raise OutputError(
-            f"was emitted for {manifest.producer.target}, not for {target}", where=str(folder)
+            f"was emitted for {manifest.producer.target}, not for {target}",
+            where=str(folder),
+            hint=f"emit the model again with --target {target}",
         )
     return manifest
 
@@ -401,7 +404,9 @@ def _simulator(name: str, cpu: str) -> HostC | Qemu | Unicorn:
 
 
 def _unknown_tool(name: str, known: Sequence[str]) -> UsageError:
-    return UsageError(f"no simulator is called {name!r}", hint=f"use some of {', '.join(known)}")
+    return UsageError(
+        f"no simulator is called {name!r}", hint=did_you_mean(name, known, what="simulators")
+    )
 
 
 def _run(

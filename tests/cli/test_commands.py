@@ -108,6 +108,7 @@ def test_check_prints_what_is_refused_and_exits_with_its_status(capsys, tmp_path
     captured = capsys.readouterr()
     report = json.loads(captured.out)
     assert [(o["op"], o["path"]) for o in report["ops"]] == [("real.maximum", "refused")]
+    assert (report["error"]["code"], report["error"]["try"]) == ("RLX-E041", QUANTIZE)
     assert captured.err.splitlines() == [
         "error[RLX-E041]: graph 'net': cortexm cannot lower 1 kind(s) of op:",
         "    real.maximum (%2): it computes with real numbers",

@@ -9,6 +9,7 @@ from typing import Final
 from rlx.errors import UsageError
 from rlx.names import check_prefix, mangle
 from rlx.passes.boundaries import PortKind, Ports
+from rlx.suggest import did_you_mean
 from rlx_c.choice import DEFAULT, OBJECTIVES
 from rlx_cortexm.budget import parse_bytes
 from rlx_cortexm.core import CORES, DEFAULT_CORE, Core
@@ -94,10 +95,13 @@ class CortexMOptions:
 
     def __post_init__(self) -> None:
         if self.cpu not in CPUS:
-            raise UsageError(f"cpu must be one of {', '.join(CPUS)}, not {self.cpu!r}")
+            raise UsageError(
+                f"no CPU is called {self.cpu!r}", hint=did_you_mean(self.cpu, CPUS, what="CPUs")
+            )
         if self.optimize not in OBJECTIVES:
             raise UsageError(
-                f"optimize must be one of {', '.join(OBJECTIVES)}, not {self.optimize!r}"
+                f"optimize must be one of {', '.join(OBJECTIVES)}, not {self.optimize!r}",
+                hint=did_you_mean(self.optimize, OBJECTIVES, what="optimize"),
             )
         _check_io(self.io)
         if self.prefix is not None and check_prefix(self.prefix).lower() in STANDARD_HEADERS:
@@ -106,7 +110,10 @@ class CortexMOptions:
                 hint=f"use another one, for example {self.prefix}_net",
             )
         if self.self_test < 0:
-            raise UsageError(f"self test needs a number of frames, not {self.self_test}")
+            raise UsageError(
+                f"self test needs a number of frames, not {self.self_test}",
+                hint="write for example --self-test 2, or leave it out",
+            )
         check_packages(self.package)
         if not _VERSION.fullmatch(self.package_version):
             raise UsageError(
@@ -147,7 +154,10 @@ def _check_io(io: str) -> None:
     words = io.split(",")
     for word in words:
         if word not in (*KINDS, *PLACES):
-            raise UsageError(f"io must be one of {', '.join((*KINDS, *PLACES))}, not {word!r}")
+            raise UsageError(
+                f"io must be one of {', '.join((*KINDS, *PLACES))}, not {word!r}",
+                hint=did_you_mean(word, (*KINDS, *PLACES), what="io"),
+            )
     for group in (KINDS, PLACES):
         given = [word for word in words if word in group]
         if len(given) > 1:

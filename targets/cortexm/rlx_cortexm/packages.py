@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import UsageError
+from rlx.suggest import did_you_mean
 from rlx_cortexm.render import render
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def check_packages(names: Sequence[str]) -> None:
     for name in names:
         if name not in PACKAGES:
             raise UsageError(
-                f"no package is called {name!r}", hint=f"use some of {', '.join(PACKAGES)}, or none"
+                f"no package is called {name!r}",
+                hint=did_you_mean(name, (*PACKAGES, "none"), what="packages"),
             )
 
 

@@ -132,14 +132,13 @@ def device(name: str) -> FpgaDevice:
     found = devices().get(name) or boards().get(name)
     if found is None:
         raise UsageError(
-            f"no device is called {name!r}; devices: {', '.join(devices())};"
-            f" boards: {', '.join(boards())}",
-            hint=_meant(name),
+            f"no device is called {name!r}",
+            hint=f"{_meant(name)}devices: {', '.join(devices())}; boards: {', '.join(boards())}",
         )
     return found if found.pins is None else replace(found, clock_mhz=found.pins.clock_mhz)
 
 
-def _meant(name: str) -> str | None:
+def _meant(name: str) -> str:
     """Return a suggestion of devices or boards with a similar name or part number."""
     plain = _plain(name)
     known = {_plain(one): one for one in (*devices(), *boards())}
@@ -147,7 +146,7 @@ def _meant(name: str) -> str | None:
     names = [one for text, one in (known | parts).items() if plain and plain in text]
     close = get_close_matches(plain, known, n=2, cutoff=0.75)
     found = [known[plain]] if plain in known else names or [known[one] for one in close]
-    return f"did you mean {' or '.join(dict.fromkeys(found))}?" if found else None
+    return f"did you mean {' or '.join(map(repr, dict.fromkeys(found)))}? " if found else ""
 
 
 def _plain(name: str) -> str:

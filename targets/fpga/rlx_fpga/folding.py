@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from rlx.errors import UsageError
+from rlx.suggest import did_you_mean
 from rlx_fpga.solver import Amount, Option, choose, min_amount
 
 if TYPE_CHECKING:
@@ -192,7 +193,10 @@ class Folding:
 def _given(choices: Mapping[str, Sequence[Fold]], name: str, pe: int, simd: int) -> Fold:
     if name not in choices:
         raise UsageError(
-            f"no layer is called {name!r}", hint=f"layers: {', '.join(choices) or 'none'}"
+            f"no layer is called {name!r}",
+            hint=did_you_mean(name, choices, what="layers")
+            if choices
+            else "leave it out: no layer of this network can be folded",
         )
     for fold in choices[name]:
         if (fold.pe, fold.simd) == (pe, simd):

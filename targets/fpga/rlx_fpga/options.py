@@ -10,6 +10,7 @@ from typing import Final
 from rlx.errors import UsageError
 from rlx.names import check_prefix, mangle
 from rlx.passes.boundaries import PortKind, Ports
+from rlx.suggest import did_you_mean
 from rlx.units import parse_clock
 from rlx_fpga.devices import DEFAULT_DEVICE, FpgaDevice, boards, device, devices
 from rlx_fpga.memories import LIBRARIES
@@ -194,12 +195,16 @@ class FpgaOptions:
         device(self.device)
         if self.style not in STYLES:
             raise UsageError(
-                f"no style is called {self.style!r}", hint=f"styles: {', '.join(STYLES)}"
+                f"no style is called {self.style!r}",
+                hint=did_you_mean(self.style, STYLES, what="styles"),
             )
         for name, known in (("control", CONTROLS), ("weights", WEIGHTS)):
             value = getattr(self, name)
             if value not in known:
-                raise UsageError(f"{name} must be one of {', '.join(known)}, not {value!r}")
+                raise UsageError(
+                    f"{name} must be one of {', '.join(known)}, not {value!r}",
+                    hint=did_you_mean(value, known, what=name),
+                )
         if self.weights in STREAMED and self.style != "folded":
             raise UsageError(
                 f"--weights {self.weights} needs --style folded: in style {self.style} the weights"
@@ -214,20 +219,32 @@ class FpgaOptions:
                 " converts",
             )
         if self.io not in (None, *KINDS):
-            raise UsageError(f"io must be one of {', '.join(KINDS)}, not {self.io!r}")
+            raise UsageError(
+                f"io must be one of {', '.join(KINDS)}, not {self.io!r}",
+                hint=did_you_mean(self.io or "", KINDS, what="io"),
+            )
         self._check_budgets()
 
     def _check_budgets(self) -> None:
         for name, words in BUDGETS.items():
             count = getattr(self, name)
             if count is not None and count < 0:
-                raise UsageError(f"--{name} must be at least 0 {words}, not {count}")
+                raise UsageError(
+                    f"--{name} must be at least 0 {words}, not {count}",
+                    hint=f"leave --{name} out to use all that the device has",
+                )
         if self.optimize not in (None, *AIMS):
-            raise UsageError(f"optimize must be one of {', '.join(AIMS)}, not {self.optimize!r}")
+            raise UsageError(
+                f"optimize must be one of {', '.join(AIMS)}, not {self.optimize!r}",
+                hint=did_you_mean(self.optimize, AIMS, what="optimize"),
+            )
         for name in ("clock", "fps"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
-                raise UsageError(f"{name} must be a number above 0, not {value}")
+                raise UsageError(
+                    f"{name} must be a number above 0, not {value}",
+                    hint=f"leave --{name} out, or write for example --clock 100MHz or --fps 1000",
+                )
 
     @property
     def ports(self) -> Ports:

@@ -1,0 +1,111 @@
+"""What the command line says about an error: text on standard error, with ``--json`` an object too.
+
+The object goes to standard output, where the result of a command would be::
+
+    {"error": {"code": "RLX-E001", "message": "...", "where": null, "try": "..."}}
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import sys
+import traceback
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from rlx.cli.signals import Ended
+from rlx.cli.streams import ReaderGoneError, complain
+from rlx.errors import EndedError, InternalError, RlxError, UsageError, indented
+from rlx.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXPECTED: Final = (Exception, Ended, KeyboardInterrupt)
+"""What may end a command; anything else ends the program."""
+
+
+def report(exception: BaseException, arguments: Sequence[str]) -> int:
+    """Print what is known about an exception that ended a command; return the exit status.
+
+    Args:
+        exception: One of ``EXPECTED``.
+        arguments: Those of the command: with ``--json`` an object is printed too, with ``--debug``
+            a traceback.
+    """
+    if isinstance(exception, ReaderGoneError):
+        return exception.exit_status
+    error, status = _named(exception)
+    if "--debug" in arguments or isinstance(error, InternalError):
+        complain("".join(traceback.format_exception(exception)))
+    complain(text(error))
+    if "--json" in arguments:
+        _print_json(error)
+    return status
+
+
+def text(error: RlxError) -> str:
+    """Return the message of an error: what is wrong, where, and what to do."""
+    if isinstance(error, EndedError):
+        return f"rlx: {error.message}"  # who sent the signal needs no advice
+    place = f"{error.where}: " if error.where else ""
+    lines = [f"error[{error.code}]: {place}{error.message}"]
+    if error.hint:
+        lines.append(indented("  try: ", error.hint))
+    return "\n".join(lines)
+
+
+def as_object(error: RlxError) -> dict[str, Any]:
+    """Return an error as a JSON object with one key, ``error``."""
+    shown = {
+        "code": error.code, "message": error.message, "where": error.where, "try": error.hint,
+    }  # fmt: skip
+    return {"error": shown}
+
+
+def _named(exception: BaseException) -> tuple[RlxError, int]:
+    """Return an exception as an error of rlx, and the exit status."""
+    if isinstance(exception, RlxError):
+        return exception, exception.exit_status
+    if isinstance(exception, click.ClickException):
+        return _usage(exception), exception.exit_code
+    if isinstance(exception, Ended | KeyboardInterrupt | click.Abort):
+        ended = exception if isinstance(exception, Ended) else Ended(signal.SIGINT)
+        error = EndedError(str(ended), hint="run it again; no incomplete output is left behind")
+        return error, ended.exit_status
+    internal = InternalError(
+        f"internal error: {type(exception).__name__}: {exception}",
+        hint="this is a bug of rlx, please report it with the lines above, the command, and what"
+        " 'rlx doctor' prints",
+    )
+    return internal, internal.exit_status
+
+
+def _usage(exception: click.ClickException) -> UsageError:
+    """Return an error of the command line's parser; its message names the option."""
+    context = exception.ctx if isinstance(exception, click.UsageError) else None
+    command = context.command_path if context else "rlx"
+    message = exception.format_message().rstrip(".")
+    hint = _choice_hint(exception) or f"{command} --help"
+    return UsageError(message[:1].lower() + message[1:], hint=hint)
+
+
+def _choice_hint(exception: click.ClickException) -> str | None:
+    """Return what may have been meant by a value that is none of an option's choices."""
+    kind = exception.param.type if isinstance(exception, click.BadParameter) and exception.param \
+        else None  # fmt: skip
+    value = re.match(r"'(.*)' is not one of ", exception.message)
+    if not isinstance(kind, click.Choice) or value is None:
+        return None
+    return did_you_mean(value[1], map(str, kind.choices), what="choices")
+
+
+def _print_json(error: RlxError) -> None:
+    """Print an error as a JSON object, if that is possible."""
+    with suppress(OSError, ValueError):
+        if sys.stdout is not None:
+            print(json.dumps(as_object(error), indent=2, sort_keys=True), flush=True)
