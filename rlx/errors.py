@@ -1,7 +1,8 @@
 """Every error that rlx raises on purpose, and the exit status each one gives the command line.
 
 A message has three parts, in this order: what is wrong (with what was found and what was wanted),
-where (op, node or file), and what to do about it. The last one is optional: ``hint``.
+where (op, node or file), and what to do about it: ``hint``. Classes whose errors have one cause
+have a hint of their own, ``default_hint``; a test checks that all others are raised with one.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ class RlxError(Exception):
     Attributes:
         message: What is wrong.
         where: Op, node or file concerned, or None.
-        hint: What to do about it, or None.
+        hint: What to do about it; that of the class if none was given.
         code: Stable identifier that the command line prints, ``RLX-Ennn``.
         exit_status: Exit status of the command line for this class.
     """
 
     code: ClassVar[str] = "RLX-E000"
     exit_status: ClassVar[int] = 2
+    default_hint: ClassVar[str] = ""
 
     def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
         self.message = message
         self.where = where
-        self.hint = hint
+        self.hint = hint or self.default_hint
         lines = [f"{where}: {message}" if where else message]
         if hint:
             lines.append(indented("  hint: ", hint))
@@ -52,6 +54,9 @@ class ShapeError(RlxError):
 
     code = "RLX-E010"
     exit_status = 4
+    default_hint = (
+        "compare the operands with what the op takes; the docstring of its class says what that is"
+    )
 
 
 class VerifyError(RlxError):
@@ -59,6 +64,10 @@ class VerifyError(RlxError):
 
     code = "RLX-E011"
     exit_status = 4
+    default_hint = (
+        "if your own program made or changed the graph, correct what is named; otherwise "
+        "import the model again, and report it if that does not help"
+    )
 
 
 class TextFormError(RlxError):
@@ -66,6 +75,7 @@ class TextFormError(RlxError):
 
     code = "RLX-E012"
     exit_status = 4
+    default_hint = "write it as 'rlx inspect MODEL --text' prints it"
 
 
 class FrontendError(RlxError):
@@ -87,6 +97,10 @@ class QuantizationError(RlxError):
 
     code = "RLX-E030"
     exit_status = 5
+    default_hint = (
+        "calibrate with inputs like those in use: rlx quantize MODEL --calib SAMPLES.npz -o "
+        "MODEL.q.rlx"
+    )
 
 
 class UnsupportedOpError(RlxError):
@@ -94,6 +108,10 @@ class UnsupportedOpError(RlxError):
 
     code = "RLX-E041"
     exit_status = 5
+    default_hint = (
+        "express the layer by other operators, or take another target: 'rlx check MODEL "
+        "--target NAME' shows what becomes of each op"
+    )
 
 
 class EmitError(RlxError):
@@ -143,6 +161,10 @@ class SimulationError(RlxError):
 
     code = "RLX-E080"
     exit_status = 1
+    default_hint = (
+        "'rlx doctor' shows the tools and their versions; if they are those that rlx was "
+        "tested with, report it with the lines above"
+    )
 
 
 class TimeLimitError(SimulationError):

@@ -21,7 +21,7 @@ def load(group: str, name: str, *, missing: str, purpose: str, hint: str, extra:
         name: Name in the group.
         missing: Message when nothing is installed under that name.
         purpose: Start of the message about a missing package: what needs it.
-        hint: What to do when nothing is installed under that name; may be empty.
+        hint: What to do when nothing is installed under that name.
         extra: Extra of rlx that installs the packages which the object needs.
 
     Raises:
@@ -30,7 +30,7 @@ def load(group: str, name: str, *, missing: str, purpose: str, hint: str, extra:
     """
     found = entry_points(group=group, name=name)
     if not found:
-        raise TargetNotFoundError(missing, hint=hint or None)
+        raise TargetNotFoundError(missing, hint=hint)
     try:
         return next(iter(found)).load()
     except ModuleNotFoundError as e:

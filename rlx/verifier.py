@@ -143,7 +143,7 @@ def load(target: str) -> Verifier:
         target,
         missing=f"nothing installed verifies what target {target!r} emits",
         purpose=f"verifying {target!r}",
-        hint="",
+        hint="emit for another target, or install the package that verifies this one",
         extra="sim",
     )
     return verifier

@@ -84,7 +84,9 @@ def _named() -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno == errno.EPIPE:
-            raise ReaderGoneError("its reader is gone", where="standard output") from None
+            raise ReaderGoneError(
+                "its reader is gone", where="standard output", hint="let it read to the end"
+            ) from None
         raise StreamError(
             f"cannot be written: {(error.strerror or str(error)).lower()}",
             where="standard output",

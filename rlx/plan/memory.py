@@ -76,6 +76,7 @@ def plan_memory(
         raise DoesNotFitError(
             f"the arena needs {best.size} bytes, {limit_bytes} are given",
             where=f"graph {graph.name!r}",
+            hint=f"give at least {best.size} bytes, or take a network with smaller layers",
         )
     last = last_uses(graph, best.order)
     steps = {value: step for step, node in enumerate(best.order) for value in node.results}

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
+_EMIT_AGAIN: Final = "the test program and the vectors may be of two models: emit the model again"
+
 _FRAME: Final = re.compile(
     r"^rlx frame (\d+) status (\d+) different (\d+) overrun (\d+) instructions (\d+) stack (\d+)$",
     re.MULTILINE,
@@ -98,10 +100,15 @@ def _stopped(done: Completed, log: str, name: str) -> SimulationError:
         return SimulationError(
             f"the test program stopped: {match[1].removeprefix('error: ')}" + last_lines(log),
             where=name,
+            hint=_EMIT_AGAIN,
         )
     found = _SANITIZER.search(log)
     if found is not None:
-        return SimulationError(f"a sanitizer reported {found[1]}" + last_lines(log), where=name)
+        return SimulationError(
+            f"a sanitizer reported {found[1]}" + last_lines(log),
+            where=name,
+            hint="if you did not change the emitted code it is a fault of rlx: report it",
+        )
     if done.returncode == 0:
         return SimulationError("the test program printed no result" + last_lines(log), where=name)
     return failure(done)
@@ -110,15 +117,19 @@ def _stopped(done: Completed, log: str, name: str) -> SimulationError:
 def _check_lines(lines: list[tuple[int, ...]], ran: int, wanted: int, name: str) -> None:
     """Check that every frame ran and that the entry point kept its contract."""
     if not len(lines) == ran == wanted:
-        raise SimulationError(f"ran {ran} frames instead of {wanted}", where=name)
+        raise SimulationError(f"ran {ran} frames instead of {wanted}", where=name, hint=_EMIT_AGAIN)
     for frame, status, _, overrun, _, _ in lines:
         if status:
             raise SimulationError(
-                f"the model's entry point returned {status} for frame {frame}", where=name
+                f"the model's entry point returned {status} for frame {frame}",
+                where=name,
+                hint="the emitted header says what the number means",
             )
         if overrun:
             raise SimulationError(
-                f"the model wrote {overrun} bytes outside its buffers in frame {frame}", where=name
+                f"the model wrote {overrun} bytes outside its buffers in frame {frame}",
+                where=name,
+                hint="find the place: rlx verify FOLDER --with sanitize",
             )
 
 
@@ -136,5 +147,6 @@ def _read(work: Path, index: int, wanted: Array) -> Array:
             f"output {index} has {len(content)} bytes instead of "
             f"{wanted.size * wanted.dtype.itemsize}",
             where="test program",
+            hint=_EMIT_AGAIN,
         )
     return np.frombuffer(content, little).reshape(wanted.shape).astype(wanted.dtype)

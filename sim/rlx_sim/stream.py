@@ -263,7 +263,9 @@ def _report(done: Completed) -> dict[str, Any]:
     """Return the harness's JSON object, or raise the error of its exit status."""
     if done.returncode in _STATUS:
         raise SimulationError(
-            _STATUS[done.returncode] + last_lines(done.stdout + done.stderr), where="harness"
+            _STATUS[done.returncode] + last_lines(done.stdout + done.stderr),
+            where="harness",
+            hint="look at the streams: rlx verify FOLDER --with verilator --waves waves.vcd",
         )
     if done.returncode != 0:
         raise failure(done)

@@ -100,7 +100,7 @@ class CortexMOptions:
             )
         if self.optimize not in OBJECTIVES:
             raise UsageError(
-                f"optimize must be one of {', '.join(OBJECTIVES)}, not {self.optimize!r}",
+                f"optimize cannot be {self.optimize!r}",
                 hint=did_you_mean(self.optimize, OBJECTIVES, what="optimize"),
             )
         _check_io(self.io)
@@ -155,7 +155,7 @@ def _check_io(io: str) -> None:
     for word in words:
         if word not in (*KINDS, *PLACES):
             raise UsageError(
-                f"io must be one of {', '.join((*KINDS, *PLACES))}, not {word!r}",
+                f"io cannot be {word!r}",
                 hint=did_you_mean(word, (*KINDS, *PLACES), what="io"),
             )
     for group in (KINDS, PLACES):

@@ -202,7 +202,7 @@ class FpgaOptions:
             value = getattr(self, name)
             if value not in known:
                 raise UsageError(
-                    f"{name} must be one of {', '.join(known)}, not {value!r}",
+                    f"{name} cannot be {value!r}",
                     hint=did_you_mean(value, known, what=name),
                 )
         if self.weights in STREAMED and self.style != "folded":
@@ -220,7 +220,7 @@ class FpgaOptions:
             )
         if self.io not in (None, *KINDS):
             raise UsageError(
-                f"io must be one of {', '.join(KINDS)}, not {self.io!r}",
+                f"io cannot be {self.io!r}",
                 hint=did_you_mean(self.io or "", KINDS, what="io"),
             )
         self._check_budgets()
@@ -235,15 +235,15 @@ class FpgaOptions:
                 )
         if self.optimize not in (None, *AIMS):
             raise UsageError(
-                f"optimize must be one of {', '.join(AIMS)}, not {self.optimize!r}",
+                f"optimize cannot be {self.optimize!r}",
                 hint=did_you_mean(self.optimize, AIMS, what="optimize"),
             )
-        for name in ("clock", "fps"):
+        for name, example in (("clock", "100MHz"), ("fps", "1000")):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise UsageError(
                     f"{name} must be a number above 0, not {value}",
-                    hint=f"leave --{name} out, or write for example --clock 100MHz or --fps 1000",
+                    hint=f"leave --{name} out, or write for example --{name} {example}",
                 )
 
     @property

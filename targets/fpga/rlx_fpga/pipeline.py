@@ -22,6 +22,7 @@ from rlx_fpga.cells.streams import lanes_of, stream_of
 from rlx_fpga.cells.width import WidthConverter
 from rlx_fpga.latency import StageTiming, arrival_curves, fill
 from rlx_fpga.lower import Alias, plan_of
+from rlx_fpga.lower.rules import INT8_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -116,7 +117,10 @@ def staged_graph(graph: Graph) -> StagedGraph:
     """
     if graph.params:
         names = ", ".join(repr(param.name) for param in graph.params)
-        raise EmitError(f"parameters must be bound before hardware is made: {names}")
+        raise EmitError(
+            f"parameters must be bound before hardware is made: {names}",
+            hint="give them values: rlx.bind(module, values), or rlx import MODEL --weights FILE",
+        )
     for value in graph.inputs:
         _check_input(value)
     stream_of_value: dict[Value, Value] = {value: value for value in graph.inputs}
@@ -145,7 +149,10 @@ def _check_input(value: Value) -> None:
     """Refuse an input that no stream can carry."""
     type_ = value.type
     if type_.dtype is not DType.I8 or not type_.is_static:
-        raise EmitError(f"input {value.name!r} must be an int8 tensor of fixed shape, not {type_}")
+        raise EmitError(
+            f"input {value.name!r} must be an int8 tensor of fixed shape, not {type_}",
+            hint=INT8_INPUT,
+        )
     # All channels of a pixel come in one beat.
     if type_.rank > 2 and type_.static_shape[-1] > LANES_MAX:
         raise EmitError(

@@ -11,7 +11,7 @@ from rlx.target import Lowering
 from rlx_fpga.design import design_of
 from rlx_fpga.fit import folded_instead, shortage
 from rlx_fpga.fit import refusal as fit_refusal
-from rlx_fpga.lower.rules import planned
+from rlx_fpga.lower.rules import INT8_INPUT, planned
 from rlx_fpga.options import STYLES
 from rlx_fpga.pipeline import Pipeline
 from rlx_fpga.report import report_of
@@ -137,7 +137,8 @@ def _require_streams(graph: Graph) -> None:
     for value in graph.inputs:
         if value.type.dtype is not DType.I8 or not value.type.is_static:
             raise EmitError(
-                f"input {value.name!r} must be an int8 tensor of fixed shape, not {value.type}"
+                f"input {value.name!r} must be an int8 tensor of fixed shape, not {value.type}",
+                hint=INT8_INPUT,
             )
     for value in graph.outputs:
         if value.constant is not None:

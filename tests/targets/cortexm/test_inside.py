@@ -103,6 +103,6 @@ def test_constants_have_no_place():
     ):
         emit_graph(builder.graph, io="arena")
     with pytest.raises(
-        UsageError, match=r"^io must be one of int8, uint8, float, caller, arena, not 'stack'$"
+        UsageError, match=r"^io cannot be 'stack'\n  hint: io: int8, uint8, float, caller, arena$"
     ):
         CortexMOptions(io="stack")

@@ -53,7 +53,7 @@ def test_names_of_packages_are_read_and_checked():
     with pytest.raises(
         UsageError,
         match=r"^no package is called 'conan'\n"
-        r"  hint: use some of cmake, zephyr, platformio, arduino, cmsis-pack, or none$",
+        r"  hint: packages: cmake, zephyr, platformio, arduino, cmsis-pack, none$",
     ):
         CortexMOptions(package=("cmake", "conan"))
 

@@ -233,7 +233,7 @@ def test_a_constant_of_real_numbers_is_refused():
             "arena,caller",
             "io is arena and caller at the same time\n  hint: give one of caller, arena",
         ),
-        ("", "io must be one of int8, uint8, float, caller, arena, not ''"),
+        ("", "io cannot be ''\n  hint: io: int8, uint8, float, caller, arena"),
     ],
 )
 def test_io_takes_a_word_of_each_kind(io, message):

@@ -121,7 +121,8 @@ def test_elementwise_ops_and_softmax_may_run_in_place():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cpu": "cortex-a53"}, f"cpu must be one of {', '.join(CPUS)}, not 'cortex-a53'"),
+        ({"cpu": "cortex-a53"}, "no CPU is called 'cortex-a53'\n"
+         f"  hint: did you mean 'cortex-m3'? CPUs: {', '.join(CPUS)}"),
         ({"prefix": "String"}, "prefix 'String' would hide the C library's header String.h\n"
          "  hint: use another one, for example String_net"),
         ({"prefix": "int"}, "prefix 'int' is a reserved word of C, C++ or SystemVerilog\n"

@@ -9,12 +9,21 @@ from rlx_fpga.solver import Amount
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"dsp": -1}, r"^--dsp must be at least 0 DSP slices, not -1$"),
-        ({"bram": -1}, r"^--bram must be at least 0 block RAMs, not -1$"),
-        ({"lut": -1}, r"^--lut must be at least 0 LUTs, not -1$"),
-        ({"optimize": "beauty"}, r"^optimize must be one of throughput, .*, not 'beauty'$"),
-        ({"fps": 0.0}, r"^fps must be a number above 0, not 0.0$"),
-        ({"clock": float("nan")}, r"^clock must be a number above 0, not nan$"),
+        ({"dsp": -1}, r"^--dsp must be at least 0 DSP slices, not -1\n  hint: leave --dsp out"),
+        ({"bram": -1}, r"^--bram must be at least 0 block RAMs, not -1\n  hint: leave --bram out"),
+        ({"lut": -1}, r"^--lut must be at least 0 LUTs, not -1\n  hint: leave --lut out"),
+        (
+            {"optimize": "beauty"},
+            r"^optimize cannot be 'beauty'\n  hint: ",
+        ),
+        (
+            {"fps": 0.0},
+            r"^fps must be a number above 0, not 0.0\n  hint: leave --fps out, or write .*",
+        ),
+        (
+            {"clock": float("nan")},
+            r"^clock must be a number above 0, not nan\n  hint: leave --clock out, or write .*",
+        ),
         ({"prefix": "module"}, r"^prefix 'module' is a reserved word"),
         (
             {"weights": "load"},
@@ -26,7 +35,7 @@ from rlx_fpga.solver import Amount
         ),
         (
             {"device": "asic"},
-            r"^no device is called 'asic'; devices: ecp5-25k, .*zu7ev; boards: ulx3s-25f, ",
+            r"^no device is called 'asic'\n  hint: devices: ecp5-25k, .*zu7ev; boards: ulx3s-25f, ",
         ),
     ],
 )

@@ -141,10 +141,10 @@ def test_policies_are_read_from_text():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("fast", "--policy: no policy is called 'fast'\n  hint: use one of prefer-native, common,"
-                 " native, or OP=common for one kind of op"),
-        ("q.clmp=common", "--policy: no op is called 'q.clmp'\n  hint: use a name as 'rlx inspect'"
-                          " shows it, for example q.requantize"),
+        ("fast", "--policy: no policy is called 'fast'\n  hint: policies: prefer-native, common,"
+                 " native; for one kind of op: OP=common"),
+        ("q.clmp=common", "--policy: no op is called 'q.clmp'\n  hint: did you mean 'q.clamp'?"
+                          " 'rlx inspect' shows the names of ops"),
     ],
 )  # fmt: skip
 def test_unknown_policies_and_ops_are_refused(text, message):

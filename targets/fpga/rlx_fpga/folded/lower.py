@@ -31,7 +31,7 @@ from rlx.ops.q import (
 )
 from rlx.plan import plan_memory
 from rlx_fpga.folded.program import Feed, FoldedProgram, Instruction, Loops, Mode, Scale
-from rlx_fpga.lower.rules import ONLY_INT8, constant_operand
+from rlx_fpga.lower.rules import INT8_INPUT, ONLY_INT8, constant_operand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,7 +75,8 @@ def fold(
     for value in graph.inputs:
         if value.type.dtype is not DType.I8 or not value.type.is_static:
             raise EmitError(
-                f"input {value.name!r} must be an int8 tensor of fixed shape, not {value.type}"
+                f"input {value.name!r} must be an int8 tensor of fixed shape, not {value.type}",
+                hint=INT8_INPUT,
             )
     # Each softmax has a multiplier of its own.
     others = SCALE_MULTIPLIERS + sum(isinstance(v.node.op, QSoftmax) for v in graph.outputs)
