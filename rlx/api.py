@@ -23,8 +23,8 @@ from rlx.ir.module import GraphModule, Stage
 from rlx.outputs import read_manifest
 from rlx.quant.convert import convert as convert_graph
 from rlx.reporting.gather import Wanted, gather
-from rlx.sweep import estimate_values
 from rlx.suggest import did_you_mean
+from rlx.sweep import estimate_values
 from rlx.tracing import Graph as Builder
 from rlx.transforms.freeze import freeze
 from rlx.verification_cache import Request, verify_once

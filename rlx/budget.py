@@ -220,7 +220,11 @@ def _tables(file: Path) -> Mapping[str, Mapping[str, Mapping[str, object]]]:
             f"cannot be read: {reason}", where=str(file), hint="name a budget file, rlx.toml"
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"is no TOML: {error}", where=str(file)) from None
+        raise UsageError(
+            f"is no TOML: {error}",
+            where=str(file),
+            hint="write tables like [kws.cortexm], and below it lines like flash = '256K'",
+        ) from None
     for network, kinds in values.items():
         if not isinstance(kinds, dict) or not all(isinstance(t, dict) for t in kinds.values()):
             raise UsageError(
@@ -241,7 +245,11 @@ def _meter(file: Path, network: str, target: str) -> Budgeted:
         )
     found = verifier.load(target)
     if not isinstance(found, Budgeted):
-        raise UsageError(f"target {target!r} has no budgets", where=str(file))
+        raise UsageError(
+            f"target {target!r} has no budgets",
+            where=str(file),
+            hint="leave its table out of the file",
+        )
     return found
 
 
@@ -259,7 +267,11 @@ def _limits(
         try:
             limits[name] = _number(value, meter.quantities[name])
         except ValueError as error:
-            raise UsageError(str(error), where=f"{file}, [{title}] {name}") from None
+            raise UsageError(
+                str(error),
+                where=f"{file}, [{title}] {name}",
+                hint="write a number, or a text with its unit such as '64K' or '50MHz'",
+            ) from None
     return limits
 
 

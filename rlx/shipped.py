@@ -103,7 +103,9 @@ def copy(name: str, folder: Path) -> list[Path]:
                 made.append(folder / companion)
     except OSError as e:
         raise OutputError(
-            f"cannot be written: {(e.strerror or str(e)).lower()}", where=str(folder)
+            f"cannot be written: {(e.strerror or str(e)).lower()}",
+            where=str(folder),
+            hint="name a folder that you may write to, or make space",
         ) from e
     return made
 

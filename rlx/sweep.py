@@ -48,7 +48,10 @@ def estimate_values(
     """
     sweep = sweep_of(target)
     if sweep is None:
-        raise UsageError(f"target {target.name!r} has nothing to be compared over")
+        raise UsageError(
+            f"target {target.name!r} has nothing to be compared over",
+            hint=f"estimate it alone: rlx estimate MODEL --target {target.name}",
+        )
     names = _names(sweep, values)
     lower = _lowering(module, target, sweep, policies)
     rows, errors = [], []

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rlx import plugins
-from rlx.tables import plain_view
 from rlx.suggest import did_you_mean
+from rlx.tables import plain_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -125,7 +125,9 @@ def _lines(path: Path) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        raise UsageError("cannot be read as text", where=str(path)) from None
+        raise UsageError(
+            "cannot be read as text", where=str(path), hint="give a text file with a name on a line"
+        ) from None
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 

@@ -176,7 +176,15 @@ def _object(path: Path, keys: Sequence[str], command: str) -> Mapping[str, Any]:
 def _text(path: Path) -> str:
     try:
         if path.stat().st_size > _FILE_LIMIT:
-            raise UsageError(f"is larger than {_FILE_LIMIT:,} bytes", where=str(path))
+            raise UsageError(
+                f"is larger than {_FILE_LIMIT:,} bytes",
+                where=str(path),
+                hint="give a file that rlx wrote: rlx verify --json, or rlx build",
+            )
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
-        raise UsageError("cannot be read as text", where=str(path)) from None
+        raise UsageError(
+            "cannot be read as text",
+            where=str(path),
+            hint="give a file that rlx wrote: rlx verify --json, or rlx build",
+        ) from None

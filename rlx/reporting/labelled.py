@@ -121,7 +121,9 @@ def _classes(network: Mapping[str, Any]) -> int:
     sizes = [size for size in shape if size != 1]
     if len(sizes) != 1:
         raise UsageError(
-            f"its output of shape {shape} is not one score for each class", where="network"
+            f"its output of shape {shape} is not one score for each class",
+            where="network",
+            hint="leave the labels out: they are for networks that classify",
         )
     return int(sizes[0])
 
@@ -138,5 +140,9 @@ def _names(labels: Sequence[str], classes: int) -> tuple[str, ...]:
         UsageError: There are more or fewer names than classes.
     """
     if labels and len(labels) != classes:
-        raise UsageError(f"{len(labels)} labels for {classes} classes", where="labels")
+        raise UsageError(
+            f"{len(labels)} labels for {classes} classes",
+            where="labels",
+            hint="give a name for each class, in the order of the network's output",
+        )
     return tuple(labels) or tuple(str(number) for number in range(classes))

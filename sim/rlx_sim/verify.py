@@ -13,9 +13,9 @@ from rlx.errors import DoesNotFitError, OutputError, UsageError
 from rlx.golden import read_golden
 from rlx.outputs import read_manifest
 from rlx.scratch import work_folder
+from rlx.suggest import did_you_mean
 from rlx.verifier import LayerCounts
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
-from rlx.suggest import did_you_mean
 from rlx_sim.firmware import COMPILERS, CPUS, FirmwareBuild
 from rlx_sim.harness import arena_bytes
 from rlx_sim.host_c import HostC
