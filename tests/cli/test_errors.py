@@ -51,7 +51,8 @@ def test_unknown_option_of_a_target(capsys, tmp_path):
         capsys, "emit", "m.tflite", "--target", "cortexm", "--wings", "2", "-o", tmp_path / "o"
     )
     assert status == 2
-    assert err == "error[RLX-E001]: no such option '--wings'\n  try: rlx emit --help\n"
+    assert err.startswith("error[RLX-E001]: no such option '--wings'")
+    assert err.endswith("\n  try: rlx emit --help\n")
 
 
 @pytest.mark.parametrize(

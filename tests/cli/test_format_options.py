@@ -123,7 +123,7 @@ def test_an_option_of_another_format_is_refused(capsys, plug, digits_model):
 
 
 def test_an_option_of_no_format_is_refused(capsys, model):
-    assert "No such option" in error_of(capsys, "inspect", model, "--wings", 5)
+    assert "no such option" in error_of(capsys, "inspect", model, "--wings", 5)
 
 
 def test_a_missing_file_is_named_before_its_options(capsys, tmp_path, plug):
@@ -142,7 +142,7 @@ def test_a_file_of_no_format_is_named_before_its_options(capsys, tmp_path, plug)
 
 def test_a_value_that_the_format_refuses_is_named_by_its_option(capsys, model):
     assert error_of(capsys, "inspect", model, "--share", "half") == (
-        "error[RLX-E001]: --share: 'half' is no percentage: write for example 50%\n"
+        "error[RLX-E001]: --share: 'half' is no percentage\n  try: write for example 50%\n"
     )
 
 
