@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from rlx.calibration.samples import checked_labels
+from rlx.drawing.notebook import table_html
 from rlx.errors import UsageError
 from rlx.inference.accuracy import Accuracy
 from rlx.inference.numbers import reals
-from rlx.inference.tables import html_table
 from rlx.ir.inspect import printable
+from rlx.tables import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -224,11 +225,13 @@ class Result:
 
     def _repr_html_(self) -> str:
         if not self._ranks():
-            rows = [[o.name, str(o.type), len(o.array)] for o in self.outputs.values()]
-            return html_table("Result", ["output", "type", "samples"], rows)
+            rows = tuple((o.name, str(o.type)) for o in self.outputs.values())
+            ports = Column("output"), Column("type")
+            return table_html(Table(f"{len(self)} samples", ports, rows))
         best = self.output.top(3)[:_SHOWN]
-        ranked = [
-            [i, *(f"{one.label} ({one.score:.4g})" for one in row)] for i, row in enumerate(best)
-        ]
-        heads = ["sample", "best", "second", "third"][: 1 + len(best[0])]
-        return html_table(f"{len(self)} samples", heads, ranked)
+        ranked = tuple(
+            (i, *(f"{one.label} ({one.score:.4g})" for one in row)) for i, row in enumerate(best)
+        )
+        heads = ("sample", "best", "second", "third")[: 1 + len(best[0])]
+        columns = tuple(Column(head) for head in heads)
+        return table_html(Table(f"{len(self)} samples", columns, ranked))

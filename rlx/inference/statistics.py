@@ -10,12 +10,13 @@ import numpy as np
 
 from rlx.calibration.compare import compare_on, matched_layers
 from rlx.calibration.runner import Runner, computed_values
+from rlx.drawing.notebook import table_html
 from rlx.errors import UsageError
 from rlx.inference.data import samples_of
 from rlx.inference.numbers import reals
-from rlx.inference.tables import html_table, text_table
 from rlx.ir.inspect import printable
 from rlx.quant.histogram import Histogram
+from rlx.tables import Column, Table, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +31,15 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[Any]
     Progress = Callable[[str, int, int], None]
 
-_COLUMNS = ("layer", "op", "type", "min", "max", "saturated", "SQNR dB")
+_COLUMNS = (
+    Column("layer"),
+    Column("op"),
+    Column("type"),
+    Column("min"),
+    Column("max"),
+    Column("saturated", "%"),
+    Column("SQNR", "dB"),
+)
 
 
 class Counts(NamedTuple):
@@ -129,28 +138,29 @@ class Layers(Mapping[str, LayerValues]):
     def __len__(self) -> int:
         return len(self._layers)
 
-    def _table(self) -> tuple[list[str], list[list[object]]]:
-        """Return headings and rows; the last column only if layers were compared."""
-        rows: list[list[object]] = [
-            [
+    def _table(self) -> Table:
+        """Return a row for each layer; with the last column only if layers were compared."""
+        rows = [
+            (
                 printable(v.name),
                 v.op,
                 str(v.type.with_quant(None)),
                 v.minimum,
                 v.maximum,
-                None if v.saturated is None else f"{100 * v.saturated:.2f} %",
+                None if v.saturated is None else 100 * v.saturated,
                 v.sqnr_db,
-            ]
-            for v in self._layers.values()
+            )
+            for v in self.values()
         ]
-        count = len(_COLUMNS) - all(v.sqnr_db is None for v in self._layers.values())
-        return list(_COLUMNS[:count]), [row[:count] for row in rows]
+        count = len(_COLUMNS) - all(v.sqnr_db is None for v in self.values())
+        title = f"{self.samples} samples"
+        return Table(title, _COLUMNS[:count], tuple(row[:count] for row in rows))
 
     def __repr__(self) -> str:
-        return text_table(*self._table())
+        return "\n".join(line.text.rstrip() for line in lay_out(self._table()).lines)
 
     def _repr_html_(self) -> str:
-        return html_table(f"{self.samples} samples", *self._table())
+        return table_html(self._table())
 
 
 @dataclass(slots=True)

@@ -73,7 +73,7 @@ def test_layers_are_compared_with_those_of_another_network():
     figures = {f.name: f.closeness.sqnr_db for f in rlx.compare(FLOAT, INTEGER, images).layers}
     assert {name: layers[name].sqnr_db for name in figures} == figures
     assert layers["image"].sqnr_db is None
-    assert "SQNR dB" in repr(layers)
+    assert "SQNR, dB" in repr(layers)
 
 
 def test_a_file_of_samples_is_read_again_for_numbers(images, arrays, tmp_path):
@@ -97,8 +97,9 @@ def test_layers_of_the_same_name_are_told_apart():
 def test_a_table_shows_them(images):
     layers = rlx.load(DIGITS).layers(images)
     lines = repr(layers).splitlines()
-    assert lines[0].split() == ["layer", "op", "type", "min", "max", "saturated"]
-    assert len(lines) == 8
+    assert lines[0] == "40 samples"
+    assert lines[1].split() == ["layer", "op", "type", "min", "max", "saturated,", "%"]
+    assert len(lines) == 9
     assert repr(layers["conv1"]).startswith("<q.conv2d 'conv1': i8[1, 8, 8, 8]")
     assert layers._repr_html_().count("<tr>") == 8
 
