@@ -44,8 +44,8 @@ class Output:
     Attributes:
         name: Its name.
         type: Its type, for one sample.
-        array: As the network gives it, [samples, *shape of one sample]; a leading dimension of 1
-            that the type has is that of the samples.
+        array: As the network gives it, ``[samples, *shape of one sample]``; a leading dimension of
+            1 that the type has is that of the samples.
     """
 
     name: str
@@ -176,12 +176,12 @@ class Result:
 
     @property
     def codes(self) -> npt.NDArray[Any]:
-        """The integers of the only output, [samples, *shape]; errors as :attr:`Output.codes`."""
+        """The integers of the only output, ``[samples, *shape]``, as :attr:`Output.codes`."""
         return self.output.codes
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """The real numbers of the only output, [samples, *shape]."""
+        """The real numbers of the only output, ``[samples, *shape]``."""
         return self.output.values
 
     def top(self, k: int = 3, labels: Sequence[str] | None = None) -> list[list[Ranked]]:

@@ -81,7 +81,7 @@ class LayerValues:
 
     @property
     def array(self) -> Numbers:
-        """As the layer gave it, [samples, *shape]; computed again, and kept until another is."""
+        """As the layer gave it, ``[samples, *shape]``; computed again, kept until another is."""
         return self._again()
 
     @property
@@ -341,7 +341,7 @@ class _Numbers:
         self._last: tuple[Value, Array] | None = None
 
     def of(self, value: Value) -> Array:
-        """Return a value for all samples, [samples, *shape]; it cannot be written to."""
+        """Return a value for all samples, ``[samples, *shape]``; it cannot be written to."""
         if self._last is None or self._last[0] != value:
             runs = Runner(self._graph, [value]).run(self._samples)
             array = np.concatenate([arrays[0].copy() for _, arrays in runs])
