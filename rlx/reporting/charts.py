@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
 
-from rlx.drawing.layered import place
 from rlx.reporting.tables import number_text, percent_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.drawing.boxes import Point
     from rlx.reporting.model import Clock, Layer, Memory, MemoryBox, Report, Weights
 
 KINDS: Final = {
@@ -27,8 +25,11 @@ KINDS: Final = {
 }
 """Words in the name of an op that say what it does; the first that fits."""
 
-_BOX: Final = 208
+_BOX: Final = 206
 _LINE: Final = 34
+_GAP: Final = 16
+_LANE: Final = 9
+_EDGE: Final = 4.0
 _SHARED: Final = 460
 """Height in pixels that the layers of the graph share by their time."""
 _NAME: Final = 24
@@ -52,22 +53,26 @@ def colour_of(op: str) -> str:
 
 
 def graph_svg(report: Report) -> Markup:
-    """Return the layers from top to bottom, each as high as its share of the time."""
-    inputs = len(report.inputs)
-    heights = [_LINE] * inputs + [
-        _LINE + _SHARED * one.share / _whole(report) for one in report.layers
-    ]
+    """Return the layers from top to bottom, each as high as its share of the time.
+
+    They stand in one column, in order of execution; values that skip layers run beside it.
+    """
+    count, whole = len(report.inputs), _whole(report)
+    heights = [float(_LINE)] * count
+    heights += [_LINE + _SHARED * one.share / whole for one in report.layers]
+    tops = [_EDGE]
+    for height in heights:
+        tops.append(tops[-1] + height + _GAP)
     edges = _edges(report)
-    placed = place([(_BOX, height) for height in heights], edges, frozenset(range(inputs)))
-    parts = [_route(points) for points in placed.routes]
+    lanes = _lanes([edge for edge in edges if edge[1] > edge[0] + 1])
+    parts = [_route(edge, lanes.get(edge), tops, heights) for edge in edges]
+    parts += [_port_box(port.name, tops[number]) for number, port in enumerate(report.inputs)]
     parts += [
-        _port_box(port.name, placed.corners[number]) for number, port in enumerate(report.inputs)
-    ]
-    parts += [
-        _layer_box(one, placed.corners[inputs + one.index], heights[inputs + one.index])
+        _layer_box(one, tops[count + one.index], heights[count + one.index])
         for one in report.layers
     ]
-    return _svg(parts, placed.width, placed.height, "graph", "Layers of the network", fixed=True)
+    width = _EDGE + _BOX + _LANE * (max(lanes.values(), default=-1) + 1) + _EDGE
+    return _svg(parts, width, tops[-1], "graph", "Layers of the network", fixed=True)
 
 
 def memory_svg(memory: Memory, layers: Sequence[Layer]) -> Markup:
@@ -198,23 +203,47 @@ def _whole(report: Report) -> float:
     return max(sum(one.share for one in report.layers), 1.0)
 
 
-def _route(points: tuple[Point, ...]) -> Markup:
-    way = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    return Markup('<path class="edge" d="M{}"/>').format(way)
+def _lanes(edges: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """Return a lane beside the column for each edge that skips boxes; short ones are innermost."""
+    lanes: dict[tuple[int, int], int] = {}
+    for first, last in sorted(set(edges), key=lambda edge: (edge[1] - edge[0], edge)):
+        taken = {
+            lane
+            for (begin, end), lane in lanes.items()
+            if begin < last and first < end and begin != first
+        }
+        lanes[first, last] = next(lane for lane in range(len(taken) + 1) if lane not in taken)
+    return lanes
 
 
-def _port_box(name: str, corner: Point) -> Markup:
-    x, y = corner
+def _route(
+    edge: tuple[int, int], lane: int | None, tops: Sequence[float], heights: Sequence[float]
+) -> Markup:
+    """Return the line of a value: straight to the next box, or through a lane."""
+    source, target = edge
+    end = tops[source] + heights[source]
+    if lane is None:
+        middle = _EDGE + _BOX / 2
+        return Markup('<path class="edge" d="M{0} {1:.1f}V{2:.1f}"/>').format(
+            middle, end, tops[target]
+        )
+    right = _EDGE + _BOX
+    return Markup(
+        '<path class="edge" d="M{0} {1:.1f}H{2}V{3:.1f}H{0}"/>'
+        '<path class="tip" d="M{0} {3:.1f}l6 -4v8z"/>'
+    ).format(right, end - 8, right + _LANE * (lane + 1), tops[target] + 10)
+
+
+def _port_box(name: str, y: float) -> Markup:
     return Markup(
         '<g class="port"><rect x="{}" y="{}" width="{}" height="{}" rx="15"/>'
         '<text x="{}" y="{}" text-anchor="middle">{}</text></g>'
-    ).format(x, y, _BOX, _LINE, x + _BOX / 2, y + 21, _short(name or "input"))
+    ).format(_EDGE, y, _BOX, _LINE, _EDGE + _BOX / 2, y + 21, _short(name or "input"))
 
 
-def _layer_box(layer: Layer, corner: Point, height: float) -> Markup:
+def _layer_box(layer: Layer, y: float, height: float) -> Markup:
     """Return the box of a layer; a page selects it by ``data-layer``."""
-    x, y = corner
-    middle = y + height / 2
+    x, middle = _EDGE, y + height / 2
     text = _short(layer.name)
     return Markup(
         '<g class="box {kind}" data-layer="{index}" tabindex="0" role="button"'

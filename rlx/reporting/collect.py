@@ -43,6 +43,9 @@ _FIGURES: Final = (
     ("interval", "cycles", ("interval",), ("interval",), None),
     ("latency", "cycles", ("latency",), ("latency",), None),
 )
+_SHOWN: Final = ("ram_bytes", "flash_bytes")
+"""Figures of a layer that are attributes of it."""
+
 _NOTABLE_ERROR: Final = 0.25
 _NOTABLE_SHARE: Final = 0.1
 _AGAIN: Final = "emit the model again with 'rlx emit'"
@@ -197,6 +200,8 @@ def _layers(
 def _layer(index: int, row: Mapping[str, Any], unit: str) -> Layer:
     figures = dict(row["figures"])
     flash = _sum(figures, ("constant_bytes", "code_bytes"))
+    for name in _SHOWN:
+        figures.pop(name, None)
     weights = row["weights"]
     return Layer(
         index=index,

@@ -333,7 +333,7 @@ class Report:
 
 def error_of(predicted: Number | None, measured: Number | None) -> float | None:
     """Return how far a prediction is off, as a share of what was measured; None if unknown."""
-    if predicted is None or not measured:
+    if not predicted or not measured:  # nothing was predicted of what only moves a pointer
         return None
     return (predicted - measured) / measured
 

@@ -146,3 +146,13 @@ def test_round_ticks():
     assert charts._ticks(640) == [0, 200, 400, 600, 800]
     assert charts._ticks(22400) == [0, 5000, 10000, 15000, 20000, 25000]
     assert charts._ticks(3) == [0, 1, 2, 3]
+
+
+def test_values_that_skip_layers_run_beside_the_column(report):
+    layers = list(report.layers)
+    layers[3] = replace(layers[3], inputs=(2, 0))
+    layers[5] = replace(layers[5], inputs=(4, 1))
+    text = str(charts.graph_svg(replace(report, layers=tuple(layers))))
+    assert text.count('class="tip"') == 2
+    assert charts._lanes([(0, 3), (1, 5), (5, 8)]) == {(0, 3): 0, (1, 5): 1, (5, 8): 0}
+    assert charts._lanes([(0, 3), (0, 5)]) == {(0, 3): 0, (0, 5): 0}
