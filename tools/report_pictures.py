@@ -61,10 +61,9 @@ def _digits(work: Path) -> str:
 
 
 def _store(content: bytes, path: Path) -> None:
-    """Write a picture with as few colours as it needs, and say how large it is."""
+    """Write a picture as small as it gets without loss, and say how large it is."""
     with Image.open(io.BytesIO(content)) as image:
-        few = image.convert("RGB").quantize(200, dither=Image.Dither.NONE)
-        few.save(path, optimize=True)
+        image.convert("RGB").save(path, optimize=True)
     size = path.stat().st_size
     print(f"{path.relative_to(ROOT)}: {size:,} bytes")  # noqa: T201 - a tool's output
     if size > LIMIT:
