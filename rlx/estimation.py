@@ -78,7 +78,7 @@ class Estimates(Sequence[Mapping[str, Any]]):
         target: Name of the target.
         option: The option; each row has its value under this key.
         columns: The figures of a row by key, as tables show them.
-        rows: Figures by key; ``fits``, and ``reason`` if it does not: what stands against it. Where
+        rows: Figures by key; ``fits``; and ``reason``, what stands against it, or may do so. Where
             there is no design at all, the row has no figures.
     """
 
@@ -94,8 +94,8 @@ class Estimates(Sequence[Mapping[str, Any]]):
 
     @property
     def reasons(self) -> dict[str, str]:
-        """What stands against each value that does not fit."""
-        return {row[self.option]: row["reason"] for row in self.rows if not row["fits"]}
+        """What stands against values, or may do so."""
+        return {row[self.option]: row["reason"] for row in self.rows if row["reason"]}
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON values."""

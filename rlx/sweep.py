@@ -122,8 +122,9 @@ def _row(
             best, failed = best or _refused(sweep, name, error), error
             continue
         fits = bool(report.get("fits", True))
-        reason = "" if fits else str(report["short"])
-        row = {sweep.option: name, "fits": fits, "reason": reason, **sweep.row(report, attempt)}
+        figures = sweep.row(report, attempt)
+        reason = sweep.doubt(figures) if fits else str(report["short"])
+        row = {sweep.option: name, "fits": fits, "reason": reason, **figures}
         if fits:
             return row, None
         best = row

@@ -85,6 +85,8 @@ class Sweep:
             to try in order, until one fits.
         estimate: As ``Target.estimate``, but without looking for other options that would fit.
         row: Called with such an estimate and its options; returns figures by key.
+        doubt: Called with the figures of a row that fits; returns why it might not after all, or
+            an empty text.
     """
 
     option: str
@@ -96,6 +98,7 @@ class Sweep:
     attempts: Callable[[Any, frozenset[str]], Sequence[Any]]
     estimate: Callable[[GraphModule, Any], Mapping[str, Any]]
     row: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
+    doubt: Callable[[Mapping[str, Any]], str] = lambda figures: ""
 
 
 class Lowering:

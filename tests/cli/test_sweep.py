@@ -8,6 +8,7 @@ from support import shared_folder
 import rlx
 from rlx.cli import main
 from rlx.errors import UsageError
+from rlx_fpga.sweep import SWEEP
 
 
 def run(capsys, *arguments):
@@ -71,6 +72,11 @@ def test_a_device_too_small_for_every_style_is_a_row_without_figures(digits_mode
     assert (status, out.splitlines()[0]) == (3, "fpga: 0 of 1 fit, predicted")
     assert out.splitlines()[-1] == f"ice40-hx8k: {row['reason']}"
     assert row["reason"] in rlx.estimate_all(digits_model, "fpga", "ice40-hx8k")._repr_html_()
+
+
+def test_a_nearly_full_device_is_in_doubt():
+    assert SWEEP.doubt({"lut_percent": 80.0}) == ""
+    assert SWEEP.doubt({"lut_percent": 98.6}).startswith("98.6 % of the LUTs, predicted to within")
 
 
 def test_a_style_that_is_given_is_the_only_one_tried(digits_model):

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _FREE = frozenset({"style", "weights", "fold"})
 """Options that are varied unless the user chose one of them."""
 
+_FULL = 80
+"""Percent of the LUTs up to which a predicted design can be placed and routed."""
+
 
 def _attempts(options: FpgaOptions, given: frozenset[str]) -> Sequence[FpgaOptions]:
     """Return the options as they are, then style ``folded``, weights in the core or sent to it."""
@@ -45,6 +48,14 @@ def _row(report: Mapping[str, Any], options: FpgaOptions) -> Mapping[str, Any]:
     return {"style": options.style + weights, **{key: report[key] for key in keys}}
 
 
+def _doubt(figures: Mapping[str, Any]) -> str:
+    """Return why a design that fits by the prediction may not be placed and routed."""
+    share = figures["lut_percent"]
+    if share <= _FULL:
+        return ""
+    return f"{share:g} % of the LUTs, predicted to within a fifth: place and route may fail"
+
+
 def _lowered_by(options: FpgaOptions) -> Hashable:
     return options.style, options.io
 
@@ -67,5 +78,6 @@ SWEEP = Sweep(
     attempts=_attempts,
     estimate=_estimate,
     row=_row,
+    doubt=_doubt,
 )
 """The comparison over devices; ``boards`` are devices whose pins are known."""
