@@ -7,7 +7,7 @@ if(NOT files)
 endif()
 # Its report is in README.md of the folder; its messages go to standard error.
 execute_process(
-  COMMAND "${RLX}" emit ${OPTIONS} -o "${OUT}" --force --json -- "${MODEL}"
+  COMMAND "${RLX}" -q emit ${OPTIONS} -o "${OUT}" --force --json -- "${MODEL}"
   OUTPUT_QUIET RESULT_VARIABLE status)
 if(NOT status STREQUAL "0")
   string(REPLACE ";" " " words "${OPTIONS}")

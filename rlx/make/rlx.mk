@@ -43,7 +43,7 @@ $(RLX_BUILD)/$(1).options: rlx_force
 	@printf '%s\n' $(call rlx_quote,$(3)) | cmp -s - $$@ || printf '%s\n' $(call rlx_quote,$(3)) > $$@
 
 $(RLX_BUILD)/$(1).stamp: $(2) $(RLX_BUILD)/$(1).options $(RLX_VERSION_FILE)
-	$(RLX) emit --target cortexm --prefix $(1) --package none $(3) -o $(RLX_BUILD)/$(1) --force --json \
+	$(RLX) -q emit --target cortexm --prefix $(1) --package none $(3) -o $(RLX_BUILD)/$(1) --force --json \
 	  -- $(2) > /dev/null
 	@if [ -f $(RLX_BUILD)/$(1)/src/$(1)_weights.c ]; \
 	  then echo '#include "$(1)/src/$(1)_weights.c"'; \

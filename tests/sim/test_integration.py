@@ -191,6 +191,41 @@ print(json.dumps(Platform.sources))
 """
 
 
+SOC = """
+import importlib.util, sys
+from litex.build.generic_platform import GenericPlatform, Pins
+from litex.soc.integration.soc import SoCRegion
+from litex.soc.integration.soc_core import SoCMini
+from migen import ClockDomain
+spec = importlib.util.spec_from_file_location("net_litex", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+class SoC(SoCMini):
+    def __init__(self, standard):
+        platform = GenericPlatform("none", [("clk", 0, Pins(1))], name="soc")
+        SoCMini.__init__(self, platform, 1e8, bus_standard=standard, uart_name="stub")
+        self.cd_sys = ClockDomain()
+        self.comb += self.cd_sys.clk.eq(platform.request("clk"))
+        self.net = module.Net(platform)
+        region = SoCRegion(origin=0x90000000, size=0x80, cached=False)
+        self.bus.add_slave("net", self.net.bus, region)
+for standard in ("wishbone", "axi-lite"):
+    soc = SoC(standard)
+    soc.finalize()
+    text = str(soc.platform.get_verilog(soc, name="soc"))
+    print(standard, "net_top net_top" in text)
+"""
+
+
+def test_registers_are_a_slave_of_a_soc_of_litex(folders, tmp_path):
+    """As docs/how-to/use-a-core-in-litex.md has it; the bus of a SoC has addresses of 32 bits."""
+    if importlib.util.find_spec("litex") is None:
+        missing("litex is not installed")
+    script = folders / "ecp5" / "litex" / "net_litex.py"
+    argv = [sys.executable, "-B", "-W", "ignore", "-c", SOC, str(script)]
+    assert run(argv, cwd=tmp_path, timeout_s=120).stdout == "wishbone True\naxi-lite True\n"
+
+
 @pytest.mark.sim
 @pytest.mark.parametrize("name", POINTS)
 def test_litex_module_connects_every_port(folders, name, tmp_path):
