@@ -24,7 +24,7 @@ test: setup system-tools
 	$(PYTEST) -m "sim or qemu or synth"
 
 test-fast: setup
-	$(PYTEST) -m "not sim and not qemu and not synth and not models and not campaign and not slow"
+	$(PYTEST) -m "not sim and not qemu and not synth and not models and not campaign and not slow and not wheel"
 
 # What requirements/c.lock is enough for; tests/tools/test_environments.py holds it against the imports.
 C_TESTS := tests/unit tests/targets/c tests/targets/cortexm

@@ -71,6 +71,7 @@ def test_unknown_names_get_a_suggestion():
 
 
 def test_the_samples_are_the_held_out_digits_as_the_network_takes_them():
+    pytest.importorskip("sklearn")
     from examples.digits import train
 
     with np.load(DIGITS / "samples.npz") as found:
@@ -82,6 +83,7 @@ def test_the_samples_are_the_held_out_digits_as_the_network_takes_them():
 
 def test_the_onnx_files_are_what_their_script_makes(tmp_path):
     onnx = pytest.importorskip("onnx")
+    pytest.importorskip("sklearn")
     folder = ROOT / "examples" / "onnx_to_firmware"
     onnx.checker.check_model(folder / "digits.onnx", full_check=True)
     from examples.digits.train import HELD_OUT, digits

@@ -1,0 +1,1 @@
+"""Pages of the documentation, run by the wheel alone as a reader runs them."""

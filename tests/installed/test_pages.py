@@ -1,0 +1,93 @@
+"""README and the guide's first pages: the wheel alone does what they show.
+
+Each page starts in an empty folder and an empty environment. Its own ``pip install`` line installs
+the wheel of this checkout with the extras that it names, and every command runs in the order of the
+page. To add a page, put it into ``PAGES``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tomllib
+import zipfile
+
+import pytest
+from support import ROOT
+
+from installed.pages import commands
+
+PAGES = (
+    "README.md",
+    "docs/guide/walkthrough.md",
+    "docs/guide/onnx-to-firmware.md",
+    "docs/how-to/test-a-network.md",
+)
+"""Pages whose every ``console`` block, and every ``python run`` block, is run."""
+
+_CHECKOUT = "of contributors: sets up a checkout, which is not there"
+NOT_RUN = {
+    "make demo    # sets up an environment, runs the demo on every target": _CHECKOUT,
+    "make test    # sets up everything (as root also GCC for ARM and QEMU) and runs all tests": (
+        _CHECKOUT
+    ),
+    "make docs    # builds the documentation": _CHECKOUT,
+}
+"""Commands of these pages that are not run, and why."""
+
+TIMEOUT_S = 600
+
+pytestmark = pytest.mark.wheel
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_runs_as_it_stands(page, machine):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    typed = [c.text for c in commands(text) if c.text not in NOT_RUN]
+    assert typed[0].startswith("pip install "), f"{page} must begin with what it installs"
+    reader = machine.reader(page.replace("/", "-"), NOT_RUN)
+    reader.follow(page, text, timeout_s=TIMEOUT_S)
+    assert list(reader.printed) == list(dict.fromkeys(typed))
+    for command, output in reader.printed.items():
+        if command.startswith("rlx verify"):
+            assert "all equal: " in output, command
+
+
+def test_every_command_that_is_not_run_is_on_a_page():
+    found = {c.text for page in PAGES for c in commands((ROOT / page).read_text(encoding="utf-8"))}
+    assert set(NOT_RUN) <= found
+
+
+def test_the_wheel_holds_the_packages_templates_and_examples(machine):
+    sources = {
+        "rlx": "rlx",
+        "targets/fpga/rlx_fpga": "rlx_fpga",
+        "targets/c/rlx_c": "rlx_c",
+        "targets/cortexm/rlx_cortexm": "rlx_cortexm",
+        "sim/rlx_sim": "rlx_sim",
+        "templates": "rlx/templates",
+        "examples": "rlx/examples",
+    }
+    done = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    wanted = {
+        f"{inside}/{name.removeprefix(folder + '/')}"
+        for name in done.stdout.splitlines()
+        for folder, inside in sources.items()
+        if name.startswith(f"{folder}/") and (ROOT / name).is_file()
+    }
+    with zipfile.ZipFile(machine.wheel) as wheel:
+        found = {name for name in wheel.namelist() if ".dist-info/" not in name}
+        metadata = next(n for n in wheel.namelist() if n.endswith(".dist-info/METADATA"))
+        fields = wheel.read(metadata).decode()
+    assert found == wanted
+    assert machine.wheel.stat().st_size < 2_000_000
+    for field in ("Author: The rlx authors", "Keywords: ", "Classifier: ", "Requires-Python: "):
+        assert f"\n{field}" in fields
+
+
+def test_the_table_of_extras_in_the_readme_is_complete():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert all(f"| `{extra}` |" in text for extra in project["optional-dependencies"])
