@@ -63,19 +63,21 @@ def command(
     graph = load_model(model).graph
     names = None if labels is None else read_names(labels)
     given = _given(graph, paths, frames)
-    classes = given.classes if expect is None else read_classes(expect)[:frames]
+    expected = None if expect is None else read_classes(expect)[:frames]
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")
         result = run(graph, given.inputs)
     _check_expected(graph, given, result)
-    accuracy = None if classes is None else result.accuracy(classes)
+    if expected is None and result.has_classes:
+        expected = given.classes
+    accuracy = None if expected is None else result.accuracy(expected)
     if out is not None:
         _write(out, result)
     if as_json:
         more = {} if accuracy is None else {"accuracy": accuracy.as_json()}
         print_json({"frames": len(result), "outputs": summary(result, names), **more})
         return
-    print_result(result, names=names, files=given.files, expected=classes, accuracy=accuracy)
+    print_result(result, names=names, files=given.files, expected=expected, accuracy=accuracy)
     if out is not None:
         print(f"wrote {out}")
 

@@ -46,11 +46,13 @@ class Output:
         type: Its type, for one sample.
         array: As the network gives it, ``[samples, *shape of one sample]``; a leading dimension of
             1 that the type has is that of the samples.
+        rebuilt: Whether it has the shape of the only input, as that of an autoencoder has.
     """
 
     name: str
     type: TensorType
     array: npt.NDArray[Any]
+    rebuilt: bool = False
 
     @property
     def codes(self) -> npt.NDArray[Any]:
@@ -74,8 +76,8 @@ class Output:
 
     @property
     def has_classes(self) -> bool:
-        """Whether it is one score for each of several classes."""
-        return sum(int(size) != 1 for size in self.array.shape[1:]) == 1
+        """Whether it is one score for each of several classes: one axis, and no reconstruction."""
+        return not self.rebuilt and sum(int(size) != 1 for size in self.array.shape[1:]) == 1
 
     def first(self, count: int) -> Output:
         """Return the first ``count`` samples, or all if there are fewer."""
@@ -86,7 +88,7 @@ class Output:
         """The values as a score of each class, [samples, classes].
 
         Raises:
-            UsageError: There are no classes: one number, or more than one axis.
+            UsageError: There are no classes: one number, more than one axis, a reconstruction.
         """
         if not self.has_classes:
             raise UsageError(
@@ -214,17 +216,18 @@ class Result:
 
     def _classes(self) -> str:
         """Return the classes of the first samples, as a line shows them."""
-        if not self._ranks():
+        if not self.has_classes:
             return ""
         found = [row[0].label for row in self.output.top(1)[:_SHOWN]]
         return f"; classes {', '.join(found)}{', …' if len(self) > _SHOWN else ''}"
 
-    def _ranks(self) -> bool:
-        """Whether there is one output, of classes."""
+    @property
+    def has_classes(self) -> bool:
+        """Whether there is one output, and it is one score for each of several classes."""
         return len(self.outputs) == 1 and self.output.has_classes
 
     def _repr_html_(self) -> str:
-        if not self._ranks():
+        if not self.has_classes:
             rows = tuple((o.name, str(o.type)) for o in self.outputs.values())
             ports = Column("output"), Column("type")
             return table_html(Table(f"{len(self)} samples", ports, rows))

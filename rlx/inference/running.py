@@ -47,8 +47,9 @@ def run_samples(graph: Graph, samples: Samples, *, progress: Progress | None = N
         done += len(next(iter(inputs.values())))
         if progress is not None:
             progress("running", done, samples.count)
+    only = graph.inputs[0].type.shape if len(graph.inputs) == 1 else None
     outputs = {
-        name: Output(name, value.type, np.concatenate(arrays))
+        name: Output(name, value.type, np.concatenate(arrays), rebuilt=value.type.shape == only)
         for name, value, arrays in zip(
             graph.output_names, graph.outputs, zip(*parts, strict=True), strict=True
         )

@@ -121,3 +121,13 @@ def test_samples_become_golden_vectors(capsys, tmp_path, digits_model, samples):
     np.testing.assert_array_equal(golden.outputs[0][:, 0], rlx.run(digits_model, samples).codes)
     out, _ = shown(capsys, *emit, tmp_path / "random")
     assert "16 random vectors; --vectors FILE for yours\n" in out
+
+
+def test_labels_of_an_autoencoder_are_no_classes(capsys, tmp_path):
+    graph = rlx.Graph("same")
+    graph.output(graph.input("x", (1, 4)) * 1.5)
+    rlx.save(rlx.GraphModule.hir(graph.graph), tmp_path / "same.rlx")
+    np.savez(tmp_path / "x.npz", x=np.ones((3, 4), np.float32), labels=np.array([0, 1, 0]))
+    out, _ = shown(capsys, "run", tmp_path / "same.rlx", "--input", tmp_path / "x.npz")
+    assert "1.5  1.5  1.5  1.5" in out
+    assert "accuracy" not in out

@@ -10,6 +10,7 @@ import rlx
 from rlx.errors import UsageError
 from rlx.ir import Graph, QuantParams, f32, i8
 from rlx.ir.evaluate import evaluate
+from rlx.ops.q import QReshape
 from rlx.ops.real import RealAdd, RealDequantize
 
 DIGITS = ROOT / "examples/digits/digits.rlx"
@@ -116,8 +117,9 @@ def test_files_come_with_labels(digits, images, tmp_path):
 
 def test_the_best_classes_come_first_and_of_equal_ones_the_first():
     graph = Graph("same")
-    graph.output(graph.input("x", i8(1, 4, quant=HALF)))
-    result = rlx.run(graph, np.array([[3, 7, 7, -128]], np.int8))
+    x = graph.input("x", i8(1, 2, 2, quant=HALF))
+    graph.output(graph.apply(QReshape(shape=(1, 4)), x, quant=HALF))
+    result = rlx.run(graph, np.array([[[3, 7], [7, -128]]], np.int8))
     best = result.top(3, labels=["a", "b", "c", "d"])
     assert [tuple(one) for one in best[0]] == [(1, 2.0, "b"), (2, 2.0, "c"), (0, 0.0, "a")]
     assert [one.label for one in result.top(9)[0]] == ["1", "2", "0", "3"]
@@ -134,11 +136,16 @@ def test_a_network_of_real_outputs_has_values_only():
         _ = result.codes
 
 
-def test_an_image_has_no_classes():
-    graph = Graph("image")
-    graph.output(graph.input("x", f32(1, 2, 3)))
+@pytest.mark.parametrize(("shape", "data"), [((1, 2, 3), 1.0), ((1, 6), 2.0)])
+def test_a_reconstruction_has_no_classes(shape, data):
+    graph = Graph("same")
+    x = graph.input("x", f32(*shape))
+    graph.output(graph.apply(RealAdd(), x, x))
+    result = rlx.run(graph, np.full((4, *shape), data))
+    assert not result.has_classes
+    assert (result.values == 2 * data).all()
     with pytest.raises(UsageError, match="not one score for each class"):
-        rlx.run(graph, np.zeros((4, 2, 3))).top()
+        result.top()
 
 
 @pytest.mark.parametrize(
