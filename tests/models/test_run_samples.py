@@ -1,4 +1,4 @@
-"""``rlx.run`` and ``rlx.layers`` on the reference networks: the interpreter's integers, accuracy."""
+"""``rlx.run`` and ``rlx.layers`` on the reference networks: integers of the interpreter."""
 
 from __future__ import annotations
 
