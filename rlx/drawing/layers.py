@@ -98,7 +98,10 @@ def _operand(value: Value, labels: Mapping[Node, str]) -> str:
     """Return where an operand comes from, and the statistics of a constant."""
     facts = {"type": format_type(value.type.with_quant(None)), **_quant(value.type.quant)}
     if isinstance(value.node.op, Constant):
-        return _list({"constant": value.name, **facts}) + _statistics(value.node.op.value)
+        array = value.node.op.value
+        return _list({"constant": value.name, **facts, **_empty(array, value.type.quant)}) + (
+            _statistics(array)
+        )
     if isinstance(value.node.op, Param):
         return _list({"parameter": value.name, **facts})
     source = labels.get(value.node, format_value(value))
@@ -118,6 +121,15 @@ def _quant(quant: QuantParams | None) -> dict[str, str]:
         "scale": f"{low:.4g} to {high:.4g}, {len(quant.scale)} along axis {quant.axis}",
         "zero point": str(points[0]) if len(points) == 1 else f"{points[0]} to {points[-1]}",
     }
+
+
+def _empty(array: npt.NDArray[Any], quant: QuantParams | None) -> dict[str, str]:
+    """Return how many channels are zero everywhere, where channels have scales of their own."""
+    if quant is None or quant.axis is None or array.ndim < 2:
+        return {}
+    others = tuple(axis for axis in range(array.ndim) if axis != quant.axis)
+    empty = int(np.count_nonzero(~(array != 0).any(axis=others)))
+    return {"zero channels": f"{empty:,} of {array.shape[quant.axis]:,}"} if empty else {}
 
 
 def _statistics(array: npt.NDArray[Any]) -> str:

@@ -11,7 +11,7 @@ function select(label, scroll) {
   for (const e of shown) {
     if (e.matches("section")) e.hidden = false;
     else e.classList.add("rlx-selected");
-    if (scroll && e.closest("#graph")) e.scrollIntoView({ block: "nearest" });
+    if (scroll && e.closest("#graph")) e.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 }
 
@@ -41,4 +41,4 @@ document.addEventListener("keydown", (event) => {
 });
 for (const box of document.querySelectorAll(".rlx-layer")) box.tabIndex = 0;
 const first = document.querySelector("tbody tr[data-layer]") ?? document.querySelector("section");
-if (first) select(first.dataset.layer, false);
+if (first) select(first.dataset.layer, true);

@@ -5,8 +5,9 @@ from ir_samples import network
 from support import require_program
 
 from rlx.drawing.page import graph_page
-from rlx.ir import Graph, i8
+from rlx.ir import Graph, f32, i8
 from rlx.ops.q import QClamp
+from rlx.ops.real import RealAdd
 
 pytestmark = pytest.mark.slow
 
@@ -58,6 +59,20 @@ def test_boxes_and_rows_select_a_layer(opened):
     assert _shown(page) == ["input_0"]
     page.click('.rlx-layer[data-layer="output_0"]')
     assert _shown(page) == ["input_0"]
+
+
+def test_pane_and_selected_box_are_visible_whatever_the_size(opened):
+    graph = Graph("wide")
+    x = graph.input("x", f32(4))
+    sums = [graph.apply(RealAdd(), x, x, name=f"sum {k}") for k in range(60)]
+    graph.output(*sums)
+    page = opened(graph)
+    pane = page.query_selector("#details").bounding_box()
+    frame = page.query_selector("#graph").bounding_box()
+    box = page.query_selector(".rlx-layer.rlx-selected rect").bounding_box()
+    assert pane["height"] > 150
+    assert frame["x"] <= box["x"]
+    assert box["x"] + box["width"] <= frame["x"] + frame["width"]
 
 
 def test_columns_sort_by_number(opened):

@@ -11,8 +11,9 @@ from rlx.drawing import layer_labels
 from rlx.drawing.html import table
 from rlx.drawing.layers import layer_details, layer_table
 from rlx.drawing.page import graph_page
-from rlx.ir import Graph, f32, i8
-from rlx.ops.q import QClamp
+from rlx.ir import Graph, QuantParams, f32, i8
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QClamp, QDense
 from rlx.ops.real import RealAdd
 
 SCRIPT = "</script></title></section>--><script>alert(1)</script><img src=x onerror='alert(2)'>"
@@ -60,6 +61,17 @@ def test_details_tell_types_quantization_attributes_and_weights():
     ):  # fmt: skip
         assert words in conv
     assert details["conv2d_0"].count("<svg") == 2
+
+
+def test_channels_that_are_zero_are_counted():
+    graph = Graph("zeros")
+    x = graph.input("x", i8(1, 2))
+    weights = np.array([[1, 2], [0, 0], [0, 3]], np.int8)
+    w = graph.constant(weights, quant=QuantParams((0.1, 0.1, 0.1), (0, 0, 0), 0))
+    b = graph.constant(np.zeros(3, np.int32))
+    dense = QDense(x_zero_point=0, rescale=Rescale.of(0.1, 0.1, 0.1), zero_point=0)
+    graph.output(graph.apply(dense, x, w, b))
+    assert "<dt>zero channels</dt><dd>1 of 3</dd>" in layer_details(graph)["dense_0"]
 
 
 def test_statistics_of_strange_weights():
