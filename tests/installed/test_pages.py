@@ -21,16 +21,20 @@ PAGES = (
     "docs/guide/walkthrough.md",
     "docs/guide/onnx-to-firmware.md",
     "docs/how-to/test-a-network.md",
+    "docs/guide/notebook.md",
 )
 """Pages whose every ``console`` block, and every ``python run`` block, is run."""
 
 _CHECKOUT = "of contributors: sets up a checkout, which is not there"
+_SERVER = "a server for a browser: tests/examples/test_notebooks.py runs the notebook's cells"
 NOT_RUN = {
     "make demo    # sets up an environment, runs the demo on every target": _CHECKOUT,
     "make test    # sets up everything (as root also GCC for ARM and QEMU) and runs all tests": (
         _CHECKOUT
     ),
     "make docs    # builds the documentation": _CHECKOUT,
+    "pip install jupyterlab": _SERVER,
+    "jupyter lab notebooks/first_look.ipynb": _SERVER,
 }
 """Commands of these pages that are not run, and why."""
 
