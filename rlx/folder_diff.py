@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final
 
+from rlx.description import NETWORK
 from rlx.errors import OutputError
 from rlx.outputs import read_manifest
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from rlx.outputs import Manifest
 
-_NETWORK: Final = "report/network.json"
 _MOST: Final = 3
 _LONGEST: Final = 60
 _SHOWN_OTHERWISE: Final = frozenset({"shape", "zero_point"})
@@ -141,12 +141,12 @@ def read_emitted(folder: Path, *, check_files: bool = True) -> Emitted:
     """
     manifest = read_manifest(folder, check_files=check_files)
     try:
-        network = json.loads((folder / _NETWORK).read_bytes())
+        network = json.loads((folder / NETWORK).read_bytes())
         _ = network["layers"], network["totals"], network["inputs"], network["outputs"]
     except (OSError, ValueError, KeyError, TypeError):
         raise OutputError(
             "describes no network: the folder was made by an older rlx",
-            where=str(folder / _NETWORK),
+            where=str(folder / NETWORK),
             hint="emit the model again",
         ) from None
     return Emitted(manifest, network)
