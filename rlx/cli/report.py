@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rlx.cli.common import json_option, print_json, print_table, progress
+from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.table import print_table, prose, wide_option
+from rlx.tables import Column
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +44,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=_FILE,
     help="Times of layers on a board: .json or .csv of name and number.",
 )
+@wide_option
 @json_option
 def command(
     folder: Path,
@@ -89,7 +92,7 @@ def command(
     elif not files:
         _print(report)
     else:
-        print("wrote " + ", ".join(map(str, files)))
+        prose("wrote " + ", ".join(map(str, files)))
     return 0 if report.verification is None or report.verification.passed else 1
 
 
@@ -132,29 +135,29 @@ def _lines(path: Path) -> list[str]:
 
 
 def _print(report: Report) -> None:
-    """Print layers, figures, changes and the verdict."""
-    from rlx.reporting.tables import number_text, percent_text, summary_rows
+    """Print layers, figures, accuracy, changes, warnings and the verdict."""
+    from rlx.reporting.tables import figure_rows, summary_rows
 
-    columns = ["layer", "op", "result", "MACs", "predicted", "measured", "error", "share"]
-    print_table(f"{report.title}: layers, {report.unit}", columns, summary_rows(report))
-    rows = [
-        [
-            one.name,
-            number_text(one.predicted, one.unit),
-            number_text(one.measured, one.unit),
-            percent_text(one.error, sign=True),
-            number_text(one.limit, one.unit),
-        ]
-        for one in report.figures
+    columns = [
+        Column("layer", shortest=12),
+        Column("op", priority=3),
+        Column("result", priority=4),
+        Column("MACs", right=True, priority=2),
+        Column("predicted", right=True),
+        Column("measured", right=True),
+        Column("error", right=True, priority=1),
+        Column("share", right=True),
     ]
-    print_table("figures", ["figure", "predicted", "measured", "error", "limit"], rows)
+    print_table(f"{report.title}: layers, {report.unit}", columns, summary_rows(report))
+    heads = ("predicted", "measured", "error", "limit")
+    print_table("figures", ["figure", *(Column(h, right=True) for h in heads)], figure_rows(report))
     if report.accuracy is not None:
         for name, correct in report.accuracy.correct.items():
-            print(f"{name}: {correct:,} of {report.accuracy.samples:,} classes correct")
+            prose(f"{name}: {correct:,} of {report.accuracy.samples:,} classes correct")
     if report.changes is not None:
-        print(f"changed since: {report.changes.count} of {len(report.changes.layers)} layers")
+        prose(f"changed: {report.changes.count} of {len(report.changes.layers)} layers")
         for line in report.changes.ports:
-            print(f"  {line}")
+            prose(line)
     for text in report.warnings:
-        print(f"note: {text}")
-    print("not verified" if report.verification is None else report.verification.text)
+        prose(f"note: {text}")
+    prose("not verified" if report.verification is None else report.verification.text)

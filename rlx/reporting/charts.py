@@ -152,7 +152,7 @@ def clock_svg(clock: Clock) -> Markup:
     if clock.target is not None:
         parts.append(
             Markup('<path class="limit" d="M{0:.1f} 14V64"/><text class="limit-text" x="{0:.1f}"'
-                   ' y="10" text-anchor="middle">{1} MHz wanted</text>').format(
+                   ' y="10" text-anchor="middle">predicted {1} MHz</text>').format(
                 left + clock.target * scale, number_text(clock.target)
             )
         )  # fmt: skip

@@ -337,6 +337,9 @@ def _warnings(report: Report, manifest: Manifest, measured: Measured) -> tuple[s
         for one in report.layers
         if one.share >= _NOTABLE_SHARE and abs(one.error or 0) > _NOTABLE_ERROR
     ]
+    clock = report.clock
+    if clock is not None and clock.median and clock.target and clock.median < clock.target:
+        lines.append(f"rates are predicted for {clock.target:g} MHz, {clock.median:g} are reached")
     lines += map(str, manifest.producer.facts.get("ports", ()))
     lines += verification.notes if verification is not None else ()
     build = measured.build or {}

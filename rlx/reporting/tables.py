@@ -79,7 +79,8 @@ def markdown_text(report: Report) -> str:
     """Return the verdict, the figures, the changes, and the layers folded away."""
     lines = [f"### {_cell(f'{report.title}: {report.target} {report.device}')}", ""]
     lines += [_verdict(report), ""]
-    lines += _figure_rows(report)
+    heads = ("figure", "predicted", "measured", "error", "limit")
+    lines += _table(heads, figure_rows(report))
     if report.changes is not None:
         lines += ["", *_change_rows(report.changes, report.unit)]
     if report.warnings:
@@ -129,8 +130,9 @@ def _verdict(report: Report) -> str:
     return f"{mark} {_cell(report.verification.text)}"
 
 
-def _figure_rows(report: Report) -> list[str]:
-    rows = [
+def figure_rows(report: Report) -> list[tuple[str, ...]]:
+    """Return name, predicted, measured, error and limit of each figure."""
+    return [
         (
             one.name,
             number_text(one.predicted, one.unit),
@@ -140,7 +142,6 @@ def _figure_rows(report: Report) -> list[str]:
         )
         for one in report.figures
     ]
-    return _table(("figure", "predicted", "measured", "error", "limit"), rows)
 
 
 def _layer_rows(report: Report) -> list[str]:

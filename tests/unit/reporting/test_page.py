@@ -124,7 +124,7 @@ def test_each_seed_is_a_dot():
     text = charts.clock_svg(Clock(target=100.0, seeds=((1, 90.0), (2, 95.5)), median=92.75))
     assert text.count("<circle") == 2
     assert "seed 2: 95.50 MHz" in text
-    assert "100 MHz wanted" in text
+    assert "predicted 100 MHz" in text
 
 
 @pytest.mark.parametrize(

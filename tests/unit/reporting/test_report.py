@@ -87,6 +87,9 @@ def test_hardware_shows_cells_clock_and_interval(hardware):
     assert (lut.name, lut.synthesis, lut.placed, lut.percent) == ("lut", 8800, 8900, 10.6)
     assert report.clock.seeds == ((1, 90.0), (2, 91.5))
     assert report.clock.median == 91.5
+    assert report.warnings == ()
+    slow = collect(hardware, Measured(build={**BUILD, "fmax_mhz": 70.0}))
+    assert slow.warnings == ("rates are predicted for 75 MHz, 70 are reached",)
     assert max(one.share for one in report.layers) == 1
     rate = next(one for one in report.figures if one.name == "rate")
     assert rate.measured == 347900.0
