@@ -39,12 +39,14 @@ class Kind:
         rendered: Path in the project to template, relative to ``templates/new``.
         copied: Path in the project to file, relative to the examples.
         commands: What to type next in the project.
+        one_port: It takes networks with one input and one output.
     """
 
     summary: str
     rendered: Mapping[str, str]
     copied: Mapping[str, str]
     commands: tuple[str, ...]
+    one_port: bool = False
 
 
 KINDS: Final[Mapping[str, Kind]] = {
@@ -89,6 +91,19 @@ KINDS: Final[Mapping[str, Kind]] = {
         },
         {},
         ("west build -b qemu_cortex_m3", "west build -t run"),
+    ),
+    "litex": Kind(
+        "SoC of LiteX with the network as a core, simulated under Verilator",
+        {
+            "README.md": "litex/README.md.j2",
+            "soc.py": "litex/soc.py.j2",
+            "tb.v": "litex/tb.v.j2",
+            "lint_off.vlt": "litex/lint_off.vlt.j2",
+            ".gitignore": "litex/gitignore.j2",
+        },
+        {},
+        ("less README.md",),
+        one_port=True,
     ),
 }
 
@@ -144,11 +159,19 @@ def create(name: str, folder: Path, model: Path | None = None) -> list[str]:
 def project_files(chosen: Kind, model: Path | None) -> dict[str, bytes]:
     """Return the files of a project by path; see :func:`create`."""
     source = example_root() / "digits" / "digits.rlx" if model is None else model
-    frontends.load(source)  # what cannot be read is refused now, not by the first build
+    graph = frontends.load(source).graph  # what cannot be read is refused now, not by a build
+    if chosen.one_port and (len(graph.inputs), len(graph.outputs)) != (1, 1):
+        raise UsageError(
+            f"the network has {len(graph.inputs)} inputs and {len(graph.outputs)} outputs, but the"
+            " project connects one of each",
+            where=str(source),
+            hint="emit it with 'rlx emit --target fpga', and connect its streams by hand",
+        )
     name = _network_name(source.stem)
     file = f"{name}{source.suffix.lower()}"
     parameters = {
         "name": name, "macro": name.upper(), "model": file, "picture": model is None,
+        "class_name": "".join(part.capitalize() for part in name.split("_")),
     }  # fmt: skip
     texts = environment(template_root() / "new")
     files = {file: source.read_bytes()}

@@ -21,7 +21,7 @@ GROUPS = {
     "First steps": {
         "demo": "Compile a network, run it, compare every bit: 10 seconds.",
         "examples": "List the examples that ship with rlx, or copy one.",
-        "new": "Write a project that builds: firmware, cmake or zephyr.",
+        "new": "Write a project that builds: firmware, cmake, zephyr or litex.",
         "doctor": "Show for which jobs the tools are installed, and how to add the others.",
         "completion": "Print the script that completes commands in bash, zsh or fish.",
     },

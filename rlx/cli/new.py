@@ -22,7 +22,7 @@ def command(kind: str, folder: Path, model: Path | None, as_json: bool) -> None:
     """Write a project of a KIND into the new folder DIR; its README.md says how to build it.
 
     KIND is firmware (a Cortex-M4 without an operating system, under QEMU), cmake (a program here, a
-    library for a Cortex-M) or zephyr (an application).
+    library for a Cortex-M), zephyr (an application) or litex (a SoC with the core).
     """
     from rlx import projects
 

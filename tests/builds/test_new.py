@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
 import shutil
 
 import pytest
-from support import ROOT, require_program
+from support import ROOT, missing, require_program
 
 from rlx import projects
 from rlx.cli import main
 from rlx.errors import FrontendError, OutputError, UsageError
+from rlx.ir import DType, Graph, TensorType
+from rlx.ir.file import save
+from rlx.ir.module import GraphModule, Stage
+from rlx.ops.q import QClamp
 from rlx.process import run
 
 TIMEOUT_S = 300
@@ -73,6 +78,28 @@ def test_zephyr_application_builds_with_stand_ins(tmp_path, environment):
 
 
 @pytest.mark.slow
+@pytest.mark.sim
+def test_litex_simulation_computes_what_the_reference_does(tmp_path, environment):
+    if importlib.util.find_spec("litex") is None:
+        missing("litex is not installed")
+    projects.create("litex", tmp_path / "new")
+    variables = {**environment, "PYTHONWARNINGS": "ignore"}
+    *_, last = walk(tmp_path / "new", variables)
+    result, reference = re.search(r"^result (.*), reference (.*)$", last, re.M).groups()
+    assert result == reference
+
+
+def test_litex_project_takes_networks_with_one_input_and_output(tmp_path):
+    graph = Graph("two")
+    given = [graph.input(name, TensorType((1, 4), DType.I8)) for name in ("a", "b")]
+    for value in given:
+        graph.output(graph.apply(QClamp(low=0, high=127), value))
+    save(GraphModule(graph, Stage.MIR), tmp_path / "two.rlx")
+    with pytest.raises(UsageError, match=r"the network has 2 inputs and 2 outputs, but the proj"):
+        projects.create("litex", tmp_path / "new", tmp_path / "two.rlx")
+
+
+@pytest.mark.slow
 def test_project_takes_any_model(tmp_path, environment):
     """Two inputs, a name that another target has: main.c still builds, and tests the network."""
     cmake = require_program("cmake")
@@ -98,7 +125,7 @@ def test_files_are_named_in_the_readme_and_repeat(name, tmp_path):
             text = content.decode("ascii")
             assert text.endswith("\n"), path
             assert not re.search(r"[ \t]$|\{[{%#]|\t", text, re.M), path
-            assert "\n\n\n" not in text, path
+            assert path.endswith(".py") or "\n\n\n" not in text, path
 
 
 def test_command_says_what_to_type_next(tmp_path, capsys, monkeypatch):
