@@ -68,7 +68,7 @@ def command(
     """
     from rlx import api
 
-    with progress(enabled=not as_json) as show:
+    with progress(enabled=not as_json, minimum_s=0.0) as show:
         report = api.report(
             folder,
             run=not no_run,

@@ -141,6 +141,7 @@ def _harness_runs(
         notify(f"verilator: {vectors.frames} inputs")
         with nullcontext() if waves is None else new_file(waves) as path:
             plain = bench.run(vectors.inputs, waves=path, timeout_s=timeout_s)
+        notify(f"verilator: {few.frames} inputs, pauses and a reset")
         stalled = bench.run(few.inputs, stalls=STALLED, timeout_s=timeout_s)
     return _simulation(plain), _simulation(stalled)
 

@@ -143,7 +143,10 @@ def test_verify_finds_the_bit_that_differs(tmp_path):
     assert [row["simulation"] for row in found["runs"]] == [
         "verilator", "verilator, pauses and a reset", "cocotb", "cocotb, pauses", "cocotb, a reset",
     ]  # fmt: skip
-    assert steps == ["lint", "verilator: build", "verilator: 6 inputs", "cocotb: the emitted bench"]
+    assert steps == [
+        "lint", "verilator: build", "verilator: 6 inputs",
+        "verilator: 2 inputs, pauses and a reset", "cocotb: the emitted bench",
+    ]  # fmt: skip
 
 
 def test_waveform_needs_an_ending_that_is_known(folder):
