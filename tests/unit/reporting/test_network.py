@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.description import BINS, NETWORK, weight_figures
+from rlx.description import BINS, NETWORK, network_text, weight_figures
+from rlx.outputs import Producer, write_folder
+from rlx.reporting.collect import collect
+from rlx.target import Emission
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.rlx"
 
@@ -71,3 +74,20 @@ def test_weights_in_numbers():
     assert weight_figures(np.array([-1, 0, 1, 1], np.int8))["counts"] == [1, 1, 2]
     assert sum(weight_figures(np.linspace(0, 1, 50, dtype=np.float32))["counts"]) == 50
     assert weight_figures(np.zeros(4, np.float32))["counts"][0] == 4
+
+
+def test_a_target_that_names_no_nodes_has_a_report(tmp_path):
+    module = rlx.load(DIGITS)
+    emission = Emission(files={}, report={"layers": [{"name": "all", "cycles": 5}], "cycles": 5})
+    text = network_text(module, emission)
+    network = json.loads(text)
+    assert [one["name"] for one in network["layers"]][:2] == ["conv1", "pool"]
+    assert all(one["figures"] == {} for one in network["layers"])
+    write_folder(
+        tmp_path / "x", {NETWORK: text}, producer=Producer(rlx_version="1", target="other")
+    )
+    report = collect(tmp_path / "x")
+    assert all(one.predicted is None and one.share == 0 for one in report.layers)
+    assert "<title>digits: other" in report.to_html()
+    assert report.to_csv().count("\n") == len(report.layers) + 1
+    assert report.command == "rlx emit MODEL --target other -o FOLDER"
