@@ -64,7 +64,13 @@ def read_table(path: Path) -> tuple[list[str], npt.NDArray[np.float64], bool]:
     """
     lines = _lines(path)
     delimiter = max(_DELIMITERS, key=lambda one: lines[0].count(one))
-    cells = [row for row in csv.reader(lines, delimiter=delimiter) if any(c.strip() for c in row)]
+    try:
+        found = list(csv.reader(lines, delimiter=delimiter))
+    except csv.Error as error:
+        raise FrontendError(
+            f"is no table: {error}", where=path.name, hint="write numbers, separated by commas"
+        ) from None
+    cells = [row for row in found if any(cell.strip() for cell in row)]
     headings: list[str] = []
     if cells and any(_number(cell) is None for cell in cells[0]):
         headings = [cell.strip().lower() for cell in cells.pop(0)]

@@ -30,6 +30,10 @@ FORMS: Final = ".npy, .npz, .png, .wav or .csv"
 _SINGLE: Final = {".png": read_picture, ".wav": read_sound}
 """Readers of files that hold one sample."""
 
+_CONVERTED: Final = dict.fromkeys((".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif"), ".png")
+_CONVERTED.update(dict.fromkeys((".mp3", ".flac", ".ogg", ".m4a"), ".wav of 8 or 16 bits"))
+"""What to convert files of other kinds to."""
+
 _MOST: Final = 100_000
 """Files of a folder at most."""
 
@@ -51,7 +55,7 @@ class Loaded:
 
 def is_array_file(path: Path) -> bool:
     """Return whether a file is one of NumPy's, or will be refused as one."""
-    return path.is_file() and _kind(path) not in (*_SINGLE, ".csv")
+    return path.is_file() and _kind(path) == ".npy"
 
 
 def read(paths: Sequence[Path], inputs: Sequence[Value], scaling: Scaling | None = None) -> Loaded:
@@ -80,6 +84,10 @@ def read(paths: Sequence[Path], inputs: Sequence[Value], scaling: Scaling | None
             hint="give one .npy, .npz or .csv file, or only .png or only .wav files",
         )
     (path,) = files
+    if kind in _CONVERTED:
+        raise UsageError(
+            f"a {kind} file is not read", where=path.name, hint=f"save it as {_CONVERTED[kind]}"
+        )
     if scaling is not None and scaling.given:
         raise UsageError(
             "is no picture and no sound, so it is not scaled",
@@ -144,7 +152,7 @@ def _files_of(path: Path) -> list[Path]:
 
 
 def _kind(path: Path) -> str:
-    """Return ``.npy`` (for a ``.npz`` file too), ``.png``, ``.wav`` or ``.csv``: what it holds."""
+    """Return what a file holds, as a suffix: ``.npy`` stands for ``.npz`` too."""
     try:
         with path.open("rb") as file:
             start = file.read(12)
@@ -155,4 +163,4 @@ def _kind(path: Path) -> str:
     if start[:4] == b"RIFF" and start[8:] == b"WAVE":
         return ".wav"
     suffix = path.suffix.lower()
-    return suffix if suffix in (*_SINGLE, ".csv") else ".npy"
+    return suffix if suffix in (*_SINGLE, *_CONVERTED, ".csv") else ".npy"

@@ -99,7 +99,7 @@ def _pixels(path: Path, size: tuple[int, int], mode: str) -> npt.NDArray[np.uint
         ToolMissingError: Pillow is not installed.
     """
     try:
-        from PIL import Image
+        from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise ToolMissingError(
             "reading pictures needs the package 'pillow'",
@@ -112,6 +112,8 @@ def _pixels(path: Path, size: tuple[int, int], mode: str) -> npt.NDArray[np.uint
             with Image.open(path, formats=("PNG",)) as picture:
                 _check(picture.size, picture.mode, size, path.name)
                 return np.asarray(picture.convert(mode), np.uint8)
+    except UnidentifiedImageError:
+        raise FrontendError("is no PNG file", where=path.name, hint="save it as .png") from None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise FrontendError(
             f"is a damaged picture: {printable(str(error))}", where=path.name, hint="save it again"

@@ -55,6 +55,29 @@ def test_quantize_then_compare(folder, capsys):
     assert len(found["layers"]) >= 4
 
 
+def test_samples_may_be_a_table(folder, capsys):
+    with np.load("calib.npz") as arrays:
+        rows, classes = arrays["x"].reshape(40, -1), arrays["y"]
+    lines = [
+        ",".join([*(repr(float(v)) for v in row), str(label)])
+        for row, label in zip(rows, classes, strict=True)
+    ]
+    heading = ",".join([*(f"p{i}" for i in range(rows.shape[1])), "label"])
+    (folder / "calib.csv").write_text("\n".join([heading, *lines]))
+    assert run(capsys, *QUANTIZE)[0] == 0
+    wanted = (folder / "q.rlx").read_bytes()
+    assert run(capsys, *QUANTIZE[:4], "--calib", "calib.csv", "--json")[0] == 0
+    assert (folder / "q.rlx").read_bytes() == wanted
+    compared = [
+        json.loads(run(capsys, "compare", "net.rlx", "q.rlx", "--data", file, "--json")[1])
+        for file in ("calib.npz", "calib.csv")
+    ]
+    assert compared[0] == compared[1]
+    status, _, err = run(capsys, *QUANTIZE, "--scale", "1/16")
+    assert status == 2
+    assert err.startswith("error[RLX-E001]: calib.npz: is no picture and no sound")
+
+
 def test_a_model_with_its_own_scales_needs_no_samples(folder, capsys):
     own = QuantParams.per_tensor(0.5, 3)
     graph = Graph("own")

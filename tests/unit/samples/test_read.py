@@ -204,6 +204,7 @@ TABLES = {
     "columns": ("1,2,3\n", "t.csv: has 3 columns of numbers, but input 'in0' is i8"),
     "range": ("1,2,3,200\n", "reach from 1 to 200"),
     "class": ("a,b,c,d,y\n1,2,3,4,0.5\n", "holds numbers that are not whole"),
+    "field": ("1," + "1" * 200_000 + ",1,1\n", "t.csv: is no table: field larger"),
     "bytes": (b"\xff\xfe1,2", "cannot be read as text"),
 }  # fmt: skip
 
@@ -221,6 +222,19 @@ def test_arrays_are_not_scaled(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((1, 12), np.int8))
     with pytest.raises(UsageError, match=r"is no picture and no sound, so it is not"):
         read([tmp_path / "x.npy"], GREY, Scaling(scale=2.0))
+
+
+@pytest.mark.parametrize(("name", "hint"), [("a.JPG", ".png"), ("a.mp3", ".wav of 8 or 16 bits")])
+def test_other_pictures_and_sounds_are_to_be_converted(tmp_path, name, hint):
+    (tmp_path / name).write_bytes(b"\xff\xd8\xff\xe0")
+    with pytest.raises(UsageError, match=f"hint: save it as {hint}"):
+        read([tmp_path / name], GREY)
+
+
+def test_a_picture_of_another_kind_is_no_png(tmp_path):
+    Image.fromarray(np.zeros((3, 4), np.uint8)).save(tmp_path / "a.png", format="BMP")
+    with pytest.raises(FrontendError, match=r"^a\.png: is no PNG file"):
+        read([tmp_path / "a.png"], GREY)
 
 
 def test_kinds_are_not_mixed(tmp_path, grey):
