@@ -6,6 +6,7 @@ Functions that tests import by name are in ``support.py`` beside this file.
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from support import GoldenFolder, excused, shared_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
+
+    from playwright.sync_api import Browser
 
 # A test runs what it verifies, and leaves the user's cache alone.
 os.environ["RLX_CACHE"] = "off"
@@ -77,3 +80,15 @@ def shared() -> Path:
 def shared_models() -> Path:
     """The folder of the MLPerf Tiny models, with ``vectors/`` and ``inputs/``."""
     return shared_folder("models/mlperf-tiny")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Generator[Browser]:
+    """A real browser without a window. Not every distribution has Chromium: without it, skip."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    programs = filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
+    program = next(programs, None)
+    if program is None:
+        pytest.skip("no browser is installed: chromium, chromium-browser or google-chrome")
+    with sync_api.sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])

@@ -2,7 +2,6 @@
 
 import pytest
 from ir_samples import network
-from support import require_program
 
 from rlx.drawing.page import graph_page
 from rlx.ir import Graph, f32, i8
@@ -12,14 +11,6 @@ from rlx.ops.real import RealAdd
 pytestmark = pytest.mark.slow
 
 ATTACK = "</script></title></section>--><script>window.bad=1</script><img src=x onerror='bad=1'>"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    program = require_program("chromium", "chromium-browser", "google-chrome")
-    with sync_api.sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
 
 
 @pytest.fixture

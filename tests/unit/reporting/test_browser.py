@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from hostile_report import hostile
-from support import require_program, shared_folder
+from support import shared_folder
 
 import rlx
 from rlx.reporting.collect import Measured, collect
@@ -59,14 +59,6 @@ CONTRAST = """
   return found;
 }
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    program = require_program("chromium", "chromium-browser", "google-chrome")
-    with sync_api.sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
 
 
 @pytest.fixture
