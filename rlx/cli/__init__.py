@@ -23,6 +23,7 @@ GROUPS = {
         "examples": "List the examples that ship with rlx, or copy one.",
         "new": "Write a project that builds: firmware, cmake, zephyr or litex.",
         "doctor": "Show for which jobs the tools are installed, and how to add the others.",
+        "explain": "Show cause and cure of an error code.",
         "completion": "Print the script that completes commands in bash, zsh or fish.",
     },
     "A model": {

@@ -43,6 +43,8 @@ def report(exception: BaseException, arguments: Sequence[str]) -> int:
     if "--debug" in arguments or isinstance(error, InternalError):
         complain("".join(traceback.format_exception(exception)))
     complain(text(error))
+    if sys.stderr is not None and sys.stderr.isatty() and not isinstance(error, EndedError):
+        complain(f"  more: rlx explain {error.code}")
     if "--json" in arguments:
         _print_json(error)
     return status
