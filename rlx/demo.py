@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlx import api, frontends
 from rlx.arrays import read_arrays
-from rlx.errors import OutputError, TargetNotFoundError, ToolMissingError
+from rlx.errors import OutputError, SimulationError, TargetNotFoundError, ToolMissingError
 from rlx.golden import read_golden
 from rlx.ir.inspect import node_macs
 from rlx.shipped import example
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from rlx.errors import RlxError
     from rlx.ir import Array
 
     Progress = Callable[[str], None]
@@ -71,13 +72,21 @@ class Missing:
 
     Attributes:
         platform: For a reader.
-        reason: What is not installed.
-        command: What installs it.
+        reason: What is not installed, or what failed.
+        command: What installs it, or what to do.
+        failed: Whether something that is installed failed.
     """
 
     platform: str
     reason: str
     command: str
+    failed: bool = False
+
+    @classmethod
+    def of(cls, platform: str, error: RlxError) -> Missing:
+        """Return what an error says about a platform."""
+        failed = isinstance(error, SimulationError)
+        return cls(platform, error.message.split("\n", 1)[0], error.hint or "", failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +113,8 @@ class Demonstration:
 
     @property
     def passed(self) -> bool:
-        """Whether every platform that ran gave the reference's bits."""
-        return all(row.passed for row in self.rows)
+        """Whether every platform that is there ran, and gave the reference's bits."""
+        return all(row.passed for row in self.rows) and not any(m.failed for m in self.missing)
 
 
 class _Demo:
@@ -150,8 +159,8 @@ class _Demo:
         for tools, platform in ((None, _FIRMWARE), (("host",), _HOST)):
             try:
                 report = api.verify(place, tools=tools, progress=self.progress).as_json()
-            except ToolMissingError as e:
-                missing.append(Missing(platform, e.message, e.hint or ""))
+            except (ToolMissingError, SimulationError) as e:
+                missing.append(Missing.of(platform, e))
                 continue
             return rows + [self._ran(report, run) for run in report["runs"]], missing
         return rows, missing
@@ -176,8 +185,8 @@ class _Demo:
         except TargetNotFoundError as e:
             # The extra that simulates brings also the one that emits.
             return [], [Missing(_HARDWARE, e.message, "pip install 'rlx[sim]'")]
-        except ToolMissingError as e:
-            return [], [Missing(_HARDWARE, e.message, e.hint or "")]
+        except (ToolMissingError, SimulationError) as e:
+            return [], [Missing.of(_HARDWARE, e)]
         equal = report["equal"]
         figures = {name: report[name] for name in ("interval", "latency")}
         correct = self.correct(FPGA_FRAMES, equal)

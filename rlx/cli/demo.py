@@ -51,7 +51,8 @@ def command(folder: Path | None, *, fpga: bool, as_json: bool) -> int:
     and on an emulated Cortex-M4, as far as tools are installed, on 100 digits that it was not
     trained on. It takes a few seconds and needs neither root nor a network connection.
 
-    Exit status 1 if any output differs; 6 if --fpga was asked for and something is not installed.
+    Exit status 1 if any output differs or a tool fails; 6 if --fpga was asked for and something is
+    not installed.
     """
     from rlx.demo import demonstrate
 
@@ -101,7 +102,8 @@ def _print(found: Demonstration, folder: Path | None) -> None:
     print("\n".join(_beside(_drawn(found), _answer(found))), end="\n\n")
     _print_table(found.rows)
     for one in found.missing:
-        print(f"not run: {one.platform}: {one.reason}\n  to add it: {one.command}")
+        print(f"not run: {one.platform}: {one.reason}")
+        print(f"  {'try' if one.failed else 'to add it'}: {one.command}")
     if folder:
         print(f"emitted: {folder}, each target's folder with a README.md")
     print(f"\n{NEXT}")

@@ -53,6 +53,25 @@ def test_the_demo_says_what_is_missing_and_how_to_add_it(capsys, tmp_path, no_to
     assert "pip install 'rlx[zig]'" in text
 
 
+@pytest.mark.qemu
+def test_a_tool_that_fails_is_reported_and_the_others_run(capsys, monkeypatch):
+    from rlx.errors import SimulationError
+    from rlx_sim.verify import CortexmVerifier
+
+    verify = CortexmVerifier.verify
+
+    def broken(self: CortexmVerifier, folder, *, tools=None, **rest):
+        if tools is None:
+            raise SimulationError("gcc: failed with status 1\nno <string.h>", hint="rlx doctor")
+        return verify(self, folder, tools=tools, **rest)
+
+    monkeypatch.setattr(CortexmVerifier, "verify", broken)
+    assert main(["demo"]) == 1
+    text = capsys.readouterr().out
+    assert "not run: C on a Cortex-M4: gcc: failed with status 1\n  try: rlx doctor\n" in text
+    assert text.count("100 of 100") == 1
+
+
 def test_hardware_that_was_asked_for_and_cannot_run_is_an_error(capsys, no_tools, monkeypatch):
     from rlx.errors import ToolMissingError
     from rlx_sim.verify import FpgaVerifier

@@ -18,6 +18,7 @@ from installed.pages import commands
 
 PAGES = (
     "README.md",
+    "docs/guide/install.md",
     "docs/guide/walkthrough.md",
     "docs/guide/onnx-to-firmware.md",
     "docs/how-to/test-a-network.md",
@@ -25,9 +26,11 @@ PAGES = (
 )
 """Pages whose every ``console`` block, and every ``python run`` block, is run."""
 
+_ROOT = "needs root; the test suite runs where these programs are installed"
 _CHECKOUT = "of contributors: sets up a checkout, which is not there"
 _SERVER = "a server for a browser: tests/examples/test_notebooks.py runs the notebook's cells"
 NOT_RUN = {
+    "sudo apt install gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm make g++": _ROOT,
     "make demo    # sets up an environment, runs the demo on every target": _CHECKOUT,
     "make test    # sets up everything (as root also GCC for ARM and QEMU) and runs all tests": (
         _CHECKOUT
