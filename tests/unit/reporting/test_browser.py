@@ -183,8 +183,9 @@ def test_without_scripts_every_layer_is_there(opened, firmware):
 
 
 def test_it_prints(opened, firmware):
-    page = opened(firmware)
+    page = opened(firmware, scheme="dark")
     page.emulate_media(media="print")
+    assert page.evaluate(CONTRAST) == []
     assert not page.is_visible("nav")
     box, graph = page.query_selector(".scroll.tall"), page.query_selector("svg.graph")
     assert box.bounding_box()["height"] >= graph.bounding_box()["height"]
