@@ -14,12 +14,12 @@ from rlx.cli.common import json_option, print_json
 def command(code: str | None, as_json: bool) -> None:
     """Show cause and cure of an error CODE, such as RLX-E112, E112 or 112.
 
-    Without CODE, list all codes.
+    Without CODE, list all error codes.
     """
     if code is None:
-        titles = {f"RLX-{one}": explanations.title(one) for one in explanations.codes()}
+        titles = {f"RLX-{one}": explanations.title(one) for one in explanations.error_codes()}
         if as_json:
-            print_json({"codes": titles})
+            print_json({"errors": titles})
             return
         print("\n".join(f"{one}  {text}" for one, text in titles.items()))
         return

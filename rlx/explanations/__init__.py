@@ -11,8 +11,8 @@ from rlx.suggest import did_you_mean
 _CODE = re.compile(r"(?:RLX-)?E?(\d{1,3})", re.IGNORECASE)
 
 
-def codes() -> list[str]:
-    """Return all codes that have a page, as ``E001``, sorted."""
+def error_codes() -> list[str]:
+    """Return all error codes that have a page, as ``E001``, sorted."""
     names = (entry.name for entry in files(__name__).iterdir())
     return sorted(name.removesuffix(".md") for name in names if name.endswith(".md"))
 
@@ -28,9 +28,10 @@ def page(code: str) -> str:
     """
     match = _CODE.fullmatch(code.strip())
     name = f"E{int(match[1]):03}" if match else code
-    if name not in codes():
+    if name not in error_codes():
         raise UsageError(
-            f"no error has the code {code!r}", hint=did_you_mean(name, codes(), what="codes")
+            f"no error has the code {code!r}",
+            hint=did_you_mean(name, error_codes(), what="error codes"),
         )
     return files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8")
 

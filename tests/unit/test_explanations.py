@@ -51,7 +51,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_every_code_has_a_page():
-    assert explanations.codes() == sorted(CODES)
+    assert explanations.error_codes() == sorted(CODES)
 
 
 @pytest.mark.parametrize("code", sorted(CODES))
@@ -110,4 +110,4 @@ def test_without_a_code_all_are_listed(capsys):
 
 def test_an_unknown_code(capsys):
     assert main(["explain", "RLX-E113"]) == 2
-    assert "did you mean 'E112'? codes: E001, " in capsys.readouterr().err
+    assert "did you mean 'E112'? error codes: E001, " in capsys.readouterr().err
