@@ -33,7 +33,11 @@ def rlx(system, *arguments, **variables):
     """Run the command line as on ``system``, whose consoles do not know every character."""
     environment = {**os.environ, "PYTHONIOENCODING": "cp1252", **variables}
     return subprocess.run(
-        command(system, *arguments), env=environment, capture_output=True, text=True, timeout=120
+        command(system, *arguments),
+        env=environment,
+        capture_output=True,
+        encoding="cp1252",
+        timeout=120,
     )
 
 
