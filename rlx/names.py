@@ -124,7 +124,7 @@ def check_prefix(text: str) -> str:
     """
     if not _PREFIX.fullmatch(text):
         raise UsageError(
-            f"prefix {text[:COMMENT_LENGTH]!a} cannot begin a C identifier",
+            f"prefix {text[:COMMENT_LENGTH]!a} is no C identifier",
             hint="use 1 to 32 ASCII letters, digits and underscores, a letter first",
         )
     if text in KEYWORDS:

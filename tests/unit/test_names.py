@@ -111,7 +111,7 @@ def test_check_prefix_refuses_what_is_no_identifier(text):
     shown = re.escape(ascii(text[:64]))
     with pytest.raises(
         UsageError,
-        match=rf"^prefix {shown} cannot begin a C identifier\n"
+        match=rf"^prefix {shown} is no C identifier\n"
         r"  hint: use 1 to 32 ASCII letters, digits and underscores, a letter first$",
     ):
         check_prefix(text)
