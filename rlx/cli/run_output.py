@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.cli.table import print_table
+from rlx.cli.table import print_table, symbol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,8 +109,9 @@ def _print_classes(
 
 def _print_values(output: Output, shown: Sequence[str]) -> None:
     numbers = output.values.reshape(len(output.array), -1)
+    more = "  " + symbol("…", "...") if numbers.shape[1] > _VALUES else ""
     rows = [
-        [shown[i], "  ".join(f"{v:.5g}" for v in row[:_VALUES]) + "  …" * (len(row) > _VALUES)]
+        [shown[i], "  ".join(f"{v:.5g}" for v in row[:_VALUES]) + more]
         for i, row in enumerate(numbers)
     ]
     print_table(f"{output.name}: values", ["sample", "values"], rows)
