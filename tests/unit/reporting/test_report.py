@@ -229,14 +229,16 @@ def test_labels_that_are_missing_are_named(folder):
 
 @pytest.mark.slow
 def test_accuracy_of_the_emitted_code(folder):
-    images = np.random.default_rng(1).random((20, 8, 8, 1)).astype(np.float32)
-    data = {"x": images, "y": np.arange(20) % 10}
+    with np.load(DIGITS.parent / "samples.npz") as samples:
+        data = {name: samples[name] for name in ("image", "labels")}
     report = rlx.report(folder, run=False, data=data, model=DIGITS, labels=list("abcdefghij"))
     found = report.accuracy
-    assert found.samples == len(data["y"])
-    assert found.correct["reference"] == found.correct["host-c"]
+    assert found.samples == len(data["labels"])
+    assert found.correct["reference"] == found.correct["host-c"] > 0.9 * found.samples
     assert sum(map(sum, found.confusion)) == found.samples
-    assert [sum(row) for row in found.confusion] == np.bincount(data["y"], minlength=10).tolist()
+    assert [sum(row) for row in found.confusion] == np.bincount(
+        data["labels"], minlength=10
+    ).tolist()
     assert '<th scope="col">j</th>' in report.to_html()
 
 
