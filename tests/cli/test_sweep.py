@@ -98,7 +98,7 @@ def test_refusals(digits_model, capsys, monkeypatch):
         assert status == 2
         assert text in err
     monkeypatch.delattr("rlx_fpga.target.Fpga.sweep")
-    with pytest.raises(UsageError, match=r"^target 'fpga' has nothing to be compared over$"):
+    with pytest.raises(UsageError, match=r"^target 'fpga' has nothing to be compared over\n"):
         rlx.estimate_all(digits_model, "fpga")
 
 
