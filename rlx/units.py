@@ -8,9 +8,9 @@ from typing import Final
 _CLOCK: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)((?:[Hh][Zz])?)")
 _FACTORS: Final = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _MIN_WITHOUT_UNIT: Final = 1e6
-_BYTES: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kKMG])(?:i?B)?|B)?")
+_BYTES: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMG])(?:I?B)?|B)?")
 _COUNT: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMG]?)")
-_POWERS: Final = {"": 1, "k": 1 << 10, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_POWERS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def parse_clock(text: str) -> float:
@@ -36,15 +36,15 @@ def parse_clock(text: str) -> float:
 def parse_bytes(text: str) -> int:
     """Return the bytes in ``text``: a number, or one followed by K, M or G (1024, 1024^2, ...).
 
-    ``KB`` and ``KiB`` are ``K``, as in linker scripts and data sheets.
+    ``KB`` and ``KiB`` are ``K``, as in linker scripts and data sheets; so are small letters.
 
     Raises:
         ValueError: It is something else, or no whole number of bytes.
     """
-    match = _BYTES.fullmatch(text.strip())
+    match = _BYTES.fullmatch(text.strip().upper())
     found = None if match is None else float(match[1]) * _POWERS[match[2] or ""]
     if found is None or found != int(found):
-        msg = f"{text!r} is no number of bytes: write for example 256K or 262144"
+        msg = f"{text!r} is no size in bytes: write for example 65536 or 64K"
         raise ValueError(msg)
     return int(found)
 

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from rlx.errors import DoesNotFitError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-_SIZE: Final = re.compile(r"(\d+)\s*(?:([KkMm])(?:i?[Bb])?|[Bb])?")
-_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20}
-
-
-def parse_bytes(text: str) -> int:
-    """Return the bytes in ``text``: a number, or one with K, KB, KiB, M, MB or MiB behind it.
-
-    K and M are powers of two, as on the data sheets of microcontrollers.
-
-    Raises:
-        ValueError: It is something else.
-    """
-    match = _SIZE.fullmatch(text.strip())
-    if match is None or int(match[1]) == 0:
-        raise ValueError(f"{text!r} is no size in bytes: write for example 65536 or 64K")
-    size: int = int(match[1]) * _UNITS[(match[2] or "").lower()]
-    return size
 
 
 def check_budget(
