@@ -123,7 +123,7 @@ class TestErrors:
         folder = write_tiny(tmp_path / "tiny", fault="copy[9] = 0;")
         with pytest.raises(
             SimulationError,
-            match=rf"^{simulator.name}: the model wrote 1 bytes outside its buffers in frame 0$",
+            match=rf"^{simulator.name}: the model wrote 1 bytes outside its buffers in frame 0\n",
         ):
             simulator.simulate(folder, golden(1), timeout_s=LIMIT_S)
 
@@ -155,7 +155,7 @@ def test_firmware_reads_no_file_outside_its_folder(tmp_path):
         )
         folder = tmp_path / f"tiny{len(name)}"
         write_tiny(folder, fault=fault)
-        with pytest.raises(SimulationError, match=r"entry point returned 7 for frame 0$"):
+        with pytest.raises(SimulationError, match=r"entry point returned 7 for frame 0\n"):
             Unicorn(GCC).simulate(folder, golden(1), timeout_s=LIMIT_S)
 
 

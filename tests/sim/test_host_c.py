@@ -77,7 +77,7 @@ def test_crash_is_reported(tmp_path):
 
 def test_status_of_the_entry_point_is_reported(tmp_path):
     with pytest.raises(
-        SimulationError, match=r"^host: the model's entry point returned 3 for frame 0$"
+        SimulationError, match=r"^host: the model's entry point returned 3 for frame 0\n"
     ):
         simulate(tmp_path, fault="if (copy[0] != 99) { return 3; }")
 
@@ -86,7 +86,7 @@ def test_status_of_the_entry_point_is_reported(tmp_path):
 @pytest.mark.parametrize("place", ["output[4]", "output[-1]", "copy[8]", "copy[-1]"])
 def test_write_beside_a_buffer_is_reported(tmp_path, place):
     with pytest.raises(
-        SimulationError, match=r"^host: the model wrote 1 bytes outside its buffers in frame 0$"
+        SimulationError, match=r"^host: the model wrote 1 bytes outside its buffers in frame 0\n"
     ):
         simulate(tmp_path, fault=f"{place} = 0;")
 

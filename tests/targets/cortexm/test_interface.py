@@ -216,5 +216,5 @@ def test_self_test_is_left_out_unless_it_is_wanted(tmp_path):
     folder = emitted(tmp_path / "net", network())
     assert not list(folder.rglob("*self_test*"))
     assert "self_test" not in (folder / "include" / "net.h").read_text()
-    with pytest.raises(UsageError, match=r"^self test needs a number of frames, not -1$"):
+    with pytest.raises(UsageError, match=r"^self test needs a number of frames, not -1\n"):
         CortexMOptions(self_test=-1)

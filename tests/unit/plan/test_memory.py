@@ -200,7 +200,7 @@ def test_plan_keeps_two_outputs_apart():
 def test_plan_refuses_an_arena_over_the_limit():
     with pytest.raises(
         DoesNotFitError,
-        match=r"^graph 'diamond': the arena needs 20 bytes, 19 are given$",
+        match=r"^graph 'diamond': the arena needs 20 bytes, 19 are given\n",
     ):
         plan_memory(diamond(), limit_bytes=19)
 
