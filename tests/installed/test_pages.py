@@ -21,6 +21,7 @@ PAGES = (
     "docs/guide/install.md",
     "docs/guide/walkthrough.md",
     "docs/guide/onnx-to-firmware.md",
+    "docs/guide/firmware.md",
     "docs/how-to/test-a-network.md",
     "docs/guide/notebook.md",
 )
