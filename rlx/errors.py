@@ -17,6 +17,7 @@ class RlxError(Exception):
         message: What is wrong.
         where: Op, node or file concerned, or None.
         hint: What to do about it; that of the class if none was given.
+        own_hint: The hint that was given, or None: for those who raise the error as another class.
         code: Stable identifier that the command line prints, ``RLX-Ennn``.
         exit_status: Exit status of the command line for this class.
     """
@@ -28,6 +29,7 @@ class RlxError(Exception):
     def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
         self.message = message
         self.where = where
+        self.own_hint = hint
         self.hint = hint or self.default_hint
         lines = [f"{where}: {message}" if where else message]
         if hint:

@@ -101,7 +101,7 @@ def _results(
             return _expand(call, body, refusals) if body else ()
         return _listed(_imported(call, importer))
     except ShapeError as error:
-        raise MalformedError(error.message, hint=error.hint) from None
+        raise MalformedError(error.message, hint=error.own_hint) from None
     except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
         raise MalformedError(f"cannot be computed: {shorten(printable(str(error)), 200)}") from None
 

@@ -46,9 +46,9 @@ def _of_a_file(function: Callable[ArgumentsP, ResultT]) -> Callable[ArgumentsP, 
         try:
             return function(*args, **kwargs)
         except RangeError as e:
-            raise MalformedError(e.message, hint=e.hint) from None
+            raise MalformedError(e.message, hint=e.own_hint) from None
         except ScaleError as e:
-            raise UnsupportedError(e.message, hint=e.hint) from None
+            raise UnsupportedError(e.message, hint=e.own_hint) from None
 
     return refusing
 

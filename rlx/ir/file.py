@@ -206,7 +206,7 @@ def _at(place: str) -> Iterator[None]:
         raise _RefusedError(str(e), place, e.hint or _HINT) from e
     except ShapeError as e:
         shown = f"{e.where}: {e.message}" if e.where else e.message
-        raise _RefusedError(shown, place, e.hint or _HINT) from e
+        raise _RefusedError(shown, place, e.own_hint or _HINT) from e
     except RecursionError as e:
         raise _RefusedError("nested too deeply", place, _HINT) from e
 

@@ -124,7 +124,7 @@ class TextReader:
                 sign = -1 if self.take().text == "-" else 1
                 total = self.bounded(total + self.product(sign * self.factor()), token)
         except ShapeError as e:
-            self.fail(f"a dimension {e.message}", token, hint=e.hint or HINT)
+            self.fail(f"a dimension {e.message}", token, hint=e.own_hint or HINT)
         return total
 
     def product(self, total: int | Dim) -> int | Dim:
