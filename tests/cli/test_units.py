@@ -38,9 +38,7 @@ def test_bytes_are_read_from_text():
     numbers = [0, 640, 640, 32768, 32768, 32768, 32768, 32768, 1572864, 2 << 20, 1 << 30]
     assert [parse_bytes(text) for text in texts] == numbers
     for text in ("lots", "-1", "1.5", "0.3K", "64 K B", "K", "1e3", ""):
-        with pytest.raises(
-            ValueError, match=r"is no size in bytes: write for example 65536"
-        ):
+        with pytest.raises(ValueError, match=r"is no size in bytes: write for example 65536"):
             parse_bytes(text)
 
 
