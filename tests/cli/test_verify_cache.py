@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx import process
 from rlx.cli import main
+from rlx.process import program
 
 pytestmark = [pytest.mark.qemu, pytest.mark.slow]
 
@@ -31,7 +31,7 @@ def test_the_second_run_starts_no_program_but_for_versions(folder, capsys, monke
     status, first = verify(capsys, folder)
     assert status == 0
     assert "cached" not in first
-    monkeypatch.setattr(process, "_start", None)  # versions are known in this process
+    monkeypatch.setattr(program, "_start", None)  # versions are known in this process
     status, second = verify(capsys, folder)
     assert status == 0
     assert second.pop("cached").endswith(" UTC")

@@ -2,9 +2,9 @@
 
 A compiler or simulator that hangs, floods its output or leaves children behind must not affect rlx.
 Each program therefore runs in a session of its own, with limits on time and output, and whatever is
-still alive in its process group at the end is killed (:mod:`rlx.process_group` says how on which
+still alive in its process group at the end is killed (:mod:`rlx.process.group` says how on which
 system). A program that makes itself a session of its own leaves the group; none of the tools that
-rlx starts does. Should rlx itself be killed, :mod:`rlx.watcher` ends them.
+rlx starts does. Should rlx itself be killed, :mod:`rlx.process.watcher` ends them.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from rlx.errors import SimulationError, TimeLimitError, ToolMissingError
-from rlx.pipes import CHUNK, pipes_of
-from rlx.process_group import end_group, group_options
+from rlx.process.group import end_group, group_options
+from rlx.process.pipes import CHUNK, pipes_of
+from rlx.process.watcher import mark
 from rlx.scratch import work_folder
-from rlx.watcher import mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rlx.pipes import Pipes
+    from rlx.process.pipes import Pipes
 
 OUTPUT_LIMIT: Final = 16 << 20
 """Default limit of the bytes that a program may write to each of its two output streams."""
