@@ -27,7 +27,7 @@ from rlx.suggest import did_you_mean
 from rlx.sweep import estimate_values
 from rlx.tracing import Graph as Builder
 from rlx.transforms.freeze import freeze
-from rlx.verification_cache import Request, verify_once
+from rlx.verification.repeat import Request, verify_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,19 +7,19 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from rlx import budget as budgets
-from rlx.budget import Quantity, value_text
 from rlx.cli.table import prose, sentences, show_table
 from rlx.errors import DoesNotFitError, RlxError, UsageError
-from rlx.junit import error_xml, results_xml
 from rlx.outputs import read_manifest, write_file
 from rlx.tables import Column, Table
+from rlx.verification import budget as budgets
+from rlx.verification.budget import Quantity, value_text
+from rlx.verification.junit import error_xml, results_xml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from rlx.budget import Row
+    from rlx.verification.budget import Row
     from rlx.verifier import Verification
 
 _COLUMNS: Final = (

@@ -77,8 +77,8 @@ def command(
     Exit status 1 if any output differs, 3 if a limit of the budget is not kept.
     """
     from rlx import api
-    from rlx import budget as budgets
     from rlx.cli.check_results import Checks
+    from rlx.verification import budget as budgets
 
     checks = Checks(folder, budget, build, junit)
     with checks.prepared(), progress(enabled=not as_json, minimum_s=0.0) as show:

@@ -1,10 +1,10 @@
-"""What a verified network takes of each quantity that a budget may limit (``rlx.budget``)."""
+"""What a verified network takes of each quantity that a budget may limit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.budget import Quantity, Taken
+from rlx.verification.budget import Quantity, Taken
 from rlx_sim.fpga import read_report
 
 if TYPE_CHECKING:

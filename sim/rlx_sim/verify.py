@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from rlx.budget import Quantity, Taken
     from rlx.golden import Golden
     from rlx.outputs import Manifest
     from rlx.tables import View
+    from rlx.verification.budget import Quantity, Taken
     from rlx.verifier import Verification
     from rlx_sim.firmware import Firmware
     from rlx_sim.protocol import Simulation, Simulator
@@ -192,24 +192,24 @@ class CortexmVerifier:
         return _summary(runs, vectors.frames, tuple(notes), _network(manifest))
 
     def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:
-        """Return the tools of a verification; see ``rlx.verification_cache.Repeatable``."""
+        """Return the tools of a verification; see ``rlx.verification.repeat.Repeatable``."""
         cpu = _cpu(_manifest(folder, self.target, check_files=False))
         names = _default_tools(cpu)[0] if tools is None else tools
         return {k: v for name in names for k, v in _simulator(name, cpu).tools().items()}
 
     def restored(self, folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
-        """Return a kept verification; see ``rlx.verification_cache.Repeatable``."""
+        """Return a kept verification; see ``rlx.verification.repeat.Repeatable``."""
         return _restored(folder, report, made)
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
-        """Limits that a budget may have; see ``rlx.budget.Budgeted``."""
+        """Limits that a budget may have; see ``rlx.verification.budget.Budgeted``."""
         return FIRMWARE
 
     def taken(
         self, folder: Path, result: Verification, build: Mapping[str, Any] | None
     ) -> Mapping[str, Taken]:
-        """Return what was measured; see ``rlx.budget.Budgeted``."""
+        """Return what was measured; see ``rlx.verification.budget.Budgeted``."""
         del folder, build
         return firmware_taken(result.figures)
 
@@ -311,7 +311,7 @@ class FpgaVerifier:
         )
 
     def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:
-        """Return the tools of a verification; see ``rlx.verification_cache.Repeatable``."""
+        """Return the tools of a verification; see ``rlx.verification.repeat.Repeatable``."""
         del folder
         used = {"verilator", "c++", "make"}
         if tools is None or "cocotb" in tools:
@@ -321,18 +321,18 @@ class FpgaVerifier:
         return {name: find(name).version for name in sorted(used)}
 
     def restored(self, folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
-        """Return a kept verification; see ``rlx.verification_cache.Repeatable``."""
+        """Return a kept verification; see ``rlx.verification.repeat.Repeatable``."""
         return _restored(folder, report, made)
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
-        """Limits that a budget may have; see ``rlx.budget.Budgeted``."""
+        """Limits that a budget may have; see ``rlx.verification.budget.Budgeted``."""
         return HARDWARE
 
     def taken(
         self, folder: Path, result: Verification, build: Mapping[str, Any] | None
     ) -> Mapping[str, Taken]:
-        """Return what was measured; see ``rlx.budget.Budgeted``."""
+        """Return what was measured; see ``rlx.verification.budget.Budgeted``."""
         return hardware_taken(folder, result.figures, build)
 
 

@@ -18,7 +18,7 @@ import yaml
 from support import ROOT, require_program
 
 import rlx
-from rlx import budget
+from rlx.verification import budget
 
 CI = ROOT / "examples" / "ci"
 MODEL = ROOT / "examples" / "digits" / "digits.tflite"

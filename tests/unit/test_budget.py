@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 import rlx
-from rlx import budget
-from rlx.budget import Quantity
 from rlx.errors import OutputError, RlxError, UsageError
 from rlx.outputs import read_manifest, write_folder
+from rlx.verification import budget
+from rlx.verification.budget import Quantity
 
 pytestmark = pytest.mark.slow
 

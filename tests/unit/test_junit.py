@@ -2,9 +2,9 @@
 
 from xml.etree import ElementTree as ET
 
-from rlx.budget import Quantity, Row
 from rlx.errors import ToolMissingError
-from rlx.junit import error_xml, results_xml
+from rlx.verification.budget import Quantity, Row
+from rlx.verification.junit import error_xml, results_xml
 
 REPORT = {
     "inputs": 16,
