@@ -1,4 +1,4 @@
-"""What commands print with ``--json``, as types; ``NAME.json`` beside them are their JSON Schemas.
+"""What commands print with ``--json``, and JSON files, as types; their JSON Schemas lie beside.
 
 To add a key, add a line to a type here and run ``tools/schemas.py``. Keys may be added in any
 release, so a reader must accept more than it knows; keys that are not ``NotRequired`` stay.
@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from typing import Any, Final, NotRequired, TypedDict
 
-ErrorParts = TypedDict(
-    "ErrorParts", {"code": str, "message": str, "where": str | None, "try": str}
-)  # fmt: skip
+from rlx.schemas import analysis, files, report
+from rlx.schemas.common import (
+    Accuracy,
+    BudgetRow,
+    Dispatch,
+    ErrorParts,
+    FolderChanges,
+    Missing,
+    Number,
+    Port,
+)
 
 
 class Error(TypedDict):
@@ -25,6 +33,7 @@ class Emit(TypedDict):
     target: str
     out: str
     report: dict[str, Any]
+    changes: NotRequired[FolderChanges]
 
 
 class Verify(TypedDict):
@@ -37,6 +46,8 @@ class Verify(TypedDict):
     tools: dict[str, str]
     notes: NotRequired[list[str]]
     runs: NotRequired[list[dict[str, Any]]]
+    budget: NotRequired[list[BudgetRow]]
+    cached: NotRequired[str]
 
 
 class RunOutput(TypedDict):
@@ -56,14 +67,7 @@ class Run(TypedDict):
 
     frames: int
     outputs: list[RunOutput]
-
-
-class Port(TypedDict):
-    """An input or output of a graph; a size may be a symbol."""
-
-    name: str
-    dtype: str
-    shape: list[int | str]
+    accuracy: NotRequired[Accuracy]
 
 
 class Import(TypedDict):
@@ -78,23 +82,9 @@ class Import(TypedDict):
     constant_bytes: int
 
 
-class CheckedOp(TypedDict):
-    """What becomes of an op: native, rewritten, decomposed or refused."""
-
-    op: str
-    count: int
-    path: str
-    reason: str
-    hint: str | None
-    nodes: list[str]
-
-
-class Check(TypedDict):
+class Check(Dispatch):
     """``rlx check``; with an error if an op is refused."""
 
-    owner: str
-    ready: bool
-    ops: list[CheckedOp]
     error: NotRequired[ErrorParts]
 
 
@@ -128,30 +118,130 @@ class Doctor(TypedDict):
     tools: list[Tool]
 
 
-class Diff(TypedDict):
+class Diff(FolderChanges):
     """``rlx diff`` of two output folders."""
 
-    before: str
-    after: str
-    equal: bool
-    unchanged: int
-    caller: list[Any]
-    contents: list[Any]
-    figures: list[Any]
-    files: list[Any]
-    layers: list[Any]
+
+class BuildResource(TypedDict):
+    """Cells of one kind: as estimated, synthesized, placed, and how many the device has."""
+
+    resource: str
+    estimate: Number | None
+    synthesis: Number | None
+    placed: Number | None
+    available: Number | None
+
+
+LongestPath = TypedDict(
+    "LongestPath", {"from": str, "to": str, "logic_ns": float, "routing_ns": float}
+)  # fmt: skip
+
+
+class Seed(TypedDict):
+    """A run of place and route, and the path that limits its clock."""
+
+    seed: int
+    fmax_mhz: float
+    longest: LongestPath | None
+
+
+class Build(TypedDict):
+    """``rlx build``, also ``build.json`` of ``rlx build -o``; the clock is the median of seeds."""
+
+    target: str
+    device: str
+    resources: list[BuildResource]
+    problems: list[str]
+    notes: list[str]
+    tools: dict[str, str]
+    part: NotRequired[str]
+    top: NotRequired[str]
+    fmax_mhz: NotRequired[float | None]
+    interval: NotRequired[int | None]
+    frames_per_second: NotRequired[float | None]
+    seeds: NotRequired[list[Seed]]
+    cells: NotRequired[dict[str, int]]
+
+
+class Example(TypedDict):
+    """An example, and what it needs beyond the core."""
+
+    name: str
+    summary: str
+    needs: str
+
+
+class Examples(TypedDict):
+    """``rlx examples``."""
+
+    examples: list[Example]
+
+
+class New(TypedDict):
+    """``rlx new``; files are relative to the folder."""
+
+    kind: str
+    out: str
+    files: list[str]
+
+
+class Paths(TypedDict):
+    """``rlx paths``; with an option, that path alone."""
+
+    cmake: NotRequired[str]
+    make: NotRequired[str]
+    schemas: NotRequired[str]
+
+
+class Platform(TypedDict):
+    """Frames that a platform ran: with the right answer, and with the reference's bits."""
+
+    platform: str
+    frames: int
+    correct: int | None
+    equal: int | None
+    figures: dict[str, int] | None
+
+
+class Demo(TypedDict):
+    """``rlx demo``; scores are those of the digits 0 to 9 for one that is the label."""
+
+    network: str
+    label: int
+    scores: list[float]
+    passed: bool
+    platforms: list[Platform]
+    missing: list[Missing]
 
 
 SCHEMAS: Final[dict[str, Any]] = {
+    "build": Build,
     "check": Check,
+    "compare": analysis.Compare,
+    "demo": Demo,
     "diff": Diff,
     "doctor": Doctor,
     "emit": Emit,
     "error": Error,
+    "estimate": analysis.Estimate,
+    "estimate-comparison": analysis.EstimateComparison,
+    "examples": Examples,
     "explain": Explain,
     "import": Import,
+    "inspect": analysis.Inspect,
+    "inspect-diff": analysis.InspectDiff,
+    "inspect-passes": analysis.InspectPasses,
+    "manifest": files.Manifest,
+    "network": files.Network,
+    "new": New,
+    "paths": Paths,
+    "quantize": analysis.Quantize,
+    "report": report.Report,
     "run": Run,
     "targets": Targets,
     "verify": Verify,
 }
-"""The type of each schema by its name, which is that of a command, or ``error``."""
+"""The type of each schema by its name: that of a command, of a file, or ``error``.
+
+``manifest`` and ``network`` are the files ``manifest.json`` and ``report/network.json``.
+"""

@@ -1,36 +1,88 @@
-"""What commands print with ``--json`` is as the schemas that ship say."""
+"""What commands print with ``--json``, and JSON files, are as the schemas that ship say."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from importlib import util
+from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
+from quantized_net import float_network, samples
 from support import ROOT
 
 import rlx
-from rlx import f32
+from rlx import builder, f32
 from rlx.cli import main
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule
+from rlx.outputs import Producer, write_folder
 from rlx.schemas import SCHEMAS
+from rlx_fpga.devices import device
+from rlx_sim.build import HardwareBuild
+from rlx_sim.nextpnr import RoutedDesign, TimingPath
 
-OPEN = ("verify",)
+OPEN = ("estimate", "estimate-comparison", "manifest", "verify")
 """Further keys are the target's."""
 
+SLOW = ("demo", "quantize", "report", "estimate-comparison")
+"""Take a second or more."""
+
+QUANTIZE = "quantize float.rlx -o q.rlx --calib samples.npz"
+
 COMMANDS = {
-    "check": [["check", "digits", "--target", "fpga"], ["check", "net", "--target", "cortexm"]],
-    "diff": [["diff", "out", "out"]],
-    "doctor": [["doctor"]],
-    "emit": [["emit", "digits", "--target", "cortexm", "-o", "new"]],
-    "error": [["inspect", "nothing.tflite"], ["emit"], ["nothing"]],
-    "explain": [["explain"], ["explain", "E112"]],
-    "import": [["import", "digits", "-o", "new.rlx"]],
-    "run": [["run", "digits"], ["run", "digits", "--frames", "3"]],
-    "targets": [["targets"]],
-    "verify": [["verify", "out", "--with", "host"]],
-}
+    "build": ["build core", "build core --seeds 0"],
+    "check": ["check digits --target fpga", "check net --target cortexm"],
+    "compare": ["compare float.rlx float.rlx --data samples.npz"],
+    "demo": ["demo"],
+    "diff": ["diff out out", "diff old out"],
+    "doctor": ["doctor"],
+    "emit": ["emit digits --target cortexm -o new",
+             "emit digits --target cortexm --cpu cortex-m7 --force -o new"],
+    "error": ["inspect nothing.tflite", "emit", "nothing"],
+    "estimate": ["estimate digits --target cortexm", "estimate digits --target fpga",
+                 "estimate digits --target fpga --device ice40-up5k --style stream"],
+    "estimate-comparison": ["estimate digits --cpus all", "estimate digits --devices all"],
+    "examples": ["examples"],
+    "explain": ["explain", "explain E112"],
+    "import": ["import digits -o new.rlx"],
+    "inspect": ["inspect digits", "inspect net", "inspect float.rlx"],
+    "inspect-diff": ["inspect digits --diff digits", "inspect digits --diff float.rlx"],
+    "inspect-passes": ["inspect digits --passes", "inspect net --passes"],
+    "new": ["new cmake project"],
+    "paths": ["paths", "paths --schemas"],
+    "quantize": [QUANTIZE, f"{QUANTIZE} --weights auto --bits 6"],
+    "report": ["report out --no-run", "report out --verified verified.json --diff old",
+               "report out --no-run --data digits.npz"],
+    "run": ["run digits", "run digits --frames 3", "run digits --input digits.npz"],
+    "targets": ["targets"],
+    "verify": ["verify out --with host", "verify out --with host --budget rlx.toml"],
+}  # fmt: skip
+
+FILES = {"manifest": "manifest.json", "network": "report/network.json"}
+"""Files of an output folder."""
+
+
+class Builder:
+    """Gives results without running tools."""
+
+    def build(self, folder, *, seeds, **_):
+        path = TimingPath("u_top.a", "u_top.b", 3.5, 4.5)
+        routed = [RoutedDesign(1, 125.0, {}, path), RoutedDesign(2, 100.0, {}, None)][:seeds]
+        row = {"resource": "lut", "estimate": 8781, "synthesis": 8800, "available": 83640}
+        return HardwareBuild(
+            device=device("ecp5-85k"),
+            top="digits_top",
+            cells={"LUT4": 8800},
+            resources=[{**row, "placed": 8900 if seeds else None}],
+            routed=routed,
+            interval=263,
+            problems=("400 MHz wanted, 112.5 MHz reached",),
+            notes=("a note",),
+            tools={"yosys": "0.60"},
+        )
 
 
 @pytest.fixture(scope="module")
@@ -41,17 +93,62 @@ def tool():
     return module
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch, digits_model):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, digits_model):
+    """A folder of models, samples, emitted folders, and results of a build and a verification."""
+    folder = tmp_path_factory.mktemp("schemas")
     graph = rlx.trace("net", lambda x: x.relu(), f32(1, 8)).graph
-    save(GraphModule.hir(graph), tmp_path / "net")
-    (tmp_path / "digits").write_bytes(digits_model.read_bytes())
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    save(GraphModule.hir(graph), folder / "net")
+    save(GraphModule.hir(float_network()), folder / "float.rlx")
+    np.savez(folder / "samples.npz", x=samples(8, seed=1), y=np.arange(8) % 5)
+    shutil.copy(digits_model, folder / "digits")
+    with np.load(digits_model.parent / "samples.npz") as arrays:
+        np.savez(folder / "digits.npz", x=arrays["image"][:8], y=arrays["labels"][:8])
+    for name, target, options in (
+        ("out", "cortexm", {"frames": 2}),
+        ("old", "cortexm", {"frames": 2, "cpu": "cortex-m55", "prefix": "other"}),
+    ):
+        rlx.emit(folder / "digits", target, folder / name, **options)
+    write_folder(folder / "core", {}, producer=Producer(rlx_version="0", target="fpga"))
+    built = Builder().build(None, seeds=2).as_json()
+    (folder / "build.json").write_text(json.dumps(built))
+    verified = {"inputs": 2, "equal": 1, "mismatches": [{"frame": 1}], "notes": ["a note"],
+                "runs": [{"simulator": "host", "equal": 1}], "tools": {}}  # fmt: skip
+    (folder / "verified.json").write_text(json.dumps(verified))
+    (folder / "rlx.toml").write_text('[digits.cortexm]\nflash = "8K"\ninstructions = "1M"\n')
+    return folder
+
+
+@pytest.fixture
+def printed(made, capsys, monkeypatch):
+    """Return what a command prints, as JSON values."""
+    monkeypatch.chdir(made)
+    load = builder.load
+    monkeypatch.setattr(builder, "load", lambda target: load(target) and Builder())
+
+    def run(command):
+        main([*command.split(), "--json"])
+        return json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def conforms(name, values):
+    """Check values against a schema; keys that it does not know are errors."""
+    found = msgspec.convert(values, SCHEMAS[name], strict=True)
+    if name not in OPEN:
+        known = json.loads(msgspec.json.encode(found))
+        assert known == values, "add the keys to rlx/schemas and run tools/schemas.py"
 
 
 def test_every_schema_is_tested():
-    assert COMMANDS.keys() == SCHEMAS.keys()
+    assert COMMANDS.keys() | FILES.keys() == SCHEMAS.keys()
+
+
+def test_every_schema_is_listed():
+    text = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+    listed = text.partition("JSON Schemas ship")[2].partition("```")[0]
+    assert all(f"`{name}`" in listed for name in SCHEMAS)
 
 
 @pytest.mark.parametrize("name", sorted(SCHEMAS))
@@ -60,20 +157,46 @@ def test_a_schema_is_up_to_date(tool, name):
     assert stored == tool.schema_text(name, SCHEMAS[name]), "run tools/schemas.py"
 
 
-@pytest.mark.parametrize("name", sorted(SCHEMAS))
-def test_what_is_printed_conforms(folder, capsys, name):
-    if name in ("diff", "verify"):
-        assert main(["emit", "digits", "--target", "cortexm", "-o", "out"]) == 0
-        capsys.readouterr()
-    for command in COMMANDS[name]:
-        main([*command, "--json"])
-        printed = json.loads(capsys.readouterr().out)
-        msgspec.convert(printed, SCHEMAS[name], strict=True)
-        if name not in OPEN:
-            unknown = printed.keys() - SCHEMAS[name].__annotations__.keys()
-            assert not unknown, "add the keys to rlx/schemas and run tools/schemas.py"
+def test_no_schema_is_left_over():
+    assert {path.stem for path in (ROOT / "rlx" / "schemas").glob("*.json")} == SCHEMAS.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        pytest.param(name, command, marks=[pytest.mark.slow] if name in SLOW else [], id=command)
+        for name, commands in sorted(COMMANDS.items())
+        for command in commands
+    ],
+)
+def test_what_is_printed_conforms(printed, name, command):
+    values = printed(command)
+    assert ("error" in values) == (name == "error" or command.startswith("check net"))
+    conforms(name, values)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_conform(made, name):
+    conforms(name, json.loads((made / "out" / FILES[name]).read_text(encoding="utf-8")))
+
+
+@pytest.mark.slow
+def test_hardware_conforms(made, printed):
+    conforms("emit", printed("emit digits --target fpga --frames 2 -o hardware"))
+    for name, file in FILES.items():
+        conforms(name, json.loads((made / "hardware" / file).read_text(encoding="utf-8")))
+    conforms("report", printed("report hardware --no-run --build build.json"))
+
+
+def test_the_folder_is_named(capsys):
+    assert main(["paths", "--schemas"]) == 0
+    folder = Path(capsys.readouterr().out.strip())
+    schema = json.loads((folder / "verify.json").read_text(encoding="utf-8"))
+    assert schema["title"] == "rlx verify"
 
 
 def test_what_does_not_conform_is_found():
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"error": {"code": 7}}, SCHEMAS["error"])
+    with pytest.raises(AssertionError, match="add the keys"):
+        conforms("examples", {"examples": [{"name": "", "summary": "", "needs": "", "new": 1}]})

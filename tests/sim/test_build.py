@@ -6,6 +6,7 @@ import dataclasses
 import json
 import sys
 
+import msgspec
 import pytest
 from design_report import TOTALS
 
@@ -21,6 +22,7 @@ from rlx.errors import (
     UsageError,
 )
 from rlx.outputs import Producer, read_manifest, write_folder
+from rlx.schemas import SCHEMAS
 from rlx.steps import Steps, length_text
 from rlx_fpga.axi import Interface, StreamPort
 from rlx_fpga.cells.divide import Divide
@@ -96,6 +98,7 @@ def test_build_reports_clock_and_cells(folder, tmp_path, capsys):
         "ecp5-25k_seed2.json", "ecp5-25k_seed2.log", "ecp5-25k_stat.json",
     ]  # fmt: skip
     assert json.loads((kept / "build.json").read_text()) == found
+    assert msgspec.to_builtins(msgspec.convert(found, SCHEMAS["build"])) == found
 
 
 @pytest.mark.synth
