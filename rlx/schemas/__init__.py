@@ -50,16 +50,20 @@ class Verify(TypedDict):
     cached: NotRequired[str]
 
 
+Ranked = TypedDict("Ranked", {"class": int, "label": str, "score": float})
+"""A class with its score."""
+
+
 class RunOutput(TypedDict):
-    """An output of ``rlx run``."""
+    """An output of ``rlx run``: extremes of all samples, values and best classes of the first."""
 
     name: str
     type: str
     minimum: int | float
     maximum: int | float
     argmax: list[int]
-    values: NotRequired[list[Any]]
-    top: NotRequired[list[Any]]
+    values: NotRequired[list[list[Number]]]
+    top: NotRequired[list[list[Ranked]]]
 
 
 class Run(TypedDict):
@@ -111,10 +115,26 @@ class Tool(TypedDict):
     install: str
 
 
+class MissingTool(TypedDict):
+    """A part of a job, and the command that installs each tool for it; one of them is enough."""
+
+    part: str
+    install: dict[str, str]
+
+
+class Job(TypedDict):
+    """What can be done if nothing is missing, and the tools for it that are installed."""
+
+    name: str
+    ready: bool
+    tools: list[str]
+    missing: list[MissingTool]
+
+
 class Doctor(TypedDict):
     """``rlx doctor``."""
 
-    jobs: list[dict[str, Any]]
+    jobs: list[Job]
     tools: list[Tool]
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from importlib import util
 from pathlib import Path
 
@@ -186,6 +189,16 @@ def test_hardware_conforms(made, printed):
     for name, file in FILES.items():
         conforms(name, json.loads((made / "hardware" / file).read_text(encoding="utf-8")))
     conforms("report", printed("report hardware --no-run --build build.json"))
+
+
+@pytest.mark.slow
+def test_what_is_missing_conforms(tmp_path):
+    command = [sys.executable, "-m", "rlx", "doctor", "--json"]
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    found = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+    values = json.loads(found.stdout)
+    assert any(job["missing"] for job in values["jobs"])
+    conforms("doctor", values)
 
 
 def test_the_folder_is_named(capsys):
