@@ -22,7 +22,12 @@ PAGES = (
     "docs/guide/walkthrough.md",
     "docs/guide/onnx-to-firmware.md",
     "docs/guide/firmware.md",
+    "docs/guide/fpga.md",
     "docs/how-to/test-a-network.md",
+    "docs/how-to/start-a-project.md",
+    "docs/how-to/check-budgets-in-ci.md",
+    "docs/how-to/look-at-a-network.md",
+    "docs/how-to/read-a-report.md",
     "docs/guide/notebook.md",
 )
 """Pages whose every ``console`` block, and every ``python run`` block, is run."""
@@ -30,6 +35,8 @@ PAGES = (
 _ROOT = "needs root; the test suite runs where these programs are installed"
 _CHECKOUT = "of contributors: sets up a checkout, which is not there"
 _SERVER = "a server for a browser: tests/examples/test_notebooks.py runs the notebook's cells"
+_OWN = "takes a model of the reader's own; tests/docs/test_options.py checks its options"
+_BUILD = "synthesis and routing take minutes; tests/sim/test_build.py runs rlx build"
 NOT_RUN = {
     "sudo apt install gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm make g++": _ROOT,
     "make demo    # sets up an environment, runs the demo on every target": _CHECKOUT,
@@ -37,6 +44,13 @@ NOT_RUN = {
         _CHECKOUT
     ),
     "make docs    # builds the documentation": _CHECKOUT,
+    "rlx build out/fpga                      # place and route; needs rlx[synth]": _BUILD,
+    "rlx emit tagger.rlx --target fpga --style unrolled -o out/tagger": _OWN,
+    "rlx new cmake product --model kws.tflite": _OWN,
+    "pip install 'rlx[sim,synth]'": _BUILD,
+    "rlx emit digits/digits.tflite --target fpga -o hardware": _BUILD,
+    "rlx build hardware -o built": _BUILD,
+    "rlx report hardware --build built --html hardware.html": _BUILD,
     "pip install jupyterlab": _SERVER,
     "jupyter lab notebooks/first_look.ipynb": _SERVER,
 }
