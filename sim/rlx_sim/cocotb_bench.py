@@ -14,12 +14,16 @@ from rlx.errors import OutputError, SimulationError, ToolMissingError
 from rlx.process import last_lines, run
 from rlx.scratch import work_folder
 from rlx_sim.plain import plain_folder
-from rlx_sim.verilator import HINT, find_verilator
+from rlx_sim.verilator import HINT, compilation_reader, find_verilator
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 TIMEOUT_S: Final = 1800.0
+
+_TEST: Final = re.compile(r".*cocotb\.regression\s+running (?:\w+\.)*(\w+) \((\d+)/(\d+)\)")
+"""The line of cocotb's log at the start of a test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,12 @@ class CocotbRun:
 
 
 def run_bench(
-    folder: Path, *, frames: int | None = None, seed: int = 1, timeout_s: float = TIMEOUT_S
+    folder: Path,
+    *,
+    frames: int | None = None,
+    seed: int = 1,
+    timeout_s: float = TIMEOUT_S,
+    show: Callable[[str], None] | None = None,
 ) -> CocotbRun:
     """Run ``tb/run.py`` of an emitted folder; nothing is written into the folder.
 
@@ -51,6 +60,7 @@ def run_bench(
         frames: Frames of the first test; None for the bench's default.
         seed: Seed of the random pauses.
         timeout_s: Wall-clock limit, build included.
+        show: Called with each file that is compiled, and with each test as it starts.
 
     Raises:
         OutputError: The folder holds no bench.
@@ -74,10 +84,29 @@ def run_bench(
         argv += ["--frames", str(frames)] if frames else []
         # The simulator embeds Python and must find the interpreter's packages again.
         extra = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
-        done = run(argv, cwd=work, timeout_s=timeout_s, env=extra, check=False, hint=HINT)
+        done = run(
+            argv, cwd=work, timeout_s=timeout_s, env=extra, check=False, hint=HINT,
+            on_line=bench_reader(show),
+        )  # fmt: skip
         figures = json.loads(result.read_text(encoding="utf-8")) if result.is_file() else {}
     text = done.stdout + done.stderr
     verdict = re.search(r"^(\d+) of (\d+) tests passed$", done.stdout, re.MULTILINE)
     if verdict is None:
         raise SimulationError("did not come to its end" + last_lines(text), where="cocotb bench")
     return CocotbRun(int(verdict[2]), int(verdict[1]), figures, text)
+
+
+def bench_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | None:
+    """Return a function for the bench's lines that gives ``show`` compiled files and tests."""
+    compiled = compilation_reader(show)
+    if show is None or compiled is None:
+        return None
+
+    def read(line: str) -> None:
+        found = _TEST.match(line)
+        if found:
+            show(f"test {found[2]} of {found[3]}: {found[1]}")
+        else:
+            compiled(line)
+
+    return read

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from rlx.errors import OutputError, UsageError
 from rlx.outputs import new_file
 from rlx.scratch import work_folder
+from rlx.steps import steps_of
 from rlx_sim.cocotb_bench import run_bench
+from rlx_sim.duration import expected
 from rlx_sim.plain import plain_folder
 from rlx_sim.protocol import Simulation, compare
 from rlx_sim.stream import Stalls, StreamBench
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.golden import Golden
+    from rlx.steps import Steps
     from rlx_sim.cocotb_bench import CocotbRun
     from rlx_sim.stream import StreamRun
 
@@ -91,9 +94,13 @@ def verify_fpga(
         SimulationError: A step failed for another reason than wrong outputs.
         TimeLimitError: A step took too long.
     """
-    notify = progress or (lambda _: None)
+    notify = steps_of(progress)
     report = read_report(folder)
     design = report["interface"]
+    if waves is None:  # the time of writing waves depends on what changes
+        size = sum((folder / path).stat().st_size for path in design["sources"]) / 1e6
+        found = expected(report, size, vectors.frames, cocotb=cocotb, testbenches=testbenches)
+        notify.expect(*found)
     notify("lint")
     with plain_folder(folder) as path:
         lint(["lint.vlt", *design["sources"]], design["top"], cwd=path, timeout_s=timeout_s)
@@ -103,10 +110,10 @@ def verify_fpga(
         result["waves"] = str(waves)
     if cocotb:
         notify("cocotb: the emitted bench")
-        _add_bench(result, run_bench(folder, timeout_s=timeout_s))
+        _add_bench(result, run_bench(folder, timeout_s=timeout_s, show=notify.detail))
     for simulator in testbenches:
         notify(f"{simulator}: the emitted testbench")
-        _add_testbench(result, folder, simulator, timeout_s)
+        _add_testbench(result, folder, simulator, timeout_s, notify.detail)
     result["runs"] = _runs(result)
     return result
 
@@ -132,12 +139,12 @@ def _harness_runs(
     vectors: Golden,
     waves: Path | None,
     timeout_s: float,
-    notify: Callable[[str], None],
+    notify: Steps,
 ) -> tuple[Simulation, Simulation]:
     """Return the runs over all frames without stalls, and over a few with stalls and a reset."""
     few = vectors.first(STALLED_FRAMES)
     notify("verilator: build")
-    with _built(folder, timeout_s, trace=trace_format(waves)) as bench:
+    with _built(folder, timeout_s, trace=trace_format(waves), show=notify.detail) as bench:
         notify(f"verilator: {vectors.frames} inputs")
         with nullcontext() if waves is None else new_file(waves) as path:
             plain = bench.run(vectors.inputs, waves=path, timeout_s=timeout_s)
@@ -175,11 +182,17 @@ def _add_bench(result: dict[str, Any], found: CocotbRun) -> None:
         result["mismatches"].append({"simulator": "cocotb", **result["cocotb"]})
 
 
-def _add_testbench(result: dict[str, Any], folder: Path, simulator: str, timeout_s: float) -> None:
+def _add_testbench(
+    result: dict[str, Any],
+    folder: Path,
+    simulator: str,
+    timeout_s: float,
+    show: Callable[[str], None],
+) -> None:
     """Add the results of the SystemVerilog testbench; a failure is a mismatch."""
     from rlx_sim.testbench import run_testbench
 
-    found = run_testbench(folder, simulator=simulator, timeout_s=timeout_s)
+    found = run_testbench(folder, simulator=simulator, timeout_s=timeout_s, show=show)
     name = "testbench" if simulator == "verilator" else f"testbench_{simulator}"
     result[name] = found.to_json()
     result["tools"] |= {simulator: find(simulator).version}
@@ -232,13 +245,19 @@ def read_report(folder: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _built(folder: Path, timeout_s: float, *, trace: str | None = None) -> Iterator[StreamBench]:
+def _built(
+    folder: Path,
+    timeout_s: float,
+    *,
+    trace: str | None = None,
+    show: Callable[[str], None] | None = None,
+) -> Iterator[StreamBench]:
     """Build the harness outside the folder; it exists as long as the context."""
     interface = read_report(folder)["interface"]
     files = ["lint.vlt", *interface["sources"], "tb/harness.cpp"]
     with plain_folder(folder) as plain, work_folder("verilator") as work:
         yield StreamBench.build(
-            interface, files, folder=plain, output=work, trace=trace, timeout_s=timeout_s
+            interface, files, folder=plain, output=work, trace=trace, timeout_s=timeout_s, show=show
         )
 
 

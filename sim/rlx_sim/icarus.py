@@ -10,7 +10,7 @@ from rlx.process import run
 from rlx_sim.toolchain import find
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 OLDEST: Final = 11
 """Oldest version that reads the SystemVerilog of emitted wrappers."""
@@ -32,7 +32,13 @@ def find_icarus() -> tuple[Path, str]:
 
 
 def build_testbench(
-    files: Sequence[str], top: str, *, cwd: Path, output: Path, timeout_s: float
+    files: Sequence[str],
+    top: str,
+    *,
+    cwd: Path,
+    output: Path,
+    timeout_s: float,
+    show: Callable[[str], None] | None = None,
 ) -> tuple[str, ...]:
     """Compile a testbench and the design under test, and return the command that runs it.
 
@@ -42,12 +48,14 @@ def build_testbench(
         cwd: Where the compiler runs.
         output: Folder for everything built.
         timeout_s: Wall-clock limit.
+        show: Not called: it compiles everything in one go.
 
     Raises:
         ToolMissingError: Icarus Verilog is not installed, or too old.
         SimulationError: It refused; carries the last lines.
         TimeLimitError: It took longer than ``timeout_s``.
     """
+    del show
     compiler, _ = find_icarus()
     program = output.resolve() / f"{top}.vvp"
     argv = [str(compiler), "-g2012", "-s", top, "-o", str(program), *files]

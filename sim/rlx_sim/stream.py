@@ -18,7 +18,7 @@ from rlx.scratch import work_folder
 from rlx_sim.verilator import BUILD_TIMEOUT_S, build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
@@ -164,6 +164,7 @@ class StreamBench:
         output: Path,
         trace: str | None = None,
         timeout_s: float = BUILD_TIMEOUT_S,
+        show: Callable[[str], None] | None = None,
     ) -> StreamBench:
         """Compile ``files`` (Verilog and the harness, relative to ``folder``) into ``output``.
 
@@ -174,6 +175,7 @@ class StreamBench:
             output: Folder for everything built.
             trace: ``vcd`` or ``fst``, so that :meth:`run` can write such waveforms.
             timeout_s: Wall-clock limit.
+            show: Called with each file that is compiled.
 
         Raises:
             SimulationError: The sources do not compile.
@@ -182,6 +184,7 @@ class StreamBench:
         program = build(
             files, interface["top"], cwd=folder, output=output,
             options=[*memory_option(interface, folder), *_TRACE[trace]], timeout_s=timeout_s,
+            show=show,
         )  # fmt: skip
         inputs, outputs = (
             tuple(BenchPort.from_json(port) for port in interface[side])

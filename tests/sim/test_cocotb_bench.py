@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from rlx.errors import OutputError, UsageError
 from rlx.golden import Golden, read_golden
 from rlx.numerics.exponential import softmax_int8, softmax_scaling, softmax_table
 from rlx.process import kept_environment
+from rlx.steps import Steps
 from rlx_fpga.axi import Interface, StreamPort
 from rlx_fpga.cells.softmax import Softmax
 from rlx_fpga.devices import device
@@ -31,6 +33,19 @@ LATENCY = COUNT - 1 + COUNT + 109 + (COUNT - 1) * 15
 SCALING = softmax_scaling(0.1)
 LAYER = {"name": "n1", "op": "q.softmax", "cycles": INTERVAL}
 REPORT = {**TOTALS, "interval": INTERVAL, "layers": [LAYER]}
+
+
+class Recorder(Steps):
+    """Keeps what a verification reports."""
+
+    def __init__(self):
+        self.details, self.lengths = [], []
+
+    def detail(self, text):
+        self.details.append(text)
+
+    def expect(self, seconds, advice=""):
+        self.lengths.append((seconds, advice))
 
 
 def interface():
@@ -147,6 +162,24 @@ def test_verify_finds_the_bit_that_differs(tmp_path):
         "lint", "verilator: build", "verilator: 6 inputs",
         "verilator: 2 inputs, pauses and a reset", "cocotb: the emitted bench",
     ]  # fmt: skip
+
+
+@pytest.mark.sim
+def test_a_verification_says_what_it_does(tmp_path):
+    write(tmp_path)
+    found = {**read_report(tmp_path), "latency": LATENCY}
+    (tmp_path / "report.json").write_text(json.dumps(found), encoding="utf-8")
+    steps = Recorder()
+    verify_fpga(tmp_path, read_golden(tmp_path), timeout_s=300, progress=steps)
+    assert 25 < steps.lengths[0][0] < 60
+    assert "--with verilator takes" in steps.lengths[0][1]
+    assert "compiling harness.cpp, file 1" in steps.details
+    tests = [text for text in steps.details if text.startswith("test ")]
+    assert tests == [
+        "test 1 of 3: back_to_back", "test 2 of 3: back_pressure",
+        "test 3 of 3: reset_in_the_middle",
+    ]  # fmt: skip
+    assert steps.details.index("compiling verilator.cpp, file 1") < steps.details.index(tests[0])
 
 
 def test_waveform_needs_an_ending_that_is_known(folder):

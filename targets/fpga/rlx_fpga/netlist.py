@@ -14,6 +14,7 @@ from amaranth.hdl._ir import PortDirection
 from amaranth.lib.wiring import In
 
 from rlx_fpga.axi import control_files, harness_cpp, top_verilog
+from rlx_fpga.bench import bench_frames
 from rlx_fpga.cells.constants import Constants
 from rlx_fpga.cells.multiply import NetlistPlatform, Packing
 from rlx_fpga.garbage import gc_paused
@@ -28,12 +29,6 @@ if TYPE_CHECKING:
 
     from rlx_fpga.axi import Interface
     from rlx_fpga.devices import FpgaDevice
-
-BENCH_CYCLES: Final = 300_000
-"""Approximate cycles of the first test of the emitted cocotb bench."""
-
-BENCH_FRAMES: Final = (3, 16)
-"""Minimum and maximum number of frames of that test."""
 
 IDLE_CYCLES: Final = 100_000
 """Minimum number of cycles without a transfer after which a bench reports a stuck core."""
@@ -64,8 +59,7 @@ def design_files(
     core, words = netlist(component, interface, memory_files=memory_files)
     interface = replace(interface, memories=tuple(words))
     interval = int(report["interval"])
-    low, high = BENCH_FRAMES
-    frames = max(low, min(high, BENCH_CYCLES // max(1, interval)))
+    frames = bench_frames(interval)
     idle = max(IDLE_CYCLES, 4 * interval)
     return {
         f"rtl/{interface.core}.v": core,
