@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.description import NETWORK
 from rlx.errors import OutputError
+from rlx.layer_match import matched_runs
 from rlx.outputs import read_manifest
 
 if TYPE_CHECKING:
@@ -209,12 +209,9 @@ def _layers(
     before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
 ) -> Iterator[LayerDiff]:
     """Yield every layer of either folder, in order; layers are matched as lines of a text are."""
-    keys = [[(one["op"], one["source"]) for one in layers] for layers in (before, after)]
-    if not set(keys[0]) & set(keys[1]):  # another training gives other names
-        keys = [[(one["op"], "") for one in layers] for layers in (before, after)]
-    matcher = SequenceMatcher(None, keys[0], keys[1], autojunk=False)
-    for _, first, last, begin, end in matcher.get_opcodes():
-        old, new = list(before[first:last]), list(after[begin:end])
+    runs = matched_runs(before, after, lambda layer: (layer["op"], layer["source"]))
+    for first, second in runs:
+        old, new = list(first), list(second)
         while old and new and old[0]["op"] == new[0]["op"]:
             one, other = old.pop(0), new.pop(0)
             changes = tuple(_layer_changes(one, other))

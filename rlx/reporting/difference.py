@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
+from rlx.layer_match import matched_runs
 from rlx.reporting.model import Changes, Figure, LayerChange, shape_text
 
 if TYPE_CHECKING:
@@ -68,17 +68,13 @@ def _port_text(port: Port) -> str:
 
 def _layers(old: Sequence[Layer], new: Sequence[Layer]) -> Iterator[LayerChange]:
     """Yield every layer, in order; layers of the same op are matched as a text is."""
-    keys = [[(one.op, one.source) for one in layers] for layers in (old, new)]
-    if not set(keys[0]) & set(keys[1]):  # another training gives other names
-        keys = [[(one.op, "") for one in layers] for layers in (old, new)]
-    matcher = SequenceMatcher(None, keys[0], keys[1], autojunk=False)
-    for _, first, last, begin, end in matcher.get_opcodes():
-        pairs = min(last - first, end - begin)
-        for step in range(pairs):
-            yield from _pair(old[first + step], new[begin + step])
-        for one in old[first + pairs : last]:
+    for before, after in matched_runs(old, new, lambda layer: (layer.op, layer.source)):
+        pairs = min(len(before), len(after))
+        for one, other in zip(before, after, strict=False):
+            yield from _pair(one, other)
+        for one in before[pairs:]:
             yield LayerChange(name=one.name, old=one, new=None)
-        for one in new[begin + pairs : end]:
+        for one in after[pairs:]:
             yield LayerChange(name=one.name, old=None, new=one)
 
 
