@@ -89,6 +89,17 @@ def _manifest(text: str) -> Any:
     return values | {"files": sorted(values["files"])}
 
 
+def _network(text: str) -> Any:
+    """Return the description of a network without its own names."""
+    values = json.loads(text)
+    del values["name"]
+    for port in (*values["inputs"], *values["outputs"]):
+        del port["name"]
+    for layer in values["layers"]:
+        del layer["source"]
+    return values
+
+
 def _xml(text: str) -> list[Any]:
     root = ET.fromstring(text)
     return [
@@ -127,6 +138,7 @@ _BY_NAME: dict[str, Callable[[str], object]] = {
     "Kconfig": _kconfig,
     "library.properties": _properties,
     "manifest.json": _manifest,
+    "network.json": _network,
 }
 # Of other files, such as README.md, only ``suspicious`` says anything.
 _BY_SUFFIX: dict[str, Callable[[str], object]] = {

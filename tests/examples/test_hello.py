@@ -17,7 +17,10 @@ def run(name: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 def test_hello_session(capsys):
     first, second = run("hello_session", capsys)
-    assert first == "<'hello' on cpu by numpy>: y is float32[4, 128]"
+    assert first == (
+        '<CompiledGraph "hello": 3 ops, "x" f32[4, 64] -> "y" f32[4, 128]; on cpu by numpy>:'
+        " y is float32[4, 128]"
+    )
     assert second.startswith("minimum -0.170, mean ")
 
 
