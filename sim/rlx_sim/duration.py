@@ -21,7 +21,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.steps import length_text
-from rlx_fpga.bench import bench_frames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,6 +57,9 @@ def expected(
     Returns:
         0 seconds if a step has not been measured: Icarus Verilog, or a report without cycles.
     """
+    # Only folders of hardware need the package, which needs Amaranth.
+    from rlx_fpga.bench import bench_frames
+
     interval, latency = report.get("interval"), report.get("latency")
     if interval is None or latency is None or "icarus" in testbenches:
         return 0.0, ""
