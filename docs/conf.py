@@ -16,6 +16,7 @@ napoleon_numpy_docstring = False
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 html_theme = "furo"
+html_show_copyright = False
 html_title = "rlx"
 # Attributes called ``type`` have several homes; annotations mean Python's own.
 suppress_warnings = ["ref.python"]
