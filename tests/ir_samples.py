@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
 import numpy as np
 
-from rlx.ir import Dim, DType, Graph, Origin, QuantParams, TensorType, f32, i8
+from rlx.ir import Dim, DType, Graph, Op, Origin, QuantParams, TensorType, f32, i8
+from rlx.ir.evaluate import evaluate
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QConv2d, QDense, QReshape, QSoftmax, Window
 from rlx.ops.real import RealAdd, RealCast, RealConcat, RealReshape, RealSlice, RealTopK
+
+if TYPE_CHECKING:
+    from rlx.ir import Array
 
 HOSTILE = 'a"; system("rm")\n\x1b[2J\u2028%0 = # \U0001f600\ud800'
 """A name with quotes, a newline, an escape sequence, a lone surrogate."""
@@ -109,6 +116,51 @@ def grown_cache() -> Graph:
     return graph
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choose(Op):
+    """What the last of its regions computes; it stands for any op that has regions."""
+
+    name: ClassVar[str] = "test.choose"
+    operand_count: ClassVar[int | tuple[int, int | None]] = (0, None)
+    body: Graph | None = None
+    cases: tuple[Graph, ...] = ()
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        region = self.regions()[-1][1]
+        if operands != tuple(v.type for v in region.inputs):
+            raise self.refuse(f"the region takes other operands than {list(map(str, operands))}")
+        return tuple(v.type for v in region.outputs)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        region = self.regions()[-1][1]
+        names = [v.name for v in region.inputs]
+        return tuple(evaluate(region, dict(zip(names, operands, strict=True))))
+
+
+def scaled(factor: float, size: int | Dim = 3, name: str = "scaled") -> Graph:
+    """Return a region: its input plus a constant."""
+    graph = Graph(name)
+    x = graph.input("a0", f32(size))
+    constant = graph.constant(np.full((1,), factor, np.float32))
+    graph.output(graph.apply(RealAdd(), x, constant, name="sum"), names=["y"])
+    return graph
+
+
+def regions() -> Graph:
+    """Return ops with regions: one, several, one inside another, with constants and symbols."""
+    graph = Graph("regions")
+    x = graph.input("x", f32(Dim("N")))
+    y = graph.apply(Choose(body=scaled(2.5, Dim("N"))), x, name="once")
+    outer = Graph(HOSTILE)
+    inner = outer.input("a0", f32(Dim("N")))
+    big = outer.constant(np.arange(20, dtype=np.float32), name="big")
+    op = Choose(cases=(scaled(1.0, Dim("N")), scaled(-1.0, Dim("N"))))
+    outer.output(outer.apply(op, inner, name="inside"), big)
+    first, second = graph.append(Choose(body=outer), y, name="twice").results
+    graph.output(first, second, names=["z", "big"])
+    return graph
+
+
 SAMPLES = {
     "clamp": clamp_graph,
     "network": network,
@@ -117,4 +169,5 @@ SAMPLES = {
     "floats": special_floats,
     "cast": cast_graph,
     "cache": grown_cache,
+    "regions": regions,
 }

@@ -1,9 +1,28 @@
 """The IR: types, ops, graphs and rule tables."""
 
 from rlx.ir.dims import Dim
-from rlx.ir.graph import Constant, Graph, Input, Node, Origin, Param, Value, copy_node, rebuild
+from rlx.ir.graph import (
+    Constant,
+    Graph,
+    Input,
+    Node,
+    Origin,
+    Param,
+    State,
+    Value,
+    copy_node,
+    rebuild,
+)
 from rlx.ir.memo import once_per_node
-from rlx.ir.module import GraphModule, MemoryPlan, Placement, Reference, Region, Stage
+from rlx.ir.module import (
+    GraphModule,
+    MemoryPlan,
+    Placement,
+    Reference,
+    Region,
+    Stage,
+    StateCopy,
+)
 from rlx.ir.op import Op
 from rlx.ir.rules import Refusal, RuleTable
 from rlx.ir.traits import UNSTATED, Along, Traits
@@ -32,6 +51,8 @@ __all__ = [
     "RuleTable",
     "Shape",
     "Stage",
+    "State",
+    "StateCopy",
     "TensorType",
     "Traits",
     "Value",

@@ -1,16 +1,22 @@
-"""Symbols bound to numbers: in the attributes of ops, and out of the shapes of arrays."""
+"""Symbols bound to numbers: in graphs and attributes of ops, and out of the shapes of arrays."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Final
 
+from rlx.ir.attributes import mapped
 from rlx.ir.dims import Dim
+from rlx.ir.graph import Graph, Input, Param, rebuild
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from rlx.ir.graph import Node, Value
     from rlx.ir.types import Array, TensorType
+
+_PLAIN: Final = frozenset({bool, float, int, str, type(None)})
+"""Types of attributes that hold no symbols."""
 
 
 def substitute(value: Any, sizes: Mapping[str, int]) -> Any:  # noqa: ANN401 - any attribute
@@ -19,28 +25,51 @@ def substitute(value: Any, sizes: Mapping[str, int]) -> Any:  # noqa: ANN401 - a
     Raises:
         ValueError: A dimension would be negative.
     """
-    if isinstance(value, Dim):
-        return _bound(value, sizes)
-    if isinstance(value, tuple):
-        items = tuple(substitute(v, sizes) for v in value)
-        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
-    if is_dataclass(value) and not isinstance(value, type):
-        old = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
-        new = {name: substitute(v, sizes) for name, v in old.items()}
-        changed = {name: v for name, v in new.items() if v is not old[name]}
-        return replace(value, **changed) if changed else value
-    return value
+
+    def bound(one: Any) -> Any:  # noqa: ANN401 - any attribute
+        if isinstance(one, Dim):
+            return _bound(one, sizes)
+        return bind_graph(one, sizes) if isinstance(one, Graph) else one
+
+    return mapped(value, bound)
 
 
 def symbols_of(value: Any) -> set[str]:  # noqa: ANN401 - any attribute
     """Return the names of the symbols in an op or an attribute."""
+    if type(value) in _PLAIN:
+        return set()
     if isinstance(value, Dim):
         return set(value.symbols)
+    if isinstance(value, Graph):
+        return set().union(*(symbols_of(node.op) for node in value.nodes))
     if isinstance(value, tuple):
-        return set().union(*map(symbols_of, value))
+        return (
+            set() if _PLAIN.issuperset(map(type, value)) else set().union(*map(symbols_of, value))
+        )
     if is_dataclass(value) and not isinstance(value, type):
         return set().union(*(symbols_of(getattr(value, f.name)) for f in fields(value)))
     return set()
+
+
+def bind_graph(graph: Graph, sizes: Mapping[str, int]) -> Graph:
+    """Return ``graph`` with symbols replaced by numbers, itself if it has none of them.
+
+    Raises:
+        ValueError: A dimension would be negative.
+        ShapeError: An op does not take operands of these sizes.
+    """
+    if symbols_of(graph).isdisjoint(sizes):
+        return graph
+
+    def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
+        op = substitute(node.op, sizes)
+        if op is node.op:
+            return None
+        quants = [t.quant for t in node.types]
+        quant = quants[0] if len(quants) == 1 and not isinstance(op, Input | Param) else None
+        return new.append(op, *operands, quant=quant).results
+
+    return rebuild(graph, visit)
 
 
 def _bound(dim: Dim, sizes: Mapping[str, int]) -> int | Dim:

@@ -161,12 +161,24 @@ def _changed_facts(old: Node, new: Node) -> Iterator[str]:
     """Yield attributes and types that differ."""
     attributes = format_attributes(old.op), format_attributes(new.op)
     full = format_attributes(old.op, full=True), format_attributes(new.op, full=True)
+    regions = dict(old.op.regions()), dict(new.op.regions())
     for name in {**full[0], **full[1]}:
-        if full[0].get(name) != full[1].get(name):
+        if full[0].get(name) == full[1].get(name):
+            continue
+        if name in regions[0] and name in regions[1]:
+            yield from _changed_region(name, regions[0][name], regions[1][name])
+        else:
             yield f"{name}: {attributes[0].get(name, 'none')} -> {attributes[1].get(name, 'none')}"
     for o, n in zip(old.types, new.types, strict=False):
         if o != n:
             yield f"type: {format_type(o, full=False)} -> {format_type(n, full=False)}"
+
+
+def _changed_region(name: str, old: Graph, new: Graph) -> Iterator[str]:
+    """Yield the differences between two regions; nothing where only names differ."""
+    if diff := inspect_graph_diff(old, new):
+        yield f"{name}: {diff.unchanged} nodes unchanged"
+        yield from (f"  {line}" for line in diff.lines)
 
 
 def _digests(graph: Graph) -> dict[Node, str]:

@@ -6,14 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rlx.errors import RlxError, UsageError
 from rlx.ir.binding import match_shapes, substitute
 from rlx.ir.graph import Input, Param
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rlx.ir.graph import Graph, Node, Value
     from rlx.ir.types import Array
+
+
+class IndexRangeError(UsageError, IndexError):
+    """An index that a network is given, or computes, lies outside its axis."""
+
+    default_hint = "give the network indices that its tables have; they count from 0"
 
 
 def evaluate(
@@ -29,15 +36,22 @@ def evaluate(
     Raises:
         ValueError: A value is missing, or has another shape or element type than declared; a
             symbol stands for one size everywhere, and must follow from the shapes.
+        IndexRangeError: An index lies outside its axis.
     """
     values = evaluate_all(graph, inputs, params)
     return [values[v] for v in graph.outputs]
 
 
+def call(graph: Graph, operands: Sequence[Array]) -> tuple[Array, ...]:
+    """Return the outputs of ``graph`` for its inputs in order: what a region means."""
+    names = (v.name for v in graph.inputs)
+    return tuple(evaluate(graph, dict(zip(names, operands, strict=True))))
+
+
 def evaluate_all(
     graph: Graph, inputs: Mapping[str, Array], params: Mapping[str, Array] | None = None
 ) -> dict[Value, Array]:
-    """Return the array of every value of ``graph``; arguments as ``evaluate``."""
+    """Return the array of every value of ``graph``; arguments and errors as ``evaluate``."""
     sources = _sources(graph, inputs, params or {})
     types = [(_what(node), node.result.type) for node in sources]
     sizes = match_shapes(types, list(sources.values()))
@@ -47,11 +61,28 @@ def evaluate_all(
             results: tuple[Array, ...] = (sources[node],)
         else:
             op = substitute(node.op, sizes) if sizes else node.op
-            results = op.evaluate(*(values[o] for o in node.operands))
+            try:
+                results = op.evaluate(*(values[o] for o in node.operands))
+            except Exception as error:
+                explain(node, error)
+                raise
             if sizes:
                 _check_shapes(node, results, sizes)
         values.update(zip(node.results, results, strict=True))
     return values
+
+
+def explain(node: Node, error: Exception) -> None:
+    """Add the node that failed to an error that does not name it.
+
+    Raises:
+        IndexRangeError: In place of NumPy's error of an index.
+    """
+    place = f"{node.op.name} {node.label}" + (f" from {node.origin}" if str(node.origin) else "")
+    if isinstance(error, IndexError) and not isinstance(error, IndexRangeError):
+        raise IndexRangeError(str(error), where=place) from None
+    if not isinstance(error, RlxError | FloatingPointError):
+        error.add_note(f"while computing {place}")
 
 
 def _check_shapes(node: Node, results: tuple[Array, ...], sizes: Mapping[str, int]) -> None:

@@ -1,8 +1,8 @@
 """The ``.rlx`` file: a module with its stage, its constants and its memory plan.
 
-It is one safetensors file. Each constant is a tensor ``constant.<node>``; element types that
-safetensors or NumPy do not have are stored as bytes. All else is one JSON text in the metadata,
-under the key ``rlx``::
+It is one safetensors file. Each constant is a tensor ``constant.<node>``, in a region
+``constant.<outer node>.<attribute>.<node>``; element types that safetensors or NumPy do not have
+are stored as bytes. All else is one JSON text in the metadata, under the key ``rlx``::
 
     {"version": 1, "sha256": <of the document and of all constants>, "document": <_Document>}
 
@@ -12,24 +12,21 @@ is found before the graph is handed out.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as save_tensors
 
-from rlx.errors import FrontendError, ShapeError, VerifyError
-from rlx.ir.dims import factors, is_negative
-from rlx.ir.graph import Constant, Graph, Input, Node, Origin, Param, Source, Value
+from rlx.errors import FrontendError, VerifyError
+from rlx.ir.file_errors import HINT, RefusedError, at, where
+from rlx.ir.file_limits import check_node, check_sizes, over
+from rlx.ir.file_tensors import read_constant, seal, stored, tensor_name
+from rlx.ir.graph import Constant, Graph, Node, Origin, Source, Value
 from rlx.ir.lookup import op_class
-from rlx.ir.module import GraphModule, MemoryPlan, Placement, Region, Stage
-from rlx.ir.payload import from_bytes, to_bytes
+from rlx.ir.module import GraphModule, MemoryPlan, Placement, Region, Stage, StateCopy
 from rlx.ir.plain import (
     PlainError,
     PlainRecord,
@@ -37,41 +34,50 @@ from rlx.ir.plain import (
     decode_record,
     encode_fields,
     from_json,
+    map_plain,
     to_json,
 )
-from rlx.ir.sizes import sizes_of
-from rlx.ir.types import DType, TensorType
+from rlx.ir.regions import MAX_DEPTH
+from rlx.ir.types import TensorType  # noqa: TC001 - resolved when read
 from rlx.ir.verify import verify
-from rlx.limits import DEFAULT_LIMITS, Limits, raise_hint
-from rlx.names import printable
+from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.outputs import write_file
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
+    from rlx.ir.file_tensors import NodePath
     from rlx.ir.op import Op
+    from rlx.ir.plain import Plain
     from rlx.ir.types import Array
 
 VERSION = 1
 _KEY = "rlx"
-# Stored as they are; all others as bytes.
-_NATIVE = {
-    DType.F64: "F64", DType.F32: "F32", DType.F16: "F16", DType.I64: "I64", DType.I32: "I32",
-    DType.I16: "I16", DType.I8: "I8", DType.U64: "U64", DType.U32: "U32",
-    DType.U16: "U16", DType.U8: "U8", DType.BOOL: "BOOL",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A node: op with attributes, operands as (node, result), types, name, origin."""
+    """A node: op with attributes, operands as (node, result), types, name, origin.
+
+    A graph among the attributes is the record of a ``_Region``.
+    """
 
     op: PlainRecord
     operands: tuple[tuple[int, int], ...]
     types: tuple[TensorType, ...]
     name: str
     origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """A graph without the contents of its constants: an attribute, or that of the document."""
+
+    name: str
+    nodes: tuple[_Node, ...]
+    outputs: tuple[tuple[int, int], ...]
+    output_names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,15 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True)
+class _Copy:
+    """A state's next value that is moved to its buffer, values as (node, result)."""
+
+    source: tuple[int, int]
+    state: tuple[int, int]
+    through: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Plan:
     """A memory plan, its nodes as numbers."""
 
@@ -95,6 +110,7 @@ class _Plan:
     placements: tuple[_Place, ...]
     arena_bytes: int
     alignment: int
+    copies: tuple[_Copy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +125,25 @@ class _Document:
     plan: _Plan | None
 
 
-def save(module: GraphModule, path: str | os.PathLike[str]) -> None:
+def save(module: GraphModule | Graph, path: str | os.PathLike[str]) -> None:
     """Write ``module`` to ``path``, which appears complete or not at all.
 
+    Args:
+        module: A module; a graph is written as one at the first stage. A graph made by hand has
+            both (``graph.module``, ``graph.graph``): its parameters have no values in the file,
+            unless ``rlx.freeze`` made them constants.
+        path: The file.
+
     Raises:
+        TypeError: It is neither.
         VerifyError: The module breaks an invariant of its stage.
         OutputError: The file cannot be written.
     """
+    if isinstance(module, Graph):
+        module = GraphModule.hir(module)
+    if not isinstance(module, GraphModule):
+        kind = type(module).__name__
+        raise TypeError(f"takes a module, not {kind}: of a graph made by hand give graph.module")
     verify(module)
     write_file(path, to_file_bytes(module))
 
@@ -123,13 +151,13 @@ def save(module: GraphModule, path: str | os.PathLike[str]) -> None:
 def to_file_bytes(module: GraphModule) -> bytes:
     """Return the content of the ``.rlx`` file of ``module``."""
     document = to_json(codec(_Document).encode(_document(module)))
-    constants = {n.index: n.op.value for n in module.graph.nodes if isinstance(n.op, Constant)}
+    constants = dict(_constants_of(module.graph))
     content = {
         "version": VERSION,
-        "sha256": _seal(document, constants),
+        "sha256": seal(document, constants),
         "document": document,
     }
-    tensors = {_tensor_name(index): _stored(array) for index, array in constants.items()}
+    tensors = {tensor_name(path): stored(array) for path, array in constants.items()}
     # One key only: safetensors writes several in an order that changes from run to run.
     return save_tensors(tensors, metadata={_KEY: json.dumps(content, separators=(",", ":"))})
 
@@ -160,7 +188,7 @@ def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Gr
     """
     place = Path(path)
     try:
-        with _at("file"):
+        with at("file"):
             return _load(place, limits)
     except (SafetensorError, OSError) as e:
         raise FrontendError(
@@ -168,7 +196,7 @@ def read(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Gr
             where=f"{place.name}: header",
             hint="give a file that rlx wrote; if this is one, it is damaged: copy it again",
         ) from e
-    except _RefusedError as e:
+    except RefusedError as e:
         raise FrontendError(e.message, where=f"{place.name}: {e.place}", hint=e.hint) from e
 
 
@@ -181,51 +209,25 @@ def verify_read(module: GraphModule, path: str | os.PathLike[str]) -> None:
     try:
         verify(module, where=f"{Path(path).name}: graph")
     except VerifyError as e:
-        raise VerifyError(e.message, where=e.where, hint=_HINT) from e
-
-
-_HINT = "the file was damaged or edited: write it again with rlx from the model that it came from"
-
-
-class _RefusedError(Exception):
-    """A file is refused at a place in it."""
-
-    def __init__(self, message: str, place: str, hint: str) -> None:
-        super().__init__(message)
-        self.message = printable(message)
-        self.place = place
-        self.hint = hint
-
-
-@contextmanager
-def _at(place: str) -> Iterator[None]:
-    """Give refusals that come from inside their place, unless they have a nearer one."""
-    try:
-        yield
-    except PlainError as e:
-        raise _RefusedError(str(e), place, e.hint or _HINT) from e
-    except ShapeError as e:
-        shown = f"{e.where}: {e.message}" if e.where else e.message
-        raise _RefusedError(shown, place, e.own_hint or _HINT) from e
-    except RecursionError as e:
-        raise _RefusedError("nested too deeply", place, _HINT) from e
+        raise VerifyError(e.message, where=e.where, hint=HINT) from e
 
 
 def _load(path: Path, limits: Limits) -> GraphModule:
     """Return the module; raises whatever goes wrong."""
     if (size := path.stat().st_size) > limits.file_bytes:
-        raise _over("file_bytes", f"the file has {size} bytes", size, limits)
+        raise over("file_bytes", f"the file has {size} bytes", size, limits)
     with safe_open(path, framework="numpy") as tensors:
-        with _at("header"):
+        with at("header"):
             content = _content(tensors.metadata(), limits)
-        with _at("document"):
+        with at("document"):
             document = codec(_Document).decode(from_json(content["document"]))
-        _check_types(document, limits)
-        constants = dict(_constants(document, tensors))
-    if _seal(content["document"], constants) != content["sha256"]:
-        with _at("checksum"):
+            bodies = _bodies(document)
+        _check_types(bodies, limits)
+        constants = dict(_constants(bodies, tensors))
+    if seal(content["document"], constants) != content["sha256"]:
+        with at("checksum"):
             raise PlainError("the content is not what was written; its checksum differs")
-    return _module(document, constants, limits)
+    return _module(document, _Reading(bodies, constants, limits))
 
 
 def _content(metadata: Mapping[str, str] | None, limits: Limits) -> dict[str, Any]:
@@ -236,7 +238,7 @@ def _content(metadata: Mapping[str, str] | None, limits: Limits) -> dict[str, An
             hint="give a .rlx file that rlx wrote; weights alone are no model",
         )
     if (size := len(metadata[_KEY])) > limits.document_bytes:
-        raise _over("document_bytes", f"the graph's text has {size} bytes", size, limits)
+        raise over("document_bytes", f"the graph's text has {size} bytes", size, limits)
     try:
         content = json.loads(metadata[_KEY], object_pairs_hook=_unique, parse_constant=_no_constant)
     except PlainError:
@@ -266,31 +268,22 @@ def _no_constant(name: str) -> float:
     raise PlainError(f"{name} is no JSON")
 
 
-def _seal(document: Any, constants: Mapping[int, Array]) -> str:  # noqa: ANN401 - JSON
-    """Return the SHA-256 of the document and the constants."""
-    digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode())
-    for index in sorted(constants):
-        digest.update(to_bytes(constants[index]))
-    return digest.hexdigest()
-
-
-def _tensor_name(index: int) -> str:
-    """Return the name of a constant's tensor."""
-    return f"constant.{index}"
-
-
-def _stored(array: Array) -> Array:
-    """Return a constant as a tensor of the file."""
-    if DType.of(array) in _NATIVE:
-        return np.asarray(array, order="C")
-    return np.frombuffer(to_bytes(array), np.uint8)
-
-
 def _document(module: GraphModule) -> _Document:
     """Return the description of a module."""
-    graph = module.graph
+    body = _region(module.graph)
     return _Document(
         stage=module.stage,
+        name=body.name,
+        nodes=body.nodes,
+        outputs=body.outputs,
+        output_names=body.output_names,
+        plan=None if module.plan is None else _plan(module.plan),
+    )
+
+
+def _region(graph: Graph) -> _Region:
+    """Return the description of a graph."""
+    return _Region(
         name=graph.name,
         nodes=tuple(
             _Node(_op_record(n.op), tuple(map(_pair, n.operands)), n.types, n.name, n.origin)
@@ -298,15 +291,30 @@ def _document(module: GraphModule) -> _Document:
         ),
         outputs=tuple(map(_pair, graph.outputs)),
         output_names=graph.output_names,
-        plan=None if module.plan is None else _plan(module.plan),
     )
 
 
 def _op_record(op: Op) -> PlainRecord:
     """Return name and attributes of an op; type and elements of a source are kept elsewhere."""
-    return (
-        PlainRecord(op.name) if isinstance(op, Source) else PlainRecord(op.name, encode_fields(op))
-    )
+    if isinstance(op, Source):
+        return PlainRecord(op.name)
+    attributes = encode_fields(op).items()
+    return PlainRecord(op.name, {k: map_plain(v, _described, k) for k, v in attributes})
+
+
+def _described(plain: Plain, path: str) -> Plain:
+    """Return the record of a region; any other value as it is."""
+    del path
+    return codec(_Region).encode(_region(plain)) if isinstance(plain, Graph) else plain
+
+
+def _constants_of(graph: Graph, path: NodePath = ()) -> Iterator[tuple[NodePath, Array]]:
+    """Yield the array of each constant, those of regions too, by its place."""
+    for node in graph.nodes:
+        if isinstance(node.op, Constant):
+            yield (*path, node.index), node.op.value
+        for attribute, region in node.op.regions():
+            yield from _constants_of(region, (*path, node.index, attribute))
 
 
 def _pair(value: Value) -> tuple[int, int]:
@@ -327,132 +335,138 @@ def _plan(plan: MemoryPlan) -> _Plan:
         ),
         plan.arena_bytes,
         plan.alignment,
+        tuple(_Copy(_pair(c.source), _pair(c.state), c.through) for c in plan.copies),
     )  # fmt: skip
 
 
-def _constants(document: _Document, tensors: Any) -> Iterator[tuple[int, Array]]:  # noqa: ANN401
-    """Yield the array of each constant by the number of its node."""
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What of a file was read and checked before its graph is made.
+
+    Attributes:
+        bodies: The description of each graph: that of the document at ``()``, that of a region at
+            the path of its attribute.
+        constants: The array of each constant by its place.
+        limits: How large the sizes among the attributes may be.
+    """
+
+    bodies: Mapping[NodePath, _Region]
+    constants: Mapping[NodePath, Array]
+    limits: Limits
+
+
+def _bodies(document: _Document) -> dict[NodePath, _Region]:
+    """Return the description of each graph of a document, as ``_Reading`` has them."""
+    found: dict[NodePath, _Region] = {}
+    main = _Region(document.name, document.nodes, document.outputs, document.output_names)
+    _collect(main, (), found)
+    return found
+
+
+def _collect(body: _Region, path: NodePath, found: dict[NodePath, _Region]) -> None:
+    """Enter a graph and its regions into ``found``."""
+    if len(path) > 2 * MAX_DEPTH:
+        raise PlainError(f"regions are nested deeper than {MAX_DEPTH}")
+    found[path] = body
+    for index, node in enumerate(body.nodes):
+
+        def visit(plain: Plain, attribute: str, index: int = index) -> Plain:
+            if not _is_region(plain):
+                return plain
+            _collect(codec(_Region).decode(plain), (*path, index, attribute), found)
+            return None
+
+        with at(where(path, index)):
+            for attribute, plain in node.op.fields.items():
+                map_plain(plain, visit, attribute)
+
+
+def _is_region(plain: Plain) -> bool:
+    """Whether a plain value describes a region."""
+    return isinstance(plain, PlainRecord) and plain.name == _Region.__name__
+
+
+def _check_types(bodies: Mapping[NodePath, _Region], limits: Limits) -> None:
+    """Raise RefusedError if the graph or a tensor of it is larger than the limits allow."""
+    every = [node for body in bodies.values() for node in body.nodes]
+    operators = sum(bool(node.operands) for node in every)
+    for name, count in (("nodes", operators), ("tensors", len(every))):
+        if count > getattr(limits, name):
+            with at("document"):
+                raise over(name, f"the graph has {count} {name}", count, limits)
+    for path, body in bodies.items():
+        for index, node in enumerate(body.nodes):
+            with at(where(path, index)):
+                check_node(node.op.name, len(node.operands), node.types, limits)
+
+
+def _constants(
+    bodies: Mapping[NodePath, _Region],
+    tensors: Any,  # noqa: ANN401 - an open safetensors file
+) -> Iterator[tuple[NodePath, Array]]:
+    """Yield the array of each constant by its place."""
     wanted = {
-        _tensor_name(i): (i, n.types[0])
-        for i, n in enumerate(document.nodes)
+        tensor_name((*path, i)): (path, i, n.types[0])
+        for path, body in bodies.items()
+        for i, n in enumerate(body.nodes)
         if n.op.name == Constant.name and len(n.types) == 1
     }
     if set(tensors.keys()) != set(wanted):
-        with _at("tensors"):
+        with at("tensors"):
             raise PlainError("the tensors are not those of the graph's constants")
-    for name, (index, type_) in wanted.items():
-        with _at(f"node {index}"):
-            yield index, _constant(name, type_, tensors)
+    for name, (path, index, type_) in wanted.items():
+        with at(where(path, index)):
+            yield (*path, index), read_constant(name, type_, tensors)
 
 
-def _constant(name: str, type_: TensorType, tensors: Any) -> Array:  # noqa: ANN401
-    """Return the array of one constant."""
-    if not type_.is_static:
-        raise PlainError(f"a constant cannot be {type_}, whose dimensions are no numbers")
-    native = _NATIVE.get(type_.dtype, "U8")
-    stored = tensors.get_slice(name)
-    expected = list(type_.static_shape) if type_.dtype in _NATIVE else stored.get_shape()
-    if stored.get_dtype() != native or stored.get_shape() != expected:
-        raise PlainError(f"tensor {name} is not stored as {type_}")
-    data = tensors.get_tensor(name).tobytes()
-    try:
-        array = from_bytes(data, type_)
-    except ValueError as e:
-        raise PlainError(f"tensor {name}: {e}") from e
-    array.flags.writeable = False
-    return array
-
-
-def _check_types(document: _Document, limits: Limits) -> None:
-    """Raise _RefusedError if the graph or a tensor of it is larger than the limits allow."""
-    operators = sum(bool(node.operands) for node in document.nodes)
-    for name, count in (("nodes", operators), ("tensors", len(document.nodes))):
-        if count > getattr(limits, name):
-            with _at("document"):
-                raise _over(name, f"the graph has {count} {name}", count, limits)
-    for index, node in enumerate(document.nodes):
-        with _at(f"node {index}"):
-            if (count := max(len(node.operands), len(node.types))) > limits.operands:
-                raise _over("operands", f"it has {count} operands or results", count, limits)
-            for type_ in node.types:
-                _check_type(type_, limits)
-                if node.op.name != Constant.name:
-                    _check_elements(type_, limits)
-
-
-def _check_type(type_: TensorType, limits: Limits) -> None:
-    """Raise PlainError if a dimension or the number of elements is beyond the limits."""
-    if len(type_.shape) > limits.rank:
-        rank = len(type_.shape)
-        raise _over("rank", f"a tensor has {rank} dimensions", rank, limits)
-    for size in type_.shape:
-        if is_negative(size):
-            raise PlainError(f"a dimension must not be negative, not {size}")
-        number = max(map(abs, factors(size)))
-        if number > limits.dimension:
-            raise _over("dimension", f"a dimension is {size}", number, limits)
-
-
-def _check_elements(type_: TensorType, limits: Limits) -> None:
-    """Raise PlainError if an input or a computed tensor is too large; for constants bytes count.
-
-    Symbols count as 1.
-    """
-    elements = math.prod(d if isinstance(d, int) else max(sum(factors(d)), 1) for d in type_.shape)
-    if elements > limits.elements:
-        raise _over("elements", f"a tensor has {elements} elements", elements, limits)
-
-
-def _check_sizes(op: Op, limits: Limits) -> None:
-    """Raise PlainError if a size among the attributes of an op is beyond the limits."""
-    for path, size in sizes_of(op):
-        if size > limits.dimension:
-            raise _over("dimension", f"{op.name}: {path} is {size}", size, limits)
-
-
-def _over(name: str, found: str, number: int, limits: Limits) -> PlainError:
-    """Return the error for what is over the limit ``name``."""
-    return PlainError(
-        f"{found}; the limit is {getattr(limits, name)}", hint=raise_hint(name, number)
-    )
-
-
-def _module(document: _Document, constants: Mapping[int, Array], limits: Limits) -> GraphModule:
+def _module(document: _Document, reading: _Reading) -> GraphModule:
     """Return the module of a description."""
-    graph = Graph(document.name)
-    values: list[Node] = []
-    for index, node in enumerate(document.nodes):
-        with _at(f"node {index}"):
-            op = _op(node, constants.get(index))
-            _check_sizes(op, limits)
-            operands = tuple(_value(values, o) for o in node.operands)
-            values.append(
-                graph.restore(op, operands, node.types, name=node.name, origin=node.origin)
-            )
-    with _at("outputs"):
-        if len(document.outputs) != len(document.output_names):
-            raise PlainError("every output needs a name")
-        graph.output(*(_value(values, o) for o in document.outputs), names=document.output_names)
-    with _at("plan"):
+    graph = _graph(reading, ())
+    with at("plan"):
         plan = None if document.plan is None else _restored_plan(graph.nodes, document.plan)
     return GraphModule(graph, document.stage, plan)
 
 
-def _op(node: _Node, constant: Array | None) -> Op:
-    """Return the op of a described node."""
+def _graph(reading: _Reading, path: NodePath) -> Graph:
+    """Return the graph that is described at ``path``."""
+    body = reading.bodies[path]
+    graph = Graph(body.name)
+    values: list[Node] = []
+    for index, node in enumerate(body.nodes):
+        with at(where(path, index)):
+            op = _op(node, (*path, index), reading)
+            check_sizes(op, reading.limits)
+            operands = tuple(_value(values, o) for o in node.operands)
+            values.append(
+                graph.restore(op, operands, node.types, name=node.name, origin=node.origin)
+            )
+    with at(where(path, "outputs")):
+        if len(body.outputs) != len(body.output_names):
+            raise PlainError("every output needs a name")
+        graph.output(*(_value(values, o) for o in body.outputs), names=body.output_names)
+    return graph
+
+
+def _op(node: _Node, path: NodePath, reading: _Reading) -> Op:
+    """Return the op of the node that is described at ``path``."""
     cls = op_class(node.op.name)
     if not issubclass(cls, Source):
+
+        def visit(plain: Plain, attribute: str) -> Plain:
+            return _graph(reading, (*path, attribute)) if _is_region(plain) else plain
+
+        fields = {k: map_plain(plain, visit, k) for k, plain in node.op.fields.items()}
         try:
-            op: Op = decode_record(cls, node.op.fields)
+            op: Op = decode_record(cls, fields)
         except PlainError as e:
             raise PlainError(f"{cls.name}: {e}") from e
         return op
     if node.op.fields or len(node.types) != 1:
         raise PlainError(f"{cls.name} takes no attributes and has one result")
     if cls is Constant:
-        assert constant is not None  # every constant's tensor was read
-        return Constant(type=node.types[0], value=constant)
-    return Input(type=node.types[0]) if cls is Input else Param(type=node.types[0])
+        # Every constant's tensor was read.
+        return Constant(type=node.types[0], value=reading.constants[path])
+    return cls(type=node.types[0])
 
 
 def _value(nodes: Sequence[Node], pair: tuple[int, int]) -> Value:
@@ -478,4 +492,8 @@ def _restored_plan(nodes: tuple[Node, ...], plan: _Plan) -> MemoryPlan:
         ),
         plan.arena_bytes,
         plan.alignment,
+        tuple(
+            StateCopy(_value(nodes, c.source), _value(nodes, c.state), c.through)
+            for c in plan.copies
+        ),
     )  # fmt: skip

@@ -78,6 +78,21 @@ class Input(Source):
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class State(Input):
+    """An input that is also an output: the output of its name is its value in the next run.
+
+    To ``evaluate`` it is an input like others. A runtime keeps its value from run to run.
+
+    Operands: none. Result: of the given type.
+
+    Attributes:
+        type: Type of the result, and of the output of the same name.
+    """
+
+    name: ClassVar[str] = "core.state"
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Param(Source):
     """A parameter; its value is set once, before the first run.
 
@@ -139,6 +154,8 @@ class Node:
     @property
     def results(self) -> tuple[Value, ...]:
         """The values that the node makes."""
+        if len(self.types) == 1:
+            return (Value(self),)
         return tuple(Value(self, i) for i in range(len(self.types)))
 
     @property
@@ -190,10 +207,15 @@ class Graph:
     """A function from inputs and parameters to outputs.
 
     Nodes are appended, never changed or removed; passes build new graphs (see ``rebuild``).
+
+    Graphs are equal where they compute the same by structure (``rlx.ir.hash.structural_hash``):
+    names and unused nodes do not count. So ops that hold graphs compare as other ops do. A graph
+    that still grows is no key of a dictionary: what it equals changes.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.digest: tuple[int, int, str] | None = None  # see structural_hash
         self._nodes: list[Node] = []
         self._outputs: list[Value] = []
         self._output_names: list[str] = []
@@ -203,6 +225,10 @@ class Graph:
     def input(self, name: str, type_: TensorType, *, origin: Origin | None = None) -> Value:
         """Append a graph input."""
         return self.apply(Input(type=type_), name=name, origin=origin)
+
+    def state(self, name: str, type_: TensorType, *, origin: Origin | None = None) -> Value:
+        """Append a state: an input whose next value is the output of the same name."""
+        return self.apply(State(type=type_), name=name, origin=origin)
 
     def param(self, name: str, type_: TensorType, *, origin: Origin | None = None) -> Value:
         """Append a parameter, bound by name before the first run."""
@@ -335,8 +361,15 @@ class Graph:
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        """The graph inputs, in order."""
+        """The graph inputs, in order; states are among them."""
         return tuple(n.result for n in self._nodes if isinstance(n.op, Input))
+
+    @property
+    def states(self) -> tuple[tuple[Value, Value], ...]:
+        """Each state with its next value, the output of its name, in order."""
+        following = dict(zip(self._output_names, self._outputs, strict=True))
+        states = (n.result for n in self._nodes if isinstance(n.op, State))
+        return tuple((s, following[s.name]) for s in states if s.name in following)
 
     @property
     def params(self) -> tuple[Value, ...]:
@@ -357,6 +390,25 @@ class Graph:
     def op_nodes(self) -> Iterator[Node]:
         """The nodes that compute something: no inputs, parameters or constants."""
         return (n for n in self._nodes if not isinstance(n.op, Source))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both compute the same by structure."""
+        if self is other:
+            return True
+        if not isinstance(other, Graph):
+            return NotImplemented
+        from rlx.ir.hash import structural_hash
+
+        return self._ends() == other._ends() and structural_hash(self) == structural_hash(other)
+
+    def __hash__(self) -> int:
+        return hash(self._ends())
+
+    def _ends(self) -> tuple[tuple[TensorType, ...], ...]:
+        """Return the types of inputs, parameters and outputs."""
+        return tuple(
+            tuple(v.type for v in values) for values in (self.inputs, self.params, self._outputs)
+        )
 
     def __str__(self) -> str:
         from rlx.ir.printer import format_graph
@@ -414,6 +466,9 @@ def rebuild(
 
 def copy_node(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Node:
     """Append a copy of ``node`` with other operands, keeping name, origin and quantization."""
+    if all(a.type == b.type for a, b in zip(operands, node.operands, strict=True)):
+        # What the op infers from these types is known.
+        return graph._add(node.op, operands, node.types, node.name, node.origin)
     types = node.op.infer_checked(*(o.type for o in operands))
     kept = tuple(
         t.with_quant(old.quant) if old.quant is not None else t

@@ -6,15 +6,16 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from rlx.ir.graph import Constant, Source
-from rlx.ir.payload import to_bytes
-from rlx.ir.plain import encode_fields, to_json
+from rlx.ir.graph import Constant, Graph, Source
+from rlx.ir.payload import to_buffer
+from rlx.ir.plain import PlainRecord, encode_fields, map_plain, to_json
 from rlx.ir.printer import format_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rlx.ir.graph import Graph, Node
+    from rlx.ir.graph import Node
+    from rlx.ir.plain import Plain
 
 FORMAT = "rlx-graph-1"
 """Hashed first; changes whenever the meaning of the rest does."""
@@ -26,7 +27,8 @@ def structural_hash(graph: Graph) -> str:
     It covers the ops that outputs depend on, their attributes, all types with quantization, the
     contents of constants, the number, order and types of inputs, parameters and outputs. It does
     not depend on names (of the graph, nodes, inputs, outputs), origins, unused nodes, the order
-    in which independent nodes stand, the process or the machine.
+    in which independent nodes stand, the process or the machine. The hash of a region is part of
+    its op.
 
     Nodes are numbered by a depth-first walk from the outputs in order, operands first, left to
     right; inputs and parameters come before all others in the order of their declaration.
@@ -34,6 +36,15 @@ def structural_hash(graph: Graph) -> str:
     Raises:
         ValueError: An attribute is not what its annotation says.
     """
+    known = graph.digest
+    if known is None or known[:2] != (graph.count, len(graph.outputs)):
+        # Graphs only grow, so the two numbers say whether this one has.
+        known = graph.digest = graph.count, len(graph.outputs), _computed_hash(graph)
+    return known[2]
+
+
+def _computed_hash(graph: Graph) -> str:
+    """Return the structural hash of ``graph`` as it is now."""
     digest = hashlib.sha256()
 
     def add(*parts: object) -> None:
@@ -54,11 +65,22 @@ def node_facts(node: Node) -> tuple[object, ...]:
     """Return what a node is, apart from its operands: op, attributes, types."""
     types = [format_type(t) for t in node.types]
     if isinstance(node.op, Constant):
-        return node.op.name, hashlib.sha256(to_bytes(node.op.value)).hexdigest(), types
+        return node.op.name, hashlib.sha256(to_buffer(node.op.value)).hexdigest(), types
     if isinstance(node.op, Source):
         return node.op.name, None, types
-    attributes = {name: to_json(value) for name, value in encode_fields(node.op).items()}
+    attributes = {
+        name: to_json(map_plain(value, _hashed, name))
+        for name, value in encode_fields(node.op).items()
+    }
     return node.op.name, attributes, types
+
+
+def _hashed(plain: Plain, path: str) -> Plain:
+    """Return what stands for a region; any other value as it is."""
+    del path
+    if not isinstance(plain, Graph):
+        return plain
+    return PlainRecord("graph", {"hash": structural_hash(plain)})
 
 
 def _walk(graph: Graph) -> Iterator[Node]:

@@ -11,6 +11,7 @@ from rlx.ir.diff import GraphDiff, inspect_graph_diff
 from rlx.ir.graph import Constant, Source
 from rlx.ir.hash import structural_hash
 from rlx.ir.printer import format_type, format_value
+from rlx.ir.regions import all_nodes
 from rlx.ir.rules import RuleTable
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ class NodeInspection:
         operands: Operands as in the text form.
         types: Types of the results as in the text form.
         macs: Multiply-accumulates; None where shapes are symbolic.
-        constants: Elements of constant operands that no earlier node reads.
+        constants: Elements of constant operands that no earlier node reads, and of the constants
+            in regions.
         constant_bytes: Bytes of the same, stored packed.
         users: How many operands of other nodes its results are, and outputs of the graph.
         origin: Where it comes from.
@@ -66,7 +68,7 @@ class GraphInspection:
         params: Type of each parameter by name.
         outputs: Name and type of each output.
         nodes: Everything but constants, in order.
-        op_counts: How often each op occurs, most frequent first.
+        op_counts: How often each op occurs, in regions too, most frequent first.
         macs: Multiply-accumulates of all nodes; None if those of one are not known.
         constants: Elements of all constants.
         constant_bytes: Bytes of the same, stored packed.
@@ -206,7 +208,9 @@ def inspect_graph(graph: Graph) -> GraphInspection:
         _node(n, users[n], counted) for n in graph.nodes if not isinstance(n.op, Constant)
     )
     macs = [n.macs for n in nodes]
-    constants = [n.types[0] for n in graph.nodes if isinstance(n.op, Constant)]
+    every = tuple(all_nodes(graph))
+    constants = [n.types[0] for n in every if isinstance(n.op, Constant)]
+    computing = Counter(n.op.name for n in every if not isinstance(n.op, Source))
     return GraphInspection(
         name=graph.name,
         hash=structural_hash(graph),
@@ -217,7 +221,7 @@ def inspect_graph(graph: Graph) -> GraphInspection:
             for v, name in zip(graph.outputs, graph.output_names, strict=True)
         ),
         nodes=nodes,
-        op_counts=dict(Counter(n.op.name for n in graph.op_nodes).most_common()),
+        op_counts=dict(computing.most_common()),
         macs=None if None in macs else sum(m or 0 for m in macs),
         constants=sum(t.size for t in constants),
         constant_bytes=sum(t.nbytes for t in constants),
@@ -293,6 +297,8 @@ def _node(node: Node, users: int, counted: set[Node]) -> NodeInspection:
     """Return one row; ``counted`` collects the constants that a row already counts."""
     own = {o.node for o in node.operands if isinstance(o.node.op, Constant)} - counted
     counted |= own
+    inner = (n for _, region in node.op.regions() for n in all_nodes(region))
+    types = [n.types[0] for n in (*own, *inner) if isinstance(n.op, Constant)]
     return NodeInspection(
         index=node.index,
         op=node.op.name,
@@ -300,8 +306,8 @@ def _node(node: Node, users: int, counted: set[Node]) -> NodeInspection:
         operands=tuple(map(format_value, node.operands)),
         types=tuple(format_type(t, full=False) for t in node.types),
         macs=0 if isinstance(node.op, Source) else node_macs(node),
-        constants=sum(n.types[0].size for n in own),
-        constant_bytes=sum(n.types[0].nbytes for n in own),
+        constants=sum(t.size for t in types),
+        constant_bytes=sum(t.nbytes for t in types),
         users=users,
         origin=str(node.origin),
     )

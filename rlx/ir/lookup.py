@@ -11,7 +11,7 @@ from rlx.ir.plain import PlainError
 GROUP: Final = "rlx.ops"
 """Entry points of packages with ops: the name is a dialect, the object the module of its ops."""
 
-OWN_DIALECTS: Final = ("core", "nn", "q", "real")
+OWN_DIALECTS: Final = ("core", "fused", "nn", "q", "real")
 
 
 def op_class(name: str) -> type[Op]:

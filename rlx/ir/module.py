@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rlx.ir.graph import Graph
+
 if TYPE_CHECKING:
     from rlx.inference import Inputs, Layers, Result
-    from rlx.ir.graph import Graph, Node, Value
+    from rlx.ir.graph import Node, Value
 
 
 class Stage(enum.Enum):
@@ -25,11 +27,16 @@ class Stage(enum.Enum):
 
 
 class Region(enum.Enum):
-    """Where a value lives while the program runs."""
+    """Where a value lives while the program runs.
+
+    ``INPUT`` and ``OUTPUT`` are buffers of the caller, one for each value. ``STATE`` is the buffer
+    of a state, which keeps its bytes from run to run. Everything else shares the arena.
+    """
 
     INPUT = "input"
     OUTPUT = "output"
     ARENA = "arena"
+    STATE = "state"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +45,8 @@ class Placement:
 
     Attributes:
         value: The value; constants have no placement, they lie in read-only memory.
-        region: The caller's input or output buffer, or the arena.
-        offset: Bytes from the start of the region's buffer (for INPUT and OUTPUT always 0).
+        region: The caller's input or output buffer, the buffer of a state, or the arena.
+        offset: Bytes from the start of the region's buffer.
         nbytes: Size in bytes.
         first: Step of the schedule that writes it (-1 for inputs).
         last: Last step that reads it (number of steps for outputs).
@@ -55,6 +62,22 @@ class Placement:
     alias_of: Value | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class StateCopy:
+    """The next value of a state, moved to the state's buffer after the last step.
+
+    Attributes:
+        source: The next value.
+        state: The state.
+        through: Offset in the arena of as many bytes, where the next value waits: before anything
+            is moved to a state, every such value is moved there. None if it is moved directly.
+    """
+
+    source: Value
+    state: Value
+    through: int | None = None
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class MemoryPlan:
     """Order of execution and place of every value.
@@ -64,12 +87,15 @@ class MemoryPlan:
         placements: One entry for each value that is no constant.
         arena_bytes: Bytes of the arena.
         alignment: Every arena offset is a multiple of this.
+        copies: What is moved to buffers of states after the last step, in order: the next values
+            that are not computed there.
     """
 
     schedule: tuple[Node, ...]
     placements: tuple[Placement, ...]
     arena_bytes: int
     alignment: int
+    copies: tuple[StateCopy, ...] = ()
     _by_value: dict[Value, Placement] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -208,3 +234,17 @@ class GraphModule:
 def _inference() -> Any:  # noqa: ANN401 - a module
     """Return the package that runs networks; it is of a higher layer, so only methods import it."""
     return import_module("rlx.inference")
+
+
+def graph_of(given: Graph | GraphModule) -> Graph:
+    """Return a graph that was given as it is or as a module.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    if isinstance(given, GraphModule):
+        return given.graph
+    if isinstance(given, Graph):
+        return given
+    kind = type(given).__name__
+    raise TypeError(f"takes a graph or a module, not {kind}: of a graph made by hand give .graph")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
@@ -12,17 +12,29 @@ from rlx.ir.traits import UNSTATED, Traits
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rlx.ir.graph import Graph
     from rlx.ir.types import Array, TensorType
 
     Evaluator: TypeAlias = Callable[..., tuple[Array, ...]]
 
 
-class Op(ABC):
+class _OpMeta(ABCMeta):
+    """Makes classes without ``infer`` or ``evaluate`` abstract, and knows no virtual subclasses.
+
+    Passes ask of every node whether its op is of a class; only its true classes count.
+    """
+
+    __instancecheck__ = type.__instancecheck__
+    __subclasscheck__ = type.__subclasscheck__
+
+
+class Op(metaclass=_OpMeta):
     """One op: its attributes (dataclass fields), its typing rule and its meaning.
 
     A subclass is a frozen, keyword-only dataclass. Attributes are plain data: numbers, strings,
-    booleans, None, enums, tuples and frozen dataclasses of these, so that the text form and the
-    file form can hold every op without knowing it.
+    booleans, None, enums, graphs, tuples and frozen dataclasses of these, so that the text form
+    and the file form can hold every op without knowing it. A graph among the attributes is a
+    region: it has inputs and constants, no parameters, and reads nothing from around the op.
 
     Attributes:
         name: Name in printed IR, ``dialect.op``. The dialect gives the level: ``nn`` (model
@@ -83,6 +95,12 @@ class Op(ABC):
         """Return the attributes by name, in the order of their declaration."""
         # Every op is a dataclass; the base class alone is none.
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+
+    def regions(self) -> tuple[tuple[str, Graph], ...]:
+        """Return the graphs among the attributes, each with its path, such as ``body``."""
+        from rlx.ir.regions import regions_of  # graphs are made of ops
+
+        return regions_of(self)
 
     def with_attributes(self, **changed: Any) -> Self:  # noqa: ANN401 - of any op
         """Return the same op with some attributes changed."""

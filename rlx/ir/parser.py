@@ -17,6 +17,7 @@ from rlx.ir.graph import Constant, Graph, Origin, Source, Value
 from rlx.ir.lookup import op_class
 from rlx.ir.payload import from_bytes, from_numbers
 from rlx.ir.plain import Plain, PlainError, PlainRecord, decode_record
+from rlx.ir.regions import MAX_DEPTH as MAX_REGIONS
 from rlx.ir.text_reader import TextReader
 from rlx.ir.tokens import HINT
 from rlx.ir.types import DType, QuantParams, Shape, TensorType
@@ -98,18 +99,37 @@ class _Parser(TextReader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._names: dict[str, tuple[Value, ...]] = {}
+        self._regions = 0
+        self._depth = 0
 
     def graph(self) -> Graph:
         """Read a whole graph."""
         self.mark("graph")
+        graph = self.body()
+        self.expect("end", "the end of the text")
+        return graph
+
+    def body(self) -> Graph:
+        """Read a graph after its first word."""
         graph = Graph(self.string("the graph's name"))
         self.mark("{")
+        if self.at("..."):
+            self.abbreviated()
         while self._next.kind == "value":
             self.node(graph)
         self.mark("return")
         for value, name in self.list("}", self.output):
             graph.output(value, names=(name,))
-        self.expect("end", "the end of the text")
+        return graph
+
+    def region(self, word: Token, depth: int) -> Graph:
+        """Read a graph among attributes; values around it are not known in it."""
+        if self._regions == MAX_REGIONS:
+            self.fail(f"regions are nested deeper than {MAX_REGIONS}", word)
+        around = self._names, self._regions, self._depth
+        self._names, self._regions, self._depth = {}, self._regions + 1, depth
+        graph = self.body()
+        self._names, self._regions, self._depth = around
         return graph
 
     def output(self) -> tuple[Value, str]:
@@ -210,7 +230,7 @@ class _Parser(TextReader):
         """Read ``name=value``."""
         name = self.expect("word", "the name of an attribute")
         self.mark("=")
-        return name, self.dense() if self.at("dense") else self.plain(0)
+        return name, self.dense() if self.at("dense") else self.plain(self._depth)
 
     def plain(self, depth: int) -> Plain:
         """Read a value; an operator in front of it or behind it makes it a dimension."""
@@ -245,6 +265,8 @@ class _Parser(TextReader):
         token = self.expect("word", "a value")
         if token.text in _WORDS:
             return _WORDS[token.text]
+        if token.text == "graph" and self._next.kind == "string":
+            return self.region(token, depth)
         return self.record(token, depth)
 
     def item(self, depth: int) -> Plain:

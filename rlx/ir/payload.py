@@ -21,11 +21,16 @@ def to_bytes(array: Array) -> bytes:
 
     Equal arrays give equal bytes on every machine.
     """
-    return _stored(array).tobytes()
+    return to_buffer(array).tobytes()
 
 
-def from_bytes(data: bytes, type_: TensorType) -> Array:
-    """Return the array of ``type_`` whose ``to_bytes`` is ``data``.
+def to_buffer(array: Array) -> memoryview:
+    """Return what ``to_bytes`` does; it shares the array's memory where that holds these bytes."""
+    return np.ascontiguousarray(_stored(array)).reshape(-1).view(np.uint8).data
+
+
+def from_bytes(data: bytes | memoryview, type_: TensorType) -> Array:
+    """Return the array of ``type_`` whose ``to_bytes`` is ``data``; it may share its memory.
 
     Raises:
         ValueError: ``data`` has another length, or holds integers outside the element type.

@@ -9,6 +9,7 @@ Python value                     plain value
 ================================ =================================================
 None, bool, int, float, str      the same
 tuple                            tuple
+``Graph``                        the same; each form writes it in its own way
 member of an enum                ``PlainRecord`` without fields, named by ``symbol_of``
 frozen dataclass                 ``PlainRecord`` with every field, or those of its ``to_plain``
 ``PlainRecord``                  the same
@@ -25,6 +26,8 @@ import types
 import typing
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
+
+from rlx.ir.graph import Graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -47,7 +50,7 @@ class PlainRecord:
     fields: Mapping[str, Plain] = field(default_factory=dict)
 
 
-Plain: TypeAlias = "bool | int | float | str | tuple[Plain, ...] | PlainRecord | None"
+Plain: TypeAlias = "bool | int | float | str | tuple[Plain, ...] | PlainRecord | Graph | None"
 
 
 class PlainError(ValueError):
@@ -193,6 +196,8 @@ def _refusal(wants: str, found: object) -> PlainError:
     """Return the error for a value of another kind."""
     if isinstance(found, PlainRecord):
         text = found.name
+    elif isinstance(found, Graph):
+        text = f"graph {found.name!r}"
     elif isinstance(found, bool | int | float | str | tuple | None):
         text = repr(found)
     else:
@@ -227,6 +232,7 @@ _SCALARS: dict[Any, Codec] = {
     str: _scalar(str, "a string"),
     float: Codec("a number", _number, _number),
     PlainRecord: _scalar(PlainRecord, "a record"),
+    Graph: _scalar(Graph, "a graph"),
     type(None): _scalar(type(None), "none"),
 }
 
@@ -339,8 +345,31 @@ def _self_written(cls: Any) -> Codec:  # noqa: ANN401 - a class with to_plain an
     return Codec(wants, encode, decode)
 
 
+def map_plain(plain: Plain, visit: Callable[[Plain, str], Plain], path: str) -> Plain:
+    """Return a plain value with other values in the place of some in it.
+
+    Args:
+        plain: The plain value.
+        visit: Returns what stands for a value, given with its path, such as ``body`` or
+            ``cases[1]``. If it returns the value itself, those inside of it are visited.
+        path: Path of the plain value itself.
+    """
+    changed = visit(plain, path)
+    if changed is not plain:
+        return changed
+    if isinstance(plain, tuple):
+        return tuple(map_plain(item, visit, f"{path}[{i}]") for i, item in enumerate(plain))
+    if isinstance(plain, PlainRecord):
+        inner = {k: map_plain(item, visit, f"{path}.{k}") for k, item in plain.fields.items()}
+        return PlainRecord(plain.name, inner)
+    return plain
+
+
 def to_json(plain: Plain) -> Any:  # noqa: ANN401 - JSON
-    """Return a plain value as JSON holds it: a record as an object with its name under ``@``."""
+    """Return a plain value as JSON holds it: a record as an object with its name under ``@``.
+
+    Graphs have no such form; ``map_plain`` puts something in their place first.
+    """
     if isinstance(plain, PlainRecord):
         return {"@": plain.name, **{k: to_json(v) for k, v in plain.fields.items()}}
     if isinstance(plain, tuple):

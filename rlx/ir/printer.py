@@ -17,6 +17,8 @@
   symbol is ``Dim(name="batch")``; an expression of symbols stands as in a type.
 - A constant's elements stand in row-major order: ``dense<[1, 2]>`` if they are few, or their
   bytes in base64: ``dense<"AQI=">``.
+- A graph as an attribute stands as it does alone: ``body=graph "step" { ... }``. Identifiers
+  begin again at ``%0`` in it.
 - ``from``, ``at`` and ``by`` are the origin: file, place in it, passes.
 - ``#`` begins a comment that ends with the line.
 """
@@ -26,16 +28,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rlx.ir.dims import Dim
-from rlx.ir.graph import Constant, Source
+from rlx.ir.graph import Constant, Graph, Source
 from rlx.ir.payload import to_bytes, to_numbers
 from rlx.ir.plain import Plain, PlainError, PlainRecord, encode_fields, is_word
 from rlx.names import shorten
 
 if TYPE_CHECKING:
-    from rlx.ir.graph import Graph, Node, Origin, Value
+    from rlx.ir.graph import Node, Origin, Value
     from rlx.ir.op import Op
     from rlx.ir.types import Array, QuantParams, TensorType
 
@@ -53,25 +56,36 @@ def format_graph(graph: Graph, *, full: bool = True) -> str:
     Args:
         graph: The graph.
         full: Whether constants and long lists are written in full. Only then can the text be
-            read back; ``str(graph)`` is abbreviated.
+            read back; ``str(graph)`` is abbreviated, but shows the nodes of regions.
 
     Raises:
         ValueError: An attribute is not what its annotation says.
     """
+    return _graph(graph, full) + "\n"
+
+
+def _graph(graph: Graph, full: bool) -> str:
+    """Return the text form of ``graph`` up to the closing brace."""
     lines = [f"graph {json.dumps(graph.name)} {{"]
-    lines += [f"  {format_node(node, full=full)}" for node in graph.nodes]
+    for node in graph.nodes:
+        lines += [f"  {line}" for line in format_node(node, full=full, regions=True).split("\n")]
     outputs = zip(graph.outputs, graph.output_names, strict=True)
     returned = ", ".join(f"{format_value(v)} {json.dumps(name)}" for v, name in outputs)
-    lines += [f"  return {returned}".rstrip(), "}", ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, f"  return {returned}".rstrip(), "}"])
 
 
-def format_node(node: Node, *, full: bool = False) -> str:
-    """Return the line of one node."""
+def format_node(node: Node, *, full: bool = False, regions: bool | None = None) -> str:
+    """Return the line of one node; more lines if it has regions and these are shown.
+
+    Args:
+        node: The node.
+        full: Whether constants and long lists are written in full.
+        regions: Whether the nodes of regions are shown; default: as ``full``.
+    """
     count = f":{len(node.types)}" if len(node.types) != 1 else ""
     operands = ", ".join(map(format_value, node.operands))
     parts = [f"%{node.index}{count} = {node.op.name}({operands})"]
-    if attributes := format_attributes(node.op, full=full):
+    if attributes := format_attributes(node.op, full=full, regions=regions):
         inner = ", ".join(f"{name}={value}" for name, value in attributes.items())
         parts.append(f"{{{inner}}}")
     parts.append(f": {', '.join(format_type(t, full=full) for t in node.types)}")
@@ -135,8 +149,8 @@ def format_op(op: Op, *, full: bool = True) -> str:
     return f"{op.name} {{{inner}}}" if inner else op.name
 
 
-def format_attributes(op: Op, *, full: bool = False) -> dict[str, str]:
-    """Return the text of each attribute by name.
+def format_attributes(op: Op, *, full: bool = False, regions: bool | None = None) -> dict[str, str]:
+    """Return the text of each attribute by name; ``full`` and ``regions`` as ``format_node``.
 
     Raises:
         ValueError: An attribute is not what its annotation says.
@@ -149,7 +163,7 @@ def format_attributes(op: Op, *, full: bool = False) -> dict[str, str]:
         encoded = encode_fields(op)
     except PlainError as e:
         raise ValueError(f"{op.name}: {e}") from e
-    return {name: format_plain(value, full=full) for name, value in encoded.items()}
+    return {name: format_plain(v, full=full, regions=regions) for name, v in encoded.items()}
 
 
 def format_value(value: Value) -> str:
@@ -164,18 +178,27 @@ def format_type(type_: TensorType, *, full: bool = True) -> str:
     return f"{text} {_quant(type_.quant, full)}" if type_.quant is not None else text
 
 
-def format_plain(plain: Plain, *, full: bool = True) -> str:
-    """Return the text of a plain value."""
+def format_plain(plain: Plain, *, full: bool = True, regions: bool | None = None) -> str:
+    """Return the text of a plain value; ``full`` and ``regions`` as ``format_node``."""
+    inside = partial(format_plain, full=full, regions=regions)
+    if isinstance(plain, Graph):
+        shown = full if regions is None else regions
+        return _graph(plain, full) if shown else _count(plain)
     if isinstance(plain, PlainRecord):
         if plain.name == Dim.__name__ and "terms" in plain.fields:
             return _dimension(Dim.from_plain(plain.fields))
-        inner = ", ".join(f"{k}={format_plain(v, full=full)}" for k, v in plain.fields.items())
+        inner = ", ".join(f"{k}={inside(v)}" for k, v in plain.fields.items())
         return f"{plain.name}({inner})" if plain.fields else plain.name
     if isinstance(plain, tuple):
-        return f"[{_items([format_plain(item, full=full) for item in plain], full)}]"
+        return f"[{_items([inside(item) for item in plain], full)}]"
     if plain is None or isinstance(plain, bool):
         return str(plain).lower()
     return json.dumps(plain) if isinstance(plain, str) else repr(plain)
+
+
+def _count(region: Graph) -> str:
+    """Return a region without its nodes."""
+    return f"graph {_shown_name(region.name)} {{...{sum(1 for _ in region.op_nodes)} ops}}"
 
 
 def _items(items: list[str], full: bool) -> str:

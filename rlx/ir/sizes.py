@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SIZES = frozenset({
-    "after", "before", "block", "count", "dilation", "groups", "interior", "kernel",
-    "output_padding", "padding", "repeats", "shape", "size", "sizes", "start", "step", "stop",
-    "stride",
+    "after", "before", "block", "count", "dilation", "groups", "interior", "kernel", "length",
+    "max_iterations", "output_padding", "padding", "repeats", "shape", "size", "sizes", "start",
+    "step", "stop", "stride",
 })  # fmt: skip
 """Names of the attributes that are sizes, alone or in tuples, in an op or in a window of it."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias, cast
 
 import ml_dtypes
 import numpy as np
@@ -38,22 +39,23 @@ class DType(enum.Enum):
     BOOL = "bool"
     C64 = "c64"
 
-    @property
+    # Asked for every value in every pass: found once for each member.
+    @cached_property
     def numpy(self) -> np.dtype[np.generic]:
         """NumPy's type for one element (sub-byte integers take one byte each in memory)."""
         return _NUMPY[self]
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """Bits of one element where it is stored packed."""
         return _BITS.get(self, self.numpy.itemsize * 8)
 
-    @property
+    @cached_property
     def is_float(self) -> bool:
         """Whether elements are real floating-point numbers."""
         return self.value.startswith(("f", "bf"))
 
-    @property
+    @cached_property
     def is_integer(self) -> bool:
         """Whether elements are signed or unsigned integers."""
         return self.value[0] in "iu"
@@ -154,7 +156,7 @@ class TensorType:
     @property
     def is_static(self) -> bool:
         """Whether every dimension is a number."""
-        return all(isinstance(d, int) for d in self.shape)
+        return Dim not in map(type, self.shape)
 
     @property
     def static_shape(self) -> tuple[int, ...]:
@@ -163,10 +165,9 @@ class TensorType:
         Raises:
             ValueError: A dimension is still a symbol.
         """
-        dims = tuple(d for d in self.shape if isinstance(d, int))
-        if len(dims) != len(self.shape):
+        if Dim in map(type, self.shape):
             raise ValueError(f"{self} still has symbolic dimensions; bind them first")
-        return dims
+        return cast("tuple[int, ...]", self.shape)
 
     @property
     def size(self) -> int:
@@ -180,11 +181,11 @@ class TensorType:
 
     def with_shape(self, shape: Shape) -> TensorType:
         """Return the same type with another shape."""
-        return replace(self, shape=shape)
+        return TensorType(shape, self.dtype, self.quant)
 
     def with_quant(self, quant: QuantParams | None) -> TensorType:
         """Return the same type with other quantization parameters."""
-        return replace(self, quant=quant)
+        return self if quant is self.quant else TensorType(self.shape, self.dtype, quant)
 
     def __str__(self) -> str:
         text = f"{self.dtype.value}[{', '.join(map(str, self.shape))}]"

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from rlx.errors import ShapeError, VerifyError
 from rlx.ir.binding import symbols_of
-from rlx.ir.graph import Constant
+from rlx.ir.graph import Constant, Input, Source, State
+from rlx.ir.memo import once_per_node
 from rlx.ir.module import Stage
 from rlx.ir.plain import PlainError, encode_fields
+from rlx.ir.regions import MAX_DEPTH
 from rlx.ir.rules import RuleTable
 from rlx.ir.types import DType
 from rlx.ir.verify_plan import plan_problems
@@ -43,9 +45,10 @@ def verify(module: GraphModule, *, where: str | None = None) -> None:
 
     All stages: nodes in order, operands of the same graph, types as inferred, attributes as
     annotated, constants as typed and read-only, inputs with distinct names, at least one output,
-    symbols that an input or parameter has, zero points and scales that agree, sums that stay
-    within int32. HIR allows all ops, MIR none that decompose (``nn``); LIR has a memory plan in
-    which nothing overwrites what is still needed.
+    states with a next value, symbols that an input or parameter has, zero points and scales that
+    agree, sums that stay within int32; all this in regions too, which have neither parameters nor
+    states. MIR holds no ops that decompose (``nn``); LIR has a memory plan in which nothing
+    overwrites what is still needed.
 
     Args:
         module: What to check.
@@ -69,14 +72,39 @@ def problems(module: GraphModule) -> list[str]:
     broken = [*_order(module.graph)]
     if broken:
         return broken  # the other checks follow operands, which cannot be trusted now
-    found = [p for node in module.graph.nodes for p in _node(node, module.stage)]
-    found += _ends(module.graph)
-    found += _symbols(module.graph)
+    found = [*_graph(module.graph, module.stage, 0)]
     if module.stage is Stage.LIR:
         found += plan_problems(module)
     elif module.plan is not None:
         found.append(f"a plan belongs to stage lir, not to {module.stage.value}")
     return found
+
+
+def _graph(graph: Graph, stage: Stage, depth: int) -> Iterator[str]:
+    """Yield what is wrong with a graph whose nodes are in order, and with its regions."""
+    for node in graph.nodes:
+        yield from _node(node, stage)
+        for path, region in node.op.regions():
+            where = f"{node.label}: {path} of {node.op.name}"
+            yield from (f"{where}: {problem}" for problem in _region(region, stage, depth + 1))
+    yield from _ends(graph)
+    yield from _states(graph)
+    yield from _symbols(graph)
+
+
+def _region(region: Graph, stage: Stage, depth: int) -> Iterator[str]:
+    """Yield what is wrong with a region inside of ``depth - 1`` others."""
+    if depth > MAX_DEPTH:
+        yield f"regions are nested deeper than {MAX_DEPTH}"
+        return
+    broken = [*_order(region)]
+    if broken:
+        yield from broken
+        return
+    for node in region.nodes:
+        if isinstance(node.op, Source) and type(node.op) not in (Input, Constant):
+            yield f"{node.label}: a region has no {node.op.name}; make it an operand of the op"
+    yield from _graph(region, stage, depth)
 
 
 def _order(graph: Graph) -> Iterator[str]:
@@ -115,17 +143,51 @@ def _ends(graph: Graph) -> Iterator[str]:
         seen.add(value.name)
 
 
+def _states(graph: Graph) -> Iterator[str]:
+    """Yield states without exactly one output of their name and type."""
+    for node in graph.nodes:
+        if not isinstance(node.op, State):
+            continue
+        named = zip(graph.output_names, graph.outputs, strict=True)
+        following = [value for name, value in named if name == node.name]
+        if len(following) != 1:
+            yield (
+                f"{node.label}: a state needs one output of its name, its next value;"
+                f" there are {len(following)}"
+            )
+        elif following[0].type != node.types[0]:
+            yield f"{node.label} is {node.types[0]}, but its next value is {following[0].type}"
+
+
 def _symbols(graph: Graph) -> Iterator[str]:
     """Yield symbols among the attributes of ops that no run binds to a number."""
     given = symbols_of(tuple(v.type for v in (*graph.inputs, *graph.params)))
     for node in graph.op_nodes:
-        for name in sorted(symbols_of(node.op) - given):
+        for name in sorted(_symbols_in(node) - given):
             yield f"{node.label}: no input or parameter has the symbol {name!r} of {node.op.name}"
 
 
+@once_per_node
+def _symbols_in(node: Node) -> frozenset[str]:
+    """Return the symbols among the attributes of a node's op."""
+    return frozenset(symbols_of(node.op))
+
+
 def _node(node: Node, stage: Stage) -> Iterator[str]:
-    """Yield what is wrong with one node."""
-    if stage is not Stage.HIR and hasattr(node.op, "decompose"):
+    """Yield what is wrong with one node.
+
+    A node never changes: what was found right once is not looked at again.
+    """
+    if (_node, stage) not in node.memo:
+        found = [*_problems(node, stage)]
+        yield from found
+        if not found:
+            node.memo[_node, stage] = True
+
+
+def _problems(node: Node, stage: Stage) -> Iterator[str]:
+    """Yield what is wrong with one node, looking at everything."""
+    if stage is Stage.MIR and hasattr(node.op, "decompose"):
         yield f"{node.label}: {node.op.name} does not belong to stage {stage.value}"
     for check in (_attributes, _types, _constant, _quantization):
         yield from (f"{node.label}: {problem}" for problem in check(node))

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from rlx.ir.graph import Constant, Input, Param
 from rlx.ir.module import Region
-from rlx.ir.views import content, join_offsets
+from rlx.ir.views import contents, join_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from rlx.ir.graph import Graph, Node, Value
     from rlx.ir.module import GraphModule, MemoryPlan, Placement
+
+_FAR: Final = 1 << 62
+"""An address beyond all memory."""
 
 
 def plan_problems(module: GraphModule) -> list[str]:
@@ -30,9 +35,11 @@ def plan_problems(module: GraphModule) -> list[str]:
     steps = {node: step for step, node in enumerate(plan.schedule)}
     spans = _spans(graph, steps)
     found = [*_addresses(plan), *_lifetimes(plan, spans)]
-    cells = [_Cell(p, *spans[p.value], _root(plan, p.value), *content(p.value))
+    whole = contents(graph)
+    cells = [_Cell(p, *spans[p.value], _root(plan, p.value), *whole[p.value])
              for p in plan.placements]  # fmt: skip
-    return [*found, *_inputs_kept(cells), *_overwritten(cells)]
+    found += [*_inputs_kept(cells), *_overwritten(cells)]
+    return [*found, *_homeless(graph, cells), *_next_values(graph, plan), *_copies(plan, cells)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +72,6 @@ class _Cell:
         """What offsets count from; the caller's buffers are known by the root of the aliases."""
         region = self.placement.region
         return region if region is Region.ARENA else (region, self.root)
-
-    def meets(self, other: _Cell) -> bool:
-        """Whether both have a byte in common."""
-        a, b = self.placement, other.placement
-        return a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes
 
 
 def _schedule(graph: Graph, plan: MemoryPlan) -> Iterator[str]:
@@ -172,13 +174,31 @@ def _inputs_kept(cells: list[_Cell]) -> Iterator[str]:
 
 def _overwritten(cells: list[_Cell]) -> Iterator[str]:
     """Yield pairs of which one overwrites the other while that is still needed."""
-    live: defaultdict[Hashable, list[_Cell]] = defaultdict(list)
+    buffers: defaultdict[Hashable, list[_Cell]] = defaultdict(list)
     for cell in sorted(cells, key=lambda c: (c.first, c.placement.value.node.index)):
-        earlier = [c for c in live[cell.buffer] if c.last >= cell.first]
-        for other in earlier:
-            if cell.meets(other) and not _may_share(other, cell):
-                yield f"{cell.label} overwrites {other.label}, which is still needed"
-        live[cell.buffer] = [*earlier, cell]
+        buffers[cell.buffer].append(cell)
+    for shared in buffers.values():
+        for later, earlier in _meetings(shared):
+            if not _may_share(earlier, later):
+                yield f"{later.label} overwrites {earlier.label}, which is still needed"
+
+
+def _meetings(cells: list[_Cell]) -> Iterator[tuple[_Cell, _Cell]]:
+    """Yield each cell with those that were written before, are still needed and meet it."""
+    if len(cells) < 2:
+        return
+    begin = np.array([_bounded(c.placement.offset) for c in cells], np.int64)
+    end = np.array([_bounded(c.placement.offset + c.placement.nbytes) for c in cells], np.int64)
+    last = np.array([c.last for c in cells], np.int64)
+    for k, cell in enumerate(cells):
+        meets = (last[:k] >= cell.first) & (begin[:k] < end[k]) & (begin[k] < end[:k])
+        for i in np.flatnonzero(meets):
+            yield cell, cells[i]
+
+
+def _bounded(address: int) -> int:
+    """Return an address of a file that may hold any number, as one that NumPy takes."""
+    return max(-_FAR, min(address, _FAR))
 
 
 def _may_share(earlier: _Cell, later: _Cell) -> bool:
@@ -211,3 +231,63 @@ def _is_part(part: _Cell, whole: _Cell) -> bool:
         return False
     begin = part.placement.offset - whole.placement.offset
     return (part.placement.value, begin) in zip(node.operands, offsets, strict=True)
+
+
+def _homeless(graph: Graph, cells: list[_Cell]) -> Iterator[str]:
+    """Yield values in a buffer of a state that no state has."""
+    states = {state for state, _ in graph.states}
+    for cell in cells:
+        if cell.placement.region is Region.STATE and cell.root not in states:
+            yield f"{cell.label} lies in the buffer of a state, but {cell.root.node.label} is none"
+
+
+def _next_values(graph: Graph, plan: MemoryPlan) -> Iterator[str]:
+    """Yield states in buffers of their own that do not get their next value, and others that do."""
+    copied = Counter((copy.state, copy.source) for copy in plan.copies)
+    for state, following in graph.states:
+        if plan.of(state).region is not Region.STATE:
+            continue
+        count = copied.pop((state, following), 0)
+        if not _is_at(plan, following, state) and count == 0:
+            yield f"{state.node.label} does not get its next value, {following.node.label}"
+        elif count > 1:
+            yield f"{state.node.label} gets its next value {count} times"
+    for state, source in copied:
+        yield (
+            f"{source.node.label} is copied to {state.node.label}, which is no state with a buffer"
+            " of its own, or has another next value"
+        )
+
+
+def _is_at(plan: MemoryPlan, value: Value, state: Value) -> bool:
+    """Whether a value lies in the buffer of a state."""
+    if isinstance(value.node.op, Constant | Param):
+        return False
+    place = plan.of(value)
+    return place.region is Region.STATE and _root(plan, value) == state and place.offset == 0
+
+
+def _copies(plan: MemoryPlan, cells: list[_Cell]) -> Iterator[str]:
+    """Yield copies to states that lose bytes: read too late, or waiting where something lies."""
+    homes = {c.placement.value: c.root for c in cells if c.placement.region is Region.STATE}
+    end = len(plan.schedule)
+    taken = [
+        (c.placement.offset, c.placement.nbytes, c.label)
+        for c in cells
+        if c.placement.region is Region.ARENA and c.last >= end
+    ]
+    written: set[Value] = set()
+    for copy in plan.copies:
+        label = copy.source.node.label
+        if copy.through is None:
+            if homes.get(copy.source) in written:
+                yield f"{label} is copied to {copy.state.node.label} after it was overwritten"
+        else:
+            begin, nbytes = copy.through, copy.state.type.nbytes
+            if begin % plan.alignment or not 0 <= begin <= plan.arena_bytes - nbytes:
+                yield f"{label} waits at {begin} with {nbytes} bytes, no place of the arena"
+            for offset, size, other in taken:
+                if begin < offset + size and offset < begin + nbytes:
+                    yield f"{label} waits where {other} lies, which is still needed"
+            taken.append((begin, nbytes, label))
+        written.add(copy.state)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rlx.ir.graph import Node, Value
+    from rlx.ir.graph import Graph, Node, Value
     from rlx.ir.op import Op
 
 View: TypeAlias = "Callable[[Node], int | None]"
@@ -35,9 +35,15 @@ def join_offsets(node: Node) -> tuple[int, ...] | None:
     return None if rule is None else rule(node)
 
 
-def content(value: Value) -> tuple[Value, int]:
-    """Return the value whose bytes ``value`` has, and where in it they begin."""
-    offset = 0
-    while (step := view_offset(value.node)) is not None:
-        value, offset = value.node.operands[0], offset + step
-    return value, offset
+def contents(graph: Graph) -> dict[Value, tuple[Value, int]]:
+    """Return for each value the one whose bytes it has, itself or another, and where in it."""
+    found: dict[Value, tuple[Value, int]] = {}
+    for node in graph.nodes:
+        step = view_offset(node)
+        for value in node.results:
+            if step is None:
+                found[value] = value, 0
+            else:
+                base, offset = found[node.operands[0]]
+                found[value] = base, offset + step
+    return found

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
-from ir_samples import SAMPLES, clamp_graph, every_element_type, network, several_results
+from ir_samples import SAMPLES, clamp_graph, every_element_type, network, regions, several_results
 from mutation import mutate
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
@@ -22,8 +22,19 @@ from rlx.ir.evaluate import evaluate
 from rlx.ir.file import VERSION, load, save, to_file_bytes
 from rlx.ir.hash import structural_hash
 from rlx.ir.printer import format_graph
+from rlx.limits import Limits
 from rlx.plan import to_lir
 from strategies import random_graphs
+
+
+def test_a_graph_is_saved_as_its_module(tmp_path):
+    save(network(), tmp_path / "graph.rlx")
+    save(GraphModule.hir(network()), tmp_path / "module.rlx")
+    assert (tmp_path / "graph.rlx").read_bytes() == (tmp_path / "module.rlx").read_bytes()
+    message = r"^takes a module, not str: of a graph made by hand give graph\.module$"
+    with pytest.raises(TypeError, match=message):
+        save("graph", tmp_path / "other.rlx")
+    assert not (tmp_path / "other.rlx").exists()
 
 
 @pytest.fixture
@@ -126,7 +137,7 @@ def parts(module):
 def sealed(tensors, content):
     """Return a file of these parts whose checksum is right."""
     digest = hashlib.sha256(json.dumps(content["document"], sort_keys=True).encode())
-    for name in sorted(tensors, key=lambda n: int(n.partition(".")[2])):
+    for name in sorted(tensors, key=lambda n: [int(s) if s.isdigit() else s for s in n.split(".")]):
         digest.update(tensors[name].tobytes())
     content["sha256"] = digest.hexdigest()
     return save_tensors(tensors, metadata={"rlx": json.dumps(content)})
@@ -280,13 +291,51 @@ CONV = ("nodes", 3)
         (edit(("plan", "schedule", 0), 9), "the schedule has a node that does not exist"),
         (edit(("plan", "placements", 0, "value"), [98, 0]), "there is no value [98, 0] yet"),
         (edit(("plan", "placements", 0, "region"), {"@": "heap"}),
-         "plan.placements[0].region must be one of input, output, arena, not heap"),
+         "plan.placements[0].region must be one of input, output, arena, state, not heap"),
     ],
 )  # fmt: skip
 def test_malformed_documents(tmp_path, planned, change, message):
     tensors, content = parts(planned)
     change(tensors, content)
     refused(tmp_path, sealed(tensors, content), message, place_of(message))
+
+
+INNER = ("nodes", 1, "op", "body", "nodes", 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "place"),
+    [
+        (edit((*INNER, "op", "@"), "real.adx"), "no op is called 'real.adx'",
+         "node 1: body: node 2"),
+        (edit((*INNER, "operands"), [[0, 0], [2, 0]]), "there is no value [2, 0] yet",
+         "node 1: body: node 2"),
+        (edit((*INNER, "types", 0, "shape"), [10**9]),
+         "a dimension is 1000000000; the limit is 8388608", "node 1: body: node 2"),
+        (edit(("nodes", 1, "op", "body", "outputs"), []), "every output needs a name",
+         "node 1: body: outputs"),
+        (edit(("nodes", 1, "op", "body", "nodes"), 7), "nodes must be a list, each item _Node(...),"
+         " not 7", "node 1"),
+        (edit(("nodes", 1, "op", "body"), {"@": "_Region"}), "name is missing", "node 1"),
+        (edit(("nodes", 1, "op", "@"), "core.input"),
+         "core.input takes no attributes and has one result", "node 1"),
+        (edit(("nodes", 2, "op", "body", "nodes", 2, "op", "cases"), []),
+         "the tensors are not those of the graph's constants", "tensors"),
+    ],
+)  # fmt: skip
+def test_malformed_regions(tmp_path, change, message, place):
+    tensors, content = parts(GraphModule.mir(regions()))
+    change(tensors, content)
+    refused(tmp_path, sealed(tensors, content), message, place)
+
+
+def test_nodes_of_regions_count_against_the_limits(tmp_path):
+    path = tmp_path / "model.rlx"
+    save(GraphModule.mir(regions()), path)
+    load(path, limits=Limits(nodes=6, tensors=18))
+    message = r"^model\.rlx: document: the graph has 6 nodes; the limit is 5\n  hint: if the file"
+    with pytest.raises(FrontendError, match=message):
+        load(path, limits=Limits(nodes=5))
 
 
 def place_of(message):
@@ -391,7 +440,7 @@ def places(value, path=()):
     return found
 
 
-@pytest.mark.parametrize("make", [network, several_results])
+@pytest.mark.parametrize("make", [network, several_results, regions])
 def test_300_damaged_documents_are_read_or_refused(tmp_path, make):
     """Damage behind a checksum that is right, as an attacker would do it."""
     module = GraphModule.mir(make())

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ir_samples import HOSTILE, SAMPLES, clamp_graph, every_element_type, network, several_results
+from ir_samples import (
+    HOSTILE,
+    SAMPLES,
+    clamp_graph,
+    every_element_type,
+    network,
+    regions,
+    several_results,
+)
 
 from rlx.errors import TextFormError
 from rlx.ir import Constant, Dim, DType, Graph, QuantParams, TensorType, f32, i8
@@ -321,7 +329,8 @@ def test_op_without_a_type_is_refused():
 
 @given(st.data())
 def test_damaged_text_is_read_or_refused(data):
-    text = format_graph(data.draw(st.sampled_from([clamp_graph(), network(), several_results()])))
+    samples = clamp_graph(), network(), several_results(), regions()
+    text = format_graph(data.draw(st.sampled_from(samples)))
     place = data.draw(st.integers(0, len(text) - 1))
     length = data.draw(st.integers(0, 9))
     insert = data.draw(

@@ -1,0 +1,46 @@
+"""The ``.rlx`` file: why one is refused, and where in it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rlx.errors import ShapeError
+from rlx.ir.plain import PlainError
+from rlx.names import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rlx.ir.file_tensors import NodePath
+
+HINT = "the file was damaged or edited: write it again with rlx from the model that it came from"
+
+
+class RefusedError(Exception):
+    """A file is refused at a place in it."""
+
+    def __init__(self, message: str, place: str, *, hint: str) -> None:
+        super().__init__(message)
+        self.message = printable(message)
+        self.place = place
+        self.hint = hint
+
+
+@contextmanager
+def at(place: str) -> Iterator[None]:
+    """Give refusals that come from inside their place, unless they have a nearer one."""
+    try:
+        yield
+    except PlainError as e:
+        raise RefusedError(str(e), place, hint=e.hint or HINT) from e
+    except ShapeError as e:
+        shown = f"{e.where}: {e.message}" if e.where else e.message
+        raise RefusedError(shown, place, hint=e.own_hint or HINT) from e
+    except RecursionError as e:
+        raise RefusedError("nested too deeply", place, hint=HINT) from e
+
+
+def where(path: NodePath, last: int | str) -> str:
+    """Return how messages call a place, such as ``node 7: body: node 3``."""
+    return ": ".join(f"node {step}" if isinstance(step, int) else step for step in (*path, last))
