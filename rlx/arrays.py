@@ -47,6 +47,9 @@ _ITEM: Final = re.compile(
     (?P<value>'[^'\\]*'|"[^"\\]*"|True|False|\([\d\s,]*\))\s*(?:,|$)""",
     re.VERBOSE,
 )
+_LOCAL: Final = struct.Struct("<26xHH")
+"""The header in front of a member of a .zip file, and there the lengths of what follows it."""
+
 _KEYS: Final = frozenset({"descr", "fortran_order", "shape"})
 
 _AS_NPY: Final = "write it with numpy.save"
@@ -106,6 +109,8 @@ class StoredArray:
         dtype: Element type.
         shape: Shape.
         fortran: Whether the first index runs fastest; then the array is one block.
+        place: Place of the first element in the file, which can be mapped into memory from there;
+            None if the array is compressed or of another byte order.
     """
 
     path: Path
@@ -113,9 +118,15 @@ class StoredArray:
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     fortran: bool
+    place: int | None = None
 
     def __len__(self) -> int:
         return self.shape[0] if self.shape else 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return math.prod(self.shape) * self.dtype.itemsize
 
     def blocks(self, rows: int) -> Iterator[Array]:
         """Yield the array in blocks of ``rows`` along the first axis, the last one shorter.
@@ -158,7 +169,7 @@ def stored_arrays(path: Path) -> dict[str, StoredArray]:
         if start != _NPY:
             read_arrays(path)  # raises
         with _opened(path, None, path.name) as (file, size):
-            return {"": _stored(file, size, path, None)}
+            return {"": _stored(file, size, path, None, 0)}
     found = {}
     with _archive(path) as archive:
         members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
@@ -166,15 +177,36 @@ def stored_arrays(path: Path) -> dict[str, StoredArray]:
     for one in members:
         place = f"{path.name}: {one.filename}"
         with _opened(path, one.filename, place) as (file, size):
-            found[one.filename.removesuffix(".npy")] = _stored(file, size, path, one.filename)
+            begin = _content_place(path, one)
+            stored = _stored(file, size, path, one.filename, begin)
+            found[one.filename.removesuffix(".npy")] = stored
     return found
 
 
-def _stored(file: IO[bytes], size: int, path: Path, member: str | None) -> StoredArray:
+def _content_place(path: Path, member: zipfile.ZipInfo) -> int | None:
+    """Return the place of a member's content in the file; None if it is compressed."""
+    if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
+        return None
+    with path.open("rb") as file:
+        file.seek(member.header_offset)
+        header = file.read(_LOCAL.size)
+    if len(header) != _LOCAL.size:
+        return None
+    name, extra = _LOCAL.unpack(header)
+    return member.header_offset + _LOCAL.size + int(name) + int(extra)
+
+
+def _stored(
+    file: IO[bytes], size: int, path: Path, member: str | None, begin: int | None
+) -> StoredArray:
+    """Return what the header of an array says; its file form begins at ``begin``."""
     where = path.name if member is None else f"{path.name}: {member}"
     dtype, fortran, shape, used = _read_header(file, where)
-    _check_size(dtype, shape, size - used, where)
-    return StoredArray(path, member, dtype, shape, fortran)
+    wanted = _check_size(dtype, shape, size - used, where)
+    place = begin + used if begin is not None and dtype.isnative else None
+    if place is not None and place + wanted > path.stat().st_size:
+        raise FrontendError("ends too early", where=where, hint=_AS_NPY)
+    return StoredArray(path, member, dtype, shape, fortran, place)
 
 
 @contextmanager
@@ -224,6 +256,11 @@ def _check_members(members: list[zipfile.ZipInfo], limit: int, where: str) -> No
         if one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             method = _METHODS.get(one.compress_type, f"method {one.compress_type}")
             raise FrontendError(f"is compressed by {method}", where=place, hint=_AS_NPZ)
+    seen: set[str] = set()
+    for one in members:
+        if one.filename in seen:
+            raise FrontendError("is there twice", where=f"{where}: {one.filename}", hint=_AS_NPZ)
+        seen.add(one.filename)
     total = sum(one.file_size for one in members)
     if total > limit:
         raise FrontendError(

@@ -9,7 +9,8 @@ every channel, and used only if it agrees there.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +18,21 @@ import numpy.typing as npt
 from rlx.numerics.fixed_point import INT32_MAX, INT32_MIN, Rounding
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from rlx.ir.types import Array
     from rlx.numerics.fixed_point import Int64, Rescale
 
+    Take: TypeAlias = Callable[[tuple[int, ...], npt.DTypeLike], npt.NDArray[Any]]
+
 Float64: TypeAlias = npt.NDArray[np.float64]
 Int8: TypeAlias = npt.NDArray[np.int8]
+NumberT = TypeVar("NumberT", bound=np.generic)
 
 # Elements that are scaled at a time, so that temporaries stay in the cache.
-_BLOCK = 1 << 16
-_SIGN_BIT = np.int64(-(2**63))
+_BLOCK = 1 << 14
+_SIGN_BIT = np.array(-(2**63), np.int64)
+_TOP_BIT = np.array(128, np.uint8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,33 +95,101 @@ class Requantizer:
 
     def __call__(self, accumulator: Array) -> Int8:
         """Requantize ``accumulator``: integers in any integer or float type."""
-        if not self.is_fast:
-            return self._what.exact(accumulator.astype(np.int64))
         channels = accumulator.shape[-1] if accumulator.ndim else 1
         rows = np.ascontiguousarray(accumulator).reshape(-1, channels)
         values = np.empty(rows.shape, np.int8)
-        step = max(1, _BLOCK // channels)
-        for start in range(0, len(rows), step):
-            values[start : start + step] = self._approximate(rows[start : start + step])
+        for run in self.bind(rows, values, np.empty):
+            run()
         return values.reshape(accumulator.shape)
 
+    def bind(self, x: Array, out: Int8, take: Take) -> list[Callable[[], object]]:
+        """Return calls that requantize ``x`` into ``out``, which allocate nothing if fast.
+
+        Args:
+            x: Accumulators [rows, channels], one run of bytes.
+            out: int8 [rows, channels], one run of bytes.
+            take: Gives memory for temporaries, which a call need not keep for the next one.
+        """
+        if not self.is_fast:
+            return [partial(self._define, x, out)]
+        return self._bind_fast(x, out, take)
+
+    def _define(self, x: Array, out: Int8) -> None:
+        out[...] = self._what.exact(x.astype(np.int64))
+
     def _approximate(self, x: Array) -> Int8:
-        """Requantize ``x`` in floating point."""
-        y = np.multiply(x, self._factor, dtype=np.float64)
-        if self._tie is not None:
-            y += self._addend
+        """Requantize ``x`` [rows, channels] in floating point."""
+        values = np.empty(x.shape, np.int8)
+        for run in self._bind_fast(x, values, np.empty):
+            run()
+        return values
+
+    def _bind_fast(self, x: Array, out: Int8, take: Take) -> list[Callable[[], object]]:
+        """Return ``bind`` in floating point."""
+        channels = x.shape[-1]
+        # Whole rows as one axis, and factors as long as it: NumPy's fastest loops.
+        size = max(1, min(_BLOCK // max(channels, 1), len(x))) * channels
+        numbers, values = x.reshape(-1), out.view(np.uint8).reshape(-1)
+        buffer = take((size,), np.float64)
+        signs = take((size if self._tie is not None else 0,), np.int64)
+        terms = self._terms(size, channels)
+        runs: list[Callable[[], object]] = []
+        for start in range(0, x.size, size):
+            part = numbers[start : start + size]
+            y, signed = buffer[: part.size], signs[: part.size]
+            runs.append(partial(np.copyto, y, part))
+            runs += terms.scale(y, signed)
+            # Numbers are offset by 128, so that truncation rounds down.
+            runs.append(partial(y.clip, self._what.low + 128, self._what.high + 128.5, y))
+            value = values[start : start + size]
+            runs.append(partial(np.copyto, value, y, casting="unsafe"))
+            runs.append(partial(np.bitwise_xor, value, _TOP_BIT, value))
+        return runs
+
+    def _terms(self, size: int, channels: int) -> _Terms:
+        """Return what numbers are multiplied by, and what is added, for ``size`` numbers."""
+
+        def long(values: Float64) -> Float64:
+            if values.size == 1:
+                return values.reshape(())
+            return np.ascontiguousarray(np.tile(values.reshape(channels), size // channels))
+
+        if self._tie is None:
+            return _Terms(long(self._factor), long(np.asarray(self._constant)), None, self._half)
+        tie = long(np.asarray(self._tie, np.float64)).view(np.int64)
+        return _Terms(long(self._factor), long(np.asarray(self._addend)), tie, self._half)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Terms:
+    """The multiplication and the additions of the fast form, element by element.
+
+    Attributes:
+        factor: Factors.
+        addend: Added to the products.
+        tie: Bits of what is added with the sign of the sum, or None.
+        half: Added after that.
+    """
+
+    factor: Float64
+    addend: Float64
+    tie: Int64 | None
+    half: float
+
+    def scale(self, y: Float64, signed: Int64) -> Iterator[Callable[[], object]]:
+        """Yield the calls that scale ``y`` in place; ``signed`` is memory."""
+
+        def of(term: npt.NDArray[NumberT]) -> npt.NDArray[NumberT]:
+            return term[: y.size] if term.ndim else term
+
+        yield partial(np.multiply, y, of(self.factor), y)
+        yield partial(np.add, y, of(self.addend), y)
+        if self.tie is not None:
             # The tie with the sign of y, by bits: less than half of copysign's time.
-            signed = y.view(np.int64) & _SIGN_BIT
-            signed |= self._tie.view(np.int64)
-            y += signed.view(np.float64)
-            y += self._half
-        else:
-            y += self._constant
-        # Numbers are offset by 128, so that truncation rounds down.
-        np.clip(y, self._what.low + 128, self._what.high + 128.5, out=y)
-        values = y.astype(np.uint8)
-        values ^= 128
-        return values.view(np.int8)
+            yield partial(np.bitwise_and, y.view(np.int64), _SIGN_BIT, signed)
+            yield partial(np.bitwise_or, signed, of(self.tie), signed)
+            yield partial(np.add, y, signed.view(np.float64), y)
+            yield partial(np.add, y, np.array(self.half), y)
 
 
 def _points(what: Requantization, minimum: Int64, maximum: Int64) -> Int64 | None:

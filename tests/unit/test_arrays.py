@@ -247,6 +247,21 @@ def test_stored_arrays_are_read_in_blocks(tmp_path, save, rows):
         assert whole.dtype == array.dtype
 
 
+def test_the_place_of_an_array_is_that_of_its_elements(tmp_path):
+    array = np.arange(6, dtype=np.int32).reshape(2, 3)
+    np.savez(tmp_path / "a.npz", x=array, longer=array, big=array.astype(">i4"))
+    np.savez_compressed(tmp_path / "packed.npz", x=array)
+    np.save(tmp_path / "a.npy", array)
+    found = stored_arrays(tmp_path / "a.npz")
+    plain = (found["x"], found["longer"], *stored_arrays(tmp_path / "a.npy").values())
+    for stored in plain:
+        content = stored.path.read_bytes()[stored.place :]
+        assert np.array_equal(np.frombuffer(content, np.int32, 6), array.reshape(-1))
+        assert stored.nbytes == 24
+    assert found["big"].place is None
+    assert stored_arrays(tmp_path / "packed.npz")["x"].place is None
+
+
 def test_a_stored_npy_file_is_read_in_blocks(tmp_path):
     array = np.arange(10, dtype=">i2").reshape(5, 2)
     np.save(tmp_path / "a.npy", array)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from rlx.ops.control import CONTROL_OPS
 from rlx.ops.real import (
     RealBitcast,
     RealCompare,
     RealCumprod,
     RealCumsum,
     RealPow,
+    RealRandomBits,
+    RealRandomNormal,
+    RealRandomUniform,
     RealReduceProd,
     RealRemainder,
     RealScatter,
@@ -25,4 +29,7 @@ RULES.refuse("no integer op goes on with a sum or product along an axis", RealCu
 RULES.refuse("no integer op multiplies along an axis", RealReduceProd)
 RULES.refuse("no integer op reads or writes at computed places", RealScatter, RealTakeAlong)
 RULES.refuse("no integer op sorts", RealTopK)
+RULES.refuse("no integer op makes random numbers", RealRandomBits, RealRandomNormal,
+             RealRandomUniform)  # fmt: skip
 RULES.refuse("int8 values do not have the bits of the numbers that they stand for", RealBitcast)
+RULES.refuse("it runs regions, which are not converted; unroll it first", *CONTROL_OPS)
