@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, cast
 
 from rlx.ir import Graph
 from rlx.ir.inspect import MACS, node_macs
+from rlx.ops.control import If, Scan, While
+from rlx.ops.fused import FUSED_OPS
 from rlx.ops.nn import NN_OPS
 from rlx.ops.q import Q_OPS, QConv2d, QDense
 from rlx.ops.real import REAL_OPS, RealConv, RealMatmul
 
 if TYPE_CHECKING:
     from rlx.ir import Node
+    from rlx.ops.fused import Fused
     from rlx.ops.nn import NnOp
 
 
@@ -37,7 +40,44 @@ def decomposed_macs(node: Node) -> int | None:
     graph = Graph(node.op.name)
     operands = [graph.input(str(i), o.type) for i, o in enumerate(node.operands)]
     cast("NnOp", node.op).decompose(graph, *operands)
-    counts = [node_macs(n) for n in graph.op_nodes]
+    return region_macs(graph)
+
+
+@MACS.rule(If)
+def choice_macs(node: Node) -> int | None:
+    """Return those of the region that takes more."""
+    counts = [region_macs(region) for _, region in node.op.regions()]
+    return None if None in counts else max(c or 0 for c in counts)
+
+
+@MACS.rule(Scan, While)
+def loop_macs(node: Node) -> int | None:
+    """Return those of all iterations; of as many as there can be where the data decide."""
+    counts = [region_macs(region) for _, region in node.op.regions()]
+    if None in counts:
+        return None
+    once = sum(c or 0 for c in counts)
+    times = iterations(node)
+    return 0 if once == 0 else None if times is None else once * times
+
+
+def iterations(node: Node) -> int | None:
+    """Return how often the regions of a node run at most; None if that is not known."""
+    if isinstance(node.op, Scan):
+        return node.op.length if isinstance(node.op.length, int) else None
+    return node.op.max_iterations if isinstance(node.op, While) else 1
+
+
+def region_macs(region: Graph) -> int | None:
+    """Return the multiply-accumulates of a region that runs once."""
+    counts = [node_macs(n) for n in region.op_nodes]
+    return None if None in counts else sum(c or 0 for c in counts)
+
+
+@MACS.rule(*FUSED_OPS)
+def fused_macs(node: Node) -> int | None:
+    """Return those of the body."""
+    counts = [node_macs(n) for n in cast("Fused", node.op).body.op_nodes]
     return None if None in counts else sum(c or 0 for c in counts)
 
 

@@ -208,7 +208,13 @@ class Expression:
 
     @property
     def mT(self) -> Self:  # noqa: N802 - as the array API calls it
-        """The last two axes swapped."""
+        """The last two axes swapped.
+
+        Raises:
+            ValueError: There are fewer than two.
+        """
+        if self.ndim < 2:
+            raise ValueError(f"two axes are swapped, but {self.type} has {self.ndim}")
         *lead, rows, columns = range(self.ndim)
         return self.transpose(*lead, columns, rows)
 

@@ -18,6 +18,7 @@ from strategies.reals import (
     broadcast_pair,
     finish,
     float_type,
+    given,
     image_of,
     indices,
     number_type,
@@ -28,6 +29,7 @@ from strategies.reals import (
 from strategies.table import strategy
 
 if TYPE_CHECKING:
+    from rlx.ir import Op
     from strategies.case import Case, Maker
 
 
@@ -172,6 +174,18 @@ def _scan(make: Maker, kind: type) -> Case:
     (axis, *_) = axes_of(make, len(shape))
     op = kind(axis=axis, exclusive=make.pick(False, True))
     return finish(make, op, operand(make, shape, number_type(make)))
+
+
+def _random(op: type[Op]) -> None:
+    @strategy(op)
+    def build(make: Maker) -> Case:
+        generator = np.random.default_rng(make.integer(0, 2**16 - 1))
+        key, counter = (given(make, generator.integers(0, 2**32, n, np.uint32)) for n in (2, 4))
+        return finish(make, op(shape=make.shape()), key, counter)
+
+
+for _op in (real.RealRandomBits, real.RealRandomNormal, real.RealRandomUniform):
+    _random(_op)
 
 
 @strategy(real.RealTopK)

@@ -55,8 +55,8 @@ class NnAttention(NnOp):
             raise self.refuse(f"queries {q}, keys {k} and values {v} do not fit")
         if mask and mask[0].dtype not in (DType.BOOL, q.dtype):
             raise self.refuse(f"the mask must be bool or {q.dtype.value}, not {mask[0]}")
-        if self.scale is None and not isinstance(q.shape[-1], int):
-            raise self.refuse(f"the last dimension of {q} must be a number, or scale given")
+        if self.scale is None and (not isinstance(q.shape[-1], int) or not q.shape[-1]):
+            raise self.refuse(f"the last dimension of {q} must be a number from 1, or scale given")
         if self.window is not None and (not self.causal or self.window < 0):
             raise self.refuse(f"window {self.window} needs causal, and must not be negative")
         stacks = [t.with_shape(t.shape[:-2]) for t in (q, k, v)]

@@ -28,6 +28,7 @@ from rlx.ops.real.index import RealGather, RealScatter, RealTakeAlong, Scatter
 from rlx.ops.real.linear import RealMatmul
 from rlx.ops.real.pool import RealAveragePool, RealMaxPool
 from rlx.ops.real.quantize import RealDequantize, RealQuantize, Ties
+from rlx.ops.real.random import RealRandomBits, RealRandomNormal, RealRandomUniform
 from rlx.ops.real.reduce import (
     RealArgmax,
     RealArgmin,
@@ -80,6 +81,7 @@ REAL_OPS = (
     RealCompare, RealConcat, RealConv, RealCos, RealCumprod, RealCumsum, RealDequantize,
     RealDiv, RealErf, RealExp, RealExpm1, RealFloor, RealGather, RealLog, RealLog1p, RealMatmul,
     RealMaxPool, RealMaximum, RealMinimum, RealMul, RealNeg, RealPad, RealPow, RealQuantize,
+    RealRandomBits, RealRandomNormal, RealRandomUniform,
     RealReduceMax, RealReduceMean, RealReduceMin, RealReduceProd, RealReduceSum, RealRemainder,
     RealReshape, RealReverse, RealRound, RealRsqrt, RealScatter, RealShiftLeft, RealShiftRight,
     RealSigmoid, RealSign, RealSin, RealSlice, RealSqrt, RealSub, RealTakeAlong, RealTan,
@@ -129,6 +131,9 @@ __all__ = [
     "RealPad",
     "RealPow",
     "RealQuantize",
+    "RealRandomBits",
+    "RealRandomNormal",
+    "RealRandomUniform",
     "RealReduceMax",
     "RealReduceMean",
     "RealReduceMin",

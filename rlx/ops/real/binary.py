@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -275,7 +275,7 @@ class Comparison(enum.Enum):
     GREATER_EQUAL = "greater_equal"
 
 
-_RELATIONS = {
+RELATIONS: Final = {
     Comparison.EQUAL: np.equal,
     Comparison.NOT_EQUAL: np.not_equal,
     Comparison.LESS: np.less,
@@ -283,6 +283,7 @@ _RELATIONS = {
     Comparison.GREATER: np.greater,
     Comparison.GREATER_EQUAL: np.greater_equal,
 }
+"""The function of NumPy for each relation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,7 +310,7 @@ class RealCompare(Op):
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the truth values."""
         x, y = map(widen, operands)
-        return (np.asarray(_RELATIONS[self.relation](x, y)),)
+        return (np.asarray(RELATIONS[self.relation](x, y)),)
 
 
 def _check_ordered(op: Op, *types: TensorType) -> None:

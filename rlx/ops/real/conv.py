@@ -128,7 +128,7 @@ def convolve(window: SpatialWindow, padded: Numbers, weights: Numbers) -> Number
     taps = window.taps(padded)
     if channels < _FEW_CHANNELS and math.prod(window.kernel) > 1:
         columns: Numbers = np.concatenate([view for _, view in taps], axis=-1)
-        flat: Numbers = np.matmul(columns, weights.reshape(-1, outputs))
+        flat: Numbers = np.matmul(columns, weights.reshape(math.prod(weights.shape[:-1]), outputs))
         return flat
     products = (np.matmul(view, weights[tap]) for tap, view in taps)
     total: Numbers = next(products)

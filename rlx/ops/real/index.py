@@ -108,7 +108,7 @@ class Scatter(enum.Enum):
     MAXIMUM = "maximum"
 
 
-_MERGE: Mapping[Scatter, np.ufunc] = {
+MERGE: Mapping[Scatter, np.ufunc] = {
     Scatter.ADD: np.add,
     Scatter.MULTIPLY: np.multiply,
     Scatter.MINIMUM: np.minimum,
@@ -173,5 +173,5 @@ class RealScatter(Op):
             front[places[last]] = rows[last]
         else:
             with np.errstate(all="ignore"):
-                _MERGE[self.merge].at(front, places, rows)
+                MERGE[self.merge].at(front, places, rows)
         return (narrow(total, x.dtype),)

@@ -43,7 +43,7 @@ def _check_params(op: Op, quant: QuantParams, x: TensorType, dtype: DType) -> No
             raise op.refuse(f"axis {quant.axis} of {x} needs {size} scales, not {len(quant.scale)}")
 
 
-def _along(quant: QuantParams, values: Sequence[float], rank: int, dtype: type) -> Numbers:
+def along_axis(quant: QuantParams, values: Sequence[float], rank: int, dtype: type) -> Numbers:
     """Return scales or zero points, shaped so that they broadcast along their axis."""
     array: Numbers = np.array(values, dtype)
     if quant.axis is None:
@@ -88,7 +88,7 @@ class RealQuantize(Op):
         """Return the quantized values."""
         (x,) = operands
         with np.errstate(all="ignore"):
-            steps = widen(x) / _along(self.quant, self.quant.scale, x.ndim, np.float32)
+            steps = widen(x) / along_axis(self.quant, self.quant.scale, x.ndim, np.float32)
         steps = np.where(np.isnan(steps), 0, steps).astype(np.float64)
         if self.ties is Ties.EVEN:
             whole = np.rint(steps)
@@ -96,7 +96,7 @@ class RealQuantize(Op):
             # Not trunc(x + 1/2): that sum rounds up just below a half.
             fraction, whole = np.modf(steps)
             whole = whole + np.copysign(np.abs(fraction) >= 0.5, steps)
-        quantized = whole + _along(self.quant, self.quant.zero_point, x.ndim, np.float64)
+        quantized = whole + along_axis(self.quant, self.quant.zero_point, x.ndim, np.float64)
         return (float_to_integer(quantized, self.dtype),)
 
 
@@ -128,7 +128,7 @@ class RealDequantize(Op):
     def evaluate(self, *operands: Array) -> tuple[Array, ...]:
         """Return the real numbers."""
         (x,) = operands
-        zero_point = _along(self.quant, self.quant.zero_point, x.ndim, np.int64)
-        scale = _along(self.quant, self.quant.scale, x.ndim, np.float32)
+        zero_point = along_axis(self.quant, self.quant.zero_point, x.ndim, np.int64)
+        scale = along_axis(self.quant, self.quant.scale, x.ndim, np.float32)
         steps = x.astype(np.int64) - zero_point
         return (np.asarray(scale * steps.astype(np.float32), np.float32),)

@@ -116,7 +116,7 @@ class _RealExtreme(RealReduce):
             check_number(self, x)
 
 
-def _ends(x: Numbers) -> tuple[Any, Any]:
+def ends_of(x: Numbers) -> tuple[Any, Any]:
     """Return the smallest and the largest element that the type of ``x`` has."""
     if x.dtype.kind == "f":
         return -np.inf, np.inf
@@ -141,7 +141,7 @@ class RealReduceMax(_RealExtreme):
 
     def reduce(self, x: Numbers) -> Numbers:
         """Return the maxima."""
-        smallest, _ = _ends(x)
+        smallest, _ = ends_of(x)
         result: Numbers = np.max(x, axis=self.axes, keepdims=self.keep_dims, initial=smallest)
         return result
 
@@ -161,7 +161,7 @@ class RealReduceMin(_RealExtreme):
 
     def reduce(self, x: Numbers) -> Numbers:
         """Return the minima."""
-        _, largest = _ends(x)
+        _, largest = ends_of(x)
         result: Numbers = np.min(x, axis=self.axes, keepdims=self.keep_dims, initial=largest)
         return result
 

@@ -1,0 +1,13 @@
+"""Control flow: ops that hold the graphs they run as attributes (regions).
+
+A region takes and gives tensors only. What it reads of the graph around the op are operands of the
+op, so a region can be compiled by itself, once, and run as often as needed.
+"""
+
+from rlx.ops.control.branch import If
+from rlx.ops.control.loop import Scan, While
+
+CONTROL_OPS = (If, Scan, While)
+"""Every op with control flow, in alphabetical order."""
+
+__all__ = ["CONTROL_OPS", "If", "Scan", "While"]

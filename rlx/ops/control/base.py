@@ -1,0 +1,52 @@
+"""What ops with control flow share: checks of their regions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rlx.ir import DType, Op, TensorType, Traits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Graph
+
+
+class ControlOp(Op):
+    """An op that runs its regions as often as the values of its operands say."""
+
+    operand_count: ClassVar[int | tuple[int, int | None]] = (0, None)
+    traits: ClassVar[Traits] = Traits()
+    __slots__ = ()
+
+    def check_inputs(self, path: str, region: Graph, types: Sequence[TensorType]) -> None:
+        """Raise ShapeError unless the inputs of ``region`` are of ``types``."""
+        found = [v.type for v in region.inputs]
+        if len(found) != len(types):
+            raise self.refuse(f"{path} takes {len(found)} values, not {len(types)}")
+        for place, (type_, wanted) in enumerate(zip(found, types, strict=True)):
+            if type_ != wanted:
+                raise self.refuse(f"input {place} of {path} is {type_}, but is given {wanted}")
+
+    def check_condition(self, what: str, type_: TensorType) -> None:
+        """Raise ShapeError unless ``type_`` is that of one boolean."""
+        if type_.shape != () or type_.dtype is not DType.BOOL:
+            raise self.refuse(f"{what} must be bool[], not {type_}")
+
+    def check_same(self, what: str, found: TensorType, wanted: TensorType) -> TensorType:
+        """Return the type of a value that comes from two places.
+
+        Where only one of them says what integers stand for, that holds.
+
+        Raises:
+            ShapeError: Shapes, element types or quantization differ.
+        """
+        quant = wanted.quant or found.quant
+        if found.with_quant(found.quant or quant) != wanted.with_quant(quant):
+            raise self.refuse(f"{what} is {found}, but must be {wanted}")
+        return wanted.with_quant(quant)
+
+
+def result_types(region: Graph) -> tuple[TensorType, ...]:
+    """Return the types of the outputs of a region."""
+    return tuple(v.type for v in region.outputs)

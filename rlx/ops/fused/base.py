@@ -1,0 +1,84 @@
+"""Ops that stand for several others: each holds these as a graph, its body."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rlx.ir import Graph, Op, TensorType, Traits
+from rlx.ir.evaluate import call
+from rlx.ir.program import prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.errors import ShapeError
+    from rlx.ir import Array
+    from rlx.ir.op import Evaluator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fused(Op):
+    """Several ops as one: a body, and nothing that the body does not say.
+
+    What a kernel has to know (which operand is the bias, along which axis a softmax goes) is read
+    off the body by ``form``, so that it cannot contradict it. A body of another form is refused.
+
+    Operands: those of the body, in the order of its inputs. Results: the outputs of the body.
+
+    Attributes:
+        body: The ops that are fused: inputs, small constants, and the ops themselves in order.
+    """
+
+    traits: ClassVar[Traits] = Traits()
+    operand_count: ClassVar[int | tuple[int, int | None]] = (1, None)
+    body: Graph
+
+    def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
+        """Return the types of the body's outputs.
+
+        Raises:
+            ShapeError: The operands are not those of the body, or it has not the op's form.
+        """
+        wanted = tuple(v.type for v in self.body.inputs)
+        if operands != wanted:
+            found, right = (", ".join(map(str, ts)) or "none" for ts in (operands, wanted))
+            raise self.refuse(f"the body takes {right}, not {found}")
+        self.read()
+        return tuple(v.type for v in self.body.outputs)
+
+    def evaluate(self, *operands: Array) -> tuple[Array, ...]:
+        """Return what the body computes, op by op."""
+        return call(self.body, operands)
+
+    def prepare(self, constants: Sequence[Array | None]) -> Evaluator:
+        """Return the body with each of its ops prepared."""
+        return prepared(self.body, constants)
+
+    def read(self) -> Any:  # noqa: ANN401 - each op has a form of its own
+        """Return the form of the body, found once for each body.
+
+        Raises:
+            ShapeError: The body has another form.
+        """
+        if not self.body.outputs:
+            raise self.refuse("the body has no outputs")
+        memo = self.body.outputs[0].node.memo
+        key = (type(self), "form")
+        if key not in memo:
+            memo[key] = self.find_form()
+        return memo[key]
+
+    @abstractmethod
+    def find_form(self) -> object:
+        """Return what a kernel has to know of the body.
+
+        Raises:
+            ShapeError: The body has another form.
+        """
+
+    def misfit(self) -> ShapeError:
+        """Return the error for a body of another form."""
+        ops = ", ".join(n.op.name for n in self.body.op_nodes) or "no op"
+        return self.refuse(f"the body ({ops}) has not the form of {self.name}")

@@ -1,0 +1,220 @@
+"""Matrix products and convolutions with what follows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rlx.ops import real
+from rlx.ops.fused.activation import Activation
+from rlx.ops.fused.base import Fused
+from rlx.ops.fused.reading import Readers, activation_from, is_vector, partner, swaps_last
+
+if TYPE_CHECKING:
+    from rlx.ir import Node, TensorType, Value
+
+
+@dataclass(slots=True)
+class Epilogue:
+    """A matrix product or convolution, and the ops behind it that a kernel does with it.
+
+    Attributes:
+        product: The product.
+        operands: What is multiplied; behind a transpose that belongs to the pattern the value
+            before it.
+        transposes: For each operand, the transpose of its last two axes, None without one.
+        reshape: A reshape of the product that keeps the last axis, None without one.
+        bias: One number for each index of the last axis, that is added; None without one.
+        biased: The addition of it.
+        addend: A tensor of the product's type that is added then, such as a shortcut; None without.
+        added: The addition of it.
+        activation: The nodes of the function of the sum.
+    """
+
+    product: Node
+    operands: tuple[Value, Value]
+    transposes: tuple[Node | None, Node | None] = (None, None)
+    reshape: Node | None = None
+    bias: Value | None = None
+    biased: Node | None = None
+    addend: Value | None = None
+    added: Node | None = None
+    activation: tuple[Node, ...] = ()
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node of the pattern, in order."""
+        sums = (self.reshape, self.biased, self.added)
+        parts = (*self.transposes, self.product, *sums, *self.activation)
+        return tuple(dict.fromkeys(n for n in parts if n is not None))
+
+    def drop_idle_reshape(self) -> None:
+        """Leave a reshape outside behind which nothing else is part of the pattern."""
+        if self.biased is None and self.added is None and not self.activation:
+            self.reshape = None
+
+    @property
+    def summed(self) -> Value:
+        """The value of which the activation is a function."""
+        return (self.added or self.biased or self.reshape or self.product).results[0]
+
+    @property
+    def result(self) -> Value:
+        """The value of the last node."""
+        return self.nodes[-1].results[0]
+
+
+def epilogue_of(product: Node, readers: Readers) -> Epilogue:
+    """Return what a matrix product or convolution can be fused with."""
+    x, y = product.operands
+    found = Epilogue(product, (x, y))
+    if isinstance(product.op, real.RealMatmul):
+        _take_transposes(found, readers)
+    _take_bias(found, readers)
+    _take_addend(found, readers)
+    found.activation = activation_from(found.summed, readers)
+    found.drop_idle_reshape()
+    return found
+
+
+def _take_transposes(found: Epilogue, readers: Readers) -> None:
+    """Take the transposes of the operands that nothing else reads."""
+    swaps: list[Node | None] = []
+    for operand in found.operands:
+        node = operand.node
+        taken = swaps_last(node) and readers.only(operand) is found.product
+        swaps.append(node if taken else None)
+    found.transposes = (swaps[0], swaps[1])
+    first, second = (
+        o if swap is None else swap.operands[0]
+        for o, swap in zip(found.operands, swaps, strict=True)
+    )
+    found.operands = (first, second)
+
+
+def _take_bias(found: Epilogue, readers: Readers) -> None:
+    """Take a reshape that keeps the last axis, and the addition of a bias."""
+    value = found.product.results[0]
+    reader = readers.only(value)
+    if reader is not None and isinstance(reader.op, real.RealReshape):
+        shape = reader.types[0].shape
+        if shape[-1:] != value.type.shape[-1:]:
+            return
+        found.reshape = reader
+        value = reader.results[0]
+        reader = readers.only(value)
+    if reader is None or not isinstance(reader.op, real.RealAdd):
+        return
+    bias = partner(reader, value)
+    if bias is not None and is_vector(bias.type, value.type) and reader.types[0] == value.type:
+        found.bias, found.biased = bias, reader
+
+
+def _take_addend(found: Epilogue, readers: Readers) -> None:
+    """Take the addition of a tensor of the same type."""
+    value = found.summed
+    reader = readers.only(value)
+    if reader is None or not isinstance(reader.op, real.RealAdd):
+        return
+    other = partner(reader, value)
+    if other is not None and other != value and other.type == value.type:
+        found.addend, found.added = other, reader
+
+
+@dataclass(frozen=True, slots=True)
+class ProductForm:
+    """What a kernel of ``fused.matmul`` or ``fused.conv`` has to know.
+
+    Attributes:
+        op: The ``real.matmul`` or ``real.conv``.
+        x: Place of the left factor, or of the image, among the operands.
+        y: Place of the right factor, or of the weights.
+        bias: Place of the bias: one number for each column, or output channel; None for none.
+        addend: Place of a tensor of the result's type that is added then, None for none.
+        transpose_x: Whether the last two axes of ``x`` are swapped before the product.
+        transpose_y: The same for ``y``.
+        product: Type of the product; the result has its elements, in the same order.
+        activation: The function of each sum, None for none.
+    """
+
+    op: real.RealMatmul | real.RealConv
+    x: int
+    y: int
+    bias: int | None
+    addend: int | None
+    transpose_x: bool
+    transpose_y: bool
+    product: TensorType
+    activation: Activation | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FusedProduct(Fused):
+    """What products with an epilogue share."""
+
+    product_op: ClassVar[type[real.RealMatmul] | type[real.RealConv]]
+
+    @property
+    def form(self) -> ProductForm:
+        """What a kernel has to know."""
+        form: ProductForm = self.read()
+        return form
+
+    def find_form(self) -> ProductForm:
+        """Return what a kernel has to know of the body."""
+        nodes = tuple(self.body.op_nodes)
+        products = [n for n in nodes if isinstance(n.op, self.product_op)]
+        if len(products) != 1:
+            raise self.misfit()
+        found = epilogue_of(products[0], Readers(self.body))
+        if set(found.nodes) != set(nodes) or self.body.outputs != (found.result,):
+            raise self.misfit()
+        places = {value: i for i, value in enumerate(self.body.inputs)}
+        reads = [*found.operands, found.bias, found.addend]
+        if any(value not in places for value in reads if value is not None):
+            raise self.misfit()
+        assert isinstance(found.product.op, real.RealMatmul | real.RealConv)
+        return ProductForm(
+            op=found.product.op,
+            x=places[found.operands[0]],
+            y=places[found.operands[1]],
+            bias=None if found.bias is None else places[found.bias],
+            addend=None if found.addend is None else places[found.addend],
+            transpose_x=found.transposes[0] is not None,
+            transpose_y=found.transposes[1] is not None,
+            product=found.product.types[0],
+            activation=Activation.of(found.activation, found.summed),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FusedMatmul(_FusedProduct):
+    """``y = activation(x w + bias + addend)``, each factor maybe transposed.
+
+    Operands: the factors, and maybe a bias of one number for each column, and a tensor of the
+    result's type. Result: the output of the body, with the elements of the product.
+
+    Attributes:
+        body: Transposes of the last two axes, ``real.matmul``, a reshape that keeps the last axis,
+            the additions of bias and tensor, an elementwise function; all but the product may be
+            missing.
+    """
+
+    name: ClassVar[str] = "fused.matmul"
+    product_op: ClassVar[type[real.RealMatmul] | type[real.RealConv]] = real.RealMatmul
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FusedConv(_FusedProduct):
+    """``y = activation(conv(x, w) + bias + addend)``.
+
+    Operands: image, weights, and maybe a bias of one number for each output channel, and a tensor
+    of the result's type. Result: the output of the body, with the elements of the convolution.
+
+    Attributes:
+        body: ``real.conv``, a reshape that keeps the last axis, the additions of bias and tensor,
+            an elementwise function; all but the convolution may be missing.
+    """
+
+    name: ClassVar[str] = "fused.conv"
+    product_op: ClassVar[type[real.RealMatmul] | type[real.RealConv]] = real.RealConv
