@@ -4,6 +4,7 @@ from rlx.passes.base import Pass, Pipeline, UntilStable
 from rlx.passes.dispatch import DispatchReport, Outcome, Policies, Policy
 from rlx.passes.fit import Fitted, fit
 from rlx.passes.pipelines import PIPELINES, SIMPLIFY, pipeline
+from rlx.passes.precision import PrecisionPolicy, apply_precision
 
 __all__ = [
     "PIPELINES",
@@ -15,7 +16,9 @@ __all__ = [
     "Pipeline",
     "Policies",
     "Policy",
+    "PrecisionPolicy",
     "UntilStable",
+    "apply_precision",
     "fit",
     "pipeline",
 ]

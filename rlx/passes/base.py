@@ -6,13 +6,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from rlx.ir import rebuild
 from rlx.ir.module import GraphModule, Stage
+from rlx.ir.regions import map_regions
 from rlx.ir.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rlx.ir import Graph, Value
+    from rlx.ir import Graph, Node, Value
 
 
 class Pass(ABC):
@@ -44,12 +46,12 @@ class Pipeline:
     Attributes:
         name: Name on the command line.
         passes: Passes in order.
-        result: Stage that the graph has afterwards.
+        result: Stage that the graph has afterwards; None for the one that it had.
     """
 
     name: str
     passes: tuple[Pass, ...]
-    result: Stage = Stage.MIR
+    result: Stage | None = Stage.MIR
 
     def run(
         self,
@@ -67,14 +69,14 @@ class Pipeline:
             VerifyError: The graph breaks an invariant; ``where`` names the pass.
         """
         verify(module)
-        graph = module.graph
+        graph, result = module.graph, self.result or module.stage
         for number, pass_ in enumerate(self.passes, start=1):
             graph = pass_.apply(graph)
-            stage = self.result if number == len(self.passes) else module.stage
+            stage = result if number == len(self.passes) else module.stage
             verify(GraphModule(graph, stage), where=f"after pass {pass_.name}")
             if observe is not None:
                 observe(pass_.name, graph)
-        stage = self.result if self.passes else module.stage
+        stage = result if self.passes else module.stage
         return replace(module, graph=graph, stage=stage, plan=None)
 
 
@@ -92,7 +94,8 @@ class UntilStable(Pass):
     rounds: int = 32
 
     def apply(self, graph: Graph) -> Graph:
-        """Return the graph that the passes leave alone."""
+        """Return the graph that the passes leave alone, and its regions too."""
+        graph = in_regions(graph, self.apply)
         for _ in range(self.rounds):
             changed = False
             for pass_ in self.passes:
@@ -104,8 +107,38 @@ class UntilStable(Pass):
         raise AssertionError(f"{[p.name for p in self.passes]} do not settle")
 
 
+def in_regions(graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
+    """Return ``graph`` with the regions of its nodes changed; itself if none of them was.
+
+    Args:
+        graph: The graph.
+        change: Returns what stands for a region; those inside of it are its business.
+    """
+    if not any(node.op.regions() for node in graph.op_nodes):
+        return graph
+    changes = 0
+
+    def kept(region: Graph) -> Graph:
+        """Return the same object where nothing changed: programs are made once for each."""
+        changed = change(region)
+        return region if changed is region or same_nodes(changed, region) else changed
+
+    def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        nonlocal changes
+        op = map_regions(node.op, kept)
+        if op is node.op:
+            return None
+        changes += 1
+        return new.append(op, *operands).results
+
+    changed = rebuild(graph, visit)
+    return changed if changes else graph
+
+
 def same_nodes(a: Graph, b: Graph) -> bool:
     """Whether two graphs hold the same ops on the same operands, in the same order."""
+    if a is b:
+        return True
     if len(a.nodes) != len(b.nodes):
         return False
     return all(

@@ -6,7 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rlx.ir import Constant, Input, Param, copy_node, rebuild
+from rlx.ir import Constant, Input, Param, copy_node, once_per_node, rebuild
+from rlx.ir.payload import to_buffer
 from rlx.passes.base import Pass
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ class CommonSubexpressions(Pass):
     name: ClassVar[str] = "common-subexpressions"
 
     def apply(self, graph: Graph) -> Graph:
-        """Return the graph with duplicates merged into their first occurrence."""
+        """Return the graph with duplicates merged into their first occurrence; the same if none."""
+        keys = [_key(n, n.operands) for n in graph.nodes if not isinstance(n.op, Input | Param)]
+        if len(set(keys)) == len(keys):
+            return graph
         seen: dict[Hashable, Node] = {}
 
         def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
@@ -39,5 +43,12 @@ class CommonSubexpressions(Pass):
 def _key(node: Node, operands: tuple[Value, ...]) -> Hashable:
     """Return what equal nodes have in common."""
     if isinstance(node.op, Constant):
-        return node.types, hashlib.sha256(node.op.value.tobytes()).digest()
+        return node.types, _digest(node)
     return node.op, operands, node.types
+
+
+@once_per_node
+def _digest(node: Node) -> bytes:
+    """Return the digest of a constant, equal for equal values."""
+    assert isinstance(node.op, Constant)
+    return hashlib.sha256(to_buffer(node.op.value)).digest()

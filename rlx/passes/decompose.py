@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rlx.ir import rebuild
 from rlx.ops.nn import NnOp
-from rlx.passes.base import Pass
+from rlx.passes.base import Pass, in_regions
 
 if TYPE_CHECKING:
     from rlx.ir import Graph, Node, Value
@@ -25,7 +25,8 @@ class Decompose(Pass):
     rounds: int = 16
 
     def apply(self, graph: Graph) -> Graph:
-        """Return the graph without ``nn.*`` ops."""
+        """Return the graph without ``nn.*`` ops, in its regions too."""
+        graph = in_regions(graph, self.apply)
         for _ in range(self.rounds):
             left = sorted({n.op.name for n in graph.op_nodes if isinstance(n.op, NnOp)})
             if not left:

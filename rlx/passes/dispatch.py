@@ -35,10 +35,18 @@ class Policies:
     Attributes:
         default: For every op that is not in ``ops``.
         ops: Policy by name of the op, such as ``nn.softmax``.
+
+    Raises:
+        UsageError: There is no such policy or op.
     """
 
     default: Policy = Policy.PREFER_NATIVE
     ops: Mapping[str, Policy] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        chosen = {_known_op(name): _policy(policy) for name, policy in self.ops.items()}
+        object.__setattr__(self, "default", _policy(self.default))
+        object.__setattr__(self, "ops", MappingProxyType(chosen))
 
     def of(self, op: Op) -> Policy:
         """Return the policy for an op."""
@@ -59,10 +67,10 @@ class Policies:
         for text in texts:
             op, equals, policy = text.rpartition("=")
             if equals:
-                ops[_known_op(op)] = _policy(policy)
+                ops[op] = _policy(policy)
             else:
                 default = _policy(policy)
-        return Policies(default, MappingProxyType(ops))
+        return Policies(default, ops)
 
 
 def _policy(text: str) -> Policy:

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from rlx.ir import Graph, Node, Refusal, RuleTable, Value, copy_node, rebuild
+from rlx.ir.regions import all_nodes, map_regions
+from rlx.ops.control import CONTROL_OPS
 from rlx.ops.nn import NnOp
 from rlx.ops.q import QClamp, QRequantize, QTable
+from rlx.passes.decompose import decompose
 from rlx.passes.dispatch import DispatchReport, OpDispatch, Outcome, Policies, Policy
 
 if TYPE_CHECKING:
@@ -120,7 +123,7 @@ def _answer(node: Node, claim: Claim, policies: Policies) -> _Answer:
     policy, other = policies.of(node.op), _other_path(node)
     if policy is Policy.COMMON and other is not None:
         return _Answer(other, Refusal(f"the policy is {policy}"))
-    refusal = claim(node)
+    refusal = _claimed(node, claim)
     if refusal is None:
         return _Answer(Outcome.NATIVE)
     if other is None or policy is Policy.NATIVE:
@@ -128,11 +131,27 @@ def _answer(node: Node, claim: Claim, policies: Policies) -> _Answer:
     return _Answer(other, refusal)
 
 
+def _claimed(node: Node, claim: Claim) -> Refusal | None:
+    """Return why a node, or one that it runs, is not taken as it stands; None if it is."""
+    refusal = claim(node)
+    # Other ops with regions have kernels of their own.
+    if refusal is not None or not isinstance(node.op, CONTROL_OPS):
+        return refusal
+    for path, region in node.op.regions():
+        for inner in region.op_nodes:
+            found = _claimed(inner, claim)
+            if found is not None:
+                return Refusal(f"{inner.op.name} in its {path}: {found.reason}", hint=found.hint)
+    return None
+
+
 def _other_path(node: Node) -> Outcome | None:
     """Return how a node can be written in other ops, if it can."""
     if type(node.op) in REWRITES:
         return Outcome.REWRITTEN
-    return Outcome.DECOMPOSED if isinstance(node.op, NnOp) else None
+    inside = (n for _, region in node.op.regions() for n in all_nodes(region))
+    decomposes = isinstance(node.op, NnOp) or any(isinstance(n.op, NnOp) for n in inside)
+    return Outcome.DECOMPOSED if decomposes else None
 
 
 def _changed(
@@ -168,20 +187,22 @@ def _form(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value
     """Append another form of a node and return its results."""
     if type(node.op) in REWRITES:
         return [REWRITES[type(node.op)](new, node, operands)]
-    assert isinstance(node.op, NnOp)
-    return node.op.decompose(new, *operands)
+    if isinstance(node.op, NnOp):
+        return node.op.decompose(new, *operands)
+    return new.append(map_regions(node.op, decompose), *operands).results
 
 
 def _report(graph: Graph, owner: str, fates: dict[Node, _Fate]) -> DispatchReport:
     """Return what became of the nodes of ``graph``, nodes of one op and fate in one row."""
-    rows: dict[tuple[str, Outcome, str], OpDispatch] = {}
+    rows: dict[tuple[str, Outcome, str], list[OpDispatch]] = {}
     for node, fate in fates.items():
         row = _row(node, fate)
-        known = rows.setdefault((row.op, row.path, row.reason), replace(row, count=0, nodes=()))
-        rows[row.op, row.path, row.reason] = replace(
-            known, count=known.count + 1, nodes=(*known.nodes, *row.nodes)
-        )
-    return DispatchReport(graph.name, owner, tuple(rows[key] for key in sorted(rows)))
+        rows.setdefault((row.op, row.path, row.reason), []).append(row)
+    joined = (
+        replace(alike[0], count=len(alike), nodes=tuple(n for row in alike for n in row.nodes))
+        for _, alike in sorted(rows.items(), key=lambda entry: entry[0])
+    )
+    return DispatchReport(graph.name, owner, tuple(joined))
 
 
 def _row(node: Node, fate: _Fate) -> OpDispatch:

@@ -12,10 +12,12 @@ from rlx.passes.decompose import Decompose
 from rlx.passes.fold_constants import FoldConstants
 from rlx.passes.fuse_clamps import FuseClamps
 from rlx.passes.fuse_pads import FusePads
+from rlx.passes.unroll import Unroll
 from rlx.suggest import did_you_mean
 
 SIMPLIFY = UntilStable(
     passes=(
+        Unroll(),
         Canonicalize(),
         FoldConstants(),
         FuseClamps(),
@@ -25,6 +27,10 @@ SIMPLIFY = UntilStable(
         DeadCode(),
     )
 )
+"""What every target has done to a graph before it is fitted."""
+
+HOST = UntilStable(passes=(FoldConstants(), CommonSubexpressions(), DeadCode()))
+"""What the host runtime does to a graph in a backend's ops."""
 
 PIPELINES = {
     p.name: p
@@ -32,6 +38,7 @@ PIPELINES = {
         Pipeline("none", ()),
         Pipeline("decompose", (Decompose(), DeadCode())),
         Pipeline("default", (Decompose(), SIMPLIFY)),
+        Pipeline("host", (HOST,), result=None),
     )
 }
 """Pipelines that need no target, by name."""

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rlx.errors import ShapeError
+from rlx.errors import ShapeError, UnsupportedOpError
 from rlx.ir import Along, Dim, Input, RuleTable, TensorType, rebuild
 from rlx.ir.dims import is_negative
 from rlx.ops import real
+from rlx.ops.control import CONTROL_OPS
+from rlx.ops.fused import FUSED_OPS
 from rlx.ops.nn import NN_OPS
 from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QTranspose
 
@@ -75,7 +77,8 @@ def with_batch(graph: Graph, size: int | Dim) -> Graph:
     def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
         if isinstance(node.op, Input):
             batched.add(node.result)
-            return (new.input(node.name, _input_type(node, size)),)
+            source = node.op.with_attributes(type=_input_type(node, size))
+            return (new.apply(source, name=node.name),)
         holds = tuple(o in batched for o in node.operands)
         if not any(holds):
             return None
@@ -94,6 +97,23 @@ def with_batch(graph: Graph, size: int | Dim) -> Graph:
         return made.results
 
     return rebuild(graph, visit, by="batch")
+
+
+def why_not_batched(graph: Graph) -> str | None:
+    """Return why several samples cannot be computed together, or None if they can.
+
+    They can if ``with_batch`` takes the graph and every output has a part for each of them.
+    """
+    try:
+        batched = with_batch(graph, 2)
+    except (ShapeError, UnsupportedOpError) as error:
+        return error.message
+    except AssertionError as error:
+        return str(error)
+    for name, value in zip(batched.output_names, batched.outputs, strict=True):
+        if value.type.shape[:1] != (2,):
+            return f"output {name!r} does not depend on the inputs"
+    return None
 
 
 def _input_type(node: Node, size: int | Dim) -> TensorType:
@@ -123,6 +143,12 @@ def _mixes(op: Op, why: str) -> ShapeError:
 
 
 RULES.refuse("it is a model-level op; decompose it first", *NN_OPS)
+RULES.refuse("its regions are made for single inputs; unroll it first", *CONTROL_OPS)
+RULES.refuse("it is made of others for one shape; make the batch before fusion", *FUSED_OPS)
+RULES.refuse(
+    "every input of a batch would get the same random numbers",
+    real.RealRandomBits, real.RealRandomNormal, real.RealRandomUniform,
+)  # fmt: skip
 RULES.refuse("it writes the inputs of a batch into one tensor", real.RealScatter)
 
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
-from rlx.ir import Graph, Input, Param, rebuild
-from rlx.ir.binding import substitute, symbols_of
+from rlx.ir.binding import bind_graph, symbols_of
+from rlx.ir.module import GraphModule, graph_of
+from rlx.names import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from rlx.ir import Node, Value
+    from rlx.ir import Graph
+
+
+def sizes_hint(names: Iterable[str]) -> str:
+    """Return what to do where a graph has symbols, called ``names``: three of them are shown."""
+    sizes = ", ".join(f"{printable(name)!r}: 1" for name in sorted(names)[:3])
+    return (
+        f"give sizes: rlx.bind(model, {{{sizes}}}) in Python; for an ONNX file"
+        " 'rlx import MODEL --input-shape NAME=1x8 -o NET.rlx'"
+    )
 
 
 def symbols(graph: Graph) -> tuple[str, ...]:
@@ -18,31 +28,33 @@ def symbols(graph: Graph) -> tuple[str, ...]:
     return tuple(sorted(symbols_of(tuple(v.type for v in (*graph.inputs, *graph.params)))))
 
 
-def bind(graph: Graph, sizes: Mapping[str, int]) -> Graph:
+@overload
+def bind(graph: Graph, sizes: Mapping[str, int]) -> Graph: ...
+
+
+@overload
+def bind(graph: GraphModule, sizes: Mapping[str, int]) -> GraphModule: ...
+
+
+def bind(graph: Graph | GraphModule, sizes: Mapping[str, int]) -> Graph | GraphModule:
     """Return ``graph`` with symbols replaced by numbers, and every type inferred anew.
 
     Args:
-        graph: The graph.
+        graph: A graph, or a module without a memory plan.
         sizes: A size for each symbol that is bound, by name; others stay symbols.
 
     Raises:
+        TypeError: It is neither.
         ValueError: The graph has no such symbol, a size is not positive, or a dimension would
             be negative.
         ShapeError: An op does not take operands of these sizes.
     """
-    known = list(symbols(graph))
+    inner = graph_of(graph)
+    known = list(symbols(inner))
     for name, size in sizes.items():
         if name not in known:
-            raise ValueError(f"graph {graph.name!r} has no symbol {name!r}, only {known}")
+            raise ValueError(f"graph {inner.name!r} has no symbol {name!r}, only {known}")
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ValueError(f"symbol {name!r} must be bound to a positive number, not {size!r}")
-
-    def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
-        op = substitute(node.op, sizes)
-        if op is node.op:
-            return None
-        quants = [t.quant for t in node.types]
-        quant = quants[0] if len(quants) == 1 and not isinstance(op, Input | Param) else None
-        return new.append(op, *operands, quant=quant).results
-
-    return rebuild(graph, visit) if sizes else graph
+    bound = bind_graph(inner, sizes)
+    return graph.with_graph(bound) if isinstance(graph, GraphModule) else bound

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from rlx.ir import Param, rebuild
+from rlx.ir import GraphModule, Param, rebuild
+from rlx.ir.module import graph_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,21 +15,39 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Graph, Node, Value
 
 
-def freeze(graph: Graph, params: Mapping[str, Array]) -> Graph:
+@overload
+def freeze(graph: Graph, params: Mapping[str, Array], *, strict: bool = True) -> Graph: ...
+
+
+@overload
+def freeze(
+    graph: GraphModule, params: Mapping[str, Array], *, strict: bool = True
+) -> GraphModule: ...
+
+
+def freeze(
+    graph: Graph | GraphModule, params: Mapping[str, Array], *, strict: bool = True
+) -> Graph | GraphModule:
     """Return ``graph`` with the parameters in ``params`` replaced by constants.
 
     Args:
-        graph: The graph.
-        params: A value for each parameter that is frozen, by name; others stay parameters.
+        graph: A graph, or a module without a memory plan.
+        params: A value for each parameter that is frozen, by name, for example a ``WeightStore``;
+            others stay parameters.
+        strict: Whether a name that is no parameter is refused; else it is left alone.
 
     Raises:
+        TypeError: It is neither.
         ValueError: The graph has no such parameter, or a value has another type.
     """
-    known = {v.name: v.type for v in graph.params}
-    for name, array in params.items():
+    inner = graph_of(graph)
+    known = {v.name: v.type for v in inner.params}
+    values: dict[str, Array] = {}
+    for name in params if strict else [n for n in known if n in params]:
         if name not in known:
-            raise ValueError(f"graph {graph.name!r} has no parameter {name!r}, only {list(known)}")
-        type_ = known[name]
+            raise ValueError(f"graph {inner.name!r} has no parameter {name!r}, only {list(known)}")
+        type_, array = known[name], np.asarray(params[name])
+        values[name] = array
         if array.dtype != type_.dtype.numpy or array.shape != type_.shape:
             raise ValueError(
                 f"parameter {name!r} must be {type_}, not {array.dtype}{list(array.shape)}"
@@ -36,9 +55,9 @@ def freeze(graph: Graph, params: Mapping[str, Array]) -> Graph:
 
     def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
         del operands
-        if not isinstance(node.op, Param) or node.name not in params:
+        if not isinstance(node.op, Param) or node.name not in values:
             return None
-        value = np.asarray(params[node.name])
-        return [new.constant(value, name=node.name, quant=node.result.type.quant)]
+        return [new.constant(values[node.name], name=node.name, quant=node.result.type.quant)]
 
-    return rebuild(graph, visit, by="freeze")
+    frozen = rebuild(inner, visit, by="freeze")
+    return graph.with_graph(frozen) if isinstance(graph, GraphModule) else frozen

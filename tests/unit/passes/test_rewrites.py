@@ -177,7 +177,7 @@ def test_dead_code_keeps_inputs():
 def test_pipeline_of_unknown_name():
     with pytest.raises(
         UsageError,
-        match=r"^no pipeline is called 'fast'\n  hint: pipelines: decompose, default, none$",
+        match=r"^no pipeline is called 'fast'\n  hint: pipelines: decompose, default, host, none$",
     ):
         pipeline("fast")
 

@@ -68,6 +68,12 @@ def test_nothing_to_bind_is_the_graph_itself():
     assert bind(graph, {}) is graph
 
 
+def test_modules_stay_modules():
+    sizes = {"batch": 2, "length": 5}
+    bound = bind(rlx.GraphModule.hir(attention()), sizes)
+    assert (bound.stage, bound.graph) == (rlx.ir.Stage.HIR, bind(attention(), sizes))
+
+
 def test_symbols_may_become_what_they_are_broadcast_with():
     graph = rlx.trace("g", lambda x, y: x + y, f32(Dim("a")), f32(Dim("b"), 1)).graph
     assert bind(graph, {"a": 2, "b": 3}).outputs[0].type == f32(3, 2)

@@ -44,3 +44,13 @@ def test_refusals():
         ValueError, match=r"^parameter 'w' must be f32\[2, 3\], not float32\[3, 2\]$"
     ):
         freeze(graph(), {"w": W.T})
+
+
+def test_modules_stay_modules():
+    module = rlx.GraphModule.hir(graph())
+    frozen = freeze(module, {"w": W})
+    assert (frozen.stage, frozen.graph) == (module.stage, freeze(graph(), {"w": W}))
+    message = r"^takes a graph or a module, not Graph: of a graph made by hand give \.graph$"
+    for call in (lambda g: freeze(g, {}), lambda g: rlx.bind(g, {}), lambda g: rlx.load_weights(g)):
+        with pytest.raises(TypeError, match=message):
+            call(rlx.Graph("by hand"))

@@ -1,0 +1,340 @@
+"""Factors and sums with constants or parameters become part of weights and bias.
+
+``activation((x w + b) * s + t)`` is ``activation(x (w s) + (b s + t))``: a batch normalization
+behind a convolution costs nothing. Sums are then rounded in another order; no result moves by more
+than a few units in the last place of the largest number that is summed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rlx.ir import DType
+from rlx.ir.dims import product as size_of
+from rlx.ops import real
+from rlx.ops.fused.reading import number_of
+from rlx.passes.fusion.options import Pattern
+from rlx.passes.fusion.report import MissReason
+from rlx.passes.fusion.rewriting import Rewriting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rlx.ir import Graph, Node, Value
+    from rlx.passes.fusion.matching import Matching, Notes
+
+_LARGEST: Final = 2.0**60
+"""Largest and, inverted, smallest constant factor: beyond it weights might leave their range."""
+
+_BINARY = (real.RealMul, real.RealDiv, real.RealAdd, real.RealSub)
+
+
+@dataclass(slots=True)
+class Affine:
+    """A product with weights, and what scales and shifts it.
+
+    Attributes:
+        product: The product.
+        before: The multiplication of ``x`` by a number, None without one.
+        steps: The nodes behind it that scale and shift, in order.
+        moves: The reshapes and transposes among them.
+    """
+
+    product: Node
+    before: Node | None = None
+    steps: list[Node] = field(default_factory=list)
+    moves: list[Node] = field(default_factory=list)
+
+    @property
+    def pays(self) -> bool:
+        """Whether folding changes more than one addition right behind the product."""
+        if self.before is not None or any(not isinstance(n.op, real.RealAdd) for n in self.steps):
+            return True
+        transposes = [n for n in self.moves if isinstance(n.op, real.RealTranspose)]
+        return len(self.steps) > 1 or (bool(transposes) and bool(self.steps))
+
+    @property
+    def exact(self) -> bool:
+        """Whether only a single addition changes its place."""
+        return (
+            self.before is None
+            and all(isinstance(n.op, real.RealAdd) for n in self.steps)
+            and (len(self.steps) == 1)
+        )
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The product and what becomes part of it."""
+        first = () if self.before is None else (self.before,)
+        return (*first, self.product, *self.steps)
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where a chain behind a product is.
+
+    Attributes:
+        value: The last value.
+        axis: Axis of the channels; None after a reshape that does not keep them apart.
+    """
+
+    value: Value
+    axis: int | None
+
+
+def find_affine(matching: Matching) -> list[Affine]:
+    """Return the products with scales and shifts that can become part of their weights."""
+    found: list[Affine] = []
+    taken: set[Node] = set()
+    for node in matching.nodes(real.RealMatmul, real.RealConv):
+        affine = Affine(node)
+        if node.types[0].dtype not in (DType.F32, DType.F64):
+            _note(matching, affine, _Place(node.results[0], node.types[0].rank - 1))
+            continue
+        if matching.is_weight(node.operands[1]):
+            _take_before(matching, affine, taken)
+            _take_behind(matching, affine)
+        else:
+            _note(matching, affine, _Place(node.results[0], node.types[0].rank - 1))
+        if affine.pays and _wanted(matching, node):
+            found.append(affine)
+            taken.update(affine.nodes)
+    return found
+
+
+def _wanted(matching: Matching, node: Node) -> bool:
+    """Whether weights are to be folded; else it is a miss."""
+    weights = node.operands[1]
+    if not matching.options.wants(Pattern.FOLD):
+        text = f"the policy of {Pattern.FOLD} is keep"
+        matching.miss(Pattern.FOLD, node, MissReason.POLICY, text)
+        return False
+    if weights.constant is not None and weights.type.nbytes > matching.options.limit_bytes:
+        text = f"the weights have more than {matching.options.limit_bytes:,} bytes"
+        matching.miss(Pattern.FOLD, node, MissReason.LIMIT, text)
+        return False
+    return True
+
+
+def _take_before(matching: Matching, affine: Affine, taken: set[Node]) -> None:
+    """Take the multiplication of ``x`` by a number, if nothing else reads it or has taken it."""
+    x = affine.product.operands[0]
+    node = x.node
+    if matching.readers.only(x) is not affine.product or node in taken:
+        return
+    if isinstance(node.op, real.RealMul) and _number_beside(node, x) and _in_range(matching, node):
+        affine.before = node
+
+
+def _number_beside(node: Node, result: Value) -> int | None:
+    """Return 1 + the place of the factor of a node that is no number, None if there is none."""
+    for place, other in ((0, 1), (1, 0)):
+        value = node.operands[place]
+        if number_of(node.operands[other]) is not None and value.type == result.type:
+            return place + 1
+    return None
+
+
+def _take_behind(matching: Matching, affine: Affine) -> None:
+    """Take what scales, shifts, reshapes and transposes the product, as far as that goes."""
+    place = _Place(affine.product.results[0], affine.product.types[0].rank - 1)
+    while (node := matching.readers.only(place.value)) is not None:
+        if isinstance(node.op, real.RealReshape | real.RealTranspose):
+            affine.moves.append(node)
+            place = _Place(node.results[0], _axis_behind(node, place))
+        elif _is_affine(matching, node, place):
+            affine.steps.append(node)
+            place = _Place(node.results[0], place.axis)
+        else:
+            break
+    _note(matching, affine, place)
+    last = affine.steps[-1].index if affine.steps else -1
+    affine.moves = [n for n in affine.moves if n.index < last]
+
+
+def _axis_behind(node: Node, place: _Place) -> int | None:
+    """Return where the channels are behind a reshape or transpose, None if nowhere."""
+    if place.axis is None:
+        return None
+    if isinstance(node.op, real.RealTranspose):
+        return node.op.axes.index(place.axis)
+    old, new = place.value.type.shape, node.types[0].shape
+    before, channels = size_of(old[: place.axis]), old[place.axis]
+    for axis, size in enumerate(new):
+        if size == channels and size_of(new[:axis]) == before:
+            return axis
+    return None
+
+
+def _is_affine(matching: Matching, node: Node, place: _Place) -> bool:
+    """Whether a node scales or shifts a value by one number, or by one for each channel."""
+    if not isinstance(node.op, _BINARY) or node.types[0] != place.value.type:
+        return False
+    x, y = node.operands
+    if x == y:
+        return False
+    other = y if x == place.value else x
+    if isinstance(node.op, real.RealDiv) and x != place.value:
+        return False
+    if not matching.is_weight(other) or not _per_channel(other, place):
+        return False
+    return not isinstance(node.op, real.RealMul | real.RealDiv) or _in_range(matching, node)
+
+
+def _per_channel(value: Value, place: _Place) -> bool:
+    """Whether a value is one number, or one for each channel of a place."""
+    shape, rank = value.type.shape, place.value.type.rank
+    axes = [a + rank - len(shape) for a, n in enumerate(shape) if n != 1]
+    return not axes or axes == [place.axis]
+
+
+def _in_range(matching: Matching, node: Node) -> bool:
+    """Whether no constant factor of a node could drive weights out of their range."""
+    for operand in node.operands:
+        if operand.constant is not None:
+            size = np.abs(operand.constant.astype(np.float64))
+            fits = (size <= _LARGEST) & (size >= 1.0 / _LARGEST)
+            if not bool(np.all(fits | (size == 0))) or (
+                isinstance(node.op, real.RealDiv) and not bool(np.all(size))
+            ):
+                text = f"{matching.notes[node]} has a factor beyond 2^60 or below 2^-60"
+                matching.miss(Pattern.FOLD, node, MissReason.LIMIT, text)
+                return False
+    return True
+
+
+def _note(matching: Matching, affine: Affine, place: _Place) -> None:
+    """Write down why a scale or a shift for each channel behind a product stays."""
+    product = affine.product
+    for node, factor in _vector_factors(matching, place.value):
+        if product.types[0].dtype not in (DType.F32, DType.F64):
+            text = f"{matching.notes[product]} is {product.types[0].dtype.value}, not f32 or f64"
+            matching.miss(Pattern.FOLD, node, MissReason.DTYPE, text)
+        elif not matching.is_weight(product.operands[1]):
+            text = f"the right factor of {matching.notes[product]} is computed in each run"
+            matching.miss(Pattern.FOLD, node, MissReason.WEIGHTS, text)
+        elif not _per_channel(factor, place):
+            text = f"{factor.type} is not one number for each output channel"
+            matching.miss(Pattern.FOLD, node, MissReason.AXIS, text)
+        elif matching.readers.only(place.value) is None:
+            matching.miss_inner(Pattern.FOLD, place.value)
+
+
+def _vector_factors(matching: Matching, value: Value) -> Iterator[tuple[Node, Value]]:
+    """Yield the nodes that multiply or divide a value by several known numbers, and these."""
+    for node in dict.fromkeys(matching.readers.users[value]):
+        others = [o for o in node.operands if o != value]
+        if (
+            isinstance(node.op, real.RealMul | real.RealDiv)
+            and len(others) == 1
+            and matching.is_weight(others[0])
+            and any(n != 1 for n in others[0].type.shape)
+            and node.types[0] == value.type
+        ):
+            yield node, others[0]
+
+
+def fold(matching: Matching, notes: Notes, found: Sequence[Affine]) -> Graph:
+    """Return the graph with scales and shifts in weights and biases."""
+    products = {a.product: a for a in found}
+    gone: dict[Node, Value] = {}
+    for affine in found:
+        if affine.before is not None:
+            gone[affine.before] = affine.before.operands[_kept_place(affine.before)]
+        for node in affine.steps:
+            # A step scales what the chain gives, which is the operand that is no weight.
+            first = node.operands[0]
+            gone[node] = node.operands[1] if matching.is_weight(first) else first
+
+    def visit(rewriting: Rewriting, node: Node) -> Sequence[Value] | None:
+        if node in products:
+            return [_folded(rewriting, products[node], matching)]
+        return [rewriting.mapped[gone[node]]] if node in gone else None
+
+    for affine in found:
+        op = affine.product.op.name
+        result = f"{op} + real.add" if affine.steps else op
+        detail, exact = _detail(affine), affine.exact
+        matching.found(Pattern.FOLD, affine.nodes, result, detail, exact=exact)
+    return Rewriting(matching.graph, "fold-weights", matching.weights).run(visit, notes)
+
+
+def _kept_place(node: Node) -> int:
+    """Return the place of the operand of a scale by a number that is no number."""
+    found = _number_beside(node, node.results[0])
+    return 0 if found is None else found - 1
+
+
+def _detail(affine: Affine) -> str:
+    """Return what is folded in words."""
+    return ", ".join(n.op.name.partition(".")[2] for n in affine.nodes if n is not affine.product)
+
+
+def _folded(rewriting: Rewriting, affine: Affine, matching: Matching) -> Value:
+    """Append the product with other weights, and the addition of the bias."""
+    product, mapped = affine.product, rewriting.mapped
+    x, weights = (mapped[o] for o in product.operands)
+    if affine.before is not None:
+        place = _kept_place(affine.before)
+        x = mapped[affine.before.operands[place]]
+        factor = mapped[affine.before.operands[1 - place]]
+        weights = _times(rewriting, product, weights, factor)
+    scale, shift = _scale_and_shift(rewriting, affine, matching)
+    if scale is not None:
+        weights = _times(rewriting, product, weights, scale)
+    value = rewriting.new.apply(product.op, x, weights)
+    if shift is None:
+        return value
+    channels = value.type.shape[-1:]
+    if shift.type.shape != channels:
+        shift = rewriting.apply(real.RealBroadcastTo(shape=channels), shift)
+    return rewriting.new.apply(real.RealAdd(), value, shift)
+
+
+def _times(rewriting: Rewriting, product: Node, weights: Value, factor: Value) -> Value:
+    """Return weights times one number, or one for each output channel."""
+    flat = _flat(rewriting, factor)
+    if flat.type.rank and isinstance(product.op, real.RealConv):
+        rank = weights.type.rank
+        shape = (*flat.type.shape, *(1,) * (rank - 1))
+        flat = rewriting.apply(real.RealReshape(shape=shape), flat)
+    return rewriting.apply(real.RealMul(), weights, flat)
+
+
+def _flat(rewriting: Rewriting, value: Value) -> Value:
+    """Return one number as rank 0, one for each channel as rank 1."""
+    shape = tuple(n for n in value.type.shape if n != 1)
+    if shape == value.type.shape:
+        return value
+    return rewriting.apply(real.RealReshape(shape=shape), value)
+
+
+def _scale_and_shift(
+    rewriting: Rewriting, affine: Affine, matching: Matching
+) -> tuple[Value | None, Value | None]:
+    """Return ``s`` and ``t`` of ``y s + t``, which the steps do to the product; None for none."""
+    scale: Value | None = None
+    shift: Value | None = None
+    for node in affine.steps:
+        behind = matching.is_weight(node.operands[0])
+        other = _flat(rewriting, rewriting.mapped[node.operands[0 if behind else 1]])
+        match node.op:
+            case real.RealMul() | real.RealDiv():
+                first = rewriting.number(1.0, other) if scale is None else scale
+                scale = rewriting.apply(node.op, first, other)
+                shift = None if shift is None else rewriting.apply(node.op, shift, other)
+            case real.RealAdd():
+                shift = other if shift is None else rewriting.apply(node.op, shift, other)
+            case real.RealSub() if behind:
+                scale = rewriting.apply(
+                    real.RealNeg(), rewriting.number(1.0, other) if scale is None else scale
+                )
+                shift = other if shift is None else rewriting.apply(node.op, other, shift)
+            case _ if shift is None:
+                shift = rewriting.apply(real.RealNeg(), other)
+            case _:
+                shift = rewriting.apply(node.op, shift, other)
+    return scale, shift

@@ -1,0 +1,105 @@
+"""Matrix products and convolutions with bias and activation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rlx.ops import real
+from rlx.ops.fused import Activation, FusedConv, FusedMatmul
+from rlx.ops.fused.product import epilogue_of
+from rlx.ops.fused.reading import is_elementwise, is_vector, number_of, partner
+from rlx.passes.fusion.options import Pattern
+from rlx.passes.fusion.report import MissReason
+
+if TYPE_CHECKING:
+    from rlx.ir import Node, Value
+    from rlx.ops.fused.product import Epilogue
+    from rlx.passes.fusion.matching import Matching
+
+
+def fuse_products(matching: Matching) -> None:
+    """activation(x w + bias + addend) -> one op; the same of a convolution."""
+    for node in matching.nodes(real.RealMatmul, real.RealConv):
+        if not node.types[0].dtype.is_float:
+            continue
+        is_conv = isinstance(node.op, real.RealConv)
+        pattern = Pattern.CONV if is_conv else Pattern.MATMUL
+        op = FusedConv if is_conv else FusedMatmul
+        found = epilogue_of(node, matching.readers)
+        _drop_taken(matching, found)
+        _note_rest(matching, pattern, found)
+        if len(found.nodes) == 1 or not matching.allowed(pattern, op, node):
+            continue
+        x, y = found.operands
+        inputs = {"x": x, "w" if is_conv else "y": y}
+        if found.bias is not None:
+            inputs["bias"] = found.bias
+        if found.addend is not None:
+            inputs["addend"] = found.addend
+        matching.group(pattern, op, found.nodes, [found.result], inputs, _detail(found))
+
+
+def _drop_taken(matching: Matching, found: Epilogue) -> None:
+    """Leave out what belongs to another group."""
+    if not matching.is_free(found.activation):
+        found.activation = ()
+    for sum_ in (found.biased, found.added):
+        if sum_ is not None and sum_ in matching.groups:
+            found.addend, found.added, found.activation = None, None, ()
+    if found.biased is not None and found.biased in matching.groups:
+        found.bias = found.biased = None
+    found.drop_idle_reshape()
+
+
+def _detail(found: Epilogue) -> str:
+    """Return the parts of a pattern in words."""
+    parts = [
+        f"{what} transposed"
+        for what, swap in zip("xy", found.transposes, strict=True)
+        if swap is not None
+    ]
+    if found.bias is not None:
+        parts.append("bias")
+    if found.addend is not None:
+        parts.append("addend")
+    activation = Activation.of(found.activation, found.summed)
+    if activation is not None:
+        parts.append(activation.name or f"activation of {len(found.activation)} ops")
+    return ", ".join(parts)
+
+
+def _note_rest(matching: Matching, pattern: Pattern, found: Epilogue) -> None:
+    """Write down why what follows a product is not part of it, where that is elementwise."""
+    value = found.result if found.activation else found.summed
+    following = [
+        n
+        for n in dict.fromkeys(matching.readers.users[value])
+        if is_elementwise(n) and n not in matching.groups
+    ]
+    if not following:
+        return
+    if matching.readers.only(value) is None:
+        if not found.activation:
+            matching.miss_inner(pattern, value)
+        return
+    _note_next(matching, pattern, value, following[0], biased=found.biased is not None)
+
+
+def _note_next(
+    matching: Matching, pattern: Pattern, value: Value, reader: Node, *, biased: bool
+) -> None:
+    """Write down why the only reader of ``value`` is not part of the product's pattern."""
+    note = matching.notes[reader]
+    other = partner(reader, value)
+    if isinstance(reader.op, real.RealCast):
+        text = f"{note} changes the element type to {reader.types[0].dtype.value}"
+        matching.miss(pattern, reader, MissReason.DTYPE, text)
+    elif isinstance(reader.op, real.RealAdd) and other is not None and not biased:
+        text = f"{note} adds {other.type} to {value.type}: not one number for each column"
+        if not is_vector(other.type, value.type):
+            matching.miss(pattern, reader, MissReason.BIAS_SHAPE, text)
+    elif any(o != value and number_of(o) is None for o in reader.operands):
+        text = f"{note} is no function of the product alone"
+        matching.miss(pattern, reader, MissReason.ACTIVATION, text)
+    else:
+        matching.miss(pattern, reader, MissReason.ACTIVATION, f"{note} does not end in one value")

@@ -1,0 +1,96 @@
+"""Separate what depends on parameters alone from what depends on inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rlx.ir import Graph, Input, copy_node
+from rlx.ir.graph import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rlx.ir import Node, Value
+
+
+@dataclass(frozen=True, slots=True)
+class SplitGraph:
+    """A graph in two parts.
+
+    Attributes:
+        prologue: Computes from parameters and constants alone; its outputs are parameters of the
+            main part, by name. None if there is nothing to compute.
+        main: The graph itself, with parameters in place of what the prologue computes. Parameters
+            that only the prologue reads are missing.
+    """
+
+    prologue: Graph | None
+    main: Graph
+
+
+def split_params(graph: Graph) -> SplitGraph:
+    """Return ``graph`` in two parts: what is the same for all inputs, and the rest.
+
+    The prologue holds every node that depends on no input, such as the transpose of a weight; it
+    has to run only when parameters change.
+    """
+    fixed = _fixed(graph)
+    derived = _derived(graph, fixed)
+    if not derived:
+        return SplitGraph(None, graph)
+    names = _names(graph, derived)
+    prologue = Graph(f"{graph.name} prologue")
+    held = _copied(prologue, (n for n in graph.nodes if n in fixed))
+    prologue.output(*(held[v] for v in derived), names=[names[v] for v in derived])
+    main = Graph(graph.name)
+    values = {v: main.param(names[v], v.type, origin=v.node.origin) for v in derived}
+    read = {o for n in graph.nodes if n not in fixed for o in n.operands} | set(graph.outputs)
+    kept = [n for n in graph.nodes if n not in fixed or (_is_source(n) and n.result in read)]
+    values = _copied(main, kept, values)
+    main.output(*(values[v] for v in graph.outputs), names=graph.output_names)
+    return SplitGraph(prologue, main)
+
+
+def _fixed(graph: Graph) -> set[Node]:
+    """Return the nodes that depend on no input."""
+    fixed: set[Node] = set()
+    for node in graph.nodes:
+        if not isinstance(node.op, Input) and all(o.node in fixed for o in node.operands):
+            fixed.add(node)
+    return fixed
+
+
+def _derived(graph: Graph, fixed: set[Node]) -> list[Value]:
+    """Return the computed values of fixed nodes that other nodes or outputs read, in order."""
+    read = [o for n in graph.nodes if n not in fixed for o in n.operands]
+    wanted = dict.fromkeys((*read, *graph.outputs))
+    return [v for v in wanted if v.node in fixed and not _is_source(v.node)]
+
+
+def _is_source(node: Node) -> bool:
+    return isinstance(node.op, Source)
+
+
+def _names(graph: Graph, derived: Iterable[Value]) -> dict[Value, str]:
+    """Return a name for each value that no input or parameter has."""
+    taken = {v.name for v in (*graph.inputs, *graph.params)}
+    names: dict[Value, str] = {}
+    for value in derived:
+        name = f"{value.name or value.node.op.name}.{value.node.index}.{value.index}"
+        while name in taken:
+            name = f"{name}'"
+        taken.add(name)
+        names[value] = name
+    return names
+
+
+def _copied(
+    new: Graph, nodes: Iterable[Node], values: dict[Value, Value] | None = None
+) -> dict[Value, Value]:
+    """Append ``nodes`` to ``new``; return what stands for each value, those given included."""
+    mapped = dict(values or {})
+    for node in nodes:
+        made = copy_node(new, node, tuple(mapped[o] for o in node.operands))
+        mapped.update(zip(node.results, made.results, strict=True))
+    return mapped
