@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
-from rlx.ir import Constant, Input
-from rlx.ir.graph import Source
 from rlx.ir.module import Region
-from rlx.ir.views import content, join_offsets, view_offset
+from rlx.plan.sharing import Sharing, is_placed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rlx.ir import Graph, Node, Value
 
@@ -30,7 +29,7 @@ def elementwise_in_place(node: Node) -> tuple[int, ...]:
     return tuple(
         i
         for i, o in enumerate(node.operands)
-        if o.type.shape == result.shape and o.type.dtype == result.dtype and o.constant is None
+        if o.type.shape == result.shape and o.type.dtype == result.dtype and is_placed(o)
     )
 
 
@@ -87,7 +86,12 @@ def lifetimes(
         ports_inside: Inputs and outputs lie in the arena: an input may be overwritten after its
             last use, and an output lie where something else was.
     """
-    buffers = _Buffers(graph, order, in_place, alignment, ports_inside)
+    return lifetimes_in(Sharing(graph, alignment, ports_inside=ports_inside), order, in_place)
+
+
+def lifetimes_in(sharing: Sharing, order: Sequence[Node], in_place: InPlace) -> list[Lifetime]:
+    """Return what :func:`lifetimes` does, with what the graph says about sharing at hand."""
+    buffers = _Buffers(sharing, order, in_place)
     for step, node in enumerate(order):
         for value in node.results:
             buffers.add(value, step)
@@ -98,6 +102,16 @@ def scratch_lifetimes(order: Sequence[Node], scratch: Scratch) -> list[Lifetime]
     """Return a buffer for each node of ``order`` that needs memory while it runs."""
     needs = ((step, scratch(node)) for step, node in enumerate(order))
     return [Lifetime({}, Region.ARENA, nbytes, step, step) for step, nbytes in needs if nbytes]
+
+
+def peak_of(buffers: Iterable[Lifetime], alignment: int = 1) -> int:
+    """Return the largest sum of bytes alive at one step, each size rounded up."""
+    changes: dict[int, int] = {}
+    for buffer in buffers:
+        nbytes = -(-buffer.nbytes // alignment) * alignment
+        changes[buffer.first] = changes.get(buffer.first, 0) + nbytes
+        changes[buffer.last + 1] = changes.get(buffer.last + 1, 0) - nbytes
+    return max(accumulate(changes[step] for step in sorted(changes)), default=0)
 
 
 def last_uses(graph: Graph, order: Sequence[Node]) -> dict[Value, int]:
@@ -111,91 +125,32 @@ def last_uses(graph: Graph, order: Sequence[Node]) -> dict[Value, int]:
     return last
 
 
-def views(graph: Graph, *, ports_inside: bool = False) -> dict[Value, int]:
-    """Return the values that stay in their first operand's bytes, and their offsets in it.
-
-    A part of a buffer keeps all of it alive. It stays there only if another value does so too, or
-    if its only reader can come next, waiting for nothing else, or if the buffer is the caller's.
-    """
-    users = graph.users()
-    last = {v: max((n.index for n in nodes), default=-1) for v, nodes in users.items()}
-    outputs = set(graph.outputs)
-    found: dict[Value, int] = {}
-    for node in graph.op_nodes:
-        offset = view_offset(node)
-        if offset is None or isinstance(node.operands[0].node.op, Constant):
-            continue
-        value, operand = node.result, node.operands[0]
-        whole = value.type.nbytes == operand.type.nbytes
-        outside = not ports_inside and isinstance(content(value)[0].node.op, Input)
-        brief = last.get(value, -1) <= last[operand] or _read_next(users.get(value, ()), value)
-        if whole or outside or (brief and value not in outputs):
-            found[value] = offset
-    return found
-
-
-def _read_next(users: Sequence[Node], value: Value) -> bool:
-    """Whether a value's only reader can run as soon as the value is there."""
-    return len(users) == 1 and all(o == value or o.constant is not None for o in users[0].operands)
-
-
-def joined(graph: Graph, alignment: int = 1) -> dict[Value, tuple[Value, int]]:
-    """Return the values that can be computed where the result of a join has them.
-
-    Returns:
-        For each of them that result, and the bytes in it in front of the value.
-    """
-    users = graph.users()
-    left = views(graph)
-    outputs = set(graph.outputs)
-    found: dict[Value, tuple[Value, int]] = {}
-    for node in graph.op_nodes:
-        offsets = join_offsets(node)
-        if offsets is None or not all(
-            not isinstance(o.node.op, Source)
-            and o not in left
-            and join_offsets(o.node) is None
-            and o not in outputs
-            and users[o] == [node]
-            for o in node.operands
-        ):
-            continue
-        if len(set(node.operands)) == len(offsets) and not any(o % alignment for o in offsets):
-            found |= {
-                operand: (node.result, offset)
-                for operand, offset in zip(node.operands, offsets, strict=True)
-            }
-    return found
-
-
 class _Buffers:
     """The buffers of an execution, step by step."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        order: Sequence[Node],
-        in_place: InPlace,
-        alignment: int,
-        ports_inside: bool,
-    ) -> None:
+    def __init__(self, sharing: Sharing, order: Sequence[Node], in_place: InPlace) -> None:
+        graph, inside = sharing.graph, sharing.ports_inside
+        self._sharing = sharing
         self._in_place = in_place
-        self._alignment = alignment
+        self._nbytes = sharing.nbytes
+        self._alignment = sharing.alignment
         self._last = last_uses(graph, order)
-        self._outputs = frozenset(() if ports_inside else graph.outputs)
-        self._parts = joined(graph, alignment)
-        self._views = views(graph, ports_inside=ports_inside)
-        region = Region.ARENA if ports_inside else Region.INPUT
-        self.by_value = {
-            v: Lifetime({v: 0}, region, v.type.nbytes, -1, self._last[v]) for v in graph.inputs
-        }
+        self._outputs = frozenset(() if inside else sharing.outputs)
+        self._homes = sharing.homes(in_place)
+        region = Region.ARENA if inside else Region.INPUT
+        self.by_value: dict[Value, Lifetime] = {}
+        for value in graph.inputs:
+            own = Region.STATE if value in sharing.states else region
+            self.by_value[value] = Lifetime(
+                {value: 0}, own, self._nbytes(value), -1, self._last[value]
+            )
 
     def add(self, value: Value, step: int) -> None:
         """Find a buffer for a value that ``step`` makes."""
         if value in self.by_value:
             return  # its parts made it
-        if value in self._parts:
-            whole, offset = self._parts[value]
+        if value in self._sharing.joined:
+            whole, offset = self._sharing.joined[value]
             if whole not in self.by_value:
                 self._make(whole, step)
             self._share(value, self.by_value[whole], offset)
@@ -207,10 +162,14 @@ class _Buffers:
             self._share(value, *shared)
 
     def _make(self, value: Value, step: int) -> None:
+        for state in self._homes.get(value, ()):
+            buffer = self.by_value[state]
+            if self._sharing.states[state] == value and buffer.last < step:
+                self._share(value, buffer, 0)
+                return
         region = Region.OUTPUT if value in self._outputs else Region.ARENA
-        self.by_value[value] = Lifetime(
-            {value: 0}, region, value.type.nbytes, step, self._last[value]
-        )
+        nbytes = self._nbytes(value)
+        self.by_value[value] = Lifetime({value: 0}, region, nbytes, step, self._last[value])
 
     def _share(self, value: Value, buffer: Lifetime, offset: int) -> None:
         buffer.values[value] = offset
@@ -221,43 +180,60 @@ class _Buffers:
 
     def _view(self, value: Value) -> tuple[Lifetime, int] | None:
         """Return the buffer and the offset in it of a value that is a view, or None."""
-        if value not in self._views:
+        if value not in self._sharing.views:
             return None
         operand = value.node.operands[0]
         buffer = self.by_value[operand]
-        place = buffer.values[operand] + self._views[value]
+        place = buffer.values[operand] + self._sharing.views[value]
         return (buffer, place) if self._fits(value, buffer, place) else None
 
     def _taken_over(self, value: Value, step: int) -> tuple[Lifetime, int] | None:
         """Return the buffer and the offset in it of an operand that dies, or None."""
-        for operand in (value.node.operands[i] for i in self._in_place(value.node)):
-            if isinstance(operand.node.op, Constant):
+        for number in self._in_place(value.node):
+            operand = value.node.operands[number]
+            if not is_placed(operand):
                 continue
             buffer = self.by_value[operand]
             place = buffer.values[operand]
-            free = buffer.last <= step and buffer.region is Region.ARENA
-            safe = free and not self._reads_elsewhere(value, buffer, place)
+            free = buffer.last <= step and self._may_take(value, buffer)
+            safe = free and not self._reads_elsewhere(value, number, buffer, place)
             if safe and self._fits(value, buffer, place):
                 return buffer, place
         return None
 
-    def _reads_elsewhere(self, value: Value, buffer: Lifetime, place: int) -> bool:
-        """Whether the node that writes a value there reads these bytes as other elements too.
+    def _may_take(self, value: Value, buffer: Lifetime) -> bool:
+        """Whether a value may be computed in a buffer, as far as its region goes."""
+        if buffer.region is Region.STATE:
+            return next(iter(buffer.values)) in self._homes.get(value, ())
+        return buffer.region is Region.ARENA
 
-        It may read element ``i`` of an operand just before it writes element ``i`` of the result;
-        a part of that operand, broadcast, would be read again after it is overwritten.
+    def _reads_elsewhere(self, value: Value, number: int, buffer: Lifetime, place: int) -> bool:
+        """Whether the node that writes a value over an operand reads these bytes otherwise too.
+
+        An elementwise node may read element ``i`` of several operands just before it writes element
+        ``i`` of the result; a part of them, broadcast, would be read again after it is overwritten.
+        Of other nodes only the operand of that number may be there, and of several results one.
         """
-        end = place + value.type.nbytes
-        for operand in value.node.operands:
+        node = value.node
+        in_step = node.op.traits.elementwise
+        nbytes = self._nbytes(value)
+        for k, operand in enumerate(node.operands):
             if self.by_value.get(operand) is buffer:
                 begin = buffer.values[operand]
-                meets = begin < end and place < begin + operand.type.nbytes
-                if meets and (begin, operand.type.nbytes) != (place, value.type.nbytes):
+                read = self._nbytes(operand)
+                meets = begin < place + nbytes and place < begin + read
+                exact = (begin, read) == (place, nbytes) and (in_step or k == number)
+                if meets and not exact:
                     return True
-        return False
+        return any(other in buffer.values for other in node.results)
 
     def _fits(self, value: Value, buffer: Lifetime, place: int) -> bool:
-        """Whether a value may be placed there: an output needs a whole buffer of the arena."""
+        """Whether a value may be placed there: an output needs a whole buffer of the arena.
+
+        In the buffer of a state it would not last: the next value comes there.
+        """
+        if buffer.region is Region.STATE and value in self._sharing.outputs:
+            return False
         if value not in self._outputs:
             return place % self._alignment == 0
-        return buffer.region is Region.ARENA and buffer.nbytes == value.type.nbytes
+        return buffer.region is Region.ARENA and buffer.nbytes == self._nbytes(value)

@@ -13,15 +13,20 @@ from rlx.ir.views import join_offsets, view_offset
 from rlx.plan.lifetimes import (
     elementwise_in_place,
     last_uses,
-    lifetimes,
+    lifetimes_in,
     no_scratch,
+    peak_of,
     scratch_lifetimes,
 )
-from rlx.plan.orders import Orders
+from rlx.plan.orders import SEARCHED_NODES, Orders
 from rlx.plan.packing import SEARCH_LIMIT, pack
 from rlx.plan.schedule import candidates
+from rlx.plan.sharing import Sharing, is_placed
+from rlx.plan.states import Move, state_moves
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx.ir import Graph, Node, Value
     from rlx.plan.lifetimes import InPlace, Lifetime, Scratch
 
@@ -39,6 +44,7 @@ class _Packed:
 
     order: tuple[Node, ...]
     buffers: list[Lifetime]
+    moves: list[Move]
     offsets: dict[int, int]
     size: int
 
@@ -51,6 +57,8 @@ def plan_memory(
     scratch: Scratch = no_scratch,
     ports_inside: bool = False,
     search: bool = True,
+    unpacked: bool = False,
+    states: bool = False,
     limit_bytes: int | None = None,
 ) -> MemoryPlan:
     """Choose an order of execution and a memory offset for every value.
@@ -66,12 +74,17 @@ def plan_memory(
         scratch: Bytes that a node needs while it runs; the plan reserves a gap of that size for it.
         ports_inside: Inputs and outputs are in the arena, not in buffers of the caller.
         search: Search for other orders than the graph's own; False if that is known to be good.
+        unpacked: Elements of fewer than 8 bits take a byte each, as in NumPy's arrays.
+        states: A state has a buffer of its own, which keeps it from run to run. Its next value is
+            computed there where that is safe, and else copied at the end. Without it states are
+            inputs and outputs like others.
         limit_bytes: Maximum size of the arena, or None.
 
     Raises:
         DoesNotFitError: The arena exceeds ``limit_bytes``.
     """
-    best = _best(graph, alignment, in_place, scratch, ports_inside, search)
+    sharing = Sharing(graph, alignment, ports_inside=ports_inside, unpacked=unpacked, states=states)
+    best = _best(sharing, in_place, scratch, search=search)
     if limit_bytes is not None and best.size > limit_bytes:
         raise DoesNotFitError(
             f"the arena needs {best.size} bytes, {limit_bytes} are given",
@@ -85,7 +98,7 @@ def plan_memory(
             value=value,
             region=buffer.region,
             offset=best.offsets.get(id(buffer), 0) + offset,
-            nbytes=value.type.nbytes,
+            nbytes=sharing.nbytes(value),
             first=steps.get(value, -1),
             last=last[value],
             alias_of=next(iter(buffer.values)) if number else None,
@@ -93,7 +106,8 @@ def plan_memory(
         for buffer in best.buffers
         for number, (value, offset) in enumerate(buffer.values.items())
     ]
-    return MemoryPlan(best.order, tuple(placements), best.size, alignment)
+    copies = tuple(move.copy(best.offsets) for move in best.moves)
+    return MemoryPlan(best.order, tuple(placements), best.size, alignment, copies)
 
 
 def to_lir(
@@ -104,6 +118,8 @@ def to_lir(
     scratch: Scratch = no_scratch,
     ports_inside: bool = False,
     search: bool = True,
+    unpacked: bool = False,
+    states: bool = False,
     limit_bytes: int | None = None,
 ) -> GraphModule:
     """Return ``module`` at stage LIR, with a verified plan. Arguments as ``plan_memory``."""
@@ -114,6 +130,8 @@ def to_lir(
         scratch=scratch,
         ports_inside=ports_inside,
         search=search,
+        unpacked=unpacked,
+        states=states,
         limit_bytes=limit_bytes,
     )
     planned = replace(module, stage=Stage.LIR, plan=plan)
@@ -128,14 +146,14 @@ def moves_nothing(plan: MemoryPlan, node: Node) -> bool:
         return _is_at(plan, node.result, node.operands[0], offset)
     offsets = join_offsets(node)
     return offsets is not None and all(
-        operand.constant is None and _is_at(plan, operand, node.result, begin)
+        _is_at(plan, operand, node.result, begin)
         for operand, begin in zip(node.operands, offsets, strict=True)
     )
 
 
 def _is_at(plan: MemoryPlan, part: Value, whole: Value, begin: int) -> bool:
     """Return whether ``part`` is in the buffer of ``whole``, ``begin`` bytes after its start."""
-    if whole.constant is not None:
+    if not (is_placed(part) and is_placed(whole)):
         return False
     a, b = plan.of(part), plan.of(whole)
     roots = (a.alias_of or part, b.alias_of or whole)
@@ -143,29 +161,28 @@ def _is_at(plan: MemoryPlan, part: Value, whole: Value, begin: int) -> bool:
     return same and a.offset == b.offset + begin
 
 
-def _best(
-    graph: Graph,
-    alignment: int,
-    in_place: InPlace,
-    scratch: Scratch,
-    ports_inside: bool,
-    search: bool,
-) -> _Packed:
+def _best(sharing: Sharing, in_place: InPlace, scratch: Scratch, *, search: bool) -> _Packed:
     """Return the smallest arena found."""
+    graph, alignment = sharing.graph, sharing.alignment
 
     def packed(order: tuple[Node, ...], limit: int = SEARCH_LIMIT) -> _Packed:
-        buffers = lifetimes(graph, order, in_place, alignment=alignment, ports_inside=ports_inside)
-        arena = [b for b in buffers if b.region is Region.ARENA]
-        arena += scratch_lifetimes(order, scratch)
+        buffers, moves, arena = _needs(sharing, order, in_place, scratch)
         offsets, size = pack(arena, alignment, limit=limit)
         by_buffer = {id(b): o for b, o in zip(arena, offsets, strict=True)}
-        return _Packed(order, buffers, by_buffer, size)
+        return _Packed(order, buffers, moves, by_buffer, size)
 
+    def peak(order: tuple[Node, ...]) -> int:
+        return peak_of(_needs(sharing, order, in_place, scratch)[-1], alignment)
+
+    own = tuple(graph.op_nodes)
     if not search:
-        return packed(tuple(graph.op_nodes))
-    orders = Orders(graph, in_place, scratch, alignment, ports_inside=ports_inside)
+        return packed(own)
+    orders = Orders(sharing, in_place, scratch, alignment)
     lowest = orders.lowest_peak()
-    best = min(map(packed, candidates(graph, lowest)), key=lambda p: p.size)
+    found = candidates(graph, lowest)
+    if len(own) > SEARCHED_NODES:
+        return packed(min(found, key=peak))
+    best = min(map(packed, found), key=lambda p: p.size)
     if lowest is None or best.size <= lowest[0]:
         return best
     # Another order, even one with a higher peak, may leave smaller gaps.
@@ -174,3 +191,14 @@ def _best(
         if best.size == lowest[0]:
             break
     return best
+
+
+def _needs(
+    sharing: Sharing, order: Sequence[Node], in_place: InPlace, scratch: Scratch
+) -> tuple[list[Lifetime], list[Move], list[Lifetime]]:
+    """Return the buffers of an order, what is copied at its end, and what the arena has to hold."""
+    buffers = lifetimes_in(sharing, order, in_place)
+    moves = state_moves(sharing, buffers, len(order))
+    waiting = [move.waits for move in moves if move.waits is not None]
+    arena = [b for b in buffers if b.region is Region.ARENA]
+    return buffers, moves, [*arena, *scratch_lifetimes(order, scratch), *waiting]

@@ -5,17 +5,30 @@ This is dynamic storage allocation: the lifetimes are fixed, only offsets can be
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from rlx.plan.lifetimes import peak_of
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rlx.plan.lifetimes import Lifetime
 
 SEARCH_LIMIT: Final = 4000
 """Partial packings that the search visits: a count, so that no result depends on the machine."""
+
+SEARCHED_BUFFERS: Final = 80
+"""Buffers up to which the exact search is tried: of more it hardly ends before its limit."""
+
+PLACE_LIMIT: Final = 400_000
+"""Comparisons of two buffers after which a greedy packing of many is no further improved.
+
+Where one placing needs more of them, since very many buffers are alive together, buffers are placed
+once, by size.
+"""
 
 
 def pack(
@@ -24,7 +37,8 @@ def pack(
     """Return an offset for each buffer and the total bytes of the smallest packing found.
 
     The result is never larger than that of placing by size. It is the optimum if the search ends
-    before ``limit``, or if a packing reaches the maximum bytes alive at one step.
+    before ``limit``, or if a packing reaches the maximum bytes alive at one step. There is no
+    search for more than ``SEARCHED_BUFFERS``.
 
     Args:
         buffers: The buffers to place.
@@ -32,25 +46,57 @@ def pack(
         limit: Partial packings that the exact search may visit.
     """
     sizes = [-(-b.nbytes // alignment) * alignment for b in buffers]
+    if len(buffers) > SEARCHED_BUFFERS and _pairs(buffers) > PLACE_LIMIT // 2:
+        return _by_size(buffers, sizes)
     overlaps = _overlapping(buffers)
-    alive = _alive_together(buffers)
-    bound = max((sum(sizes[i] for i in group) for group in alive), default=0)
+    bound = peak_of(buffers, alignment)
     best = _greedy(buffers, sizes, overlaps, bound)
-    if best[1] > bound:
-        best = _PackingSearch(sizes, overlaps, alive, best, limit).run()
+    if best[1] > bound and len(buffers) <= SEARCHED_BUFFERS:
+        best = _PackingSearch(sizes, overlaps, _alive_together(buffers), best, limit).run()
     return best
+
+
+def _pairs(buffers: Sequence[Lifetime]) -> int:
+    """Return how many pairs of buffers are alive at the same time."""
+    starts = sorted((b.first, b.last) for b in buffers)
+    return sum(
+        bisect_right(starts, last, lo=i, key=lambda start: start[0]) - i - 1
+        for i, (_, last) in enumerate(starts)
+    )
+
+
+def _by_size(buffers: Sequence[Lifetime], sizes: Sequence[int]) -> tuple[list[int], int]:
+    """Place buffers, the largest first, each at the lowest offset free of those it overlaps."""
+    order = sorted(range(len(buffers)), key=lambda i: -sizes[i])
+    first = np.array([buffers[i].first for i in order], np.int64)
+    last = np.array([buffers[i].last for i in order], np.int64)
+    begins, ends = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
+    far = sum(sizes) * 2
+    for k, i in enumerate(order):
+        others = np.flatnonzero((first[:k] <= last[k]) & (first[k] <= last[:k]))
+        others = others[np.argsort(begins[others], kind="stable")]
+        free = np.maximum.accumulate(np.append(0, ends[others]))
+        gaps = np.append(begins[others], far) - free
+        begins[k] = free[np.argmax(gaps >= sizes[i])]
+        ends[k] = begins[k] + sizes[i]
+    offsets = [0] * len(order)
+    for i, begin in zip(order, begins.tolist(), strict=True):
+        offsets[i] = begin
+    return offsets, int(ends.max(initial=0))
 
 
 def _overlapping(buffers: Sequence[Lifetime]) -> list[list[int]]:
     """Return for each buffer the others that are alive at the same time, in order."""
-    first = np.array([b.first for b in buffers], np.int64)
-    last = np.array([b.last for b in buffers], np.int64)
-    overlaps = []
-    for i in range(len(buffers)):
-        together = (first <= last[i]) & (first[i] <= last)
-        together[i] = False
-        overlaps.append(np.flatnonzero(together).tolist())
-    return overlaps
+    overlaps: list[list[int]] = [[] for _ in buffers]
+    alive: list[int] = []
+    for i in sorted(range(len(buffers)), key=lambda i: buffers[i].first):
+        first = buffers[i].first
+        alive = [j for j in alive if buffers[j].last >= first]
+        for j in alive:
+            overlaps[j].append(i)
+        overlaps[i] += alive
+        alive.append(i)
+    return [sorted(found) for found in overlaps]
 
 
 def _alive_together(buffers: Sequence[Lifetime]) -> list[list[int]]:
@@ -74,18 +120,30 @@ def _greedy(
 ) -> tuple[list[int], int]:
     """Return the smallest packing of several orders; stop at one of ``bound`` bytes."""
     indices = range(len(buffers))
-    starts = (
-        sorted(indices, key=lambda i: -sizes[i]),
-        sorted(indices, key=lambda i: -sizes[i] * (buffers[i].last - buffers[i].first + 1)),
-        sorted(indices, key=lambda i: (buffers[i].first, -sizes[i])),
-        sorted(indices, key=lambda i: (-sum(sizes[j] for j in overlaps[i]), -sizes[i])),
+    starts: tuple[Callable[[int], Any], ...] = (
+        lambda i: -sizes[i],
+        lambda i: -sizes[i] * (buffers[i].last - buffers[i].first + 1),
+        lambda i: (buffers[i].first, -sizes[i]),
+        lambda i: (-sum(sizes[j] for j in overlaps[i]), -sizes[i]),
     )
-    best = _place(starts[0], sizes, overlaps)
-    for order in starts[1:]:
+    left = _placements(overlaps)
+    by_size = sorted(indices, key=starts[0])
+    best = _place(by_size, sizes, overlaps)
+    for key in starts[1:left]:
         if best[1] == bound:
             return best
-        best = min(best, _place(order, sizes, overlaps), key=lambda placed: placed[1])
-    return _move_to_front(best, list(starts[0]), sizes, overlaps, bound)
+        placed = _place(sorted(indices, key=key), sizes, overlaps)
+        best = min(best, placed, key=lambda placed: placed[1])
+    # Each of them places all buffers twice.
+    rounds = min(2 * len(buffers), (left - len(starts)) // 2)
+    return _move_to_front(best, by_size, sizes, overlaps, bound, rounds)
+
+
+def _placements(overlaps: Sequence[Sequence[int]]) -> int:
+    """Return how often all buffers may be placed: at least once; as often as needed if few."""
+    if len(overlaps) <= SEARCHED_BUFFERS:
+        return 5 * SEARCHED_BUFFERS
+    return max(PLACE_LIMIT // (len(overlaps) + sum(map(len, overlaps))), 1)
 
 
 def _move_to_front(
@@ -94,9 +152,10 @@ def _move_to_front(
     sizes: Sequence[int],
     overlaps: Sequence[Sequence[int]],
     bound: int,
+    rounds: int,
 ) -> tuple[list[int], int]:
     """Repeatedly place the buffer with the highest end first."""
-    for _ in range(2 * len(order)):
+    for _ in range(rounds):
         if best[1] == bound:
             break
         offsets, _size = _place(order, sizes, overlaps)
@@ -145,7 +204,10 @@ class _PackingSearch:
     ) -> None:
         self._sizes = sizes
         self._overlaps = overlaps
-        self._alive = alive
+        self._nbytes = np.array(sizes, np.int64)
+        self._groups = np.zeros((len(alive), len(sizes)), np.bool_)
+        for row, group in zip(self._groups, alive, strict=True):
+            row[group] = True
         self._best = best
         self._left = limit
         self._bound = max(sum(sizes[i] for i in group) for group in alive)
@@ -188,14 +250,11 @@ class _PackingSearch:
 
     def _promising(self, offsets: list[int], lowest: list[int], last: int) -> bool:
         """Return whether the remaining buffers may still end below the best packing."""
-        for group in self._alive:
-            rest = [i for i in group if offsets[i] < 0]
-            if rest:
-                start = max(last, min(lowest[i] for i in rest))
-                if start + sum(self._sizes[i] for i in rest) >= self._best[1]:
-                    return False
-        return all(
-            max(last, lowest[i]) + size < self._best[1]
-            for i, size in enumerate(self._sizes)
-            if offsets[i] < 0
-        )
+        size = self._best[1]
+        starts, waiting = np.maximum(lowest, last), np.array(offsets) < 0
+        if np.any((starts + self._nbytes >= size) & waiting):
+            return False
+        rest = self._groups & waiting
+        needed = rest @ self._nbytes
+        begin = np.where(rest, starts, size).min(axis=1)
+        return not np.any((begin + needed >= size) & (needed > 0))

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from rlx.ir import Region
 from rlx.plan.lifetimes import Lifetime
-from rlx.plan.packing import SEARCH_LIMIT, _alive_together, _greedy, _place, pack
+from rlx.plan.packing import (
+    SEARCH_LIMIT,
+    _alive_together,
+    _by_size,
+    _greedy,
+    _pairs,
+    _place,
+    pack,
+)
 
 MOST = 6
 
@@ -47,6 +55,14 @@ def test_packing_is_valid_and_never_larger_than_the_greedy_one(buffers):
     assert all(o + b.nbytes <= size for o, b in zip(offsets, buffers, strict=True))
     rounded = [-(-b.nbytes // 4) * 4 for b in buffers]
     assert size <= _greedy(buffers, rounded, neighbours(buffers), 0)[1]
+
+
+@given(buffers=boxes(30))
+def test_very_many_buffers_are_placed_by_size(buffers):
+    sizes, meets = [b.nbytes for b in buffers], neighbours(buffers)
+    order = sorted(range(len(buffers)), key=lambda i: -sizes[i])
+    assert _by_size(buffers, sizes) == _place(order, sizes, meets)
+    assert 2 * _pairs(buffers) == sum(map(len, meets))
 
 
 @settings(max_examples=60)
