@@ -14,7 +14,7 @@ _TENSORS = "use tensors: unpack the sequence or optional before export"
 _TEXT = "do this step in your own code, in front of the model"
 
 _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("is control flow, which rlx does not model", _BRANCH, ("If", "Loop", "Scan", "SequenceMap")),
+    ("is control flow, which rlx does not import", _BRANCH, ("If", "Loop", "Scan", "SequenceMap")),
     ("is a recurrent layer, which rlx does not model", _STEP, ("RNN", "LSTM", "GRU")),
     (
         "works on sequences, which rlx does not model",

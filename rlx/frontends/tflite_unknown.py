@@ -29,7 +29,7 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"),
     ),
     (
-        "is control flow, which rlx does not model",
+        "is control flow, which rlx does not import",
         _CALLS,
         ("IF", "WHILE", "CALL", "STABLEHLO_WHILE", "STABLEHLO_CASE", "STABLEHLO_COMPOSITE"),
     ),

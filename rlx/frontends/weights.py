@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 
-from rlx.errors import FrontendError
+from rlx.errors import FormatError, FrontendError
+from rlx.frontends import foreign
 from rlx.frontends.reading import check_size, read_start
-from rlx.frontends.refusal import DamagedError, MalformedError, OverLimitError, RefusedError
+from rlx.frontends.refusal import RefusedError
+from rlx.frontends.safetensors import StoredTensor, stored_tensors
 from rlx.ir import Constant, DType, Graph, Param, TensorType, rebuild
-from rlx.ir.module import GraphModule
-from rlx.ir.payload import from_bytes
+from rlx.ir.module import GraphModule, graph_of
 from rlx.ir.verify import verify
-from rlx.limits import DEFAULT_LIMITS, Limits, raise_hint
+from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.names import printable, shorten
 
 if TYPE_CHECKING:
@@ -29,25 +28,6 @@ if TYPE_CHECKING:
 
 # So many names of each kind are listed in one message.
 _LISTED = 20
-_LENGTH_BYTES = 8
-
-_DTYPES = {
-    "F64": DType.F64,
-    "F32": DType.F32,
-    "F16": DType.F16,
-    "BF16": DType.BF16,
-    "F8_E4M3": DType.F8E4M3,
-    "F8_E5M2": DType.F8E5M2,
-    "I64": DType.I64,
-    "I32": DType.I32,
-    "I16": DType.I16,
-    "I8": DType.I8,
-    "U64": DType.U64,
-    "U32": DType.U32,
-    "U16": DType.U16,
-    "U8": DType.U8,
-    "BOOL": DType.BOOL,
-}
 
 
 @overload
@@ -86,7 +66,9 @@ def load_weights(
         limits: How large a file to accept.
 
     Raises:
+        TypeError: It is no graph.
         UsageError: A file cannot be read.
+        FormatError: A file is of another format.
         FrontendError: A file is malformed or over a limit, or names, shapes or element types do
             not fit; all that do not are in one message.
         VerifyError: The weights contradict what the graph's integer ops promise.
@@ -94,10 +76,12 @@ def load_weights(
     files = []
     for path in map(Path, paths):
         try:
-            files.append(_open(path, limits))
+            check_size(path, limits)
+            _check_format(path)
+            files.append(stored_tensors(path, limits))
         except RefusedError as error:
             raise error.public(_shown(path)) from None
-    module = graph if isinstance(graph, GraphModule) else GraphModule.hir(graph)
+    module = graph if isinstance(graph, GraphModule) else GraphModule.hir(graph_of(graph))
     assignment = _Assignment.of(module.graph, files, rename)
     new = module.with_graph(rebuild(module.graph, assignment.visit, by="load_weights"))
     assignment.finish(", ".join(_shown(Path(path)) for path in paths))
@@ -105,89 +89,22 @@ def load_weights(
     return new if isinstance(graph, GraphModule) else new.graph
 
 
+def _check_format(path: Path) -> None:
+    """Raise FormatError if neither the name nor the first bytes are those of safetensors."""
+    if path.suffix.lower() == ".safetensors" or read_start(path, 9)[8:] == b"{":
+        return
+    kind = foreign.kind_of(path)
+    what = kind.what.partition(":")[0] if kind else "of another format"
+    raise FormatError(
+        f"is {what}; load_weights reads .safetensors files",
+        where=_shown(path),
+        hint="rlx.WeightStore.open reads .npz, .gguf and .onnx files too, for rlx.freeze and"
+        " set_params",
+    )
+
+
 def _shown(path: Path) -> str:
     return shorten(printable(path.name))
-
-
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """A tensor of a file.
-
-    Attributes:
-        path: The file.
-        name: Its name there.
-        dtype: Element type.
-        shape: Dimensions.
-        start: Place of its first byte in the file.
-    """
-
-    path: Path
-    name: str
-    dtype: DType
-    shape: tuple[int, ...]
-    start: int
-
-    def read(self) -> Array:
-        """Return the elements.
-
-        Raises:
-            ValueError: They are none of the element type.
-        """
-        type_ = TensorType(self.shape, self.dtype)
-        with self.path.open("rb") as file:
-            file.seek(self.start)
-            return from_bytes(file.read(type_.nbytes), type_)
-
-
-def _open(path: Path, limits: Limits) -> list[_Stored]:
-    """Return the tensors of a file after checking its header.
-
-    Raises:
-        RefusedError: It is malformed or over a limit.
-    """
-    check_size(path, limits)
-    length = int.from_bytes(read_start(path, _LENGTH_BYTES), "little")
-    if length > limits.document_bytes:
-        raise OverLimitError(
-            f"has a header of {length} bytes; the limit is {limits.document_bytes}",
-            hint=raise_hint("document_bytes", length),
-        )
-    try:
-        # The library checks the header: offsets in range, without gap or overlap, sizes that fit.
-        with safe_open(path, framework="numpy"):
-            pass
-    except (SafetensorError, OSError, ValueError) as error:
-        raise DamagedError(f"not a readable safetensors file: {printable(str(error))}") from None
-    text = read_start(path, _LENGTH_BYTES + length)[_LENGTH_BYTES:]
-    header = json.loads(text, object_pairs_hook=_unique)
-    header.pop("__metadata__", None)
-    if len(header) > limits.tensors:
-        raise OverLimitError(
-            f"has {len(header)} tensors; the limit is {limits.tensors}",
-            hint=raise_hint("tensors", len(header)),
-        )
-    base = _LENGTH_BYTES + length
-    return [_stored(path, name, entry, base) for name, entry in sorted(header.items())]
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; one name twice would mean different things to different readers."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise DamagedError("the header has a name twice")
-    return found
-
-
-def _stored(path: Path, name: str, entry: Mapping[str, Any], base: int) -> _Stored:
-    """Return one tensor; the library has checked what its entry holds."""
-    dtype = _DTYPES.get(entry["dtype"])
-    if dtype is None:
-        raise MalformedError(
-            f"tensor {_quoted(name)} has the element type {printable(str(entry['dtype']))}",
-            hint=f"store the weights in one of {', '.join(_DTYPES)}",
-        )
-    start = base + int(entry["data_offsets"][0])
-    return _Stored(path, name, dtype, tuple(int(n) for n in entry["shape"]), start)
 
 
 def _quoted(name: str) -> str:
@@ -205,13 +122,13 @@ class _Assignment:
         problems: Everything else that does not fit, a line each.
     """
 
-    tensors: dict[str, _Stored] = field(default_factory=dict)
+    tensors: dict[str, StoredTensor] = field(default_factory=dict)
     unused: dict[str, str] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @staticmethod
-    def of(graph: Graph, files: Iterable[list[_Stored]], rename: Rename | None) -> _Assignment:
+    def of(graph: Graph, files: Iterable[list[StoredTensor]], rename: Rename | None) -> _Assignment:
         """Return which tensor goes where."""
         self = _Assignment()
         for stored in (stored for tensors in files for stored in tensors):
@@ -249,7 +166,7 @@ class _Assignment:
             return None
         return [new.constant(array, name=node.name, quant=node.types[0].quant)]
 
-    def _converted(self, name: str, stored: _Stored, wanted: TensorType) -> Array | None:
+    def _converted(self, name: str, stored: StoredTensor, wanted: TensorType) -> Array | None:
         """Return the elements in the graph's type; None, and a problem, if they do not fit it."""
         if stored.shape != wanted.shape:
             found = f"{stored.dtype.value}[{', '.join(map(str, stored.shape))}]"
@@ -263,7 +180,7 @@ class _Assignment:
         if stored.dtype.is_float and np.isnan(array).any():
             self.problems.append(f"{_quoted(name)} holds NaN, which is not a number")
             return None
-        converted = _exactly(array, wanted.dtype)
+        converted = exactly(array, wanted.dtype)
         if converted is None:
             self.problems.append(
                 f"{_quoted(name)} is {stored.dtype.value}, and as {wanted.dtype.value} some of its "
@@ -304,7 +221,7 @@ def _listed(what: str, names: Iterable[str]) -> list[str]:
     return [f"{what} {', '.join(found[:_LISTED])}{more}"]
 
 
-def _exactly(array: Array, dtype: DType) -> Array | None:
+def exactly(array: Array, dtype: DType) -> Array | None:
     """Return the same numbers in another element type, None if one of them would change."""
     given = DType.of(array)
     if given is dtype:

@@ -13,7 +13,7 @@ from rlx.frontends.refusal import OverLimitError
 from rlx.ir.inspect import node_macs
 from rlx.ir.sizes import sizes_of
 from rlx.limits import raise_hint
-from rlx.ops import cost  # noqa: F401 - fills the table that node_macs reads
+from rlx.ops import cost
 from rlx.ops.q import Window
 from rlx.ops.real.window import SpatialWindow
 
@@ -90,6 +90,9 @@ def _taps(node: Node) -> int:
 
 def _operations(node: Node) -> int:
     """Return the multiply-accumulates of a node; else a step for each element or tap it reads."""
+    if regions := node.op.regions():
+        inner = sum(_operations(n) for _, region in regions for n in region.op_nodes)
+        return inner * (cost.iterations(node) or 1)
     macs = node_macs(node)
     if macs:
         return macs

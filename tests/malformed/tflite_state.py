@@ -112,7 +112,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 5 operators cannot be imported\n"
             "  operator 4 IF 'probability' (int8[1, 5] -> int8[1, 5])\n"
-            "    why  is control flow, which rlx does not model"
+            "    why  is control flow, which rlx does not import"
         ),
     ),
     "WHILE": Refused(
@@ -122,7 +122,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 5 operators cannot be imported\n"
             "  operator 4 WHILE 'probability' (int8[1, 5] -> int8[1, 5])\n"
-            "    why  is control flow, which rlx does not model"
+            "    why  is control flow, which rlx does not import"
         ),
     ),
     "FAKE_QUANT": Refused(

@@ -81,7 +81,7 @@ def test_five_unsupported_operators_are_one_message():
     assert "5 of 6 nodes cannot be imported" in text
     for i, n in enumerate(names):
         assert f"node {i} {n} 'y{i}'\n    why  " in text
-    assert "is control flow, which rlx does not model" in text
+    assert "is control flow, which rlx does not import" in text
 
 
 def test_functions_of_the_file_are_inlined():

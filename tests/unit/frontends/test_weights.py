@@ -14,7 +14,7 @@ from mutation import mutate
 from safetensors.numpy import save_file
 
 import rlx
-from rlx.errors import FrontendError, RlxError, UsageError
+from rlx.errors import FormatError, FrontendError, RlxError, UsageError
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import GraphModule
@@ -233,6 +233,19 @@ def test_headers_and_files_over_a_limit_are_refused_before_they_are_read(tmp_pat
     assert "the limit is" in refused(linear(), sound, limits=Limits(document_bytes=10)).message
     assert "the limit" in refused(linear(), sound, limits=Limits(file_bytes=100)).message
     assert "the limit is 1" in refused(linear(), sound, limits=Limits(tensors=1)).message
+
+
+def test_other_formats_are_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "w.npz", w=W)
+    (tmp_path / "w.dat").write_bytes(bytes(range(40)))
+    for name, what in [("w.npz", "NumPy arrays"), ("w.dat", "of another format")]:
+        message = (
+            rf"^{name}: is {what}; load_weights reads .safetensors files\n  hint: rlx.WeightSt"
+        )
+        with pytest.raises(FormatError, match=message):
+            rlx.load_weights(linear(), tmp_path / name)
+    save_file({"fc.weight": W, "fc.bias": B}, tmp_path / "weights.bin")
+    assert rlx.load_weights(linear(), tmp_path / "weights.bin").params == ()
 
 
 def test_files_that_are_not_there_are_refused(tmp_path: Path) -> None:

@@ -145,10 +145,12 @@ def test_constants_stay_quantized_values():
 
 
 def test_qlinear_conv():
+    # ONNX Runtime adds pairs of products in 16 bits where the processor has no VNNI: weights of
+    # 7 bits cannot saturate there.
     x = RANDOM.integers(0, 256, (1, 2, 5, 5)).astype(np.uint8)
     constants = {
         "xs": np.float32(0.02), "xz": np.uint8(120), "ws": np.float32([0.01, 0.02, 0.03]),
-        "w": RANDOM.integers(-127, 128, (3, 2, 3, 3)).astype(np.int8), "wz": np.zeros(3, np.int8),
+        "w": RANDOM.integers(-64, 64, (3, 2, 3, 3)).astype(np.int8), "wz": np.zeros(3, np.int8),
         "ys": np.float32(0.05), "yz": np.uint8(100),
         "b": RANDOM.integers(-500, 500, 3).astype(np.int32),
     }  # fmt: skip
