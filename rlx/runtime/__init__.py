@@ -1,18 +1,24 @@
 """Running graphs on the host."""
 
 from rlx.runtime.backend import Backend, Program, backends, devices, find_backend
+from rlx.runtime.batching import Batching
+from rlx.runtime.compile_cache import CompileCache
 from rlx.runtime.compiled import CompiledGraph
 from rlx.runtime.device import Device
 from rlx.runtime.model import Model, model
 from rlx.runtime.options import CompileOptions
 from rlx.runtime.session import Session
+from rlx.runtime.submission import Pending
 
 __all__ = [
     "Backend",
+    "Batching",
+    "CompileCache",
     "CompileOptions",
     "CompiledGraph",
     "Device",
     "Model",
+    "Pending",
     "Program",
     "Session",
     "backends",

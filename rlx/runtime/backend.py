@@ -13,7 +13,7 @@ from rlx.runtime.device import Device
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rlx.ir import Array, Graph, Node, Refusal
+    from rlx.ir import Array, Graph, GraphModule, Node, Op, Refusal
     from rlx.passes import Fitted, Policies
     from rlx.runtime.options import CompileOptions
 
@@ -21,14 +21,44 @@ GROUP = "rlx.backends"
 
 
 class Program(Protocol):
-    """A graph of static shapes, ready to run."""
+    """A graph of static shapes, ready to run. It runs one call at a time.
 
-    def set_param(self, name: str, value: Array) -> None:
-        """Set a parameter; ``value`` has its type and is not modified afterwards."""
+    Attributes:
+        module: The graph at stage LIR.
+    """
+
+    module: GraphModule
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Bytes that single steps need while they run; 0 before parameters are set."""
         ...
 
-    def run(self, inputs: Mapping[str, Array]) -> list[Array]:
-        """Return the outputs for one array for each input; they may share memory with these."""
+    def set_params(self, values: Mapping[str, Array]) -> None:
+        """Set all parameters of the module; the arrays are not modified afterwards."""
+        ...
+
+    def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """Return the outputs in order, read-only and overwritten by the next run.
+
+        Args:
+            inputs: An array for each input that is no state, in order, of its exact type.
+        """
+        ...
+
+    def read_state(self, name: str) -> Array:
+        """Return a copy of the value of a state."""
+        ...
+
+    def write_state(self, name: str, value: Array) -> None:
+        """Set the value of a state, of its exact type; zeros if it was never set."""
+        ...
+
+    def profile(self, inputs: Sequence[Array]) -> Sequence[tuple[Node, int, int]]:
+        """Run once; return each node that computes, and when it began and ended.
+
+        Times are nanoseconds of ``time.perf_counter_ns``.
+        """
         ...
 
 
@@ -56,8 +86,21 @@ class Backend(Protocol):
         """
         ...
 
-    def compile(self, graph: Graph, options: CompileOptions) -> Program:
-        """Return a program for ``graph``, which has static shapes and no refused nodes."""
+    def claims(self, op: type[Op]) -> bool:
+        """Whether a fused op of this class has a kernel; without one its ops are not fused."""
+        ...
+
+    def plan(self, module: GraphModule, options: CompileOptions) -> GraphModule:
+        """Return ``module`` at stage LIR, as ``compile`` takes it.
+
+        Args:
+            module: A graph of static shapes without refused nodes.
+            options: Options of compilation.
+        """
+        ...
+
+    def compile(self, module: GraphModule, options: CompileOptions) -> Program:
+        """Return a program for ``module``, as ``plan`` returned it."""
         ...
 
 

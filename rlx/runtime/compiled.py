@@ -2,46 +2,56 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from typing import TYPE_CHECKING, TypeAlias
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rlx.drawing.notebook import graph_html
 from rlx.ir.binding import match_shapes
+from rlx.ir.manifest import BindingManifest
 from rlx.ir.printer import summarize_graph
-from rlx.passes.base import UntilStable
-from rlx.passes.common_subexpressions import CommonSubexpressions
-from rlx.passes.dead_code import DeadCode
-from rlx.passes.fold_constants import FoldConstants
+from rlx.observation.memory import estimate_memory
+from rlx.observation.profile import profile_of
+from rlx.observation.roofline import roofline
+from rlx.quant.numbers import sample_reals
+from rlx.runtime.arguments import Arguments, converted, listed
 from rlx.runtime.backend import fit_to_backend
-from rlx.tracing.arrays import converted_to
-from rlx.transforms.bind import bind, symbols
+from rlx.runtime.execution import Execution
+from rlx.runtime.submission import Submissions
+from rlx.transforms.bind import bind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from rlx.ir import Array, Graph, TensorType
-    from rlx.passes import DispatchReport
-    from rlx.runtime.backend import Backend, Program
+    from rlx.observation.machine import Machine
+    from rlx.observation.memory import MemoryEstimate
+    from rlx.observation.profile import Profile
+    from rlx.passes.fusion import FusionReport
+    from rlx.passes.precision import PrecisionReport
+    from rlx.runtime.backend import Backend
+    from rlx.runtime.batching import Batching
     from rlx.runtime.device import Device
     from rlx.runtime.options import CompileOptions
-
-Sizes: TypeAlias = tuple[tuple[str, int], ...]
-
-# Programs kept for different sizes of symbols, least recently used first out.
-_MOST_PROGRAMS = 8
-
-_SIMPLIFY = UntilStable(passes=(FoldConstants(), CommonSubexpressions(), DeadCode()))
+    from rlx.runtime.submission import Pending
 
 
-class CompiledGraph:
+class CompiledGraph(Execution):
     """A graph on a device. Made by ``Session.compile``.
 
     A graph with symbolic dimensions is compiled for the sizes that the inputs of a run have, and
     kept for the next run of the same sizes.
+
+    Each program has an arena: all values are computed there, and a run allocates nothing but the
+    copies of the outputs that ``run`` returns; ``run_slots`` and ``run_raw`` return views of the
+    arena. Several threads may call one object: it runs one call at a time. Views that a thread
+    was given are overwritten by the next run of any thread, so threads that use them take a
+    ``clone`` each.
 
     Attributes:
         graph: The graph as it was given.
@@ -55,23 +65,18 @@ class CompiledGraph:
         device: Device,
         backend: Backend,
         options: CompileOptions,
-        dispatch: DispatchReport,
         params: Mapping[str, Array],
     ) -> None:
-        self.graph = graph
+        super().__init__(graph, backend, options)
         self.device = device
-        self.dispatch = dispatch
-        self._backend = backend
-        self._options = options
-        self._inputs = {v.name: v.type for v in graph.inputs}
-        self._param_types = {v.name: v.type for v in graph.params}
-        self._symbols = symbols(graph)
-        self._params: dict[str, Array] = {}
-        self._programs: OrderedDict[Sizes, Program] = OrderedDict()
+        if self._symbols:
+            self.dispatch = fit_to_backend(graph, backend, options.policies).report
+            self.dispatch.require_ready()
+        else:
+            self.dispatch = self._program(()).lowered.dispatch
+        self._submissions = Submissions()
         for name, value in params.items():
             self.set_param(name, value)
-        if not self._symbols:
-            self._program(())
 
     def __repr__(self) -> str:
         where = f"on {self.device} by {self._backend.name}"
@@ -83,8 +88,8 @@ class CompiledGraph:
 
     @property
     def input_types(self) -> dict[str, TensorType]:
-        """Type of each input by name, in order."""
-        return dict(self._inputs)
+        """Type of each input of a run by name, in order; states are not among them."""
+        return dict(self._arguments.types)
 
     @property
     def param_types(self) -> dict[str, TensorType]:
@@ -92,8 +97,18 @@ class CompiledGraph:
         return dict(self._param_types)
 
     @property
+    def state_types(self) -> dict[str, TensorType]:
+        """Type of each state by name, in order; inputs that are bound as states come last."""
+        return self._state_types()
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states, in order; inputs that are bound as states come last."""
+        return (*self._states.types, *self._held.names)
+
+    @property
     def output_names(self) -> tuple[str, ...]:
-        """Names of the outputs, in order."""
+        """Names of the outputs, in order; the next values of states are among them."""
         return self.graph.output_names
 
     @property
@@ -101,11 +116,68 @@ class CompiledGraph:
         """Types of the outputs, in order."""
         return tuple(o.type for o in self.graph.outputs)
 
+    @property
+    def precision(self) -> PrecisionReport | None:
+        """What the precision policy did to each node of the program used last; None without one."""
+        with self._lock:
+            loaded = next(reversed(self._programs.values()), None)
+            return None if loaded is None else loaded.lowered.precision
+
+    @property
+    def fusion(self) -> FusionReport | None:
+        """What was fused in the program used last, and what not; None without a program."""
+        with self._lock:
+            loaded = next(reversed(self._programs.values()), None)
+            return None if loaded is None else loaded.lowered.fusion
+
+    def manifest(self, sizes: Mapping[str, int] | None = None) -> BindingManifest:
+        """Return names, types, bytes and places of what is bound to the graph.
+
+        Args:
+            sizes: A size for each symbol of the dimensions; none if there are none.
+
+        Raises:
+            ValueError: A symbol has no size, or a size is no positive number.
+        """
+        given = dict(sizes or {})
+        unbound = [name for name in self._symbols if name not in given]
+        if unbound:
+            raise ValueError(
+                f"a manifest needs a size for {', '.join(map(repr, unbound))};"
+                f" the graph takes: {listed(self._inputs)}"
+            )
+        source = bind(self.graph, given)
+        with self._lock:
+            loaded = self._program(tuple(sorted(given.items())))
+            return BindingManifest.of(loaded.lowered.module, source)
+
     def clone(self) -> CompiledGraph:
-        """Return the same graph with parameters of its own."""
-        return CompiledGraph(
-            self.graph, self.device, self._backend, self._options, self.dispatch, self._params
-        )
+        """Return the same graph with parameters, states and arenas of its own.
+
+        The arrays of parameters are shared until they are set again; states are copied.
+        """
+        with self._lock:
+            copy = CompiledGraph(
+                self.graph, self.device, self._backend, self._options, self._params
+            )
+            for name in self.state_names:
+                held = self._held.read(name) if name in self._held else self._states.value(name)
+                if held is not None:
+                    copy.bind_state(name, held)
+            for name, place in self._held.feeds.items():
+                copy.feed(place, name)
+            if self._extent is not None:
+                copy.set_active_extent(*self._extent.rows)
+            return copy
+
+    def __copy__(self) -> CompiledGraph:
+        return self.clone()
+
+    def __deepcopy__(self, memo: object) -> CompiledGraph:
+        return self.clone()
+
+    def __reduce__(self) -> str:
+        raise TypeError("a compiled graph cannot be pickled; keep its graph (rlx.save), compile it")
 
     def set_param(self, name: str, value: npt.ArrayLike) -> None:
         """Set a parameter; numbers are converted to its element type, and copied.
@@ -115,163 +187,310 @@ class CompiledGraph:
             ValueError: There is no such parameter, or it has another shape.
         """
         if name not in self._param_types:
-            known = _names(self._param_types)
+            known = listed(self._param_types)
             raise ValueError(f"no parameter is called {name!r}; there are: {known}")
-        type_ = self._param_types[name]
-        array = _convert(f"parameter {name!r}", type_, value).copy()
-        match_shapes([(f"parameter {name!r}", type_)], [array])
-        array.flags.writeable = False
-        self._params[name] = array
-        for program in self._programs.values():
-            program.set_param(name, array)
+        what, type_ = f"parameter {name!r}", self._param_types[name]
+        array = converted(what, type_, value)
+        match_shapes([(what, type_)], [array])
+        if array.flags.writeable or not isinstance(value, np.ndarray):
+            array = array.copy()
+            array.flags.writeable = False
+        with self._lock:
+            self._params[name] = array
+            self._params_changed()
 
-    def set_params(self, params: Mapping[str, npt.ArrayLike]) -> None:
-        """Set several parameters by name."""
-        for name, value in params.items():
-            self.set_param(name, value)
+    def set_params(self, params: Mapping[str, npt.ArrayLike], *, strict: bool = True) -> None:
+        """Set several parameters by name, for example from a ``WeightStore``.
+
+        Args:
+            params: A value for each, as for ``set_param``.
+            strict: Whether a name that is no parameter is refused; else it is left alone.
+
+        Raises:
+            TypeError: The numbers do not fit an element type.
+            ValueError: There is no such parameter, or it has another shape.
+        """
+        for name in params if strict else [n for n in self._param_types if n in params]:
+            self.set_param(name, params[name])
+
+    def bind_state(self, name: str, value: npt.ArrayLike) -> None:
+        """Set the value that a state has before the next run; it is copied.
+
+        ``reset_state`` returns to it. An input may be bound too: then it is a state, which runs
+        are not given any more, and which keeps its value unless ``feed`` says what the next one is.
+
+        Raises:
+            TypeError: The numbers do not fit the element type.
+            ValueError: There is no such state or input, or it has another shape.
+        """
+        with self._lock:
+            type_ = self._states.types.get(name) or self._inputs.get(name)
+            if type_ is None:
+                known = listed(self._states.types | self._inputs)
+                raise ValueError(f"no state or input is called {name!r}; there are: {known}")
+            array = converted(f"state {name!r}", type_, value)
+            match_shapes([(f"state {name!r}", type_)], [array])
+            if name in self._states.types:
+                self._states.bind(name, array)
+            else:
+                self._held.bind(name, array)
+                self._arguments = Arguments(self._held.free)
+
+    def unbind_state(self, name: str) -> None:
+        """Let an input that was bound as a state come with each run again.
+
+        Raises:
+            ValueError: It is no input, or not bound.
+        """
+        with self._lock:
+            self._check_input(name)
+            self._held.unbind(name)
+            self._arguments = Arguments(self._held.free)
+
+    def feed(self, output: str | int, name: str) -> None:
+        """Let an output be the next value of an input that is bound as a state, after each run.
+
+        ::
+
+            compiled.bind_state("cache", zeros)
+            compiled.feed("grown_cache", "cache")
+
+        A graph whose states are declared (``graph.state``) needs no such calls, and may compute
+        the next value in the place of the last one, where this copies it.
+
+        Args:
+            output: Name or place of the output.
+            name: Name of the input.
+
+        Raises:
+            ValueError: There is no such output or input, the input is not bound, or the types
+                differ.
+        """
+        (place,) = self._places([output])
+        with self._lock:
+            self._check_input(name)
+            self._held.feed(name, place, self.output_names[place], self.output_types[place])
+
+    def read_state(self, name: str) -> Array:
+        """Return a copy of the value that a state has now.
+
+        Raises:
+            ValueError: There is no such state, or its size is not known before the next run.
+        """
+        with self._lock:
+            self._check_state(name)
+            return self._held.read(name) if name in self._held else self._states.read(name)
+
+    def reset_state(self, name: str | None = None) -> None:
+        """Give a state, or all of them, the value that was bound last; zeros if none was.
+
+        Raises:
+            ValueError: There is no such state.
+        """
+        with self._lock:
+            if name is not None:
+                self._check_state(name)
+            for each in self.state_names if name is None else (name,):
+                (self._held if each in self._held else self._states).reset(each)
+
+    @property
+    def batching(self) -> Batching:
+        """How ``run`` takes several samples."""
+        with self._lock:
+            return self._batches.how
 
     def run(
         self,
         inputs: Mapping[str, npt.ArrayLike] | None = None,
         *,
         outputs: Sequence[str | int] | None = None,
+        dequantized: bool = False,
     ) -> list[Array]:
         """Return the outputs, as arrays of their own.
 
+        Where every input has a leading dimension of 1, the arrays may have any other number there:
+        so many samples, which the outputs then hold too. ``batching`` says how they are computed.
+
         Args:
-            inputs: A value for each input by name; numbers are converted to its element type.
+            inputs: A value for each input by name; numbers are converted to its element type. Real
+                numbers for a quantized input are quantized by its scale.
             outputs: Names or places of the outputs wanted; all in order by default.
+            dequantized: Whether quantized outputs are returned as the numbers that they stand for,
+                as float64.
 
         Raises:
             TypeError: The numbers do not fit an input's element type.
-            ValueError: An input or parameter is missing, unknown or has another shape.
+            ValueError: An input or parameter is missing, unknown or has another shape; inputs hold
+                different numbers of samples; NaN or infinity is given to a quantized input.
         """
-        given = self._named(inputs or {})
-        arrays = {n: _convert(f"input {n!r}", t, given[n]) for n, t in self._inputs.items()}
-        return _own(self._select(self._execute(arrays), outputs), arrays.values())
+        arguments = self._arguments
+        arrays = arguments.converted({} if inputs is None else inputs)
+        places = self._places(outputs)
+        results = self._outputs(arguments, arrays, places, batches=True)
+        if not dequantized:
+            return results
+        types = [self.output_types[place] for place in places]
+        return [sample_reals(array, type_) for array, type_ in zip(results, types, strict=True)]
 
-    def run_named(self, inputs: Mapping[str, npt.ArrayLike] | None = None) -> dict[str, Array]:
+    def run_named(
+        self, inputs: Mapping[str, npt.ArrayLike] | None = None, *, dequantized: bool = False
+    ) -> dict[str, Array]:
         """Return the outputs by name; as ``run`` otherwise."""
-        return dict(zip(self.output_names, self.run(inputs), strict=True))
+        results = self.run(inputs, dequantized=dequantized)
+        return dict(zip(self.output_names, results, strict=True))
 
     def run_typed(self, inputs: Mapping[str, Array]) -> list[Array]:
         """Return the outputs, as ``run``, but take only arrays of exactly the declared types."""
-        arrays = self._typed(inputs)
-        return _own(self._execute(arrays), arrays.values())
+        arguments = self._arguments
+        return self._outputs(arguments, arguments.typed(inputs))
 
-    def run_slots(self, *inputs: Array) -> list[Array]:
-        """Return the outputs for inputs in the order of their declaration, of exact types."""
-        if len(inputs) != len(self._inputs):
-            raise ValueError(f"takes {len(self._inputs)} inputs, not {len(inputs)}")
-        return self.run_typed(dict(zip(self._inputs, inputs, strict=True)))
+    def run_raw(self, inputs: Mapping[str, Array]) -> Sequence[Array]:
+        """Return read-only views of the outputs, which the next run overwrites.
 
-    def run_raw(self, inputs: Mapping[str, Array]) -> list[Array]:
-        """Return read-only outputs without copying: they may show inputs and parameters.
-
-        Takes only arrays of exactly the declared types.
+        Takes only arrays of exactly the declared types, and allocates nothing.
         """
-        views = [a.view() for a in self._execute(self._typed(inputs))]
-        for view in views:
-            view.flags.writeable = False
-        return views
+        arguments = self._arguments
+        arrays = arguments.typed(inputs)
+        with self._lock:
+            return self._execute(arguments, arrays)
+
+    def run_slots(self, *inputs: Array) -> Sequence[Array]:
+        """Return what ``run_raw`` does for inputs in the order of their declaration."""
+        arguments = self._arguments
+        arrays = arguments.exact(inputs)
+        with self._lock:
+            return self._execute(arguments, arrays)
+
+    def set_active_extent(self, actual: int, upper: int) -> None:
+        """Let runs compute the first ``actual`` of ``upper`` rows, until it is called again.
+
+        The rows of an output are the indices of its first axis of size ``upper``. The first ones
+        are those of a whole run, the others are zeros. Ops whose rows depend on one another, such
+        as attention, and all that these read, are computed whole; so are states, and batches of
+        several samples. ``upper`` of ``upper`` is a whole run. It holds for all threads.
+
+        Args:
+            actual: How many rows matter.
+            upper: How many rows outputs have.
+
+        Raises:
+            ValueError: ``actual`` is not in [1, ``upper``], the graph has symbols in its
+                dimensions, or no op computes rows by themselves.
+        """
+        with self._lock:
+            self._extent = self._extent_of(actual, upper)
+
+    @contextmanager
+    def active_extent(self, actual: int, upper: int) -> Iterator[None]:
+        """Let runs compute the first rows, as ``set_active_extent`` does, in a ``with`` block."""
+        before = self._extent
+        self.set_active_extent(actual, upper)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._extent = before
+
+    def submit(self, inputs: Mapping[str, npt.ArrayLike] | None = None) -> Pending:
+        """Begin a run on a thread of this object, and return before it ends.
+
+        Runs that were submitted are done in order. Other calls do not wait for them: a run, or a
+        state that is read, may come before any of them unless ``sync`` is called first. The inputs
+        are copied, so they may be written at once.
+
+        Args:
+            inputs: As for ``run``.
+
+        Returns:
+            An object whose ``wait`` returns what ``run`` would, or raises what happened on the way.
+
+        Raises:
+            TypeError: The numbers do not fit an input's element type.
+            ValueError: An input is missing or unknown.
+        """
+        arguments = self._arguments
+        arrays = [array.copy() for array in arguments.converted({} if inputs is None else inputs)]
+        return self._submissions.submit(lambda: self._outputs(arguments, arrays, batches=True))
+
+    def sync(self) -> None:
+        """Wait until every submitted run has ended.
+
+        Raises:
+            Exception: What the first run raised that failed while nobody waited for its outputs.
+        """
+        self._submissions.sync()
+
+    def run_pipelined(self, sets: Iterable[Mapping[str, npt.ArrayLike]]) -> list[list[Array]]:
+        """Return the outputs for each of several sets of inputs, as ``run`` does for one.
+
+        The runs are done in order, in the calling thread: on one processor, handing each of them to
+        another thread costs more than it gains. ``submit`` does that.
+
+        Args:
+            sets: Inputs of each run, as for ``run``; each is taken after the run before it.
+
+        Raises:
+            Exception: What the first run raised that failed; those after it are not begun.
+        """
+        return [self.run(inputs) for inputs in sets]
 
     def __call__(self, *inputs: npt.ArrayLike) -> list[Array]:
         """Return the outputs for inputs in the order of their declaration; else as ``run``."""
-        if len(inputs) != len(self._inputs):
-            raise ValueError(f"takes {len(self._inputs)} inputs, not {len(inputs)}")
-        return self.run(dict(zip(self._inputs, inputs, strict=True)))
+        arguments = self._arguments
+        arguments.check_count(inputs)
+        return self.run(dict(zip(arguments.types, inputs, strict=True)))
 
-    def _named(self, inputs: Mapping[str, npt.ArrayLike]) -> Mapping[str, npt.ArrayLike]:
-        """Return ``inputs`` after checking their names."""
-        missing = [n for n in self._inputs if n not in inputs]
-        unknown = [n for n in inputs if n not in self._inputs]
-        if missing or unknown:
-            what = f"input {(missing or unknown)[0]!r} {'is missing' if missing else 'is unknown'}"
-            raise ValueError(f"{what}; the graph takes: {_names(self._inputs)}")
-        return inputs
+    def profile(
+        self,
+        inputs: Mapping[str, npt.ArrayLike] | None = None,
+        *,
+        runs: int = 20,
+        warm_up: int = 3,
+        machine: Machine | None = None,
+    ) -> Profile:
+        """Run several times and return the time of each node; states are as before then.
 
-    def _typed(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """Return ``inputs`` after checking their names and exact element types."""
-        given = self._named(inputs)
-        for name, type_ in self._inputs.items():
-            value = given[name]
-            if not isinstance(value, np.ndarray):
-                kind = type(value).__name__
-                raise TypeError(f"input {name!r} must be an array of {type_}, not {kind}")
-            if value.dtype != type_.dtype.numpy:
-                found = f"{value.dtype}{list(value.shape)}"
-                raise TypeError(f"input {name!r} must be {type_}, not {found}")
-        return {n: np.asarray(given[n]) for n in self._inputs}
+        Args:
+            inputs: As for ``run``.
+            runs: How many runs are measured.
+            warm_up: How many runs go before them.
+            machine: Limits of the machine, with which times are compared.
 
-    def _execute(self, arrays: Mapping[str, Array]) -> list[Array]:
-        """Return the raw outputs for arrays of the declared element types."""
-        if len(self._params) < len(self._param_types):
-            unset = next(n for n in self._param_types if n not in self._params)
-            raise ValueError(f"parameter {unset!r} has no value; set it with set_param()")
-        if all(arrays[n].shape == t.shape for n, t in self._inputs.items()) and not self._symbols:
-            return self._program(()).run(arrays)
-        known = {
-            **{f"input {n!r}": (t, arrays[n]) for n, t in self._inputs.items()},
-            **{f"parameter {n!r}": (t, self._params[n]) for n, t in self._param_types.items()},
-        }
-        sizes = match_shapes(
-            [(what, t) for what, (t, _) in known.items()], [a for _, a in known.values()]
+        Raises:
+            TypeError: The numbers do not fit an input's element type.
+            ValueError: An input or parameter is missing, unknown or has another shape, or there
+                are no runs.
+        """
+        if runs < 1 or warm_up < 0:
+            raise ValueError(f"cannot measure {runs} runs after {warm_up}; one at least is needed")
+        arguments = self._arguments
+        arrays = arguments.converted({} if inputs is None else inputs)
+        with self._lock:
+            loaded, every = self._ready(arguments, arrays)
+            states = {name: self._states.read(name) for name in self._states.types}
+            try:
+                timed = [loaded.profile(every, self._params) for _ in range(warm_up + runs)]
+            finally:
+                for name, value in states.items():
+                    loaded.program.write_state(name, value)
+        module = loaded.lowered.module
+        return profile_of(
+            self.graph.name,
+            f"on {self.device} by {self._backend.name}",
+            timed[warm_up:],
+            process=os.getpid(),
+            thread=(threading.get_native_id(), threading.current_thread().name),
+            bounds=None if machine is None else roofline(module, machine),
         )
-        return self._program(tuple(sorted(sizes.items()))).run(arrays)
 
-    def _program(self, sizes: Sizes) -> Program:
-        """Return the program for these sizes of symbols."""
-        if sizes in self._programs:
-            self._programs.move_to_end(sizes)
-            return self._programs[sizes]
-        fitted = fit_to_backend(
-            bind(self.graph, dict(sizes)), self._backend, self._options.policies
-        )
-        fitted.report.require_ready()
-        graph = fitted.graph
-        if self._options.simplify:
-            graph = _SIMPLIFY.apply(graph)
-        program = self._backend.compile(graph, self._options)
-        for name, value in self._params.items():
-            program.set_param(name, value)
-        self._programs[sizes] = program
-        if len(self._programs) > _MOST_PROGRAMS:
-            self._programs.popitem(last=False)
-        return program
+    def memory(self) -> MemoryEstimate:
+        """Return the bytes that the program that ran last takes; each byte is in one part.
 
-    def _select(self, results: list[Array], wanted: Sequence[str | int] | None) -> list[Array]:
-        """Return the outputs asked for."""
-        if wanted is None:
-            return results
-        names = self.output_names
-        for key in wanted:
-            if key not in names and key not in range(len(names)):
-                raise ValueError(f"no output is called {key!r}; there are: {', '.join(names)}")
-        return [results[names.index(k) if isinstance(k, str) else k] for k in wanted]
-
-
-def _names(types: Mapping[str, TensorType]) -> str:
-    return ", ".join(f"{name}: {type_}" for name, type_ in types.items()) or "none"
-
-
-def _convert(what: str, type_: TensorType, value: npt.ArrayLike) -> Array:
-    """Return ``value`` in the type's element type, or raise TypeError if it does not fit."""
-    array = np.asarray(value)
-    if array.dtype == type_.dtype.numpy:
-        return array
-    converted = converted_to(array, type_.dtype)
-    if converted is None:
-        raise TypeError(f"{what} must be {type_}, not {array.dtype}{list(array.shape)}")
-    return converted
-
-
-def _own(results: Iterable[Array], held: Iterable[Array]) -> list[Array]:
-    """Return ``results`` with those copied that share memory with something else."""
-    taken = {id(a) for a in held}
-    own = []
-    for array in results:
-        # Parameters and what was computed once are read-only; views do not own their memory.
-        shared = id(array) in taken or not (array.flags.owndata and array.flags.writeable)
-        own.append(array.copy() if shared else array)
-        taken.add(id(array))
-    return own
+        Raises:
+            ValueError: The sizes of symbols are not known before the first run.
+        """
+        if not self._programs:
+            raise ValueError("sizes are not known; run the graph first")
+        loaded = next(reversed(self._programs.values()))
+        lowered, workspace = loaded.lowered, loaded.program.workspace_bytes
+        return estimate_memory(lowered.module, prologue=lowered.prologue, workspace=workspace)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import enum
 
+from rlx.errors import UsageError
+from rlx.suggest import did_you_mean
+
 
 class Device(enum.Enum):
     """A kind of processor. The installed backends determine which can be used."""
@@ -23,3 +26,11 @@ class Device(enum.Enum):
 
     def __str__(self) -> str:
         return self.value
+
+    @classmethod
+    def _missing_(cls, value: object) -> Device:
+        """Raise the error for what is no device."""
+        names = [device.value for device in cls]
+        raise UsageError(
+            f"no device is called {value!r}", hint=did_you_mean(str(value), names, what="devices")
+        )

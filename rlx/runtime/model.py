@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
+from rlx.ir import TensorType
 from rlx.runtime.device import Device
 from rlx.runtime.session import Session
 from rlx.tracing import Graph, trace
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from rlx.ir import Array, TensorType
+    from rlx.ir import Array
     from rlx.runtime.compiled import CompiledGraph
 
 
@@ -62,7 +63,15 @@ class Model:
         return self._graph
 
 
-def model(*specs: TensorType) -> Callable[[Callable[..., Any]], Model]:
+@overload
+def model(function: Callable[..., Any], /) -> Model: ...
+
+
+@overload
+def model(*specs: TensorType) -> Callable[[Callable[..., Any]], Model]: ...
+
+
+def model(*specs: Any) -> Model | Callable[[Callable[..., Any]], Model]:
     """Turn the decorated function into a model, as ``trace`` would run it.
 
     ::
@@ -74,6 +83,9 @@ def model(*specs: TensorType) -> Callable[[Callable[..., Any]], Model]:
         (y,) = double(np.ones((4, 8)))
 
     Args:
-        specs: Types of the inputs; without any the function gets the graph to build.
+        specs: Types of the inputs; without any the function gets the graph to build, and the
+            parentheses may be left out.
     """
+    if len(specs) == 1 and not isinstance(specs[0], TensorType) and callable(specs[0]):
+        return Model(specs[0], ())
     return lambda function: Model(function, specs)

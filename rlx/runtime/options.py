@@ -3,23 +3,69 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from os import PathLike
+from types import NoneType
+from typing import TYPE_CHECKING, Final
 
-from rlx.passes import Policies
+from rlx.config import current
+from rlx.errors import UsageError
+from rlx.passes import Policies, Policy
+from rlx.passes.fusion import FusionOptions
+from rlx.passes.precision import PrecisionPolicy
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompileOptions:
     """Options of ``Session.compile``.
 
+    What is not given is taken from the settings (``rlx.config``) that hold where the object is
+    made: ``backend``, ``check_finite``, ``policies`` and ``dump``.
+
     Attributes:
         backend: Name of the backend, or None for the best one installed for the device.
         simplify: Whether constants are folded, and unused and repeated nodes removed, first.
-        check_finite: Whether a run stops with a FloatingPointError at the first NaN or infinity
-            that a node makes from finite numbers; slow.
+        check_finite: Whether a run stops with a FloatingPointError at the first node that makes NaN
+            of numbers, or infinity of finite ones; slow.
         policies: Which ops are decomposed although the backend has them, or never.
+        fusion: Which patterns of ops become one op each; None for no fusion.
+        precision: In which types ops on f32 are computed, or the name of a policy, such as
+            ``"mixed-bf16"``, for which the object then has the policy; as written if None.
+        dump: Folder for the text of the graph after every step of compilation; None for none. For
+            each set of sizes it gets a folder of its own.
+
+    Raises:
+        UsageError: A value is of another type, or no precision policy has the name.
     """
 
-    backend: str | None = None
+    backend: str | None = field(default_factory=lambda: current().backend)
     simplify: bool = True
-    check_finite: bool = False
-    policies: Policies = field(default_factory=Policies)
+    check_finite: bool = field(default_factory=lambda: current().check_finite)
+    policies: Policies = field(default_factory=lambda: Policies(Policy(current().dispatch)))
+    fusion: FusionOptions | None = field(default_factory=FusionOptions)
+    precision: PrecisionPolicy | str | None = None
+    dump: Path | str | None = field(default_factory=lambda: current().dump)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.precision, str):
+            object.__setattr__(self, "precision", PrecisionPolicy.named(self.precision))
+        for name, (types, hint) in _TAKEN.items():
+            value = getattr(self, name)
+            if not isinstance(value, types):
+                raise UsageError(
+                    f"{name} cannot be {value!r}", where="options of compilation", hint=hint
+                )
+
+
+_TAKEN: Final[dict[str, tuple[tuple[type, ...], str]]] = {
+    "backend": ((str, NoneType), "give its name, as 'rlx check --help' lists them"),
+    "simplify": ((bool,), "give True or False"),
+    "check_finite": ((bool,), "give True or False"),
+    "policies": ((Policies,), "give Policies.parse(['common']) or Policies.parse(['OP=native'])"),
+    "fusion": ((FusionOptions, NoneType), "give FusionOptions(), or None to fuse nothing"),
+    "precision": ((PrecisionPolicy, NoneType), "give a PrecisionPolicy, its name, or None"),
+    "dump": ((str, PathLike, NoneType), "give the path of a folder, or None"),
+}
+"""What each option may be, and what to do where it is something else."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import TYPE_CHECKING, TypeAlias
 
+from rlx.ir import Graph
+from rlx.ir.binding import symbols_of
 from rlx.ir.module import GraphModule
 from rlx.runtime.backend import find_backend, fit_to_backend
 from rlx.runtime.compiled import CompiledGraph
@@ -12,7 +15,7 @@ from rlx.runtime.options import CompileOptions
 from rlx.tracing import Graph as Builder
 
 if TYPE_CHECKING:
-    from rlx.ir import Array, Graph
+    from rlx.ir import Array
     from rlx.passes import DispatchReport
     from rlx.runtime.backend import Backend
 
@@ -52,29 +55,57 @@ class Session:
 
         Raises:
             UnsupportedOpError: The backend cannot run some op; the message lists all of them.
-            ValueError: The graph has no outputs.
+            TypeError: It is no graph, or the options are none.
+            ValueError: The graph has no outputs, or nothing gives a state its size.
         """
         chosen = options or self.options
         backend = self._backend(chosen)
-        inner, params = _parts(graph)
+        inner, params = parts_of(graph)
+        _check_states(inner)
         if not inner.outputs:
             raise ValueError(f"graph {inner.name!r} has no outputs; declare them with output()")
-        report = fit_to_backend(inner, backend, chosen.policies).report
-        report.require_ready()
-        return CompiledGraph(inner, self.device, backend, chosen, report, params)
+        return CompiledGraph(inner, self.device, backend, chosen, params)
 
     def check(self, graph: Compilable, options: CompileOptions | None = None) -> DispatchReport:
         """Return how the backend would handle each op of ``graph``; nothing is compiled."""
-        inner, _ = _parts(graph)
+        inner, _ = parts_of(graph)
         chosen = options or self.options
         return fit_to_backend(inner, self._backend(chosen), chosen.policies).report
 
     def _backend(self, options: CompileOptions) -> Backend:
+        if not isinstance(options, CompileOptions):
+            kind = type(options).__name__
+            raise TypeError(f"options must be rlx.CompileOptions, not {kind}")
         return find_backend(self.device, options.backend)
 
 
-def _parts(graph: Compilable) -> tuple[Graph, dict[str, Array]]:
-    """Return the graph itself, and the values of its parameters."""
-    if isinstance(graph, Builder):
-        return graph.graph, dict(graph.parameters)
-    return (graph.graph if isinstance(graph, GraphModule) else graph), {}
+def parts_of(graph: Compilable) -> tuple[Graph, dict[str, Array]]:
+    """Return the graph itself, and the values of its parameters.
+
+    Raises:
+        TypeError: It is no graph.
+    """
+    match graph:
+        case Builder():
+            return graph.graph, dict(graph.parameters)
+        case GraphModule():
+            return graph.graph, {}
+        case Graph():
+            return graph, {}
+        case str() | PathLike():
+            raise TypeError(f"takes a graph, not the path {str(graph)!r}: read it with rlx.load")
+    raise TypeError(f"takes a graph, not {type(graph).__name__}; rlx.trace makes one of a function")
+
+
+def _check_states(graph: Graph) -> None:
+    """Raise ValueError if a size of a state is a symbol that no input and no parameter binds."""
+    states = [state for state, _ in graph.states]
+    given = [v.type for v in (*graph.inputs, *graph.params) if v not in states]
+    known = symbols_of(tuple(given))
+    for state in states:
+        unknown = sorted(symbols_of(state.type) - known)
+        if unknown:
+            raise ValueError(
+                f"state {state.name!r} is {state.type}, but no input and no parameter has the size"
+                f" {unknown[0]}; bind it with rlx.bind() first"
+            )

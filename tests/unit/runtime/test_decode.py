@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from closeness import assert_close
 
 import rlx
 from rlx.ir import Dim, Graph, f32
@@ -109,8 +110,8 @@ def test_every_length_gives_what_numpy_gives(lower, tmp_path):
         )
         for result in results:
             for found, right in zip(result, wanted, strict=True):
-                assert found.shape == right.shape
-                np.testing.assert_array_equal(found, right)
+                # Sums of products differ by the layout of their operands, and by the processor.
+                assert_close(found, right, 4)
 
 
 def test_a_cache_longer_than_its_table_is_refused():

@@ -37,6 +37,15 @@ def test_a_model_may_declare_its_parameters():
         scaled.compiled("tpu")
 
 
+def test_a_model_without_parentheses():
+    @rlx.model
+    def halved(t):
+        return t.input("x", 2) * 0.5
+
+    assert repr(halved) == "<model 'halved'>"
+    assert halved([1, 2])[0].tolist() == [0.5, 1.0]
+
+
 def test_threads_share_one_compiled_graph():
     @rlx.model(rlx.f32(64, 64))
     def square(x):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import TargetNotFoundError
+from rlx.errors import TargetNotFoundError, UsageError
 from rlx.ir import Dim, TensorType, f32, i8
 from rlx.ir.module import GraphModule
 from rlx.runtime import CompiledGraph, CompileOptions, Device, Session
@@ -215,8 +219,10 @@ def test_raw_results_are_shown_read_only_without_copies():
     given = {"x": X[:, :2].copy(), "w": X[:, 2:].copy()}
     raw = session.run_raw(given)
     assert not any(a.flags.writeable for a in raw)
-    assert np.shares_memory(raw[0], given["x"])
+    program = session._programs[()].program
+    assert np.shares_memory(raw[0], program.arena)
     assert given["x"].flags.writeable
+    assert session.run_raw(given)[0] is raw[0]
 
 
 def test_symbols_are_bound_by_what_comes():
@@ -249,9 +255,12 @@ def test_simplify_does_not_change_results():
 
 def test_check_finite_names_the_node():
     graph = rlx.trace("g", lambda x: (x - 1.0).log() + 1.0, f32(2))
-    session = Session().compile(graph, CompileOptions(check_finite=True))
+    session = Session().compile(graph, CompileOptions(check_finite=True, fusion=None))
     session.run({"x": [2, 3]})
-    message = r"^real.log %\d+ from test_session.py line \d+ made -inf at index \[1\]$"
+    message = (
+        r"^real.log %\d+ from test_session.py line \d+ made -inf at index \[1\], 1 of 2 elements\n"
+        r"  operands: %\d+ f32\[2\] from 0 to 1$"
+    )
     with pytest.raises(FloatingPointError, match=message):
         session.run({"x": [2, 1]})
     # What comes in is nobody's fault.
@@ -267,8 +276,34 @@ def test_devices_that_are_not_there():
     message = r"^no installed backend called 'fast' runs on cpu\n  hint: .*$"
     with pytest.raises(TargetNotFoundError, match=message):
         Session(options=CompileOptions(backend="fast"))
-    with pytest.raises(ValueError, match=r"^'toaster' is not a valid Device$"):
-        Session("toaster")
+    message = r"^no device is called 'cuba'\n  hint: did you mean 'cuda'\? devices: cpu, cuda, "
+    with pytest.raises(UsageError, match=message):
+        Session("cuba")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("net.tflite", r"^takes a graph, not the path 'net.tflite': read it with rlx.load$"),
+        (Path("a.rlx"), r"^takes a graph, not the path 'a.rlx': read it with rlx.load$"),
+        (len, r"^takes a graph, not builtin_function_or_method; rlx.trace makes one of a function"),
+    ],
+)
+def test_what_is_no_graph(given, message):
+    for take in (Session().compile, Session().check):
+        with pytest.raises(TypeError, match=message):
+            take(given)
+
+
+def test_copies_are_clones():
+    net = compiled()
+    for copied in (copy.copy(net), copy.deepcopy(net)):
+        copied.set_param("w", 2 * W)
+        np.testing.assert_array_equal(copied.run({"x": X})[0], X @ (2 * W))
+    np.testing.assert_array_equal(net.run({"x": X})[0], X @ W)
+    message = r"^a compiled graph cannot be pickled; keep its graph \(rlx.save\), compile it$"
+    with pytest.raises(TypeError, match=message):
+        pickle.dumps(net)
 
 
 def test_integer_graphs_run_as_they_are_defined():

@@ -1,0 +1,97 @@
+"""A graph compiled for one set of sizes: its program, and what computes its parameters."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.ir.evaluate import evaluate_all
+from rlx.observation.finite import check_values
+from rlx.observation.profile import Timed, TimedRun
+from rlx.runtime.dump import StageDump
+from rlx.runtime.garbage import uncollected
+from rlx.runtime.lowering import lower, unobserved
+from rlx.transforms.bind import bind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rlx.ir import Array, Graph
+    from rlx.runtime.backend import Backend, Program
+    from rlx.runtime.lowering import HostModule
+    from rlx.runtime.options import CompileOptions
+
+
+class Loaded:
+    """A program with its parameters.
+
+    Attributes:
+        lowered: What was compiled.
+        program: Runs it.
+    """
+
+    @uncollected()
+    def __init__(
+        self,
+        graph: Graph,
+        backend: Backend,
+        options: CompileOptions,
+        sizes: Sequence[tuple[str, int]] = (),
+    ) -> None:
+        """Compile ``graph``, whose symbols have these sizes."""
+        bound = bind(graph, dict(sizes))
+        dump = None if options.dump is None else StageDump(Path(options.dump), sizes)
+        if dump is not None:
+            dump.graph("given", bound)
+        observe = unobserved if dump is None else dump.graph
+        self.lowered: HostModule = lower(bound, backend, options, observe=observe)
+        if dump is not None:
+            dump.plan(self.lowered.module)
+        self.program: Program = backend.compile(self.lowered.module, options)
+        self._check_finite = options.check_finite
+        self._stale = True
+
+    def params_changed(self) -> None:
+        """Let the next run compute again what depends on parameters."""
+        self._stale = True
+
+    def run(self, inputs: Sequence[Array], params: Mapping[str, Array]) -> Sequence[Array]:
+        """Return the outputs, which the next run overwrites.
+
+        Args:
+            inputs: An array for each input that is no state, in order, of its exact type.
+            params: Every parameter of the graph by name.
+        """
+        if self._stale:
+            self.load(params)
+        return self.program.run(inputs)
+
+    def profile(self, inputs: Sequence[Array], params: Mapping[str, Array]) -> TimedRun:
+        """Run once, as ``run`` does, and return the time of each node."""
+        if self._stale:
+            self.load(params)
+        begin = time.perf_counter_ns()
+        steps = tuple(Timed(*step) for step in self.program.profile(inputs))
+        return TimedRun(begin, time.perf_counter_ns(), steps)
+
+    def load(self, params: Mapping[str, Array]) -> None:
+        """Compute what depends on parameters alone, and hand all of it to the program."""
+        values = dict(params)
+        prologue = self.lowered.prologue
+        if prologue is not None:
+            values |= self._prepared(prologue, params)
+        wanted = [v.name for v in self.lowered.module.graph.params]
+        self.program.set_params({name: values[name] for name in wanted})
+        self._stale = False
+
+    def _prepared(self, prologue: Graph, params: Mapping[str, Array]) -> dict[str, Array]:
+        """Return what depends on parameters alone, by name."""
+        with np.errstate(all="ignore"):
+            found = evaluate_all(prologue, {}, {v.name: params[v.name] for v in prologue.params})
+        if self._check_finite:
+            check_values(prologue, found)
+        names = zip(prologue.output_names, prologue.outputs, strict=True)
+        return {name: found[value] for name, value in names}

@@ -1,0 +1,137 @@
+"""The way of a graph to a backend: the steps between ``Session.compile`` and a program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from rlx.ir.module import GraphModule, Stage
+from rlx.ir.regions import all_nodes
+from rlx.ir.verify import verify
+from rlx.ops.nn import NnOp
+from rlx.passes import pipeline
+from rlx.passes.fusion import fuse
+from rlx.passes.precision import apply_precision
+from rlx.passes.split_params import split_params
+from rlx.runtime.backend import fit_to_backend
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rlx.ir import Graph
+    from rlx.passes import DispatchReport
+    from rlx.passes.fusion import FusionReport
+    from rlx.passes.precision import PrecisionReport
+    from rlx.runtime.backend import Backend
+    from rlx.runtime.options import CompileOptions
+
+Observer: TypeAlias = "Callable[[str, Graph], None]"
+"""Is given the name and the result of each step."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizedModule:
+    """A graph in the ops that a backend runs, simplified and fused; nothing has a place yet.
+
+    Attributes:
+        module: The graph.
+        dispatch: What happened to each op.
+        precision: What is computed in which type; None if all is computed as written.
+        fusion: What was fused and what not; None if the options fuse nothing.
+    """
+
+    module: GraphModule
+    dispatch: DispatchReport
+    precision: PrecisionReport | None
+    fusion: FusionReport | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostModule:
+    """A graph made ready for a backend.
+
+    Attributes:
+        module: The graph at stage LIR: with an order of execution and a place for every value.
+        prologue: Computes parameters of the module from those of the given graph; it is run when
+            these are set. None if there is nothing to compute.
+        dispatch: As in ``OptimizedModule``.
+        precision: As in ``OptimizedModule``.
+        fusion: As in ``OptimizedModule``.
+    """
+
+    module: GraphModule
+    prologue: Graph | None
+    dispatch: DispatchReport
+    precision: PrecisionReport | None = None
+    fusion: FusionReport | None = None
+
+
+def unobserved(name: str, made: Graph) -> None:
+    """Observe no step."""
+
+
+def lower(
+    graph: Graph, backend: Backend, options: CompileOptions, *, observe: Observer = unobserved
+) -> HostModule:
+    """Return ``graph`` as ``backend`` compiles it.
+
+    After ``optimize``, what depends on parameters alone is split off, and memory is planned.
+
+    Args:
+        graph: A graph of static shapes.
+        backend: Where it will run.
+        options: Options of compilation.
+        observe: Called with the name and the result of each step.
+
+    Raises:
+        UnsupportedOpError: The backend lacks an op that cannot be written in others.
+        VerifyError: A step broke the graph.
+    """
+    found = optimize(graph, backend, options, observe=observe)
+    split = split_params(found.module.graph)
+    observe("split-params", split.main)
+    planned = backend.plan(GraphModule(split.main, _stage(split.main)), options)
+    verify(planned, where="after planning")
+    return HostModule(planned, split.prologue, found.dispatch, found.precision, found.fusion)
+
+
+def optimize(
+    graph: Graph, backend: Backend, options: CompileOptions, *, observe: Observer = unobserved
+) -> OptimizedModule:
+    """Return ``graph`` in as few ops as ``backend`` runs it in.
+
+    The steps: ops that the backend lacks are written in others, constants folded and what is
+    computed twice or never removed, element types narrowed and patterns fused as the options say.
+
+    Args:
+        graph: A graph; sizes may be symbols.
+        backend: Where it will run.
+        options: Options of compilation.
+        observe: Called with the name and the result of each step.
+
+    Raises:
+        UnsupportedOpError: The backend lacks an op that cannot be written in others.
+        VerifyError: A step broke the graph.
+    """
+    fitted = fit_to_backend(graph, backend, options.policies)
+    fitted.report.require_ready()
+    observe("fit", fitted.graph)
+    module = GraphModule(fitted.graph, _stage(fitted.graph))
+    if options.simplify:
+        module = pipeline("host").run(module, observe=observe)
+    precision = None
+    if options.precision is not None:
+        narrowed = apply_precision(module.graph, options.precision)
+        module, precision = module.with_graph(narrowed.graph), narrowed.report
+        observe("precision", module.graph)
+    fusion = None
+    if options.fusion is not None:
+        fused, fusion = fuse(module.graph, options.fusion, backend.claims)
+        module = module.with_graph(fused)
+        observe("fuse", fused)
+    return OptimizedModule(module, fitted.report, precision, fusion)
+
+
+def _stage(graph: Graph) -> Stage:
+    """Return the stage of a fitted graph: a backend may take model-level ops as they are."""
+    return Stage.HIR if any(isinstance(n.op, NnOp) for n in all_nodes(graph)) else Stage.MIR

@@ -1,0 +1,180 @@
+"""What a graph needs on the host before it is compiled: memory, time at best, a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.errors import TargetNotFoundError, UnsupportedOpError, UsageError
+from rlx.ir import Graph
+from rlx.ir.module import GraphModule, Stage
+from rlx.observation.machine import Machine
+from rlx.observation.memory import MemoryEstimate, estimate_memory
+from rlx.observation.roofline import Roofline, roofline
+from rlx.runtime.backend import devices, find_backend
+from rlx.runtime.device import Device
+from rlx.runtime.lowering import lower, unobserved
+from rlx.runtime.options import CompileOptions
+from rlx.transforms.bind import sizes_hint, symbols
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.runtime.lowering import HostModule, Observer
+
+
+def memory_needed(
+    graph: Graph | GraphModule,
+    *,
+    device: Device | str = Device.CPU,
+    options: CompileOptions | None = None,
+    workspace: bool = True,
+) -> MemoryEstimate:
+    """Return the memory that a graph will need on a device; it is not run.
+
+    Args:
+        graph: A graph of static shapes; a module at stage LIR is taken as it is planned.
+        device: Where it will run.
+        options: Options of compilation.
+        workspace: Whether to compile the graph, and drop it, to find what single steps need: else
+            the plan alone is read.
+
+    Raises:
+        UsageError: A size is a symbol.
+        UnsupportedOpError: The backend cannot run some op.
+    """
+    if isinstance(graph, GraphModule) and graph.stage is Stage.LIR:
+        return estimate_memory(graph)
+    found = lowered(graph, Device(device), options)
+    needed = _workspace(found, Device(device), options or CompileOptions()) if workspace else None
+    return estimate_memory(found.module, prologue=found.prologue, workspace=needed)
+
+
+def _workspace(found: HostModule, device: Device, options: CompileOptions) -> int:
+    """Return the bytes that single steps need, which kernels say when they are given memory."""
+    program = find_backend(device, options.backend).compile(found.module, options)
+    types = {v.name: v.type for v in found.module.graph.params}
+    if types:
+        program.set_params(
+            {name: np.zeros(t.static_shape, t.dtype.numpy) for name, t in types.items()}
+        )
+    return program.workspace_bytes
+
+
+def time_bound(
+    graph: Graph | GraphModule, machine: Machine, *, options: CompileOptions | None = None
+) -> Roofline:
+    """Return the minimum time that a graph takes on a machine, as its backend would run it.
+
+    Args and errors as :func:`memory_needed`; the device is that of the machine.
+    """
+    if isinstance(graph, GraphModule) and graph.stage is Stage.LIR:
+        return roofline(graph, machine)
+    return roofline(lowered(graph, Device(machine.device), options).module, machine)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The device on which a graph is fastest.
+
+    Attributes:
+        device: The device.
+        machine: Its limits.
+        roofline: The minimum time that the graph takes there.
+        reason: Why, in a sentence, with what the others would take or lack.
+    """
+
+    device: Device
+    machine: Machine
+    roofline: Roofline
+    reason: str
+
+
+def pick_device(
+    graph: Graph | GraphModule,
+    machines: Sequence[Machine],
+    *,
+    options: CompileOptions | None = None,
+) -> Choice:
+    """Return the available device with the lowest bound of time; of equal ones the first.
+
+    Args:
+        graph: A graph of static shapes.
+        machines: Devices to choose from, with their limits.
+        options: Options of compilation.
+
+    Raises:
+        TargetNotFoundError: None of them is available here and runs the graph.
+        UsageError: A size is a symbol, there are no machines, or one is something else.
+    """
+    if not machines:
+        raise UsageError(
+            "there are no machines to choose from",
+            where="pick_device",
+            hint="give their limits, such as rlx.measure_machine()",
+        )
+    for machine in machines:
+        if not isinstance(machine, Machine):
+            raise UsageError(
+                f"a machine is a device with its limits, not {machine!r}",
+                where="pick_device",
+                hint="give rlx.Machine(...) or rlx.measure_machine()",
+            )
+    found: list[tuple[Machine, Roofline]] = []
+    lacking: list[str] = []
+    here = devices()
+    for machine in machines:
+        if Device(machine.device) not in here:
+            lacking.append(f"{machine.name}: no {machine.device} here")
+            continue
+        try:
+            found.append((machine, time_bound(graph, machine, options=options)))
+        except UnsupportedOpError as e:
+            lacking.append(f"{machine.name}: {e.message}")
+    if not found:
+        raise TargetNotFoundError(
+            f"no device can run the graph: {'; '.join(lacking)}",
+            hint=f"devices here: {', '.join(map(str, here))}",
+        )
+    found.sort(key=lambda pair: pair[1].seconds)
+    others = [f"{m.name} {_time(r)}" for m, r in found[1:]]
+    machine, best = found[0]
+    rest = "; ".join([*others, *lacking])
+    reason = f"{machine.name} takes {_time(best)} at least" + (f"; {rest}" if rest else "")
+    return Choice(Device(machine.device), machine, best, reason)
+
+
+def _time(found: Roofline) -> str:
+    return f"{1e6 * found.seconds:.4g} us"
+
+
+def lowered(
+    graph: Graph | GraphModule,
+    device: Device = Device.CPU,
+    options: CompileOptions | None = None,
+    *,
+    observe: Observer = unobserved,
+) -> HostModule:
+    """Return a graph as it is compiled for a device.
+
+    Args:
+        graph: A graph of static shapes.
+        device: Where it will run.
+        options: Options of compilation.
+        observe: Called with the name and the result of each step.
+
+    Raises:
+        UsageError: A size is a symbol.
+        UnsupportedOpError: The backend cannot run some op.
+    """
+    inner = graph if isinstance(graph, Graph) else graph.graph
+    if unknown := symbols(inner):
+        raise UsageError(
+            f"sizes must be numbers, but there is {', '.join(map(str, unknown))}",
+            where=f"graph {inner.name!r}",
+            hint=sizes_hint(unknown),
+        )
+    chosen = options or CompileOptions()
+    return lower(inner, find_backend(device, chosen.backend), chosen, observe=observe)

@@ -1,0 +1,31 @@
+"""The check for NaN and infinity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.observation.finite import check_results
+
+if TYPE_CHECKING:
+    from rlx.runtime.numpy_backend.step import Run, Step
+
+
+def checked(step: Step, run: Run) -> Run:
+    """Return ``run`` followed by a check of what it made.
+
+    The function raises FloatingPointError if the step makes NaN of numbers, or infinity of finite
+    ones.
+    """
+    # Operands are looked at afterwards: those whose bytes the step overwrites are copied before.
+    overwritten = [any(np.may_share_memory(o, r) for r in step.outputs) for o in step.inputs]
+
+    def run_checked() -> None:
+        operands = [
+            o.copy() if lost else o for o, lost in zip(step.inputs, overwritten, strict=True)
+        ]
+        run()
+        check_results(step.node, operands, step.outputs)
+
+    return run_checked

@@ -1,0 +1,91 @@
+"""Reading and writing by index."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rlx.ops import real
+from rlx.ops.real.index import MERGE, Scatter
+from rlx.runtime.numpy_backend.kernels.common import copy, sequence, share
+from rlx.runtime.numpy_backend.step import KERNELS, prepared
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rlx.ir import Array
+    from rlx.runtime.numpy_backend.step import Run, Step
+
+    Places = npt.NDArray[np.intp]
+
+_FEW: Final = 64
+"""Up to so many updates are written one by one."""
+
+
+def _checked(places: Places, size: int, fail: Run) -> Run:
+    """Return a function that calls ``fail`` if a place is not in an axis of ``size``."""
+    low, high = np.empty((), np.intp), np.empty((), np.intp)
+
+    def run() -> None:
+        np.minimum.reduce(places, axis=None, out=low)
+        np.maximum.reduce(places, axis=None, out=high)
+        if low < -size or high >= size:
+            fail()
+
+    return run if places.size else bool
+
+
+@KERNELS.rule(real.RealGather)
+def _gather(step: Step) -> Run:
+    op, (x, indices), (result,) = step.node.op, step.inputs, step.outputs
+    assert isinstance(op, real.RealGather)
+    if x.size == 0:
+        return prepared(step)
+    places = step.workspace.take(indices.shape, np.intp)
+    check = _checked(places, x.shape[op.axis], partial(np.take, x, places, op.axis))
+    # Unlike "raise", "wrap" writes where it should; by then all places are in the axis.
+    take = partial(np.take, x, places, op.axis, result, "wrap")
+    return sequence([copy(places, indices), check, take])
+
+
+@KERNELS.rule(real.RealScatter)
+def _scatter(step: Step) -> Run:
+    op, (x, indices, updates), (result,) = step.node.op, step.inputs, step.outputs
+    assert isinstance(op, real.RealScatter)
+    replaces = op.merge is Scatter.REPLACE
+    computable = replaces or result.dtype.kind in "iub" or result.dtype.itemsize >= 4
+    if indices.size > _FEW or not computable:
+        return prepared(step)
+    places = step.workspace.take(indices.shape, np.intp)
+    size = x.shape[op.axis]
+    fail = partial(np.take, np.empty(size, np.bool_), places)
+    runs: list[Run] = [copy(places, indices), _checked(places, size, fail)]
+    if not share(x, result):
+        runs.append(partial(np.copyto, result, x))
+    axis = op.axis % x.ndim
+    front = np.moveaxis(result, axis, 0)
+    sources = range(axis, axis + indices.ndim)
+    rows = np.moveaxis(updates, sources, range(indices.ndim))
+    each = [rows[(*place, ...)] for place in np.ndindex(indices.shape)]
+    runs.append(_written(front, places.reshape(-1), each, None if replaces else MERGE[op.merge]))
+    return sequence(runs)
+
+
+def _written(front: Array, places: Places, rows: list[Array], merge: np.ufunc | None) -> Run:
+    """Return a function that writes each row at its place, in order."""
+    if merge is None:
+        return partial(_replace, front, places, rows)
+    return partial(_merge, front, places, rows, merge)
+
+
+def _replace(front: Array, places: Places, rows: list[Array]) -> None:
+    for place, row in zip(places, rows, strict=True):
+        front[place] = row
+
+
+def _merge(front: Array, places: Places, rows: list[Array], merge: np.ufunc) -> None:
+    for place, row in zip(places, rows, strict=True):
+        target: Any = front[place, ...]
+        merge(target, row, out=target)

@@ -1,0 +1,26 @@
+"""Convolutions and dense layers on integers: their prepared forms, bound to places."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.ops import q
+from rlx.ops.q.prepared.linear import ConvForm, DenseForm
+from rlx.runtime.numpy_backend.kernels.common import sequence
+from rlx.runtime.numpy_backend.step import KERNELS, prepared
+
+if TYPE_CHECKING:
+    from rlx.runtime.numpy_backend.step import Run, Step
+
+
+@KERNELS.rule(q.QConv2d, q.QDense)
+def _linear(step: Step) -> Run:
+    op, (_, w, bias) = step.node.op, step.constants
+    if w is None or bias is None:
+        return prepared(step)
+    assert isinstance(op, q.QConv2d | q.QDense)
+    form = ConvForm(op, w, bias) if isinstance(op, q.QConv2d) else DenseForm(op, w, bias)
+    result = step.outputs[0].view(np.int8)
+    return sequence(form.bind(step.inputs[0], result, step.workspace.take))

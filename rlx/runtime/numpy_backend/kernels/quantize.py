@@ -1,0 +1,79 @@
+"""Conversion between real numbers and quantized values."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.ops import real
+from rlx.ops.real.cast import integer_range
+from rlx.ops.real.quantize import Ties, along_axis
+from rlx.runtime.numpy_backend.kernels.common import copy, scalar, sequence, wide_operand
+from rlx.runtime.numpy_backend.step import KERNELS, prepared
+
+if TYPE_CHECKING:
+    from rlx.runtime.numpy_backend.kernels.common import Numbers
+    from rlx.runtime.numpy_backend.step import Run, Step
+    from rlx.runtime.numpy_backend.workspace import Workspace
+
+
+@KERNELS.rule(real.RealQuantize)
+def _quantize(step: Step) -> Run:
+    op, (result,) = step.node.op, step.outputs
+    assert isinstance(op, real.RealQuantize)
+    if not 8 <= op.dtype.bits <= 32:
+        # Wider limits are no float64; narrower types have no fast conversion.
+        return prepared(step)
+    runs: list[Run] = []
+    x = wide_operand(step, 0, runs)
+    quotient, steps = step.workspace.like(x), step.workspace.take(x.shape, np.float64)
+    undefined = step.workspace.take(x.shape, np.bool_)
+    scale = along_axis(op.quant, op.quant.scale, x.ndim, np.float32).astype(x.dtype)
+    zero_point = along_axis(op.quant, op.quant.zero_point, x.ndim, np.float64)
+    runs += [
+        partial(np.divide, x, scale, quotient),
+        partial(np.isnan, quotient, undefined),
+        partial(np.copyto, quotient, scalar(0, x.dtype), where=undefined),
+        copy(steps, quotient),
+    ]
+    runs += [partial(np.rint, steps, steps)] if op.ties is Ties.EVEN else _away(steps, step)
+    low, high = map(float, integer_range(op.dtype))
+    runs += [
+        partial(np.add, steps, zero_point, steps),
+        partial(np.maximum, steps, scalar(low, np.float64), out=steps),
+        partial(np.minimum, steps, scalar(high, np.float64), out=steps),
+        copy(result, steps),
+    ]
+    return sequence(runs)
+
+
+def _away(x: Numbers, step: Step) -> list[Run]:
+    """Return the calls that round ``x`` to the nearest whole number, halves away from zero."""
+    workspace: Workspace = step.workspace
+    fraction, whole = workspace.like(x), workspace.like(x)
+    rounds = workspace.take(x.shape, np.bool_)
+    return [
+        partial(np.modf, x, fraction, whole),
+        partial(np.absolute, fraction, fraction),
+        partial(np.greater_equal, fraction, scalar(0.5, np.float64), rounds),
+        copy(fraction, rounds),
+        partial(np.copysign, fraction, x, fraction),
+        partial(np.add, whole, fraction, x),
+    ]
+
+
+@KERNELS.rule(real.RealDequantize)
+def _dequantize(step: Step) -> Run:
+    op, (x,), (result,) = step.node.op, step.inputs, step.outputs
+    assert isinstance(op, real.RealDequantize)
+    # Differences of 16 bits are float32 without rounding.
+    dtype = np.float32 if x.dtype.itemsize <= 2 else np.int64
+    zero_point = along_axis(op.quant, op.quant.zero_point, x.ndim, dtype)
+    scale = along_axis(op.quant, op.quant.scale, x.ndim, np.float32)
+    steps = result if dtype is np.float32 else step.workspace.take(x.shape, dtype)
+    runs: list[Run] = [copy(steps, x), partial(np.subtract, steps, zero_point, steps)]
+    if steps is not result:
+        runs.append(copy(result, steps))
+    return sequence([*runs, partial(np.multiply, scale, result, result)])

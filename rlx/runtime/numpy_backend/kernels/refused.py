@@ -1,0 +1,30 @@
+"""Ops that are run by their own prepared form, which returns new arrays."""
+
+from rlx.ops import FUSED_OPS, q, real
+from rlx.runtime.numpy_backend.step import KERNELS
+
+KERNELS.refuse(
+    "it is run by its prepared form",
+    q.QAdd,
+    q.QAveragePool2d,
+    q.QClamp,
+    q.QConvert,
+    q.QMaxPool2d,
+    q.QMaximum,
+    q.QMean,
+    q.QMinimum,
+    q.QMul,
+    q.QPrelu,
+    q.QRequantize,
+    q.QSoftmax,
+    q.QSub,
+    q.QTable,
+    real.RealRandomBits,
+    real.RealRandomNormal,
+    real.RealRandomUniform,
+    real.RealShiftLeft,
+    real.RealShiftRight,
+    real.RealTakeAlong,
+    real.RealTopK,
+    *FUSED_OPS,
+)

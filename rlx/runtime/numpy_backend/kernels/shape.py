@@ -1,0 +1,112 @@
+"""Ops that move elements."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.ops import q, real
+from rlx.runtime.numpy_backend.kernels.common import scalar, sequence
+from rlx.runtime.numpy_backend.step import KERNELS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx.ir import Array
+    from rlx.runtime.numpy_backend.step import Run, Step
+
+
+@KERNELS.rule(
+    real.RealReshape,
+    real.RealTranspose,
+    real.RealBroadcastTo,
+    real.RealSlice,
+    real.RealReverse,
+)
+def _view(step: Step) -> Run:
+    """Copy what ``evaluate`` returns: of these ops a view of the operand."""
+    (view,) = step.node.op.evaluate(step.inputs[0])
+    return partial(np.copyto, step.outputs[0], view)
+
+
+@KERNELS.rule(q.QReshape)
+def _reshape(step: Step) -> Run:
+    (result,) = step.outputs
+    return partial(np.copyto, result, step.inputs[0].reshape(result.shape))
+
+
+@KERNELS.rule(q.QTranspose)
+def _transpose(step: Step) -> Run:
+    op = step.node.op
+    assert isinstance(op, q.QTranspose)
+    return partial(np.copyto, step.outputs[0], step.inputs[0].transpose(op.axes))
+
+
+@KERNELS.rule(q.QSlice)
+def _slice(step: Step) -> Run:
+    op = step.node.op
+    assert isinstance(op, q.QSlice)
+    steps = zip(op.start, op.stop, op.step, strict=True)
+    return partial(np.copyto, step.outputs[0], step.inputs[0][tuple(slice(*s) for s in steps)])
+
+
+@KERNELS.rule(real.RealConcat, q.QConcat)
+def _concat(step: Step) -> Run:
+    op, (result,) = step.node.op, step.outputs
+    assert isinstance(op, real.RealConcat | q.QConcat)
+    front = np.moveaxis(result, op.axis, 0)
+    ends = np.cumsum([0, *(x.shape[op.axis] for x in step.inputs)]).tolist()
+    return sequence(
+        [
+            partial(np.copyto, front[begin:end], np.moveaxis(x, op.axis, 0))
+            for (begin, end), x in zip(pairwise(ends), step.inputs, strict=True)
+        ]
+    )
+
+
+@KERNELS.rule(real.RealPad)
+def _pad(step: Step) -> Run:
+    op, (x,) = step.node.op, step.inputs
+    assert isinstance(op, real.RealPad)
+    interior = op.interior or (0,) * x.ndim
+    return sequence(padding(step.outputs[0], x, op.before, interior, op.value))
+
+
+@KERNELS.rule(q.QPad)
+def _pad_integers(step: Step) -> Run:
+    op, (x,) = step.node.op, step.inputs
+    assert isinstance(op, q.QPad)
+    return sequence(padding(step.outputs[0], x, op.before, (0,) * x.ndim, op.value))
+
+
+def padding(
+    target: Array, x: Array, before: Sequence[int], interior: Sequence[int], value: float
+) -> list[Run]:
+    """Return the calls that copy ``x`` into the middle of ``target`` and fill the rest.
+
+    Args:
+        target: Of any element type that ``x`` converts to.
+        x: The elements.
+        before: Places in front of them along each axis.
+        interior: Places between neighbours along each axis.
+        value: What the other places hold.
+    """
+    places = tuple(
+        slice(b, b + n + i * max(n - 1, 0), i + 1)
+        for b, n, i in zip(before, x.shape, interior, strict=True)
+    )
+    fill = scalar(value, target.dtype)
+    middle = partial(np.copyto, target[places], x, casting="unsafe")
+    if any(interior):
+        return [partial(np.copyto, target, fill), middle]
+    # Only around the elements: slabs in front of and behind each axis.
+    slabs = []
+    inside: list[slice] = []
+    for place, size in zip(places, target.shape, strict=True):
+        ends = (slice(0, place.start), slice(place.stop, size))
+        slabs += [(*inside, end) for end in ends if end.stop > end.start]
+        inside.append(place)
+    return [*(partial(np.copyto, target[slab], fill) for slab in slabs), middle]

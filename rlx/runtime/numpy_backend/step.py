@@ -1,0 +1,92 @@
+"""What a kernel gets of the node that it computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from rlx.errors import ShapeError
+from rlx.ir import RuleTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rlx.ir import Array, Node
+    from rlx.runtime.numpy_backend.workspace import Workspace
+
+    Run: TypeAlias = Callable[[], object]
+    Kernel: TypeAlias = Callable[["Step"], Run]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A node with the memory of its operands and results.
+
+    Attributes:
+        node: The node.
+        inputs: Array of each operand, the same in every run.
+        outputs: Array of each result. It may share its bytes with an operand, from the first to
+            the last, if the plan has the node work in place (see ``rlx.plan.host_in_place``).
+        constants: For each operand its array if that never changes, else None.
+        workspace: Memory for what is needed while the step runs.
+    """
+
+    node: Node
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    constants: tuple[Array | None, ...]
+    workspace: Workspace
+
+
+KERNELS: RuleTable[Kernel] = RuleTable("the NumPy backend")
+"""How ops are computed into given arrays, without allocating.
+
+A kernel is called once, when a program is bound, and returns the function that each run calls. Ops
+without one are run by ``Op.prepare``, which returns new arrays, and copied.
+"""
+
+
+def prepared(step: Step) -> Run:
+    """Return a function that runs an op's own prepared form and copies what it returns.
+
+    The op may be of another package: its operands are read-only, and what it returns is checked.
+    """
+    compute = step.node.op.prepare(step.constants)
+    inputs = tuple(array.view() for array in step.inputs)
+    for array in inputs:
+        array.flags.writeable = False
+    outputs = step.outputs
+    shapes = [(output.shape, output.dtype) for output in outputs]
+
+    def run() -> None:
+        results = compute(*inputs)
+        if [(getattr(r, "shape", None), getattr(r, "dtype", None)) for r in results] != shapes:
+            raise _misfit(step.node, results)
+        for output, result in zip(outputs, results, strict=True):
+            output[...] = result
+
+    return run
+
+
+def _misfit(node: Node, results: Sequence[object]) -> ShapeError:
+    """Return the error for results that are not of the types of a node."""
+    wanted = ", ".join(map(str, node.types))
+    found = ", ".join(
+        f"{r.dtype}{list(r.shape)}" if isinstance(r, np.ndarray | np.generic) else type(r).__name__
+        for r in results
+    )
+    return ShapeError(
+        f"evaluate gives {found or 'nothing'}, but infer says {wanted}",
+        where=f"{node.op.name} {node.label}",
+        hint="correct the class of the op: both are its methods",
+    )
+
+
+def bound(step: Step) -> Run:
+    """Return the function that computes a step."""
+    op = type(step.node.op)
+    # There is nothing to gain, and reshape cannot infer a dimension of no elements.
+    empty = any(not array.size for array in (*step.inputs, *step.outputs))
+    return KERNELS[op](step) if op in KERNELS and not empty else prepared(step)

@@ -1,0 +1,80 @@
+"""The values that a compiled graph keeps from run to run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx.ir import Array, TensorType
+    from rlx.runtime.backend import Program
+
+
+class States:
+    """The states of a compiled graph, which live in the program that ran last.
+
+    Attributes:
+        types: Type of each state by name, in order.
+    """
+
+    def __init__(self, types: Mapping[str, TensorType]) -> None:
+        self.types = dict(types)
+        self._bound: dict[str, Array] = {}
+        self._waiting: dict[str, Array | None] = {}  # None for zeros of the size of the next run
+        self._program: Program | None = None
+
+    def bind(self, name: str, value: Array) -> None:
+        """Set the value before the next run, and after a reset."""
+        self._bound[name] = self._waiting[name] = value.copy()
+
+    def value(self, name: str) -> Array | None:
+        """Return a copy of the value that a state has now; None for zeros of unknown size."""
+        if self._program is not None and name not in self._waiting:
+            return self._program.read_state(name)
+        waiting = self._waiting.get(name)
+        if waiting is not None:
+            return waiting.copy()
+        type_ = self.types[name]
+        return np.zeros(type_.static_shape, type_.dtype.numpy) if type_.is_static else None
+
+    def read(self, name: str) -> Array:
+        """Return a copy of the value that a state has now.
+
+        Raises:
+            ValueError: Its size is not known before the next run.
+        """
+        value = self.value(name)
+        if value is None:
+            raise ValueError(f"state {name!r}: {self.types[name]} has no size before the next run")
+        return value
+
+    def reset(self, name: str) -> None:
+        """Let a state have the value that was bound last, or zeros."""
+        self._waiting[name] = self._bound.get(name)
+
+    def move_to(self, program: Program) -> None:
+        """Give the states to the program that runs next.
+
+        Raises:
+            ValueError: A state has another size there.
+        """
+        if not self.types or (program is self._program and not self._waiting):
+            return
+        values = dict(self._waiting)
+        if program is not self._program:
+            values |= {name: self.value(name) for name in self.types}
+        types = {state.name: state.type for state, _ in program.module.graph.states}
+        for name, value in values.items():
+            if value is not None and value.shape != types[name].shape:
+                raise ValueError(
+                    f"state {name!r} is {value.dtype}{list(value.shape)}, but the inputs of this"
+                    f" run need {types[name]}; set it with bind_state() or reset_state()"
+                )
+        self._program = program
+        for name, value in values.items():
+            zeros = np.zeros(types[name].static_shape, types[name].dtype.numpy)
+            program.write_state(name, zeros if value is None else value)
+        self._waiting.clear()
