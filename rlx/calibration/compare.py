@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from rlx.calibration.criteria import criteria_of
 from rlx.calibration.figures import Closeness, Scores
-from rlx.calibration.runner import Runner
+from rlx.calibration.node_match import matched_layers
 from rlx.calibration.samples import read_samples
-from rlx.drawing.notebook import report_html
-from rlx.errors import UsageError
-from rlx.ir.graph import Source
-from rlx.ops.nn import NnClamp, NnRelu
+from rlx.calibration.sides import GraphSide, paired
+from rlx.drawing.notebook import report_html, table_html
+from rlx.errors import DifferenceError, UsageError
+from rlx.ir.inspect import printable
+from rlx.quant.numbers import reals
+from rlx.tables import Column, Table, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
+    from rlx.calibration.criteria import Criteria
+    from rlx.calibration.node_match import Layer
     from rlx.calibration.samples import Data, Samples
-    from rlx.ir import Array, Graph, Node, QuantParams, Value
+    from rlx.calibration.sides import Port, Side
+    from rlx.ir import Array, Graph
 
     Numbers = npt.NDArray[Any]
     Pair = tuple[float, float]
@@ -33,22 +38,22 @@ WORST: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
-    """The same layer in both networks.
+class OutputFigures:
+    """How close an output of both networks is.
 
     Attributes:
-        name: Its name.
-        place: Where it comes from, such as ``operator 3 CONV_2D``.
-        op: The op in the first network.
-        values: Its result in the first and the second network.
-        clamps: Activations that one of the networks may have made part of the layer.
+        name: Its name in the first network.
+        closeness: The figures.
+        failures: What of the criteria is not kept, a sentence each.
     """
 
     name: str
-    place: str
-    op: str
-    values: tuple[Value, Value]
-    clamps: tuple[Node, ...]
+    closeness: Closeness
+    failures: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figures."""
+        return {"name": self.name, "failures": list(self.failures)} | self.closeness.details()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class LayerFigures:
     def as_json(self) -> dict[str, Any]:
         """Return the figures."""
         own = {"name": self.name, "place": self.place, "op": self.op}
-        return own | self.closeness.as_json()
+        return own | self.closeness.details()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -82,8 +87,9 @@ class Comparison:
         auc: Areas under the receiver operating characteristic, where labels are 0 and 1; else None.
         reconstruction: Mean squared difference between input and output of both, where the output
             has the input's shape; else None.
-        output: How close the first outputs are.
-        layers: Layers with the same name in both, in order.
+        outputs: How close each output is.
+        layers: Layers with the same name in both, and other nodes that were matched, in order.
+        criteria: What the outputs must keep; None if nothing was asked for.
     """
 
     samples: int
@@ -91,8 +97,49 @@ class Comparison:
     top1: tuple[float, float] | None
     auc: tuple[float, float] | None
     reconstruction: tuple[float, float] | None
-    output: Closeness
+    outputs: tuple[OutputFigures, ...]
     layers: tuple[LayerFigures, ...]
+    criteria: Criteria | None = None
+
+    @property
+    def output(self) -> Closeness:
+        """How close the first outputs are."""
+        return self.outputs[0].closeness
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every output keeps the criteria; None if there are none."""
+        return None if self.criteria is None else not any(o.failures for o in self.outputs)
+
+    def judged(self, criteria: Criteria | str) -> Comparison:
+        """Return the same with other criteria."""
+        wanted = criteria_of(criteria)
+        outputs = tuple(replace(o, failures=wanted.failures(o.closeness)) for o in self.outputs)
+        return replace(self, criteria=wanted, outputs=outputs)
+
+    def require(self, criteria: Criteria | str | None = None) -> Comparison:
+        """Return the comparison if every output keeps the criteria.
+
+        Args:
+            criteria: Others than those of the comparison.
+
+        Raises:
+            DifferenceError: An output does not; the message has every reason.
+            UsageError: There are no criteria.
+        """
+        judged = self if criteria is None else self.judged(criteria)
+        if judged.criteria is None:
+            raise UsageError(
+                "there are no criteria",
+                where="comparison",
+                hint="give some: require('strict'), or Criteria(max_abs=1e-3)",
+            )
+        reasons = [
+            f"output {printable(o.name)!r}: {text}" for o in judged.outputs for text in o.failures
+        ]
+        if reasons:
+            raise DifferenceError("\n  ".join(reasons), where="comparison")
+        return judged
 
     @property
     def worst(self) -> tuple[LayerFigures, ...]:
@@ -126,10 +173,21 @@ class Comparison:
         figures = ", ".join(f"{name} {value}" for name, value in self.figures().items())
         return f"<Comparison: {figures}>"
 
+    def __str__(self) -> str:
+        return "\n".join(line.text for table in self.tables() for line in lay_out(table).lines)
+
     def _repr_html_(self) -> str:
-        """Return the figures and the table of layers that notebooks show."""
-        rows = [layer.as_json() for layer in self.layers]
-        return report_html("Comparison of two networks", self.figures(), rows)
+        """Return the figures, and the tables of outputs and layers, that notebooks show."""
+        facts = report_html("Comparison of two networks", self.figures())
+        return facts + "".join(table_html(table) for table in self.tables())
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return a row for each output, and one for each layer if some were compared."""
+        outputs = [(o.name, *_cells(o.closeness)) for o in self.outputs]
+        layers = [(v.place or v.name, v.op, *_cells(v.closeness)) for v in self.layers]
+        shown = Table("outputs", (Column("output", shortest=12), *_FIGURES), tuple(outputs))
+        heads = Column("layer", shortest=16), Column("op", priority=3)
+        return (shown, *([Table("layers", (*heads, *_FIGURES), tuple(layers))] if layers else []))
 
     def figures(self) -> dict[str, str]:
         """Return what is known of the whole as text, by name."""
@@ -138,7 +196,16 @@ class Comparison:
         if self.agreement is not None:
             known["agreement"] = f"{self.agreement:.2%}"
         ratio = f"{self.output.sqnr_db:.1f} dB"
-        return {"samples": f"{self.samples:,}", **known, "SQNR of the output": ratio}
+        verdict = {} if self.passed is None else {"passed": "yes" if self.passed else "no"}
+        bad = sum(any(o.closeness.nonfinite) for o in self.outputs)
+        broken = {"outputs with NaN or infinity": str(bad)} if bad else {}
+        return {
+            "samples": f"{self.samples:,}",
+            **known,
+            "SQNR of the output": ratio,
+            **broken,
+            **verdict,
+        }
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON values."""
@@ -150,9 +217,39 @@ class Comparison:
             "reconstruction": _pair(self.reconstruction),
             "drop": self.drop,
             "output": self.output.as_json(),
+            "outputs": [output.as_json() for output in self.outputs],
+            "criteria": None if self.criteria is None else str(self.criteria),
+            "passed": self.passed,
             "layers": [layer.as_json() for layer in self.layers],
             "worst": [layer.name for layer in self.worst],
         }
+
+
+_FIGURES: Final = (
+    Column("largest", priority=2, meaning="largest difference of a value"),
+    Column("relative", priority=4, meaning="largest difference relative to the first model's"),
+    Column("mean", priority=2, meaning="mean difference"),
+    Column("cosine", priority=1),
+    Column("SQNR", "dB", meaning="ratio of signal to quantization noise"),
+    Column("unequal", priority=3, meaning="values that are not the same"),
+    Column("worst", priority=5, meaning="index of the largest difference, the sample first"),
+    Column("NaN", priority=4, meaning="values that are NaN or infinite, in both models together"),
+)
+
+
+def _cells(figures: Closeness) -> tuple[object, ...]:
+    worst = None if figures.worst is None else str(list(figures.worst.index))
+    bad = sum(figures.nonfinite)
+    return (
+        figures.maximum,
+        figures.relative,
+        figures.mean,
+        figures.cosine,
+        figures.as_json()["sqnr_db"],
+        figures.unequal,
+        worst,
+        bad or None,
+    )
 
 
 def _given(pairs: Mapping[str, Pair | None]) -> dict[str, Pair]:
@@ -186,12 +283,6 @@ def compare_graphs(
         UsageError: The data do not fit, or the networks have outputs of different sizes.
     """
     samples = tuple(read_samples(g, data, what=what, labels=labels) for g in (first, second))
-    if first.outputs[0].type.size != second.outputs[0].type.size:
-        raise UsageError(
-            f"the first outputs are {first.outputs[0].type} and {second.outputs[0].type}",
-            where="compared models",
-            hint="compare a model with one that was made of it",
-        )
     return compare_on(first, second, samples, progress=progress)
 
 
@@ -213,41 +304,91 @@ def compare_on(
         progress: Called with a text, samples done and all samples.
     """
     matched = matched_layers(first, second) if layers else []
-    runners = [
-        Runner(graph, [graph.outputs[0], *(layer.values[k] for layer in matched)])
+    a, b = (
+        GraphSide(graph, samples[k], [layer.values[k] for layer in matched])
         for k, graph in enumerate((first, second))
-    ]
-    size = min(runner.batch for runner in runners)
-    closeness, found = Closeness(), [Closeness() for _ in matched]
+    )
+    return compare_sides(a, b, matched, labels=samples[0].labels, progress=progress)
+
+
+def compare_sides(
+    a: Side,
+    b: Side,
+    matched: Sequence[Layer] = (),
+    *,
+    labels: npt.NDArray[np.int64] | None = None,
+    some: bool = False,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare two sides on as many samples.
+
+    Args:
+        a: The reference.
+        b: The other one.
+        matched: The nodes that both watch, in this order.
+        labels: A class for each sample.
+        some: Whether one side may have only some of the outputs, by name.
+        progress: Called with a text, samples done and all samples.
+
+    Raises:
+        UsageError: Outputs cannot be compared, or the sides have different numbers of samples.
+    """
+    pairs = paired(a.ports, b.ports, some=some)
+    if a.count != b.count:
+        raise UsageError(
+            f"there are {a.count} and {b.count} samples",
+            where="compared models",
+            hint="give the outputs for the same samples",
+        )
+    size = min(a.batch, b.batch)
+    found = [Closeness() for _ in pairs]
+    nodes = [Closeness() for _ in matched]
     scores, done = Scores(), 0
-    batches = zip(samples[0].batches(size), samples[1].batches(size), strict=True)
-    for inputs in batches:
-        arrays = [runner.run_batch(given) for runner, given in zip(runners, inputs, strict=True)]
-        count = len(arrays[0][0])
-        outputs = tuple(
-            reals(array[0], graph.outputs[0].type.quant).reshape(count, -1)
-            for array, graph in zip(arrays, (first, second), strict=True)
-        )
-        closeness.add(*outputs)
-        scores.add(
-            (outputs[0], outputs[1]),
-            None if samples[0].labels is None else samples[0].labels[done : done + count],
-            _reconstructed(first, inputs[0], count),
-        )
-        for layer, one, a, b in zip(matched, found, arrays[0][1:], arrays[1][1:], strict=True):
-            _add_layer(one, layer, a, b)
+    for (inputs, left), (_, right) in zip(a.batches(size), b.batches(size), strict=True):
+        count = len(left[0])
+        outputs = [_both((a.ports[i], left[i]), (b.ports[k], right[k])) for i, k in pairs]
+        for one, (x, y) in zip(found, outputs, strict=True):
+            one.add(x, y)
+        flat = outputs[0][0].reshape(count, -1), outputs[0][1].reshape(count, -1)
+        part = None if labels is None else labels[done : done + count]
+        scores.add(flat, part, _reconstructed(a.graph, inputs, count))
+        arrays = zip(left[len(a.ports) :], right[len(b.ports) :], strict=True)
+        for layer, one, (x, y) in zip(matched, nodes, arrays, strict=True):
+            _add_layer(one, layer, x, y)
         done += count
         if progress is not None:
-            progress("comparing", done, samples[0].count)
-    figures = tuple(
-        LayerFigures(layer.name, layer.place, layer.op, one)
-        for layer, one in zip(matched, found, strict=True)
+            progress("comparing", done, a.count)
+    names = [a.ports[i].name for i, _ in pairs]
+    return _summary(
+        scores,
+        tuple(OutputFigures(name, one) for name, one in zip(names, found, strict=True)),
+        tuple(
+            LayerFigures(layer.name, layer.place, layer.op, one)
+            for layer, one in zip(matched, nodes, strict=True)
+        ),
+        classes=flat[0].shape[1] > 1,
     )
-    return _summary(scores, closeness, figures, classes=outputs[0].shape[1] > 1)
+
+
+def _both(a: tuple[Port, Array], b: tuple[Port, Array]) -> tuple[Numbers, Numbers]:
+    """Return an output of both sides: as it is where the types are equal, else as real numbers."""
+    (one, x), (other, y) = a, b
+    if np.size(x) != np.size(y):
+        raise UsageError(
+            f"the arrays are {list(x.shape)} and {list(y.shape)}",
+            where=f"output {printable(one.name)!r}",
+            hint="give [samples, *shape of the output]",
+        )
+    quants = [None if p.type is None else p.type.quant for p in (one, other)]
+    return reals(x, quants[0]), reals(y, quants[1])
 
 
 def _summary(
-    scores: Scores, output: Closeness, layers: tuple[LayerFigures, ...], *, classes: bool
+    scores: Scores,
+    outputs: tuple[OutputFigures, ...],
+    layers: tuple[LayerFigures, ...],
+    *,
+    classes: bool,
 ) -> Comparison:
     rebuilt = any(scores.reconstruction)
     n = scores.samples
@@ -261,14 +402,16 @@ def _summary(
         reconstruction=(
             (scores.reconstruction[0] / n, scores.reconstruction[1] / n) if rebuilt else None
         ),
-        output=output,
+        outputs=outputs,
         layers=layers,
     )
 
 
-def _reconstructed(graph: Graph, inputs: dict[str, Array], count: int) -> Numbers | None:
+def _reconstructed(graph: Graph | None, inputs: Mapping[str, Array], count: int) -> Numbers | None:
     """Return the inputs of a network whose output has the only input's shape, else None."""
-    if len(graph.inputs) != 1 or graph.inputs[0].type.shape != graph.outputs[0].type.shape:
+    if graph is None or len(graph.inputs) != 1:
+        return None
+    if graph.inputs[0].type.shape != graph.outputs[0].type.shape:
         return None
     (array,) = inputs.values()
     return reals(array, graph.inputs[0].type.quant).reshape(count, -1)
@@ -283,59 +426,3 @@ def _add_layer(closeness: Closeness, layer: Layer, a: Array, b: Array) -> None:
             node.op.evaluate(np.asarray(array, np.float32))[0] for array in (first, second)
         )
     closeness.add(first, second)
-
-
-def reals(array: Array, quant: QuantParams | None) -> Numbers:
-    """Return the numbers that quantized values stand for; others as they are."""
-    if quant is None:
-        return np.asarray(array)
-    scale, zero = np.asarray(quant.scale), np.asarray(quant.zero_point)
-    if quant.axis is not None:
-        shape = [1] * array.ndim
-        shape[quant.axis] = -1
-        scale, zero = scale.reshape(shape), zero.reshape(shape)
-    result: Numbers = (array.astype(np.float64) - zero) * scale
-    return result
-
-
-def matched_layers(first: Graph, second: Graph) -> list[Layer]:
-    """Return the layers that both graphs have, in the order of the first.
-
-    They have the same name and come from the same place; or the same name, where it is one
-    layer's only.
-    """
-    mine, theirs = _by_place(first), _by_place(second)
-    named = {name: value for (name, _), value in theirs.items()}
-    users = first.users()
-    counts = Counter(name for name, _ in mine)
-    found = []
-    for (name, place), value in mine.items():
-        other = theirs.get((name, place)) or (named.get(name) if counts[name] == 1 else None)
-        if other is None or other.type.size != value.type.size:
-            continue
-        op = value.node.op.name
-        found.append(Layer(name, place, op, (value, other), _clamps(value, users)))
-    return found
-
-
-def _by_place(graph: Graph) -> dict[tuple[str, str], Value]:
-    """Return the last result of each layer, by its name and where it comes from."""
-    found: dict[tuple[str, str], Value] = {}
-    for node in graph.nodes:
-        if isinstance(node.op, Source) or not node.name or len(node.types) != 1:
-            continue
-        type_, key = node.types[0], (node.name, node.origin.location)
-        if type_.is_static and (type_.dtype.is_float or type_.quant is not None):
-            found.pop(key, None)
-            found[key] = node.result
-    return found
-
-
-def _clamps(value: Value, users: dict[Value, list[Node]]) -> tuple[Node, ...]:
-    """Return the clamping activations that alone read a value, one after the other."""
-    clamps: list[Node] = []
-    reading: Sequence[Node] = users[value]
-    while len(reading) == 1 and isinstance(reading[0].op, NnRelu | NnClamp):
-        clamps.append(reading[0])
-        reading = users[reading[0].result]
-    return tuple(clamps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -14,17 +14,59 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[Any]
 
 
+SMALLEST: Final = 1e-12
+"""What a relative difference is divided by where the reference is smaller than it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An element of two arrays.
+
+    Attributes:
+        index: Its index, the sample first.
+        reference: Its value in the first array.
+        found: Its value in the second.
+    """
+
+    index: tuple[int, ...]
+    reference: float
+    found: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the index and both values; those that are NaN or infinite as text."""
+        first, second = (v if math.isfinite(v) else str(v) for v in (self.reference, self.found))
+        return {"index": list(self.index), "first": first, "second": second}
+
+    def __str__(self) -> str:
+        return f"{self.reference:.6g} and {self.found:.6g} at {list(self.index)}"
+
+
 @dataclass(slots=True)
 class Closeness:
     """How close numbers come to a reference.
 
+    NaN and infinite numbers are counted, and are in no other figure but the unequal ones.
+
     Attributes:
         count: Numbers compared.
         maximum: Largest absolute difference.
+        relative: Largest difference relative to the reference, which is taken as ``SMALLEST`` at
+            least.
+        unequal: Elements that are not the same number; NaN is none.
+        worst: Where the largest absolute difference is; None where all numbers are equal.
+        nonfinite: Elements of the reference and of the numbers found that are NaN or infinite.
+        first_nonfinite: Where the first of these is; None without any.
     """
 
     count: int = 0
     maximum: float = 0.0
+    relative: float = 0.0
+    unequal: int = 0
+    worst: Place | None = None
+    nonfinite: tuple[int, int] = (0, 0)
+    first_nonfinite: Place | None = None
+    _rows: int = 0
+    _left_out: int = 0
     _difference: float = 0.0
     _square_of_difference: float = 0.0
     _reference_square: float = 0.0
@@ -32,22 +74,67 @@ class Closeness:
     _product: float = 0.0
 
     def add(self, reference: Numbers, found: Numbers) -> None:
-        """Compare two arrays with as many elements."""
+        """Compare two arrays with as many elements, the first axis of which counts samples."""
+        shape = reference.shape
+        # Whole numbers of 64 bits are not all numbers of float64.
+        same_type = reference.dtype == found.dtype
+        differ = reference.reshape(-1) != found.reshape(-1) if same_type else None
         a = reference.reshape(-1).astype(np.float64)
         b = found.reshape(-1).astype(np.float64)
-        difference = np.abs(a - b)
+        self.unequal += int(np.count_nonzero(a != b if differ is None else differ))
+        a, b = self._finite(a, b, shape)
+        with np.errstate(over="ignore"):
+            difference = np.abs(a - b)
+            self._note_worst(a, b, difference, shape)
+            self._difference += float(difference.sum())
+            self._square_of_difference += float((difference**2).sum())
+            self._reference_square += float((a * a).sum())
+            self._found_square += float((b * b).sum())
+            self._product += float((a * b).sum())
         self.count += a.size
-        self.maximum = max(self.maximum, float(difference.max(initial=0.0)))
-        self._difference += float(difference.sum())
-        self._square_of_difference += float((difference**2).sum())
-        self._reference_square += float((a * a).sum())
-        self._found_square += float((b * b).sum())
-        self._product += float((a * b).sum())
+        self._rows += shape[0] if shape else 1
+
+    def _finite(self, a: Numbers, b: Numbers, shape: tuple[int, ...]) -> tuple[Numbers, Numbers]:
+        """Return both with 0 where either is NaN or infinite, after counting these."""
+        bad = ~np.isfinite(a), ~np.isfinite(b)
+        either = bad[0] | bad[1]
+        if not either.any():
+            return a, b
+        counts = [int(np.count_nonzero(one)) for one in bad]
+        self.nonfinite = (self.nonfinite[0] + counts[0], self.nonfinite[1] + counts[1])
+        self._left_out += int(np.count_nonzero(either))
+        if self.first_nonfinite is None:
+            self.first_nonfinite = self._place(a, b, int(either.argmax()), shape)
+        return np.where(either, 0.0, a), np.where(either, 0.0, b)
+
+    def _note_worst(
+        self, a: Numbers, b: Numbers, difference: Numbers, shape: tuple[int, ...]
+    ) -> None:
+        """Keep the largest differences."""
+        if not difference.size:
+            return
+        where = int(difference.argmax())
+        if difference[where] > self.maximum:
+            self.maximum = float(difference[where])
+            self.worst = self._place(a, b, where, shape)
+        ratio = difference / np.maximum(np.abs(a), SMALLEST)
+        self.relative = max(self.relative, float(ratio.max()))
+
+    def _place(self, a: Numbers, b: Numbers, where: int, shape: tuple[int, ...]) -> Place:
+        index = [int(i) for i in np.unravel_index(where, shape)]
+        if index:
+            index[0] += self._rows
+        return Place(tuple(index), float(a[where]), float(b[where]))
+
+    @property
+    def exact(self) -> bool:
+        """Whether all numbers are equal, and none is NaN or infinite."""
+        return not self.unequal and not any(self.nonfinite)
 
     @property
     def mean(self) -> float:
         """Mean absolute difference."""
-        return self._difference / max(self.count, 1)
+        return self._difference / max(self.count - self._left_out, 1)
 
     @property
     def cosine(self) -> float:
@@ -74,6 +161,21 @@ class Closeness:
             "mean": self.mean,
             "cosine": self.cosine,
             "sqnr_db": sqnr if math.isfinite(sqnr) else None,
+        }
+
+    def details(self) -> dict[str, Any]:
+        """Return the figures of :meth:`as_json` and those of single elements."""
+        first, second = self.nonfinite
+        return self.as_json() | {
+            "relative": self.relative,
+            "count": self.count,
+            "unequal": self.unequal,
+            "exact": self.exact,
+            "worst": None if self.worst is None else self.worst.as_json(),
+            "nonfinite": {"first": first, "second": second},
+            "first_nonfinite": (
+                None if self.first_nonfinite is None else self.first_nonfinite.as_json()
+            ),
         }
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import math
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import ToolMissingError, UsageError
+from rlx.outputs import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,4 +109,6 @@ def _ratios(axes: Any, ratios: Sequence[float]) -> None:  # noqa: ANN401 - of ma
 
 def _save(figure: Any, path: Path) -> None:  # noqa: ANN401 - of matplotlib
     metadata = {"Date": None} if path.suffix.lower() == ".svg" else {}
-    figure.savefig(path, metadata=metadata, dpi=110)
+    made = BytesIO()
+    figure.savefig(made, format=path.suffix[1:].lower(), metadata=metadata, dpi=110)
+    write_file(path, made.getvalue())

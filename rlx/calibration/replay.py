@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rlx.calibration.runner import batchable, observed
-from rlx.ir.graph import Input
+from rlx.ir.program import prepared
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import decompose
-from rlx.runtime.plan import make_plan
 from rlx.transforms.batch import with_batch
 
 if TYPE_CHECKING:
@@ -38,14 +37,10 @@ class Replay:
             if not batchable(lowered):
                 raise ValueError("the graph takes one sample at a time")
             lowered = with_batch(lowered, count)
-        self._plan = make_plan(lowered, {})
-        given = {
-            node.name: inputs[node.name].reshape(node.result.type.static_shape)
-            for node in lowered.nodes
-            if isinstance(node.op, Input)
-        }
+        self._program = prepared(lowered)
+        given = [inputs[v.name].reshape(v.type.static_shape) for v in lowered.inputs]
         self._arrays = self._run(given)
-        self._slot = dict(zip(watched, self._plan.outputs, strict=True))
+        self._slot = dict(zip(watched, self._program.outputs, strict=True))
         self.values = {v: self._array(slot) for v, slot in self._slot.items()}
 
     def _array(self, slot: int) -> npt.NDArray[Any]:
@@ -53,14 +48,13 @@ class Replay:
         assert array is not None
         return array
 
-    def _run(self, given: Mapping[str, Array]) -> list[Array | None]:
-        arrays: list[Array | None] = [None] * self._plan.slots
-        for slot, array in self._plan.known.items():
+    def _run(self, given: Sequence[Array]) -> list[Array | None]:
+        """Return the array of every slot; none is freed."""
+        arrays = list(self._program.known)
+        for slot, array in zip(self._program.inputs, given, strict=True):
             arrays[slot] = array
-        for name, slot in self._plan.inputs.items():
-            arrays[slot] = given[name]
         with np.errstate(all="ignore"):
-            for step in self._plan.steps:
+            for step in self._program.steps:
                 results = step.compute(*(arrays[i] for i in step.reads))
                 for slot, array in zip(step.writes, results, strict=True):
                     arrays[slot] = array
@@ -73,7 +67,7 @@ class Replay:
         slot = self._slot[value]
         changed: dict[int, Array] = {slot: array.reshape(self.values[value].shape)}
         with np.errstate(all="ignore"):
-            for step in self._plan.steps:
+            for step in self._program.steps:
                 if slot in step.writes or changed.keys().isdisjoint(step.reads):
                     continue
                 operands = (changed.get(i, self._arrays[i]) for i in step.reads)

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.errors import ShapeError, UnsupportedOpError
 from rlx.ir import Graph
-from rlx.ir.graph import Source, copy_node
+from rlx.ir.graph import Source, State, copy_node
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.decompose import decompose
 from rlx.runtime import Session
-from rlx.transforms.batch import with_batch
+from rlx.transforms.batch import why_not_batched, with_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,7 +62,7 @@ class Runner:
             arrays = self._program(count).run_raw(given)
         else:
             runs = [
-                self._program(1).run_raw({name: a[i] for name, a in shaped.items()})
+                self._program(1).run_typed({name: a[i, ...] for name, a in shaped.items()})
                 for i in range(count)
             ]
             arrays = [np.stack(parts) for parts in zip(*runs, strict=True)]
@@ -85,10 +84,13 @@ class Runner:
 
 
 def observed(graph: Graph, watched: Sequence[Value]) -> Graph:
-    """Return ``graph`` with ``watched`` as its outputs."""
+    """Return ``graph`` with ``watched`` as its outputs, and states as inputs like others."""
     new = Graph(graph.name)
     mapped: dict[Value, Value] = {}
     for node in graph.nodes:
+        if isinstance(node.op, State):
+            mapped[node.result] = new.input(node.name, node.op.type, origin=node.origin)
+            continue
         copied = copy_node(new, node, tuple(mapped[o] for o in node.operands))
         mapped.update(zip(node.results, copied.results, strict=True))
     new.output(*(mapped[v] for v in watched), names=[f"v{i}" for i in range(len(watched))])
@@ -97,11 +99,7 @@ def observed(graph: Graph, watched: Sequence[Value]) -> Graph:
 
 def batchable(graph: Graph) -> bool:
     """Whether several samples can run together, and every output has a part for each of them."""
-    try:
-        batched = with_batch(graph, 2)
-    except (ShapeError, UnsupportedOpError, AssertionError):
-        return False
-    return all(value.type.shape[:1] == (2,) for value in batched.outputs)
+    return why_not_batched(graph) is None
 
 
 def computed_values(graph: Graph) -> list[Value]:

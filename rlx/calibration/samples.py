@@ -12,7 +12,7 @@ import numpy as np
 from rlx.arrays import StoredArray, stored_arrays
 from rlx.errors import UsageError
 from rlx.ir.inspect import printable
-from rlx.ops.real import RealQuantize
+from rlx.quant.numbers import quantized
 from rlx.reference import check_bound
 from rlx.samples import is_array_file, read
 from rlx.samples.shapes import sample_shape
@@ -129,8 +129,7 @@ class Samples:
         if shaped.dtype.kind == "f":
             self._check_finite(value, shaped, start)
         if type_.dtype.is_integer and shaped.dtype.kind == "f" and type_.quant is not None:
-            quantize = RealQuantize(quant=type_.quant, dtype=type_.dtype)
-            return quantize.evaluate(shaped.astype(np.float32))[0]
+            return quantized(shaped, type_)
         with np.errstate(over="ignore"):
             converted = shaped.astype(type_.dtype.numpy, copy=False)
         if type_.dtype.is_float:
@@ -204,7 +203,9 @@ def _arrays_of(data: Data, graph: Graph, what: str) -> dict[str, _Blocks]:
 def _input_array(value: Value, arrays: Mapping[str, _Blocks], what: str, inputs: int) -> _Blocks:
     """Return the array for an input after checking its type and shape."""
     name, type_ = value.name, value.type
-    array = arrays.get(name) or (arrays.get("x") if inputs == 1 else None)
+    array = arrays.get(name)  # an array without samples is false
+    if array is None and inputs == 1:
+        array = arrays.get("x")
     if array is None:
         raise UsageError(
             f"holds nothing for input {printable(name)!r}, only"
@@ -230,7 +231,7 @@ def _input_array(value: Value, arrays: Mapping[str, _Blocks], what: str, inputs:
 def _check_type(value: Value, dtype: np.dtype[Any], what: str) -> None:
     """Check that numbers of ``dtype`` can be given to an input."""
     type_ = value.type
-    if type_.dtype.is_float and dtype.kind != "f":
+    if type_.dtype.is_float and dtype.kind != "f" and dtype != type_.dtype.numpy:
         raise UsageError(
             f"holds {dtype} numbers, but the input is {type_}",
             where=_place(what, value),

@@ -122,7 +122,7 @@ def _computed_by(node: Node, count: int) -> Step:
     def compute(*arrays: Array) -> tuple[Array, ...]:
         given = {f"x{i}": a for i, (o, a) in enumerate(zip(node.operands, arrays, strict=True))
                  if o.constant is None}  # fmt: skip
-        return tuple(program.run_raw(given))
+        return tuple(program.run_typed(given))
 
     return compute
 
