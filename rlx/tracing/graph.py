@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rlx.errors import ShapeError
-from rlx.ir import DType, Origin, TensorType
+from rlx.ir import DType, Origin, State, TensorType
 from rlx.ir import Graph as IrGraph
 from rlx.ir.module import GraphModule, Stage
 from rlx.ops import real
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Node, Op, QuantParams
     from rlx.ops.expression import Expression, Operand
     from rlx.tracing.arrays import DTypeLike, ShapeLike
+
+
+_TRACED: ContextVar[Graph | None] = ContextVar("traced", default=None)
+"""The innermost region that is being traced."""
 
 
 class Graph:
@@ -42,10 +47,12 @@ class Graph:
     Attributes:
         graph: The graph itself, as passes, targets and files take it.
         parameters: Values of the parameters that were given one.
+        parent: For a region that is being traced, the graph of the op that it belongs to.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, parent: Graph | None = None) -> None:
         self.graph = IrGraph(name)
+        self.parent = parent
         self.parameters: dict[str, Array] = {}
         self._scopes: list[str] = []
         self._closed = ""
@@ -84,8 +91,52 @@ class Graph:
             ValueError: The name is taken.
         """
         type_ = _type_of(shape, dtype)
-        value = self.graph.input(self._new_name(name), type_, origin=self._origin())
+        value = self.graph.input(self._new_name(name), type_, origin=self.origin())
         return Tensor(self, value)
+
+    def state(
+        self, name: str, shape: ShapeLike | TensorType, dtype: DTypeLike = DType.F32
+    ) -> Tensor:
+        """Declare a state, whose value is kept from run to run; ``set_state`` says how it changes.
+
+        ::
+
+            total = graph.state("total", (8,))
+            graph.set_state(total, total + x)
+
+        Args:
+            name: Name by which its value is bound and read.
+            shape: Dimensions, or a whole type.
+            dtype: Element type.
+
+        Raises:
+            ValueError: The name is taken.
+        """
+        type_ = _type_of(shape, dtype)
+        value = self.graph.state(self._new_name(name), type_, origin=self.origin())
+        return Tensor(self, value)
+
+    def set_state(self, state: Tensor, value: Tensor) -> None:
+        """Declare the value that a state has in the next run: an output of the state's name.
+
+        Raises:
+            ShapeError: The value is of another type than the state.
+            ValueError: ``state`` is no state, or has a next value already.
+        """
+        self._check_open()
+        self.check_owned(state)
+        self.check_owned(value)
+        name = state.value.name
+        if state.value.node.op.name != State.name:
+            raise ValueError(f"{state!r} is no state; declare one with state()")
+        if name in self.graph.output_names:
+            raise ValueError(f"state {name!r} has a next value already")
+        if value.value.type != state.value.type:
+            raise ShapeError(
+                f"the next value must be {state.value.type}, not {value.value.type}",
+                where=f"{self.origin()}: state {name!r}",
+            )
+        self.graph.output(value.value, names=[name])
 
     def param(
         self,
@@ -119,7 +170,7 @@ class Graph:
         full_name = self._new_name(name)
         if array is not None:
             self.parameters[full_name] = array
-        return Tensor(self, self.graph.param(full_name, type_, origin=self._origin()))
+        return Tensor(self, self.graph.param(full_name, type_, origin=self.origin()))
 
     def constant(
         self,
@@ -132,7 +183,7 @@ class Graph:
         """Declare a constant tensor."""
         self._check_open()
         array = np.asarray(value, None if dtype is None else as_dtype(dtype).numpy)
-        constant = self.graph.constant(array, name=name, quant=quant, origin=self._origin())
+        constant = self.graph.constant(array, name=name, quant=quant, origin=self.origin())
         return Tensor(self, constant)
 
     def output(self, *tensors: Tensor, names: Sequence[str] = (), **named: Tensor) -> None:
@@ -156,7 +207,8 @@ class Graph:
 
     def apply(self, op: Op, *tensors: Tensor) -> Any:  # noqa: ANN401 - one tensor or several
         """Append any op; return its result, or a tuple of them if it has several."""
-        results = tuple(Tensor(self, v) for v in self.append(op, *tensors).results)
+        builder = self.innermost
+        results = tuple(Tensor(builder, v) for v in builder.append(op, *tensors).results)
         return results[0] if len(results) == 1 else results
 
     def append(self, op: Op, *operands: Expression) -> Node:
@@ -167,16 +219,43 @@ class Graph:
             ValueError: An operand belongs to another graph, or the trace is over.
         """
         self._check_open()
-        for operand in operands:
-            self.check_owned(operand)
-        origin = self._origin()
+        values = [self.taken(operand).value for operand in operands]
+        origin = self.origin()
         try:
-            return self.graph.append(
-                op, *(o.value for o in operands), name=".".join(self._scopes), origin=origin
-            )
+            return self.graph.append(op, *values, name=".".join(self._scopes), origin=origin)
         except ShapeError as e:
             where = f"{origin}: {e.where}" if str(origin) else e.where
             raise ShapeError(e.message, where=where, hint=e.hint) from None
+
+    @property
+    def innermost(self) -> Graph:
+        """The graph that ops on tensors of this one go to: a region of it that is being traced.
+
+        It is this graph itself outside of the functions that ``scan`` and the like trace.
+        """
+        traced = _TRACED.get()
+        around = traced
+        while around is not None and around is not self:
+            around = around.parent
+        return self if traced is None or around is None else traced
+
+    def taken(self, tensor: Expression) -> Tensor:
+        """Return ``tensor`` as one of this graph.
+
+        Raises:
+            ValueError: It belongs to another graph.
+        """
+        self.check_owned(tensor)
+        return tensor if isinstance(tensor, Tensor) else Tensor(self, tensor.value)
+
+    @contextmanager
+    def traced(self) -> Iterator[None]:
+        """Send the ops on tensors of the graphs around this one to this one."""
+        token = _TRACED.set(self)
+        try:
+            yield
+        finally:
+            _TRACED.reset(token)
 
     def check_owned(self, tensor: Expression) -> None:
         """Raise ValueError unless ``tensor`` belongs to this graph."""
@@ -262,7 +341,7 @@ class Graph:
         if self._closed:
             raise ValueError(f"graph {self.name!r} takes no more ops: {self._closed}")
 
-    def _origin(self) -> Origin:
+    def origin(self) -> Origin:
         """Return file and line of the nearest caller outside of rlx."""
         frame = sys._getframe(1)
         while frame is not None and frame.f_globals.get("__name__", "").startswith("rlx."):

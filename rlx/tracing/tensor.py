@@ -44,8 +44,9 @@ class Tensor(Layers):
 
     def apply_all(self, op: Op, *others: Expression) -> tuple[Self, ...]:
         """Return every result of ``op`` on this tensor and others."""
-        node = self.builder.append(op, self, *others)
-        return tuple(self.wrap(v) for v in node.results)
+        builder = self.builder.innermost
+        node = builder.append(op, self, *others)
+        return tuple(type(self)(builder, v) for v in node.results)
 
     def lift(self, other: Operand) -> Self:
         """Return ``other`` as a tensor; numbers and arrays become constants of this element type.
@@ -53,17 +54,22 @@ class Tensor(Layers):
         Raises:
             TypeError: It cannot be one, or does not fit the element type.
         """
+        builder = self.builder.innermost
         if isinstance(other, Expression):
-            self.builder.check_owned(other)
-            return self.wrap(other.value)
-        return self.wrap(self.builder.constant(array_like(other, self.type)).value)
+            return type(self)(builder, builder.taken(other).value)
+        return type(self)(builder, builder.constant(array_like(other, self.type)).value)
+
+    def where(self, condition: Expression, other: Operand) -> Self:
+        """Return this tensor where ``condition`` holds, ``other`` elsewhere."""
+        return self.lift(condition).apply(real.RealWhere(), self, self.lift(other))
 
     def __repr__(self) -> str:
         return f"<{self.value.node.label}: {self.type}>"
 
     def __bool__(self) -> bool:
         raise TypeError(
-            f"{self!r} has no value while the graph is built; use where() instead of if"
+            f"{self!r} has no value while the graph is built;"
+            " use where() or rlx.if_() instead of if"
         )
 
     def __len__(self) -> int:

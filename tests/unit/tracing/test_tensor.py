@@ -356,7 +356,7 @@ def test_a_tensor_has_no_value():
     x = Graph("g").input("x", (2, 3))
     message = (
         r"^<%0 'x': f32\[2, 3\]> has no value while the graph is built;"
-        r" use where\(\) instead of if$"
+        r" use where\(\) or rlx.if_\(\) instead of if$"
     )
     with pytest.raises(TypeError, match=message):
         bool(x)
@@ -366,3 +366,9 @@ def test_a_tensor_has_no_value():
     with pytest.raises(TypeError, match=r"^<%1 'y': f32\[n\]> has no length$"):
         len(x.builder.input("y", ("n",)))
     assert {x: 1}[x] == 1
+
+
+def test_two_axes_are_swapped_or_none():
+    for swap in (lambda x: x.t(), lambda x: x.mT):
+        with pytest.raises(ValueError, match=r"^two axes are swapped, but f32\[3\] has 1$"):
+            rlx.trace("g", swap, f32(3))

@@ -1,0 +1,164 @@
+"""Regions under construction: functions traced into the bodies of ops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rlx.errors import ShapeError
+from rlx.ir import Graph as IrGraph
+from rlx.ir import Input, copy_node
+from rlx.tracing.graph import Graph
+from rlx.tracing.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rlx.ir import TensorType, Value
+    from rlx.ops.expression import Expression
+
+Tensors: TypeAlias = "Tensor | tuple[Tensor, ...] | None"
+"""What functions that become regions take and give: one tensor, several, or none."""
+
+
+class Region(Graph):
+    """A graph for the body of an op; tensors of the graphs around it become inputs of it.
+
+    Attributes:
+        captured: For each value of the graph around it that is read here: the tensor, and the
+            input that stands for it.
+    """
+
+    def __init__(self, name: str, parent: Graph) -> None:
+        super().__init__(name, parent)
+        self.captured: dict[Value, tuple[Tensor, Value]] = {}
+
+    def taken(self, tensor: Expression) -> Tensor:
+        """Return ``tensor`` as one of this region, an input of it if it is one from around it.
+
+        Raises:
+            ValueError: It belongs to another graph.
+        """
+        if tensor.graph is self.graph:
+            return super().taken(tensor)
+        assert self.parent is not None  # regions have a graph around them
+        outer = self.parent.taken(tensor)
+        if outer.value not in self.captured:
+            name = f"captured{len(self.captured)}"
+            inner = self.graph.input(name, outer.type, origin=self.origin())
+            self.captured[outer.value] = outer, inner
+        return Tensor(self, self.captured[outer.value][1])
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A function that was traced.
+
+    Attributes:
+        region: The graph, its outputs not declared yet.
+        inputs: Its inputs for the function's arguments.
+        result: What the function returned.
+    """
+
+    region: Region
+    inputs: tuple[Tensor, ...]
+    result: Any
+
+
+def trace_region(
+    parent: Graph,
+    name: str,
+    function: Callable[..., Any],
+    arguments: Sequence[tuple[str, TensorType]],
+    call: Callable[[Sequence[Tensor]], Sequence[Any]] = lambda inputs: inputs,
+) -> Traced:
+    """Run ``function`` once on inputs of a new region.
+
+    Args:
+        parent: The graph around it.
+        name: Name of the region.
+        function: What is traced.
+        arguments: Name and type of each input.
+        call: Makes the function's arguments of the inputs.
+    """
+    region = Region(name, parent)
+    inputs = tuple(region.input(input_name, type_) for input_name, type_ in arguments)
+    with region.traced():
+        result = function(*call(inputs))
+    return Traced(region, inputs, result)
+
+
+def adopted(traced: Traced, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Return results of a function as tensors of its region, where some are from around it."""
+    return tuple(traced.region.taken(t) for t in tensors)
+
+
+def finish(traced: Traced, results: Sequence[Tensor], shared: Sequence[Tensor]) -> IrGraph:
+    """Return the region as an op takes it, and refuse further ops.
+
+    Args:
+        traced: The region.
+        results: Its outputs, tensors of it.
+        shared: Tensors from around it that it takes behind the function's arguments; others that
+            its siblings read are among them.
+    """
+    region = traced.region
+    outputs = [t.value for t in results]
+    region.close("the function was traced")
+    graph = IrGraph(region.name)
+    moved: dict[Value, Value] = {}
+    for tensor in traced.inputs:
+        moved[tensor.value] = graph.input(tensor.value.name, tensor.type)
+    for number, tensor in enumerate(shared):
+        value = graph.input(f"captured{number}", tensor.type)
+        if tensor.value in region.captured:
+            moved[region.captured[tensor.value][1]] = value
+    for node in region.graph.nodes:
+        if not isinstance(node.op, Input):
+            copy = copy_node(graph, node, tuple(moved[o] for o in node.operands))
+            moved.update(zip(node.results, copy.results, strict=True))
+    graph.output(*(moved[o] for o in outputs), names=[f"y{i}" for i in range(len(outputs))])
+    return graph
+
+
+def shared_by(*traced: Traced) -> tuple[Tensor, ...]:
+    """Return the tensors from around regions that any of them reads, each once."""
+    found = {value: tensor for t in traced for value, (tensor, _) in t.region.captured.items()}
+    return tuple(found.values())
+
+
+def flat(tensors: object, what: str) -> tuple[Tensor, ...]:
+    """Return the tensors in what a function takes or gives.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if tensors is None:
+        return ()
+    if isinstance(tensors, Tensor):
+        return (tensors,)
+    if isinstance(tensors, tuple | list) and all(isinstance(t, Tensor) for t in tensors):
+        return tuple(tensors)
+    raise TypeError(
+        f"{what} must be a tensor, a tuple of tensors or None, not {_described(tensors)}"
+    )
+
+
+def like(tensors: Sequence[Any], shape: object) -> Any:  # noqa: ANN401 - as Tensors
+    """Return tensors in the form of ``shape``: one, several or none."""
+    if shape is None:
+        return None
+    return tensors[0] if isinstance(shape, Tensor) else tuple(tensors)
+
+
+def mismatch(parent: Graph, what: str, message: str, hint: str) -> ShapeError:
+    """Return (not raise) the error for types that do not fit."""
+    return ShapeError(message, where=f"{parent.origin()}: {what}", hint=hint)
+
+
+def _described(value: object) -> str:
+    """Return how messages call what is no tensor."""
+    if isinstance(value, tuple | list):
+        kinds = ", ".join(type(v).__name__ for v in value)
+        return f"{type(value).__name__} of {kinds}"
+    return type(value).__name__
