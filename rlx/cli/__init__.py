@@ -14,6 +14,7 @@ from rlx.cli import failures
 from rlx.cli.quiet import QUIET
 from rlx.cli.signals import raised
 from rlx.cli.streams import abandon, checked
+from rlx.config import current
 from rlx.errors import UsageError
 from rlx.suggest import did_you_mean
 
@@ -29,6 +30,8 @@ GROUPS = {
     "A model": {
         "inspect": "Show a model's graph, layer by layer, or compare two.",
         "run": "Run a model on the host.",
+        "bench": "Show how long a model takes on this machine.",
+        "profile": "Show how long each of its nodes takes there.",
         "import": "Read a model file and store its graph as a .rlx file.",
         "quantize": "Turn a float model into an integer one; report what that lost.",
         "compare": "Show how far two models are apart, layer by layer.",
@@ -58,13 +61,12 @@ _MODULES = {"import": "import_model"}
 """Modules of commands whose names are no names of modules."""
 
 MEANT = {
-    "benchmark": "rlx estimate",
+    "benchmark": "rlx bench",
     "compile": "rlx emit",
     "convert": "rlx import",
     "generate": "rlx emit",
     "help": "rlx --help",
     "info": "rlx inspect",
-    "profile": "rlx estimate",
     "show": "rlx inspect",
     "simulate": "rlx verify",
     "summary": "rlx inspect",
@@ -136,6 +138,7 @@ def root(ctx: click.Context, debug: bool, quiet: bool) -> None:
     rlx emit model.tflite --target cortexm -o out && rlx verify out
     """  # noqa: D301 - click reads \b
     del debug
+    current()  # a mistake in the environment is better reported now than in the middle of a job
     ctx.meta[QUIET] = quiet
 
 

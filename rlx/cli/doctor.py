@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +13,7 @@ from rlx import target as targets
 from rlx.cli.common import json_option, print_json
 from rlx.cli.progress import progress
 from rlx.cli.table import is_wide, print_table, prose, sentences, symbol, wide_option
+from rlx.config import current, variable
 from rlx.errors import TargetNotFoundError
 from rlx.tables import Column
 
@@ -24,17 +27,22 @@ if TYPE_CHECKING:
 def command(as_json: bool) -> None:
     """Show for which jobs all tools are installed, and the command that installs what is missing.
 
-    --wide lists every tool with its version. The exit status is 0 whatever is missing.
+    --wide lists every tool with its version, and the settings (environment variables). The exit
+    status is 0 whatever is missing.
     """
     with progress(enabled=not as_json) as show:
         show("looking for tools")
         tools = list(_tools())
     jobs = list(_jobs(tools))
+    settings = list(_settings())
     if as_json:
-        print_json({"tools": [_without_parts(tool) for tool in tools], "jobs": jobs})
+        shown = [_without_parts(tool) for tool in tools]
+        print_json({"tools": shown, "jobs": jobs, "settings": settings})
         return
     if is_wide():
         _print_tools(tools)
+        print()
+        _print_settings(settings)
         print()
     versions = {tool["name"]: tool["version"] for tool in tools}
     for job in jobs:
@@ -67,6 +75,13 @@ def _tools() -> Iterator[dict[str, Any]]:
                 "install": "" if status.tool else status.install,
                 "parts": tuple(getattr(status, "parts", ())),
             }
+
+
+def _settings() -> Iterator[dict[str, Any]]:
+    """Yield each setting with its variable and its value, ready for JSON."""
+    for name, value in asdict(current()).items():
+        plain = str(value) if isinstance(value, Path) else value
+        yield {"name": name, "variable": variable(name), "value": plain}
 
 
 def _without_parts(tool: dict[str, Any]) -> dict[str, Any]:
@@ -112,3 +127,14 @@ def _print_tools(tools: Sequence[dict[str, Any]]) -> None:
     rows = [[t["name"], t["version"] or "missing", t["purpose"], t["install"]] for t in tools]
     columns = [Column("tool"), "version", sentences("used for"), sentences("how to install it")]
     print_table("Tools", columns, rows)
+
+
+def _print_settings(settings: Sequence[dict[str, Any]]) -> None:
+    rows = [[one["name"], _value_text(one["value"]), one["variable"]] for one in settings]
+    print_table("Settings", [Column("setting"), "value", sentences("variable")], rows)
+
+
+def _value_text(value: object) -> str:
+    if value is None:
+        return "-"
+    return str(value) if not isinstance(value, bool) else "on" if value else "off"

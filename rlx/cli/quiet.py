@@ -6,6 +6,8 @@ from typing import Final
 
 import click
 
+from rlx.config import current
+
 QUIET: Final = "rlx.quiet"
 """Entry of the context's ``meta``."""
 
@@ -13,4 +15,4 @@ QUIET: Final = "rlx.quiet"
 def is_quiet() -> bool:
     """Whether the user wants no steps."""
     ctx = click.get_current_context(silent=True)
-    return ctx is not None and bool(ctx.meta.get(QUIET))
+    return current().quiet or (ctx is not None and bool(ctx.meta.get(QUIET)))

@@ -16,7 +16,10 @@ from rlx.cli.model_command import load_model, model_command
 from rlx.cli.run_output import print_result, summary
 from rlx.cli.samples import FILES, load, say, scaling_options
 from rlx.cli.table import wide_option
+from rlx.errors import QuantizationError, UsageError
+from rlx.names import printable
 from rlx.outputs import write_file
+from rlx.suggest import closest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,6 +43,13 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Class of each sample, .npy, .npz or .csv, for accuracy and confusion [those in --input].",
 )
+@click.option(
+    "--weights",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Values of the graph's parameters by name: .safetensors, its .index.json, .npz, .gguf or"
+    " .onnx; may be repeated.",
+)
 @scaling_options
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the outputs as .npz.")
 @wide_option
@@ -50,6 +60,7 @@ def command(
     frames: int | None,
     labels: Path | None,
     expect: Path | None,
+    weights: tuple[Path, ...],
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -60,7 +71,7 @@ def command(
     from rlx.inference import run
     from rlx.samples import read_classes, read_names
 
-    graph = load_model(model).graph
+    graph = _with_weights(load_model(model).graph, weights)
     names = None if labels is None else read_names(labels)
     given = _given(graph, paths, frames)
     expected = None if expect is None else read_classes(expect)[:frames]
@@ -82,6 +93,42 @@ def command(
         print(f"wrote {out}")
 
 
+def _with_weights(graph: Graph, paths: Sequence[Path]) -> Graph:
+    """Return the graph with its parameters as constants; other weights are left alone.
+
+    Raises:
+        UsageError: There are no parameters, or one has no value, or one of another type.
+    """
+    from rlx.frontends.weights import exactly
+    from rlx.transforms.freeze import freeze
+    from rlx.weights import WeightStore
+
+    if not paths:
+        return graph
+    types = {v.name: v.type for v in graph.params}
+    if not types:
+        raise UsageError("the graph has no parameters", where="--weights", hint="leave it out")
+    store = WeightStore.open(*paths)
+    for name in types:
+        if name not in store:
+            guess = closest(name, store)
+            raise UsageError(
+                f"the files have no weight called {printable(name)!r}",
+                where="--weights",
+                hint=f"did you mean {printable(guess)!r}?" if guess else "give more files",
+            )
+    values = {name: store[name] for name in types}
+    for name, array in values.items():
+        converted = exactly(array, types[name].dtype)
+        values[name] = array if converted is None else converted
+    try:
+        return freeze(graph, values)
+    except ValueError as error:
+        raise UsageError(
+            str(error), where="--weights", hint="store it in the type of the graph"
+        ) from None
+
+
 @dataclass(frozen=True, slots=True)
 class _Given:
     """What is run.
@@ -101,12 +148,12 @@ class _Given:
 
 def _given(graph: Graph, paths: Sequence[Path], frames: int | None) -> _Given:
     """Read the samples that the user named, or draw random ones."""
-    from rlx.reference import input_frames, random_inputs
+    from rlx.reference import input_frames
     from rlx.samples import labels_in, vectors_for
 
     names = [value.name for value in graph.inputs]
     if not paths:
-        drawn = random_inputs(graph, frames or 1)
+        drawn = _random(graph, frames or 1)
         return _Given(dict(zip(names, drawn, strict=True)), {})
     loaded = load(paths, graph)
     vectors, notes = vectors_for(graph, loaded.arrays)
@@ -115,6 +162,24 @@ def _given(graph: Graph, paths: Sequence[Path], frames: int | None) -> _Given:
     labels = labels_in(graph, loaded.arrays)
     classes = None if labels is None else labels[1].reshape(-1)[:frames]
     return _Given(inputs, vectors, classes, loaded.names)
+
+
+def _random(graph: Graph, frames: int) -> tuple[Array, ...]:
+    """Return random inputs.
+
+    Raises:
+        QuantizationError: Nothing says how large the numbers of an input are.
+    """
+    from rlx.reference import random_inputs
+
+    try:
+        return random_inputs(graph, frames)
+    except QuantizationError as e:
+        raise QuantizationError(
+            f"{e.message}, so the range of random values is not known",
+            where=e.where,
+            hint="give samples with --input",
+        ) from None
 
 
 def _check_expected(graph: Graph, given: _Given, result: Result) -> None:

@@ -3,30 +3,56 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
 from rlx import target as targets
 from rlx.cli.common import json_option, print_json
+from rlx.cli.plugin_options import PluginOptions
 from rlx.cli.table import print_table, sentences, wide_option
 from rlx.errors import TargetNotFoundError
 
 if TYPE_CHECKING:
     from rlx.target import Target
 
+_TARGET: Final = "rlx.target"
+"""Where the context keeps the target with its options."""
 
-@click.command(name="targets")
+
+class TargetsCommand(click.Command):
+    """A command that also takes the options of the target that it is about."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Find the target, and add its options before the arguments are read."""
+        name = next((text for text in args if text in targets.names()), None)
+        if name is not None:
+            ctx.meta[_TARGET] = PluginOptions("target", targets.load(name))
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own options and those of the target."""
+        found: PluginOptions | None = ctx.meta.get(_TARGET)
+        return [*super().get_params(ctx), *(found.params() if found else ())]
+
+
+@click.command(cls=TargetsCommand, name="targets")
 @click.argument("name", required=False)
 @wide_option
 @json_option
 def command(name: str | None, as_json: bool) -> None:
-    """List the installed targets, or what target NAME supports: ops, values of its options."""
+    """List the installed targets, or what target NAME supports: ops, values of its options.
+
+    With options of the target, such as 'fpga --architecture engine', the ops that it supports with
+    them.
+    """
     if name is None:
         _list_all(as_json=as_json)
         return
-    chosen = targets.load(name)
-    support, values = _support(chosen), _values(chosen)
+    known: PluginOptions | None = click.get_current_context().meta.get(_TARGET)
+    group = known or PluginOptions("target", targets.load(name))
+    chosen = cast("Target", group.plugin)
+    support, values = _support(chosen, group.build()), _values(chosen)
     if as_json:
         print_json(
             {"target": chosen.name, "summary": chosen.summary, "ops": support, "options": values}
@@ -44,11 +70,11 @@ def command(name: str | None, as_json: bool) -> None:
         )
 
 
-def _support(target: Target) -> dict[str, str | None]:
+def _support(target: Target, options: object) -> dict[str, str | None]:
     """Return, for each integer op, None or the reason why the target refuses it."""
     from rlx.ops.q import Q_OPS
 
-    return {op.name: target.reason(op) for op in Q_OPS}
+    return {op.name: target.reason(op, options) for op in Q_OPS}
 
 
 def _values(target: Target) -> dict[str, dict[str, str]]:

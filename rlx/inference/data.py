@@ -12,6 +12,7 @@ import numpy as np
 from rlx.calibration.samples import read_samples
 from rlx.errors import UsageError
 from rlx.ir.inspect import printable
+from rlx.ops.real.cast import integer_range
 from rlx.reference import check_bound
 from rlx.samples.shapes import sample_shape
 
@@ -29,12 +30,17 @@ Inputs: TypeAlias = "Path | str | npt.ArrayLike | Mapping[str, npt.ArrayLike]"
 _WHAT = "data"
 
 
-def samples_of(graph: Graph, data: Inputs) -> Samples:
+def samples_of(graph: Graph, data: Inputs, *, labels: npt.NDArray[Any] | None = None) -> Samples:
     """Return what a user handed over as samples for the inputs of ``graph``.
 
     Numbers of an input's own element type are taken as they are.
     Real numbers for a quantized input are quantized by its scale. Axes of one element may be
     missing, and so may the axis of the samples, for one sample.
+
+    Args:
+        graph: The graph.
+        data: Numbers, or a file.
+        labels: A class for each sample, if they are not in ``data``.
 
     Raises:
         UsageError: An input is missing, or its numbers are of a wrong shape or type.
@@ -42,7 +48,7 @@ def samples_of(graph: Graph, data: Inputs) -> Samples:
     """
     check_bound(graph)
     if isinstance(data, str | Path):
-        return read_samples(graph, data, what=_WHAT)
+        return read_samples(graph, data, what=_WHAT, labels=labels)
     if not isinstance(data, Mapping):
         if len(graph.inputs) != 1:
             names = ", ".join(repr(printable(v.name)) for v in graph.inputs)
@@ -57,7 +63,7 @@ def samples_of(graph: Graph, data: Inputs) -> Samples:
     for name, numbers in data.items():
         value = types.get(name) or (graph.inputs[0] if name == "x" else None)
         given[name] = np.asarray(numbers) if value is None else _array(value, numbers)
-    return read_samples(graph, given, what=_WHAT)
+    return read_samples(graph, given, what=_WHAT, labels=labels)
 
 
 def _array(value: Value, given: npt.ArrayLike) -> Numbers:
@@ -91,8 +97,8 @@ def _typed(array: Numbers, type_: TensorType, where: str) -> Numbers:
         UsageError: The element type has no such number.
     """
     if type_.dtype.is_integer and array.size:
-        limits = np.iinfo(str(type_.dtype.numpy))
-        if array.min() < limits.min or array.max() > limits.max:
+        low, high = integer_range(type_.dtype)
+        if array.min() < low or array.max() > high:
             raise UsageError(
                 f"whole numbers are taken as {type_}, but they reach from {array.min()} to"
                 f" {array.max()}",

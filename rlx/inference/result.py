@@ -11,8 +11,8 @@ from rlx.calibration.samples import checked_labels
 from rlx.drawing.notebook import table_html
 from rlx.errors import UsageError
 from rlx.inference.accuracy import Accuracy
-from rlx.inference.numbers import reals
 from rlx.ir.inspect import printable
+from rlx.quant.numbers import sample_reals
 from rlx.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Output:
     @property
     def values(self) -> npt.NDArray[Any]:
         """The numbers that quantized ones stand for; without quantization those that are given."""
-        return reals(self.array, self.type)
+        return sample_reals(self.array, self.type)
 
     @property
     def has_classes(self) -> bool:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rlx.calibration.compare import compare_on, matched_layers
+from rlx.calibration.compare import compare_on
+from rlx.calibration.node_match import matched_layers
 from rlx.calibration.runner import Runner, computed_values
 from rlx.drawing.notebook import table_html
 from rlx.errors import UsageError
 from rlx.inference.data import samples_of
-from rlx.inference.numbers import reals
 from rlx.ir.inspect import printable
+from rlx.ops.real.cast import integer_range
 from rlx.quant.histogram import Histogram
+from rlx.quant.numbers import sample_reals
 from rlx.tables import Column, Table, lay_out
 
 if TYPE_CHECKING:
@@ -102,7 +104,7 @@ class LayerValues:
     @property
     def values(self) -> Numbers:
         """Its real numbers, as :attr:`array`."""
-        return reals(self.array, self.type)
+        return sample_reals(self.array, self.type)
 
     @property
     def sqnr_db(self) -> float | None:
@@ -187,7 +189,7 @@ class _Seen:
     @property
     def low(self) -> int:
         """The smallest integer of the type."""
-        return int(np.iinfo(str(self.type.dtype.numpy)).min)
+        return integer_range(self.type.dtype)[0]
 
     def add(self, array: Array) -> None:
         """Add a batch.
@@ -202,9 +204,9 @@ class _Seen:
             self.counts += np.bincount(shifted, minlength=len(self.counts))
             return
         if self.type.dtype.is_integer:
-            ends = np.iinfo(str(self.type.dtype.numpy))
-            self.at_ends += int(((numbers == ends.min) | (numbers == ends.max)).sum())
-        self.histogram.add(reals(numbers, self.type))
+            low, high = integer_range(self.type.dtype)
+            self.at_ends += int(((numbers == low) | (numbers == high)).sum())
+        self.histogram.add(sample_reals(numbers, self.type))
 
     def range(self) -> tuple[float, float]:
         """Return the smallest and the largest real number."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from rlx.errors import FrontendError, UsageError
 from rlx.ir.inspect import printable
+from rlx.ops.real.cast import integer_range
 from rlx.samples.shapes import sample_shape
 
 if TYPE_CHECKING:
@@ -153,8 +154,8 @@ def _typed(rows: Numbers, value: Value, file: str, *, whole: bool) -> Numbers:
     type_ = value.type
     if not (type_.dtype.is_integer and whole):
         return rows.astype(np.float32)
-    limits = np.iinfo(str(type_.dtype.numpy))
-    if rows.min() < limits.min or rows.max() > limits.max:
+    low, high = integer_range(type_.dtype)
+    if rows.min() < low or rows.max() > high:
         raise UsageError(
             f"whole numbers are taken as {type_}, but they reach from {rows.min():.0f} to"
             f" {rows.max():.0f}",

@@ -8,7 +8,7 @@ import numpy as np
 
 from rlx.errors import UsageError
 from rlx.ir.inspect import printable
-from rlx.ops.real import RealQuantize
+from rlx.quant.numbers import quantized
 from rlx.samples.classes import KEYS
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ def as_inputs(
         if value.type.dtype.is_float:
             converted[name] = array.astype(value.type.dtype.numpy)
         elif quant is not None and quant.axis is None:
-            op = RealQuantize(quant=quant, dtype=value.type.dtype)
-            converted[name] = op.evaluate(array.astype(np.float32))[0]
+            converted[name] = quantized(array, value.type)
             notes.append(
                 f"input {printable(value.name)!r}: real numbers were quantized by its scale"
                 f" {quant.scale[0]:.6g} and zero point {quant.zero_point[0]}"

@@ -131,10 +131,19 @@ class Job(TypedDict):
     missing: list[MissingTool]
 
 
+class Setting(TypedDict):
+    """A setting that holds for commands, and the environment variable that sets it."""
+
+    name: str
+    variable: str
+    value: str | bool | int | None
+
+
 class Doctor(TypedDict):
     """``rlx doctor``."""
 
     jobs: list[Job]
+    settings: list[Setting]
     tools: list[Tool]
 
 
@@ -235,6 +244,7 @@ class Demo(TypedDict):
 
 
 SCHEMAS: Final[dict[str, Any]] = {
+    "bench": analysis.Bench,
     "build": Build,
     "check": Check,
     "compare": analysis.Compare,
@@ -250,11 +260,18 @@ SCHEMAS: Final[dict[str, Any]] = {
     "import": Import,
     "inspect": analysis.Inspect,
     "inspect-diff": analysis.InspectDiff,
+    "inspect-files": analysis.InspectFiles,
+    "inspect-fusion": analysis.InspectFusion,
+    "inspect-manifest": analysis.InspectManifest,
+    "inspect-manifest-diff": analysis.InspectManifestDiff,
+    "inspect-memory": analysis.Memory,
     "inspect-passes": analysis.InspectPasses,
+    "inspect-roofline": analysis.Roofline,
     "manifest": files.Manifest,
     "network": files.Network,
     "new": New,
     "paths": Paths,
+    "profile": analysis.Profile,
     "quantize": analysis.Quantize,
     "report": report.Report,
     "run": Run,

@@ -19,7 +19,7 @@ ESTIMATE = ("estimate", "{model}", "--target")
         ([*ESTIMATE, "cortexm", "--io", "arenas"], "arena"),
         ([*ESTIMATE, "cortexm", "--package", "zepyhr"], "zephyr"),
         ([*ESTIMATE, "fpga", "--device", "icebraker"], "icebreaker"),
-        ([*ESTIMATE, "fpga", "--style", "stram"], "stream"),
+        ([*ESTIMATE, "fpga", "--architecture", "engin"], "engine"),
         ([*ESTIMATE, "fpga", "--policy", "comon"], "common"),
         ([*ESTIMATE, "fpga", "--policy", "q.requantise=common"], "q.requantize"),
         ([*ESTIMATE, "fpga", "--limit", "operatons=3"], "operations"),

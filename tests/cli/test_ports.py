@@ -132,11 +132,11 @@ def test_a_core_computes_them_too(capsys, tmp_path, io):
 
 @pytest.mark.sim
 @pytest.mark.slow
-@pytest.mark.parametrize("style", ["folded", "unrolled"])
-def test_every_style_inverts_at_its_ports(capsys, tmp_path, style):
+@pytest.mark.parametrize("architecture", ["engine", "parallel"])
+def test_every_architecture_inverts_at_its_ports(capsys, tmp_path, architecture):
     out = tmp_path / "out"
     model = saved(uint8_graph(), tmp_path)
-    options = ("--style", style, "--io", "uint8", "--control", "axi-lite")
+    options = ("--architecture", architecture, "--io", "uint8", "--control", "axi-lite")
     assert emit(model, out, "--target", "fpga", *options) == 0
     assert main(["verify", str(out)]) == 0
     capsys.readouterr()

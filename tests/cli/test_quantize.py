@@ -55,6 +55,27 @@ def test_quantize_then_compare(folder, capsys):
     assert len(found["layers"]) >= 4
 
 
+def test_criteria_give_the_exit_status(folder, capsys):
+    assert run(capsys, *QUANTIZE)[0] == 0
+    compare = ("compare", "net.rlx", "q.rlx", "--data", "test.npz")
+    status, out, _ = run(capsys, *compare, "--exact", "--outputs")
+    assert status == 1
+    assert out.endswith("NOT KEPT: exact\n")
+    assert "numbers differ, the largest difference: " in out
+    assert "conv1" not in out
+    status, out, _ = run(capsys, *compare, "--cosine", "0.9", "--max-abs", "0.5")
+    assert (status, out.splitlines()[-1]) == (0, "kept: max_abs <= 0.5, cosine >= 0.9")
+    assert "conv1" in out
+    status, out, _ = run(capsys, *compare, "--criteria", "half", "--max-rel", "1e9", "--json")
+    found = json.loads(out)
+    assert found["passed"] is (status == 0)
+    assert found["criteria"] == "max_abs <= 0.05, max_rel <= 1e+09, cosine >= 0.999"
+    status, _, err = run(capsys, *compare, "--criteria", "hlf")
+    assert status == 2
+    assert "no criteria are called 'hlf'" in err
+    assert "did you mean 'half'?" in err
+
+
 def test_samples_may_be_a_table(folder, capsys):
     with np.load("calib.npz") as arrays:
         rows, classes = arrays["x"].reshape(40, -1), arrays["y"]
@@ -128,6 +149,15 @@ def test_pictures(folder, capsys, name):
     command = ("compare", "net.rlx", "q.rlx", "--data", "test.npz", "--plot", f"c{name}")
     assert run(capsys, *command)[0] == 0
     assert (folder / f"c{name}").stat().st_size > 1000
+
+
+def test_a_picture_in_no_folder(folder, capsys):
+    pytest.importorskip("matplotlib")
+    assert run(capsys, *QUANTIZE)[0] == 0
+    command = ("compare", "net.rlx", "q.rlx", "--data", "test.npz", "--plot", "none/c.png")
+    status, _, err = run(capsys, *command)
+    assert status == 2
+    assert "error[RLX-E070]: none/c.png: cannot write the file: no such file or directory" in err
 
 
 def test_without_matplotlib_nothing_is_computed(folder, capsys, monkeypatch):

@@ -131,3 +131,12 @@ def test_labels_of_an_autoencoder_are_no_classes(capsys, tmp_path):
     out, _ = shown(capsys, "run", tmp_path / "same.rlx", "--input", tmp_path / "x.npz")
     assert "1.5  1.5  1.5  1.5" in out
     assert "accuracy" not in out
+
+
+def test_a_float_network_needs_samples(capsys, tmp_path):
+    model = tmp_path / "net.rlx"
+    rlx.save(rlx.trace("net", lambda x: {"y": x * 2.0}, rlx.f32(2)).module, model)
+    assert main(["run", str(model)]) == 5
+    error = capsys.readouterr().err
+    assert "input 'x': f32[2] is not quantized, so the range of random values is not known" in error
+    assert "try: give samples with --input" in error

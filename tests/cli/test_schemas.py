@@ -12,11 +12,13 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+import onnx
 import pytest
 from quantized_net import float_network, samples
 from support import ROOT
 
 import rlx
+from benchmarks.host.networks.mlp import mlp
 from rlx import builder, f32
 from rlx.cli import main
 from rlx.ir.file import save
@@ -36,9 +38,11 @@ SLOW = ("demo", "quantize", "report", "estimate-comparison")
 QUANTIZE = "quantize float.rlx -o q.rlx --calib samples.npz"
 
 COMMANDS = {
+    "bench": ["bench digits --seconds 0", "bench mlp.onnx --seconds 0 --against onnxruntime"],
     "build": ["build core", "build core --seeds 0"],
     "check": ["check digits --target fpga", "check net --target cortexm"],
-    "compare": ["compare float.rlx float.rlx --data samples.npz"],
+    "compare": ["compare float.rlx float.rlx --data samples.npz",
+                "compare float.rlx float.rlx --data samples.npz --exact --outputs"],
     "demo": ["demo"],
     "diff": ["diff out out", "diff old out"],
     "doctor": ["doctor"],
@@ -46,16 +50,26 @@ COMMANDS = {
              "emit digits --target cortexm --cpu cortex-m7 --force -o new"],
     "error": ["inspect nothing.tflite", "emit", "nothing"],
     "estimate": ["estimate digits --target cortexm", "estimate digits --target fpga",
-                 "estimate digits --target fpga --device ice40-up5k --style stream"],
+                 "estimate digits --target fpga --device ice40-up5k --architecture dataflow"],
     "estimate-comparison": ["estimate digits --cpus all", "estimate digits --devices all"],
     "examples": ["examples"],
     "explain": ["explain", "explain E112"],
     "import": ["import digits -o new.rlx"],
     "inspect": ["inspect digits", "inspect net", "inspect float.rlx"],
     "inspect-diff": ["inspect digits --diff digits", "inspect digits --diff float.rlx"],
+    "inspect-files": ["inspect digits --svg net.svg --html net.html",
+                      "inspect digits --dump-dir stages"],
+    "inspect-fusion": ["inspect float.rlx --fusion", "inspect digits --fusion"],
+    "inspect-manifest": ["inspect digits --manifest", "inspect net --manifest"],
+    "inspect-manifest-diff": ["inspect net --manifest --diff net",
+                              "inspect digits --manifest --diff net"],
+    "inspect-memory": ["inspect digits --memory"],
+    "inspect-roofline": ["inspect digits --roofline"],
     "inspect-passes": ["inspect digits --passes", "inspect net --passes"],
     "new": ["new cmake project"],
     "paths": ["paths", "paths --schemas"],
+    "profile": ["profile digits --runs 2",
+                "profile digits --runs 2 --machine measured --trace trace.json"],
     "quantize": [QUANTIZE, f"{QUANTIZE} --weights auto --bits 6"],
     "report": ["report out --no-run", "report out --verified verified.json --diff old",
                "report out --no-run --data digits.npz"],
@@ -103,6 +117,7 @@ def made(tmp_path_factory, digits_model):
     graph = rlx.trace("net", lambda x: x.relu(), f32(1, 8)).graph
     save(GraphModule.hir(graph), folder / "net")
     save(GraphModule.hir(float_network()), folder / "float.rlx")
+    onnx.save(mlp(1, (6, 4, 3)).model, folder / "mlp.onnx")
     np.savez(folder / "samples.npz", x=samples(8, seed=1), y=np.arange(8) % 5)
     shutil.copy(digits_model, folder / "digits")
     with np.load(digits_model.parent / "samples.npz") as arrays:

@@ -57,14 +57,14 @@ def test_what_does_not_fit_says_why_and_sets_the_status(digits_model, capsys):
     found = rows(capsys, digits_model, "--cpu", "cortex-m4,cortex-m0", "--ram", "8", status=3)
     assert [row["fits"] for row in found] == [False, False]
     assert "needed for the arena, 8 bytes given (--ram)" in found[0]["reason"]
-    found = rows(capsys, digits_model, "--devices", "ice40-up5k,ecp5-25k", "--fps", "5000")
+    found = rows(capsys, digits_model, "--devices", "ice40-up5k,ecp5-25k", "--fps", "50000")
     assert [(row["device"], row["fits"]) for row in found] == [
         ("ecp5-25k", True), ("ice40-up5k", False),
     ]  # fmt: skip
     assert found[1]["reason"]
 
 
-def test_a_device_too_small_for_every_style_is_a_row_without_figures(digits_model, capsys):
+def test_a_device_too_small_for_every_architecture_is_a_row_without_figures(digits_model, capsys):
     (row,) = rows(capsys, digits_model, "--devices", "ice40-hx8k", status=3)
     assert row["fits"] is False
     assert "DSP slices, the budget is 0" in row["reason"]
@@ -80,8 +80,8 @@ def test_a_nearly_full_device_is_in_doubt():
 
 
 def test_a_style_that_is_given_is_the_only_one_tried(digits_model):
-    found = rlx.estimate_all(digits_model, "fpga", "ulx3s-85f,icebreaker", style="folded")
-    assert {row["style"] for row in found} == {"folded"}
+    found = rlx.estimate_all(digits_model, "fpga", "ulx3s-85f,icebreaker", architecture="engine")
+    assert {row["architecture"] for row in found} == {"engine"}
     assert found.best is found[0]
     assert repr(found) == "<Estimates for fpga: 2 of 2 fit, best ulx3s-85f>"
     assert "<table" in found._repr_html_()
@@ -103,9 +103,9 @@ def test_refusals(digits_model, capsys, monkeypatch):
 
 
 def test_what_no_value_can_lower_is_refused_as_always(digits_model, capsys):
-    status, out, err = run(capsys, digits_model, "--devices", "all", "--style", "unrolled")
+    status, out, err = run(capsys, digits_model, "--devices", "all", "--architecture", "parallel")
     assert (status, out) == (5, "")
-    assert "style unrolled lacks it" in err
+    assert "the parallel architecture lacks it" in err
 
 
 def test_help_names_the_comparisons(capsys):
@@ -126,5 +126,5 @@ def test_keyword_spotting_on_all_devices():
     assert fits.pop("ice40-hx8k") is False
     assert set(fits.values()) == {True}
     small = next(row for row in found if row["device"] == "ice40-up5k")
-    assert small["style"] == "folded, weights sent"
+    assert small["architecture"] == "engine, weights sent"
     assert all(row[key] <= 100 for row in found[:-1] for key in row if key.endswith("_percent"))

@@ -32,7 +32,7 @@ def piped(capsys, *arguments):
 COMMANDS = [
     ("estimate", "MODEL", "--target", "cortexm"),
     ("estimate", "MODEL", "--target", "fpga"),
-    ("estimate", "MODEL", "--target", "fpga", "--style", "folded"),
+    ("estimate", "MODEL", "--target", "fpga", "--architecture", "engine"),
     ("inspect", "MODEL"),
     ("check", "MODEL", "--target", "cortexm"),
     ("run", "MODEL"),

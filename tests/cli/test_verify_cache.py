@@ -15,11 +15,11 @@ pytestmark = [pytest.mark.qemu, pytest.mark.slow]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, digits_model):
-    monkeypatch.setenv("RLX_CACHE", str(tmp_path / "cache"))
+def folder(tmp_path, digits_model):
     out = tmp_path / "c"
     rlx.emit(digits_model, "cortexm", out, frames=2)
-    return out
+    with rlx.config.override(cache=tmp_path / "cache"):
+        yield out
 
 
 def verify(capsys, *arguments):
