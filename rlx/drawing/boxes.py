@@ -24,6 +24,7 @@ class Draft:
         tooltip: Everything worth knowing, on several lines.
         share: Share of the whole, 0 to 1: its box is higher by as much.
         is_input: Whether it stands for an input of the network.
+        key: How a page selects it; None for ``id``, empty if it cannot be selected.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Draft:
     tooltip: str = ""
     share: float = 0.0
     is_input: bool = False
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

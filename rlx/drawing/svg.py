@@ -48,8 +48,8 @@ def to_svg(drawing: Drawing, *, theme: str = "auto") -> str:
     """Return a drawing as one SVG element, ASCII but for the texts of the model.
 
     Each box is a ``<g class="rlx-layer" data-layer="ID">`` with a tooltip; a page may add the class
-    ``rlx-selected``. Colours are the variables ``--rlx-text``, ``--rlx-line`` and so on of the
-    class ``rlx-drawing``.
+    ``rlx-selected``. A box with a key of its own has that for ``ID``, and can have the focus.
+    Colours are the variables ``--rlx-text``, ``--rlx-line`` and so on of the class ``rlx-drawing``.
 
     Args:
         drawing: What ``layout`` returned.
@@ -124,12 +124,21 @@ def _box(box: Box) -> str:
     ]
     if box.note:
         texts.append(_text(right, box.y + 31, box.note, "rlx-label rlx-right"))
+    key = box.id if box.key is None else box.key
+    selected_by = f' data-layer="{escape(key)}"' if key else ""
+    if key and box.key is not None:
+        selected_by += f' tabindex="0" role="button" aria-label="{escape(_spoken(box))}"'
     return (
-        f'<g class="rlx-layer rlx-{escape(box.kind)}" data-layer="{escape(box.id)}">'
+        f'<g class="rlx-layer rlx-{escape(box.kind)}"{selected_by}>'
         f"<title>{escape(box.tooltip)}</title>"
         f'<rect x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{box.height:g}" rx="4"/>'
         f"{''.join(texts)}</g>"
     )
+
+
+def _spoken(box: Box) -> str:
+    """Return what a screen reader says of a box."""
+    return " ".join(filter(None, (box.id, box.op, box.note)))
 
 
 _RIGHT: Final = "rlx-muted rlx-right"

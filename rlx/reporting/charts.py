@@ -1,4 +1,4 @@
-"""Pictures of a report as SVG: graph, memory over time, timeline, clock, histogram.
+"""Pictures of a report as SVG: memory over time, timeline, clock, histogram.
 
 Colours are classes of the page's style sheet. Every text that comes from a model is escaped.
 """
@@ -9,70 +9,19 @@ from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
 
-from rlx.reporting.tables import number_text, percent_text
+from rlx.reporting.kinds import colour_of
+from rlx.reporting.tables import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.reporting.model import Clock, Layer, Memory, MemoryBox, Report, Weights
 
-KINDS: Final = {
-    "convolution": ("conv",),
-    "matrix product": ("dense", "matmul", "gemm"),
-    "pooling": ("pool", "mean", "reduce", "argmax"),
-    "movement": ("reshape", "pad", "transpose", "concat", "slice", "split", "gather", "copy"),
-    "arithmetic": ("add", "mul", "sub", "div", "softmax", "clamp", "lut", "rescale", "logistic"),
-}
-"""Words in the name of an op that say what it does; the first that fits."""
-
-_BOX: Final = 206
-_LINE: Final = 34
-_GAP: Final = 16
-_LANE: Final = 9
-_EDGE: Final = 4.0
-_SHARED: Final = 460
-"""Height in pixels that the layers of the graph share by their time."""
 _NAME: Final = 24
 _TIMELINE: Final = 980
 _LIMIT_SHOWN: Final = 2.5
 """A limit further away than this times the arena would flatten the picture."""
 _STEPS: Final = (1, 2, 2.5, 5, 10)
-
-
-def kind_of(op: str) -> str:
-    """Return what an op does: a key of :data:`KINDS`, or ``other``."""
-    for kind, words in KINDS.items():
-        if any(word in op for word in words):
-            return kind
-    return "other"
-
-
-def colour_of(op: str) -> str:
-    """Return the class of the colour of an op."""
-    return "k-" + kind_of(op).partition(" ")[0]
-
-
-def graph_svg(report: Report) -> Markup:
-    """Return the layers from top to bottom, each as high as its share of the time.
-
-    They stand in one column, in order of execution; values that skip layers run beside it.
-    """
-    count, whole = len(report.inputs), _whole(report)
-    heights = [float(_LINE)] * count
-    heights += [_LINE + _SHARED * one.share / whole for one in report.layers]
-    tops = [_EDGE]
-    for height in heights:
-        tops.append(tops[-1] + height + _GAP)
-    edges = _edges(report)
-    lanes = _lanes([edge for edge in edges if edge[1] > edge[0] + 1])
-    parts = [_route(edge, lanes.get(edge), tops, heights) for edge in edges]
-    parts += [_port_box(port.name, tops[number]) for number, port in enumerate(report.inputs)]
-    parts += [
-        _layer_box(one, tops[count + one.index], heights[count + one.index])
-        for one in report.layers
-    ]
-    width = _EDGE + _BOX + _LANE * (max(lanes.values(), default=-1) + 1) + _EDGE
-    return _svg(parts, width, tops[-1], "graph", "Layers of the network", fixed=True)
 
 
 def memory_svg(memory: Memory, layers: Sequence[Layer]) -> Markup:
@@ -185,83 +134,6 @@ def histogram_svg(weights: Weights) -> Markup:
         for x, at, text in ((10, "start", f"{weights.low:,}"), (310, "end", f"{weights.high:,}"))
     ]
     return _svg(parts, 320, 120, "histogram", "Histogram of the weights")
-
-
-def _edges(report: Report) -> list[tuple[int, int]]:
-    """Return the edges between boxes: inputs first, then layers."""
-    count = len(report.inputs)
-    pairs = [
-        (count + source if source >= 0 else -1 - source, count + one.index)
-        for one in report.layers
-        for source in one.inputs
-    ]
-    return [(source, target) for source, target in pairs if source < target]
-
-
-def _whole(report: Report) -> float:
-    """Return the sum of all shares, which is more than 1 where layers work at the same time."""
-    return max(sum(one.share for one in report.layers), 1.0)
-
-
-def _lanes(edges: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """Return a lane beside the column for each edge that skips boxes; short ones are innermost."""
-    lanes: dict[tuple[int, int], int] = {}
-    for first, last in sorted(set(edges), key=lambda edge: (edge[1] - edge[0], edge)):
-        taken = {
-            lane
-            for (begin, end), lane in lanes.items()
-            if begin < last and first < end and begin != first
-        }
-        lanes[first, last] = next(lane for lane in range(len(taken) + 1) if lane not in taken)
-    return lanes
-
-
-def _route(
-    edge: tuple[int, int], lane: int | None, tops: Sequence[float], heights: Sequence[float]
-) -> Markup:
-    """Return the line of a value: straight to the next box, or through a lane."""
-    source, target = edge
-    end = tops[source] + heights[source]
-    if lane is None:
-        middle = _EDGE + _BOX / 2
-        return Markup('<path class="edge" d="M{0} {1:.1f}V{2:.1f}"/>').format(
-            middle, end, tops[target]
-        )
-    right = _EDGE + _BOX
-    return Markup(
-        '<path class="edge" d="M{0} {1:.1f}H{2}V{3:.1f}H{0}"/>'
-        '<path class="tip" d="M{0} {3:.1f}l6 -4v8z"/>'
-    ).format(right, end - 8, right + _LANE * (lane + 1), tops[target] + 10)
-
-
-def _port_box(name: str, y: float) -> Markup:
-    return Markup(
-        '<g class="port"><rect x="{}" y="{}" width="{}" height="{}" rx="15"/>'
-        '<text x="{}" y="{}" text-anchor="middle">{}</text></g>'
-    ).format(_EDGE, y, _BOX, _LINE, _EDGE + _BOX / 2, y + 21, _short(name or "input"))
-
-
-def _layer_box(layer: Layer, y: float, height: float) -> Markup:
-    """Return the box of a layer; a page selects it by ``data-layer``."""
-    x, middle = _EDGE, y + height / 2
-    text = _short(layer.name)
-    return Markup(
-        '<g class="box {kind}" data-layer="{index}" tabindex="0" role="button"'
-        ' aria-label="{name}, {share} of the time"><title>{title}</title>'
-        '<rect class="fill" x="{x:.1f}" y="{y:.1f}" width="{width}" height="{height:.1f}" rx="4"/>'
-        '<rect class="mark" x="{x:.1f}" y="{y:.1f}" width="5" height="{height:.1f}" rx="2"/>'
-        '<text x="{left:.1f}" y="{line:.1f}"><tspan class="number">{index}</tspan>&#160; '
-        "{text}</text>"
-        '<text class="note" x="{right:.1f}" y="{line:.1f}" text-anchor="end">{share}</text></g>'
-    ).format(
-        kind=colour_of(layer.op), index=layer.index, name=layer.name, text=text,
-        share=percent_text(layer.share), title=_tooltip(layer), x=x, y=y, width=_BOX,
-        height=height, left=x + 13, right=x + _BOX - 9, line=middle + 4,
-    )  # fmt: skip
-
-
-def _tooltip(layer: Layer) -> str:
-    return f"{layer.name}\n{layer.op} -> {layer.type_text}\n{layer.source}".rstrip()
 
 
 def _memory_box(

@@ -86,7 +86,7 @@ def collect(folder: Path, measured: Measured | None = None) -> Report:
     verification = None if measured.verification is None else _verified(measured.verification)
     memory = _memory(network, options)
     unit = _unit(network)
-    pipelined = unit == "cycles" and totals.get("style", "stream") != "folded"
+    pipelined = unit == "cycles" and totals.get("architecture") != "engine"
     report = Report(
         title=str(network["name"]),
         target=manifest.producer.target,

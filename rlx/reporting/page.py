@@ -11,6 +11,8 @@ from markupsafe import Markup, escape
 
 from rlx.paths import template_root
 from rlx.reporting import charts
+from rlx.reporting.graph import graph_svg
+from rlx.reporting.kinds import colour_of, kind_of
 from rlx.reporting.model import shape_text
 from rlx.reporting.tables import number_text, percent_text, utilization
 from rlx.templates import environment
@@ -38,6 +40,8 @@ def html_text(report: Report) -> str:
         .render(
             report=report,
             charts=charts,
+            colour_of=colour_of,
+            graph_svg=graph_svg,
             style=Markup(_source("page.css")),
             script=Markup(_source("page.js")),
             script_hash=_hash(_source("page.js")),
@@ -58,7 +62,7 @@ def frame_text(report: Report) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     filters = (
-        number_text, percent_text, shape_text, utilization, resource_name, charts.kind_of
+        number_text, percent_text, shape_text, utilization, resource_name, kind_of
     )  # fmt: skip
     return environment(template_root() / "report", filters=filters, escape=True)
 

@@ -2,10 +2,12 @@
 (() => {
   const all = (query, root = document) => [...root.querySelectorAll(query)];
 
+  const BOX = ".rlx-layer[data-layer]";
+
   // Everything that stands for a layer has its number in data-layer.
   const select = (layer) => {
     for (const one of all("[data-layer]")) one.classList.toggle("on", one.dataset.layer === layer);
-    for (const box of all(".box")) box.setAttribute("aria-pressed", String(box.dataset.layer === layer));
+    for (const box of all(BOX)) box.setAttribute("aria-pressed", String(box.dataset.layer === layer));
   };
 
   document.addEventListener("click", (event) => {
@@ -14,7 +16,7 @@
   });
 
   document.addEventListener("keydown", (event) => {
-    const box = event.target.closest(".box");
+    const box = event.target.closest(BOX);
     if (!box) return;
     if (event.key === "Enter" || event.key === " ") {
       select(box.dataset.layer);
@@ -22,7 +24,7 @@
     }
     const steps = { ArrowDown: 1, ArrowUp: -1 };
     if (event.key in steps) {
-      const boxes = all(".box");
+      const boxes = all(BOX);
       const next = boxes[boxes.indexOf(box) + steps[event.key]];
       if (next) {
         next.focus();

@@ -29,8 +29,8 @@ CONTRAST = """
   const behind = (one) => {
     for (let node = one; node; node = node.parentElement) {
       const style = getComputedStyle(node);
-      if (node.matches("g.box")) {
-        const fill = getComputedStyle(node.querySelector(".fill"));
+      if (node.matches(".rlx-layer[data-layer]")) {
+        const fill = getComputedStyle(node.querySelector("rect"));
         const colour = channels(fill.fill);
         return over(colour, behind(node.parentElement), Number(fill.fillOpacity));
       }
@@ -126,19 +126,19 @@ def test_the_slowest_layer_is_shown_first(opened, firmware):
 
 def test_everything_that_is_a_layer_selects_it(opened, firmware):
     page = opened(firmware)
-    page.click('.box[data-layer="4"]')
+    page.click('.rlx-layer[data-layer="4"]')
     assert shown(page) == ["4"]
     assert "on" in page.get_attribute('.sortable tr[data-layer="4"]', "class")
     page.click('.sortable tr[data-layer="1"] td:nth-child(2)')
     assert shown(page) == ["1"]
-    assert "on" in page.get_attribute('.box[data-layer="1"]', "class")
+    assert "on" in page.get_attribute('.rlx-layer[data-layer="1"]', "class")
     page.click('.buffer[data-layer="0"] >> nth=0')
     assert shown(page) == ["0"]
 
 
 def test_keys_select_layers(opened, firmware):
     page = opened(firmware)
-    page.focus('.box[data-layer="0"]')
+    page.focus('.rlx-layer[data-layer="0"]')
     page.keyboard.press("Enter")
     assert shown(page) == ["0"]
     page.keyboard.press("ArrowDown")
@@ -146,7 +146,7 @@ def test_keys_select_layers(opened, firmware):
     assert shown(page) == ["2"]
     page.keyboard.press("ArrowUp")
     assert shown(page) == ["1"]
-    assert page.get_attribute('.box[data-layer="1"]', "aria-pressed") == "true"
+    assert page.get_attribute('.rlx-layer[data-layer="1"]', "aria-pressed") == "true"
 
 
 def test_a_table_is_sorted_by_each_column(opened, firmware):
@@ -187,7 +187,7 @@ def test_it_prints(opened, firmware):
     page.emulate_media(media="print")
     assert page.evaluate(CONTRAST) == []
     assert not page.is_visible("nav")
-    box, graph = page.query_selector(".scroll.tall"), page.query_selector("svg.graph")
+    box, graph = page.query_selector(".scroll.tall"), page.query_selector("svg.rlx-drawing")
     assert box.bounding_box()["height"] >= graph.bounding_box()["height"]
 
 
@@ -216,4 +216,4 @@ def test_reference_networks(opened, tmp_path, name, scheme):
     page = opened(report, 400, scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     assert page.evaluate(CONTRAST) == []
-    assert len(page.query_selector_all("g.box")) == len(report.layers)
+    assert len(page.query_selector_all(".rlx-layer[data-layer]")) == len(report.layers)

@@ -55,9 +55,9 @@ def test_the_same_network_gives_the_same_bytes(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.complete
-@pytest.mark.parametrize("style", ["stream", "folded"])
-def test_hardware_layers_have_their_predictions(tmp_path, style):
-    emission = rlx.emit(DIGITS, "fpga", tmp_path / "f", frames=1, style=style)
+@pytest.mark.parametrize("architecture", ["dataflow", "engine"])
+def test_hardware_layers_have_their_predictions(tmp_path, architecture):
+    emission = rlx.emit(DIGITS, "fpga", tmp_path / "f", frames=1, architecture=architecture)
     network = json.loads((tmp_path / "f" / NETWORK).read_text())
     assert [one["figures"]["cycles"] for one in network["layers"]] == [
         row["cycles"] for row in emission.report["layers"]
