@@ -1,0 +1,112 @@
+"""Two engines on one network: their outputs compared, then their times.
+
+Both run in one process on one core with one thread, in turns of some calls, so that whatever else
+the machine does meets both. A turn is measured in processor time, which other programs do not add
+to; of all turns of one engine the minimum counts, and ``ratio`` is one minimum divided by the
+other. A call takes arrays and returns arrays: what an engine's own interface costs is in it. States
+stay in rlx; ONNX Runtime returns them.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import onnxruntime as ort
+
+from rlx.runtime import CompileOptions, Device, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from benchmarks.host.networks.case import Case
+    from rlx.ir import Array
+    from rlx.runtime import CompiledGraph
+
+ROUNDS: Final = 40
+TOLERANCE: Final = 1e-5
+"""Accepted difference of outputs, relative to the largest one of them where that exceeds 1."""
+
+Call = "Callable[[], list[Array]]"
+
+
+def one_core() -> None:
+    """Keep this process on one core, where the system allows that."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def compiled(case: Case) -> CompiledGraph:
+    """Return the network on the NumPy backend, its states filled."""
+    net = Session(Device.CPU, CompileOptions(backend="numpy")).compile(case.graph)
+    for name, contents in case.states.items():
+        net.bind_state(name, contents)
+    return net
+
+
+def onnx_session(case: Case) -> ort.InferenceSession:
+    """Return the network in ONNX Runtime, on one thread that does not spin."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    return ort.InferenceSession(
+        case.model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+
+
+def calls(case: Case) -> tuple[Call, Call]:
+    """Return a call of each engine, that of rlx first."""
+    net, session = compiled(case), onnx_session(case)
+    inputs, feeds = dict(case.inputs), dict(case.feeds)
+    wanted = [n for n in net.output_names if n not in case.states] if case.states else None
+    return lambda: net.run(inputs, outputs=wanted), lambda: session.run(None, feeds)
+
+
+def difference(ours: Array, theirs: Array) -> float:
+    """Return the largest difference, relative to the largest number if that exceeds 1."""
+    if ours.shape != theirs.shape:
+        raise ValueError(f"shapes differ: {ours.shape} and {theirs.shape}")
+    scale = max(1.0, float(np.abs(theirs).max()))
+    return float(np.abs(ours - theirs).max()) / scale
+
+
+def require_equal(name: str, ours: Array, theirs: Array) -> None:
+    """Raise ValueError if the first outputs differ by more than :data:`TOLERANCE`."""
+    found = difference(ours, theirs)
+    if not found <= TOLERANCE:
+        raise ValueError(f"{name}: the engines differ by {found:.2g}, {TOLERANCE} is accepted")
+
+
+def compare(case: Case, iterations: int) -> dict[str, Any]:
+    """Return the ratios of a network, measured with so many calls of each engine in a turn.
+
+    Raises:
+        ValueError: The outputs differ.
+    """
+    ours, theirs = calls(case)
+    require_equal(case.name, ours()[0], theirs()[0])
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(ROUNDS):
+        for call, found in zip((ours, theirs), times, strict=True):
+            call()  # before it, the other engine's data are in the caches
+            found.append(_seconds(call, iterations))
+    rlx, onnx = ([min(t), median(t)] for t in times)
+    return {
+        "ratio": round(rlx[0] / onnx[0], 3),
+        "ratio_of_medians": round(rlx[1] / onnx[1], 3),
+        "milliseconds": round(rlx[0] * 1e3, 4),
+        "onnxruntime_milliseconds": round(onnx[0] * 1e3, 4),
+    }
+
+
+def _seconds(call: Callable[[], object], count: int) -> float:
+    """Return the processor seconds of one of ``count`` calls."""
+    start = time.process_time()
+    for _ in range(count):
+        call()
+    return (time.process_time() - start) / count
