@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rlx.operands import unsupported
 from rlx_c.ports import float32_text
-from rlx_cortexm.operands import unsupported
 
 if TYPE_CHECKING:
     from rlx.ir import Node, QuantParams

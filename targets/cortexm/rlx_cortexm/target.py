@@ -38,7 +38,7 @@ class CortexM:
         """Whether ``op`` is lowered, or refused with a reason."""
         return RULES.knows(op)
 
-    def reason(self, op: type[Op]) -> str | None:
+    def reason(self, op: type[Op], options: CortexMOptions) -> str | None:
         """Return why ``op`` cannot be lowered at all, or None if it can."""
         return RULES.reason(op)
 

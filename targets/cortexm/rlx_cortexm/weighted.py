@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
+from rlx.operands import constant_operand, unsupported
 from rlx.ops.q import Linear, QDense
 from rlx_c.layer import ConstantTable
 from rlx_cortexm.image import WindowedImage
 from rlx_cortexm.narrow import WHOLE, can_pack, pack_narrow
-from rlx_cortexm.operands import constant_operand, unsupported
 from rlx_cortexm.packing import pack_rows
 from rlx_cortexm.scaling import (
     INT32_BOUND,

@@ -40,7 +40,7 @@ def test_the_target_is_installed():
 @pytest.mark.parametrize("op", Q_OPS, ids=lambda op: op.name)
 def test_every_integer_op_has_a_rule(op):
     assert TARGET.knows(op)
-    assert TARGET.reason(op) is None
+    assert TARGET.reason(op, TARGET.options()) is None
 
 
 def test_other_ops_are_refused():

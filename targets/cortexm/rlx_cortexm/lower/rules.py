@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from rlx.errors import UnsupportedOpError
 from rlx.ir import Refusal, RuleTable, once_per_node
+from rlx.operands import unsupported
 from rlx.target import Lowering
 from rlx_cortexm.core import DEFAULT_CORE, Core
-from rlx_cortexm.operands import unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

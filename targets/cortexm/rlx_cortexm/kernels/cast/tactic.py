@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx.ir import DType
+from rlx.operands import unsupported
 from rlx.ops.real.cast import integer_range
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, LoweredLayer
 from rlx_c.ports import C_TYPES
-from rlx_cortexm.operands import unsupported
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:

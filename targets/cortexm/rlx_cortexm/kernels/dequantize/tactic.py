@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
+from rlx.operands import unsupported
 from rlx.ops.q import CODE_RANGE
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, LoweredLayer
 from rlx_c.ports import C_TYPES
-from rlx_cortexm.operands import unsupported
 from rlx_cortexm.reals import scale_text
 from rlx_cortexm.tactic import Tactic
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, cast
 
+from rlx.operands import unsupported
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, LoweredLayer
 from rlx_c.nest import nest, row_major
-from rlx_cortexm.operands import unsupported
 from rlx_cortexm.scaling import INT32_BOUND, output_constants, scaling
 from rlx_cortexm.tactic import Tactic
 

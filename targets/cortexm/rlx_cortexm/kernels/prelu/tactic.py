@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
+from rlx.operands import constant_operand
 from rlx_c.candidate import Candidate
 from rlx_c.layer import ConstantTable, Kernel, LoweredLayer
-from rlx_cortexm.operands import constant_operand
 from rlx_cortexm.scaling import output_constants, scaling
 from rlx_cortexm.tactic import Tactic
 

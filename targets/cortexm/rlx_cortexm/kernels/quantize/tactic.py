@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from rlx.ir import DType
+from rlx.operands import unsupported
 from rlx.ops.q import CODE_RANGE
 from rlx.ops.real import Ties
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_c.ports import C_TYPES
-from rlx_cortexm.operands import unsupported
 from rlx_cortexm.reals import scale_text
 from rlx_cortexm.tactic import Tactic
 
