@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from rlx import config as config
     from rlx.api import (
         compare,
         convert,
@@ -21,30 +22,42 @@ if TYPE_CHECKING:
         verify,
     )
     from rlx.calibration.compare import Comparison
+    from rlx.calibration.criteria import Criteria
     from rlx.calibration.quantize import Quantized
     from rlx.errors import RlxError
     from rlx.estimation import Estimate
     from rlx.frontends import load
     from rlx.frontends.weights import load_weights
+    from rlx.host import memory_estimate, pick_device, roofline
     from rlx.inference import Accuracy, Layers, LayerValues, Ranked, Result
     from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8, i32
     from rlx.ir.file import save
     from rlx.ir.module import GraphModule
+    from rlx.latency import Benchmark, Latency, bench
+    from rlx.observation.machine import Machine, measure_machine
+    from rlx.observation.memory import MemoryEstimate
+    from rlx.observation.roofline import Roofline
+    from rlx.passes import PrecisionPolicy
     from rlx.reporting.model import Report
     from rlx.runtime import CompiledGraph, CompileOptions, Device, Model, Session, devices
     from rlx.runtime.model import model
     from rlx.target import Emission
     from rlx.tracing import Graph, Tensor
+    from rlx.tracing.control import if_, scan, while_loop
+    from rlx.tracing.random import random_bits, random_normal, random_uniform
     from rlx.tracing.trace import trace
     from rlx.transforms.bind import bind
     from rlx.transforms.freeze import freeze
     from rlx.verifier import Verification
+    from rlx.weights import WeightStore
 
 _HOMES = {
     "Accuracy": "rlx.inference",
+    "Benchmark": "rlx.latency",
     "Comparison": "rlx.calibration.compare",
     "CompileOptions": "rlx.runtime",
     "CompiledGraph": "rlx.runtime",
+    "Criteria": "rlx.calibration.criteria",
     "DType": "rlx.ir",
     "Device": "rlx.runtime",
     "Dim": "rlx.ir",
@@ -53,18 +66,25 @@ _HOMES = {
     "Graph": "rlx.tracing",
     "GraphModule": "rlx.ir.module",
     "LayerValues": "rlx.inference",
+    "Latency": "rlx.latency",
     "Layers": "rlx.inference",
+    "Machine": "rlx.observation.machine",
+    "MemoryEstimate": "rlx.observation.memory",
     "Model": "rlx.runtime",
+    "PrecisionPolicy": "rlx.passes",
     "QuantParams": "rlx.ir",
     "Quantized": "rlx.calibration.quantize",
     "Ranked": "rlx.inference",
     "Report": "rlx.reporting.model",
     "Result": "rlx.inference",
     "RlxError": "rlx.errors",
+    "Roofline": "rlx.observation.roofline",
     "Session": "rlx.runtime",
     "Tensor": "rlx.tracing",
     "TensorType": "rlx.ir",
     "Verification": "rlx.verifier",
+    "WeightStore": "rlx.weights",
+    "bench": "rlx.latency",
     "bind": "rlx.transforms.bind",
     "compare": "rlx.api",
     "convert": "rlx.api",
@@ -75,25 +95,37 @@ _HOMES = {
     "f32": "rlx.ir",
     "freeze": "rlx.transforms.freeze",
     "i8": "rlx.ir",
+    "if_": "rlx.tracing.control",
     "i32": "rlx.ir",
     "layers": "rlx.api",
     "load": "rlx.frontends",
     "load_weights": "rlx.frontends.weights",
+    "measure_machine": "rlx.observation.machine",
+    "memory_estimate": "rlx.host",
     "model": "rlx.runtime",
+    "pick_device": "rlx.host",
     "quantize": "rlx.api",
+    "random_bits": "rlx.tracing.random",
+    "random_normal": "rlx.tracing.random",
+    "random_uniform": "rlx.tracing.random",
     "report": "rlx.api",
+    "roofline": "rlx.host",
     "run": "rlx.api",
     "save": "rlx.ir.file",
+    "scan": "rlx.tracing.control",
     "trace": "rlx.tracing",
     "verify": "rlx.api",
+    "while_loop": "rlx.tracing.control",
 }
 """Module of each public name; it is imported when the name is first used."""
 
 __all__ = [
     "Accuracy",
+    "Benchmark",
     "Comparison",
     "CompileOptions",
     "CompiledGraph",
+    "Criteria",
     "DType",
     "Device",
     "Dim",
@@ -101,19 +133,26 @@ __all__ = [
     "Estimate",
     "Graph",
     "GraphModule",
+    "Latency",
     "LayerValues",
     "Layers",
+    "Machine",
+    "MemoryEstimate",
     "Model",
+    "PrecisionPolicy",
     "QuantParams",
     "Quantized",
     "Ranked",
     "Report",
     "Result",
     "RlxError",
+    "Roofline",
     "Session",
     "Tensor",
     "TensorType",
     "Verification",
+    "WeightStore",
+    "bench",
     "bind",
     "compare",
     "convert",
@@ -125,23 +164,39 @@ __all__ = [
     "freeze",
     "i8",
     "i32",
+    "if_",
     "layers",
     "load",
     "load_weights",
+    "measure_machine",
+    "memory_estimate",
     "model",
+    "pick_device",
     "quantize",
+    "random_bits",
+    "random_normal",
+    "random_uniform",
     "report",
+    "roofline",
     "run",
     "save",
+    "scan",
     "trace",
     "verify",
+    "while_loop",
 ]
+
+
+_MODULES = ("config",)
+"""Public modules that are imported in the same way."""
 
 
 if not TYPE_CHECKING:  # else a type checker would take any name for a public one
 
     def __getattr__(name: str) -> object:
         """Import a public name when it is first used, so that ``import rlx`` costs nothing."""
+        if name in _MODULES:
+            return import_module(f"rlx.{name}")
         if name not in _HOMES:
             raise AttributeError(f"module 'rlx' has no attribute {name!r}")
         value = getattr(import_module(_HOMES[name]), name)
@@ -151,4 +206,4 @@ if not TYPE_CHECKING:  # else a type checker would take any name for a public on
 
 def __dir__() -> list[str]:
     """Return the public names, imported or not."""
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})

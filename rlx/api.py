@@ -7,32 +7,32 @@ underscores for hyphens.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rlx import driver, frontends, inference, verifier
+from rlx import comparison, driver, inference, verifier
 from rlx import target as targets
-from rlx.calibration.compare import compare_graphs
 from rlx.calibration.quantize import quantize_graph
 from rlx.calibration.settings import settings_of
 from rlx.errors import UsageError
 from rlx.estimation import Estimate
-from rlx.ir import Graph
-from rlx.ir.module import GraphModule, Stage
+from rlx.ir.module import GraphModule
+from rlx.networks import Model, module_of
 from rlx.outputs import read_manifest
 from rlx.quant.convert import convert as convert_graph
 from rlx.reporting.gather import Wanted, gather
+from rlx.runtime import CompiledGraph
+from rlx.runtime import Model as TracedModel
 from rlx.suggest import did_you_mean
 from rlx.sweep import estimate_values
-from rlx.tracing import Graph as Builder
-from rlx.transforms.freeze import freeze
 from rlx.verification.repeat import Request, verify_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from rlx.calibration.compare import Comparison
+    from rlx.calibration.criteria import Criteria
     from rlx.calibration.quantize import Quantized
     from rlx.calibration.samples import Data
     from rlx.estimation import Estimates
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from rlx.target import Emission, Target
     from rlx.verifier import Verification
 
-Model: TypeAlias = "GraphModule | Graph | Builder | str | Path"
-"""What ``rlx.load`` returned, a graph, what ``rlx.Graph`` traces, or the path of a model file."""
+Compared: TypeAlias = "TracedModel | comparison.Comparable"
+"""What else can be compared: what runs, or its outputs."""
 
 
 def emit(
@@ -80,7 +80,7 @@ def emit(
         UsageError: The target has no such option, or the vectors do not fit the model.
         RlxError: What the steps raise.
     """
-    module, source_sha256 = _module_of(model)
+    module, source_sha256 = module_of(model)
     chosen = targets.load(target)
     chosen_options = _options_of(chosen, options)
     golden = driver.golden_for(module.graph, chosen, chosen_options, vectors=vectors, frames=frames)
@@ -111,7 +111,7 @@ def estimate(
         An object with ``layers``, ``totals`` and ``fits``; also a mapping, with the keys of
         ``rlx estimate --json``.
     """
-    module, _ = _module_of(model)
+    module, _ = module_of(model)
     chosen = targets.load(target)
     chosen_options = _options_of(chosen, options)
     lowered = driver.lower(module, chosen, options=chosen_options, policies=policies)
@@ -135,8 +135,8 @@ def estimate_all(
 ) -> Estimates:
     """Return what a model will need on every device or processor of a target, the best first.
 
-    As ``rlx estimate MODEL --devices all`` and ``--cpu all`` show it. For an FPGA the styles are
-    tried in turn where one does not fit, unless ``style`` is given.
+    As ``rlx estimate MODEL --devices all`` and ``--cpu all`` show it. For an FPGA the architectures
+    are tried in turn where one does not fit, unless ``architecture`` is given.
 
     Args:
         model: As for :func:`emit`.
@@ -154,7 +154,7 @@ def estimate_all(
         UsageError: The target cannot be compared, or has no such value or option.
         RlxError: What the steps raise, if they raise it for every value.
     """
-    module, _ = _module_of(model)
+    module, _ = module_of(model)
     chosen = targets.load(target)
     return estimate_values(
         module,
@@ -263,7 +263,7 @@ def report(
         board=_path(board),
         data=data,
         labels=labels,
-        model=None if model is None else _module_of(model)[0].graph,
+        model=None if model is None else module_of(model)[0].graph,
         old=_path(old),
     )
     return gather(folder, wanted, progress=progress)
@@ -323,7 +323,7 @@ def quantize(
         bits=bits,
         flash=flash,
     )
-    module, _ = _module_of(model)
+    module, _ = module_of(model)
     return quantize_graph(module.graph, calib, test=test, settings=settings, progress=progress)
 
 
@@ -350,7 +350,7 @@ def run(
         UsageError: The data do not fit the inputs.
         FrontendError: A file is damaged.
     """
-    return inference.run(_module_of(model)[0].graph, data, progress=progress)
+    return inference.run(module_of(model)[0].graph, data, progress=progress)
 
 
 def layers(
@@ -377,8 +377,8 @@ def layers(
         UsageError: The data do not fit the inputs, or a layer gives NaN or infinite numbers.
         FrontendError: A file is damaged.
     """
-    other = None if against is None else _module_of(against)[0].graph
-    graph = _module_of(model)[0].graph
+    other = None if against is None else module_of(against)[0].graph
+    graph = module_of(model)[0].graph
     return inference.layers(graph, data, against=other, progress=progress)
 
 
@@ -395,48 +395,58 @@ def convert(model: Model) -> GraphModule:
         UnsupportedOpError: Something in the network has no integer form.
         QuantizationError: A value has no scale: the network needs :func:`quantize`.
     """
-    module, _ = _module_of(model)
+    module, _ = module_of(model)
     return GraphModule.mir(convert_graph(module.graph, {}).graph)
 
 
 def compare(
-    a: Model,
-    b: Model,
-    data: Data,
+    a: Model | Compared,
+    b: Model | Compared,
+    data: Inputs | None = None,
     *,
     labels: Array | None = None,
+    criteria: Criteria | str | None = None,
+    nodes: bool = True,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Comparison:
     """Return how far two networks are apart on the same data, as ``rlx compare`` shows it.
 
     Args:
-        a: The reference, such as a float network.
-        b: Such as the integer network that was made of it.
-        data: As ``calib`` of :func:`quantize`.
+        a: The reference, such as a float network: as for :func:`run`, or a compiled graph, a
+            function with ``rlx.model``, what ``rlx.run`` returned, or outputs that something else
+            computed, ``[samples, *shape]`` by name.
+        b: Such as the integer network that was made of it, or the same network compiled.
+        data: As for :func:`run`; None if nothing is run. ``y`` or ``labels`` holds labels.
         labels: A class for each sample, if they are not in ``data``.
+        criteria: What the outputs must keep, a :class:`~rlx.Criteria`, or ``"exact"``,
+            ``"strict"`` or ``"half"``; then the result has ``passed`` and ``require()``.
+        nodes: Whether to compare the nodes too, where both are graphs.
         progress: Called with a text, samples done and all samples.
 
     Raises:
-        UsageError: The data do not fit, or the outputs have different sizes.
+        UsageError: The data do not fit, or the outputs cannot be compared.
     """
-    first, second = _module_of(a)[0].graph, _module_of(b)[0].graph
-    return compare_graphs(first, second, data, labels=labels, progress=progress)
+    return comparison.compare(
+        _comparable(a),
+        _comparable(b),
+        data,
+        labels=labels,
+        criteria=criteria,
+        nodes=nodes,
+        progress=progress,
+    )
+
+
+def _comparable(one: Model | Compared) -> comparison.Comparable:
+    if isinstance(one, TracedModel):
+        return one.compiled()
+    if isinstance(one, CompiledGraph | inference.Result | Mapping):
+        return one
+    return module_of(one)[0].graph
 
 
 def _path(path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
-
-
-def _module_of(model: Model) -> tuple[GraphModule, str | None]:
-    """Return a model as a module, and the hash of its file if it is one."""
-    if isinstance(model, GraphModule):
-        return model, None
-    if isinstance(model, Builder):
-        model = freeze(model.graph, model.parameters)
-    if isinstance(model, Graph):
-        return GraphModule(model, Stage.HIR), None
-    path = Path(model)
-    return frontends.load(path), hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _options_of(target: Target, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - target's class

@@ -4,7 +4,7 @@ An entry is found by the hash of what its result depends on. It is written in on
 it is read, and ignored if anything is wrong with it; a folder that cannot be written is no error.
 The entries that were not used for longest are removed when there are too many.
 
-``RLX_CACHE`` chooses another folder, or ``off``.
+The setting ``cache`` (``RLX_CACHE``) chooses another folder, or none.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from rlx.config import current
 from rlx.errors import OutputError
 from rlx.outputs import write_file
 
@@ -50,14 +51,14 @@ class Entry:
 def cache_folder() -> Path | None:
     """Return the folder of the cache, whether it exists or not; None if it is switched off.
 
-    ``RLX_CACHE``, or ``rlx`` in the system's place for caches: ``XDG_CACHE_HOME`` or ``~/.cache``,
-    ``~/Library/Caches`` on macOS, ``LOCALAPPDATA`` on Windows.
+    That of the settings, or ``rlx`` in the system's place for caches: ``XDG_CACHE_HOME`` or
+    ``~/.cache``, ``~/Library/Caches`` on macOS, ``LOCALAPPDATA`` on Windows.
     """
-    chosen = os.environ.get("RLX_CACHE", "")
-    if chosen.lower() in ("off", "0", "no", "false"):
+    chosen = current().cache
+    if isinstance(chosen, Path):
+        return chosen
+    if not chosen:
         return None
-    if chosen:
-        return Path(chosen)
     place = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "")
     if place and Path(place).is_absolute():
         return Path(place) / "rlx"

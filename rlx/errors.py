@@ -176,6 +176,16 @@ class TimeLimitError(SimulationError):
     exit_status = 7
 
 
+class DifferenceError(RlxError):
+    """Two networks are further apart than the criteria allow."""
+
+    code = "RLX-E090"
+    exit_status = 1
+    default_hint = (
+        "'rlx compare' shows the layers: look at the first one that is far apart, or allow more"
+    )
+
+
 class InternalError(RlxError):
     """A fault of rlx itself."""
 

@@ -18,7 +18,8 @@ _HASH: Final = f"# {LICENCE}\n"
 COMMENTS: Final[Mapping[str, str]] = {
     **dict.fromkeys((".c", ".h", ".ld"), _BLOCK),
     **dict.fromkeys((".cpp", ".sv", ".v", ".vlt"), _SLASHES),
-    **dict.fromkeys((".core", ".lpf", ".pcf", ".py", ".sdc", ".tcl", ".xdc", ".yml", ".ys"), _HASH),
+    **dict.fromkeys((".core", ".lpf", ".pcf", ".py", ".sby", ".sdc", ".tcl", ".xdc"), _HASH),
+    **dict.fromkeys((".yml", ".ys"), _HASH),
     **dict.fromkeys(("CMakeLists.txt", "Kconfig", "Makefile"), _HASH),
 }
 """The line as a comment, by the name of a file or the end of it."""

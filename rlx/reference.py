@@ -9,6 +9,7 @@ import numpy as np
 
 from rlx.errors import QuantizationError, UsageError
 from rlx.golden import Golden
+from rlx.ir.binding import symbols_of
 from rlx.ir.evaluate import evaluate
 from rlx.ir.graph import Param
 from rlx.ir.inspect import printable
@@ -16,6 +17,7 @@ from rlx.ir.types import DType
 from rlx.ops.real.cast import integer_range
 from rlx.passes.boundaries import only_quantizer
 from rlx.target import QUANTIZE
+from rlx.transforms.bind import sizes_hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +53,7 @@ def check_bound(graph: Graph) -> None:
                 raise UsageError(
                     f"{printable(str(type_))} has dimensions that are no numbers",
                     where=f"node %{node.index} {printable(node.name)!r}",
-                    hint="give them sizes with rlx.bind, and save the graph again",
+                    hint=sizes_hint(symbols_of(type_)),
                 )
 
 
@@ -96,8 +98,7 @@ def _random(random: np.random.Generator, graph: Graph, value: Value, frames: int
     type_ = value.type
     shape = (frames, *type_.static_shape)
     if type_.dtype.is_integer:
-        limits = np.iinfo(str(type_.dtype.numpy))
-        return _drawn(random, limits.min, limits.max, shape, type_.dtype)
+        return _drawn(random, *integer_range(type_.dtype), shape, type_.dtype)
     quantizer = only_quantizer(graph, value)
     if quantizer is None or len(quantizer.quant.scale) != 1:
         raise QuantizationError(
@@ -117,10 +118,11 @@ def _drawn(
     random: np.random.Generator, low: int, high: int, shape: tuple[int, ...], dtype: DType
 ) -> Array:
     """Return uniformly random whole numbers in [low, high]."""
+    drawn = np.uint64 if dtype is DType.U64 else np.int64
     values = np.empty(math.prod(shape), dtype.numpy)
     for start in range(0, values.size, _BLOCK):
         part = values[start : start + _BLOCK]
-        part[:] = random.integers(low, high, part.size, np.int64, endpoint=True)
+        part[:] = random.integers(low, high, part.size, drawn, endpoint=True)
     return values.reshape(shape)
 
 

@@ -139,8 +139,8 @@ class Target(Protocol):
         """Whether ``op`` is lowered, or refused with a reason."""
         ...
 
-    def reason(self, op: type[Op]) -> str | None:
-        """Return why ``op`` cannot be lowered at all, or None if it can."""
+    def reason(self, op: type[Op], options: Any) -> str | None:  # noqa: ANN401 - own class
+        """Return why ``op`` cannot be lowered at all with ``options``, or None if it can."""
         ...
 
     def lowering(self, node: Node, options: Any) -> Lowering | Refusal:  # noqa: ANN401 - own class
@@ -183,12 +183,15 @@ def claim(target: Target, options: Any) -> Claim:  # noqa: ANN401 - the target's
     """Return the target's answer for each node with ``options``, as ``rlx.passes.fit`` takes it."""
     # Commands that only list targets need no IR.
     from rlx.ir import Refusal
+    from rlx.passes.unroll import why_kept
 
     def refusal(node: Node) -> Refusal | None:
+        if not target.knows(type(node.op)) and (reason := why_kept(node.op)):
+            return Refusal(reason)
         found = target.lowering(node, options)
         if not isinstance(found, Refusal):
             return None
-        if node.op.dialect in ("nn", "real") and not target.knows(type(node.op)):
+        if node.op.dialect in ("nn", "real", "fused") and not target.knows(type(node.op)):
             return Refusal("it computes with real numbers", hint=QUANTIZE)
         return found
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from rlx import cache
+from rlx import cache, config
 
 KEY = cache.key_of({"what": 1})
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("RLX_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+def folder(tmp_path):
+    with config.override(cache=tmp_path / "cache"):
+        yield tmp_path / "cache"
 
 
 def test_what_is_kept_is_found_again(folder):
@@ -72,19 +72,18 @@ def test_large_results_are_not_kept(folder):
     assert not folder.exists()
 
 
-def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
-    monkeypatch.setenv("RLX_CACHE", str(tmp_path / "file" / "below"))
-    cache.keep("verify", KEY, {})
-    assert cache.recall("verify", KEY) is None
+    with config.override(cache=tmp_path / "file" / "below"):
+        cache.keep("verify", KEY, {})
+        assert cache.recall("verify", KEY) is None
 
 
-@pytest.mark.parametrize("value", ["off", "OFF", "0", "no"])
-def test_switched_off(monkeypatch, value):
-    monkeypatch.setenv("RLX_CACHE", value)
-    assert cache.cache_folder() is None
-    cache.keep("verify", KEY, {})
-    assert cache.recall("verify", KEY) is None
+def test_switched_off():
+    with config.override(cache=False):
+        assert cache.cache_folder() is None
+        cache.keep("verify", KEY, {})
+        assert cache.recall("verify", KEY) is None
 
 
 @pytest.mark.parametrize(
@@ -98,9 +97,11 @@ def test_switched_off(monkeypatch, value):
     ],
 )
 def test_folder_of_each_system(monkeypatch, tmp_path, system, variables, folder):
-    for name in ("RLX_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
     for name, value in {"HOME": str(tmp_path), **variables}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "platform", system)
-    assert cache.cache_folder() == Path(folder.replace("HOME", str(tmp_path)))
+    with config.override(cache=True):
+        found = cache.cache_folder()
+    assert found == Path(folder.replace("HOME", str(tmp_path)))

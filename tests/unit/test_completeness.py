@@ -8,13 +8,14 @@ import types
 import typing
 from dataclasses import MISSING, fields, is_dataclass
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from ir_dims import dims
 
 from rlx.errors import RlxError
-from rlx.ir import Dim, Op, QuantParams, rebuild
+from rlx.ir import Dim, Graph, Op, QuantParams, f32, rebuild
 from rlx.ir.file import load, save
 from rlx.ir.graph import Source
 from rlx.ir.hash import structural_hash
@@ -26,6 +27,7 @@ from rlx.ir.printer import format_graph, format_op
 from rlx.ir.verify import verify
 from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx.ops import ALL_OPS
+from rlx.ops.real import RealMul
 from strategies import STRATEGIES
 
 OURS = [cls for cls in Op.registry.values() if cls.__module__.startswith("rlx.")]
@@ -54,7 +56,7 @@ def test_op_is_a_frozen_keyword_only_dataclass(cls):
 @every(OURS)
 def test_op_is_named_like_its_class(cls):
     dialect, _, name = cls.name.partition(".")
-    assert dialect in ("core", "nn", "q", "real")
+    assert dialect in ("core", "fused", "nn", "q", "real")
     prefix = "" if dialect == "core" else dialect
     found = cls.__name__.lower().replace("average", "avg")
     assert found == f"{prefix}{name.replace('_', '').replace('average', 'avg')}"
@@ -81,6 +83,14 @@ def test_attributes_can_be_written(cls):
             codec(annotation)
 
 
+def region(size, number):
+    """Return a small graph, such as an op may hold."""
+    graph = Graph("region")
+    x = graph.input("x", f32(size))
+    graph.output(graph.apply(RealMul(), x, graph.constant(np.float32(number))), names=["y"])
+    return graph
+
+
 WORDS = st.text(max_size=8)
 KNOWN = {
     int: st.integers(-(2**40), 2**40) | st.integers(-3, 9),
@@ -89,6 +99,7 @@ KNOWN = {
     float: st.floats(allow_nan=False),
     type(None): st.none(),
     Dim: WORDS.map(Dim) | dims,
+    Graph: st.builds(region, st.integers(0, 9), st.floats(-9, 9, width=32)),
     QuantParams: st.builds(
         QuantParams.per_tensor, st.floats(1e-9, 1e9), st.integers(-128, 127)
     ),

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 SYMBOLIC = (
     "node %0 'x': i8[N, 4] has dimensions that are no numbers\n"
-    "  hint: give them sizes with rlx.bind, and save the graph again"
+    "  hint: give sizes: rlx.bind(model, {'N': 1}) in Python; for an ONNX file"
+    " 'rlx import MODEL --input-shape NAME=1x8 -o NET.rlx'"
 )
 PARAMETER = (
     "parameter 'w': is a parameter without a value\n"
