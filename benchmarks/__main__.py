@@ -73,8 +73,10 @@ def _render() -> None:
     from benchmarks.cortexm import cores
     from benchmarks.cortexm import table as cortexm
     from benchmarks.fpga import table as fpga
+    from benchmarks.host import table as host
 
-    pages = {**accuracy.files(), **cortexm.files(), **cores.files(), **fpga.files()}
+    tables = (accuracy, cortexm, cores, fpga, host)
+    pages = {path: text for table in tables for path, text in table.files().items()}
     for path, text in pages.items():
         path.write_text(text, encoding="utf-8")
 

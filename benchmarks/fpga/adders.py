@@ -1,4 +1,4 @@
-"""Constant matrix products in style ``unrolled``: additions, and bits that need a carry."""
+"""Constant matrix products of the parallel architecture: additions, and bits that need a carry."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.fpga.points import RESULTS, load
-from rlx_fpga.unrolled.netlist import Netlist
-from rlx_fpga.unrolled.sums import shift_add
+from rlx_fpga.architectures.parallel.netlist import Netlist
+from rlx_fpga.architectures.parallel.sums import shift_add
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

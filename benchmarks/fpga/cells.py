@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.fpga.points import DESIGN, RESULTS, SMALL, TIMEOUT_S, points
 from benchmarks.fpga.points import KEY as POINT
-from rlx_fpga.synthesis import RESOURCES
+from rlx_fpga.packaging.synthesis import RESOURCES
 from rlx_sim.build import FPGA
 
 if TYPE_CHECKING:

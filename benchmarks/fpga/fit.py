@@ -1,9 +1,10 @@
-"""Fit the estimates of LUTs and flip-flops to what Yosys makes of many cells.
+"""Fit the coefficients of LUTs and flip-flops to what Yosys makes of cells and designs.
 
-``python -m benchmarks.fpga.fit [--measure | --missing] [FAMILY ...]`` writes the factors of
-``rlx_fpga/costs.json``. With ``--measure`` the samples are synthesized first, each family in one
-run of Yosys, with ``--missing`` only new ones; otherwise the counts stored with the results of the
-benchmarks are used. Samples are separate modules, flattened inside as whole designs are.
+``python -m benchmarks.fpga.fit [--measure | --missing] [FAMILY ...]`` writes
+``rlx_fpga/cost/coefficients.json``. With ``--measure`` the samples are synthesized first, each
+family in one run of Yosys, with ``--missing`` only new ones; otherwise the counts stored with the
+results of the benchmarks are used. Samples are separate modules, flattened inside as whole designs
+are. Whole designs (``benchmarks/fpga/designs.py``) are fitted too, all but those held out.
 """
 
 from __future__ import annotations
@@ -12,87 +13,105 @@ import json
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from amaranth.back import verilog
+from scipy.optimize import nnls
 
 import rlx_fpga
+from benchmarks.fpga.designs import designs
 from benchmarks.fpga.points import RESULTS
 from benchmarks.fpga.samples import samples
 from rlx.process import run
-from rlx_fpga.cell_model import predicted_structure
-from rlx_fpga.cells.multiply import NetlistPlatform
-from rlx_fpga.costs import terms_of
+from rlx_fpga.cost.costs import FF_TERMS, LUT_TERMS, terms_of
 from rlx_fpga.devices import devices
-from rlx_fpga.netlist import plain_module_names
-from rlx_fpga.render import render
-from rlx_fpga.synthesis import find_yosys, resources
+from rlx_fpga.packaging.axi import Interface
+from rlx_fpga.packaging.netlist import sources_of
+from rlx_fpga.packaging.synthesis import find_yosys, resources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rlx_fpga.cells.streams import Cell
+    from rlx_fpga.cost.logic import Logic
     from rlx_fpga.devices import FpgaDevice
 
     Row = Mapping[str, Any]
 
 STORED = RESULTS / "fpga_samples.jsonl"
-COSTS = Path(rlx_fpga.__file__).parent / "costs.json"
+COEFFICIENTS = Path(rlx_fpga.__file__).parent / "cost" / "coefficients.json"
 TIMEOUT_S = 7200.0
 
 DEVICES = {"ecp5": "ecp5-85k", "xc7": "artix7-100t", "ice40": "ice40-up5k", "xcup": "zu3eg"}
 """A device of each family that is measured."""
 
-PRIORS = {
-    "lut": {
-        "one": 4, "add": 1, "count": 0.8, "compare": 0.8, "reach": 0.5, "equal": 0.35,
-        "choose": 0.8, "gate": 0.5, "shift": 0.5, "logic": 0.4, "control": 0.5,
-        "product": 2, "scaled": 0.7, "tree": 1.5, "paired": 1,
-        "memory_luts": 1, "memory_tables": 1, "memory_choice": 0.6, "memory_register": 0.2,
-        "memory_shared": 1, "memory_shares": 10, "memory_written": 0.3,
-    },
-    "ff": {
-        "one": 1, "register": 1, "product": 0.65, "scaled": 0.4, "paired": 16, "multiply": 0.01,
-        "operands": 1.5,
-        "memory_register": 1, "memory_shared": 2, "memory_shares": 10, "memory_written": 1,
-    },
-}  # fmt: skip
-"""Prior cost of a unit of each kind, for kinds that the samples determine poorly."""
-
-STRENGTH = 0.03
-"""Weight of the priors relative to the samples."""
-
-SMALL = 60
+SMALL = 150
 """Cells below which an error no longer counts in proportion."""
+
+DESIGN_WEIGHT = 10
+"""Weight of a whole design relative to a sample."""
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Measure if asked, fit, and write the factors."""
+    """Measure if asked, fit, and write the coefficients."""
     families = [name for name in arguments if name in DEVICES] or list(DEVICES)
     if "--measure" in arguments or "--missing" in arguments:
         for family in families:
-            others = [row for row in stored() if row["family"] != family]
-            mine = [row for row in stored() if row["family"] == family]
-            known = {row["sample"] for row in mine if "--missing" in arguments}
-            wanted = [(name, cell) for name, cell in samples() if name not in known]
-            measured = synthesized(wanted, devices()[DEVICES[family]])
-            rows = others + [row for row in mine if row["sample"] in known] + measured
-            STORED.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in rows))
+            _measure(family, only_missing="--missing" in arguments)
     rows = stored()
-    counts = {name: structure_terms(cell) for name, cell in samples()}
-    data = json.loads(COSTS.read_text())
-    fitted = data["families"]
-    for family in families:
-        # Without samples that were removed or changed.
-        mine = [row for row in rows if row["family"] == family and row["sample"] in counts]
-        if mine:
-            data["tool"] = mine[0]["tool"]
-            fitted[family] = {
-                resource: fit(mine, counts, family, resource) for resource in ("lut", "ff")
-            }
-    COSTS.write_text(json.dumps(data, indent=2, sort_keys=True) + "\n")
+    cells, whole = dict(samples()), [one for one in designs() if not one.held_out]
+    data: dict[str, Any] = {"tool": rows[0]["tool"], "families": {}}
+    for family in DEVICES:
+        points = [
+            Observation(row["sample"], cells[row["sample"]].logic, _counts(row))
+            for row in rows
+            # Not samples that were removed or changed.
+            if row["family"] == family and row["sample"] in cells
+        ]
+        points += [
+            Observation(one.name, one.logic, one.counts, DESIGN_WEIGHT)
+            for one in whole
+            if one.family == family
+        ]
+        data["families"][family] = {
+            "lut": fit(points, family, "lut", LUT_TERMS),
+            "ff": fit(points, family, "ff", FF_TERMS),
+        }
+    COEFFICIENTS.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What Yosys made of a sample or a design.
+
+    Attributes:
+        name: Its name.
+        logic: What it is made of.
+        counts: Cells by Yosys, by resource.
+        weight: How much it counts.
+    """
+
+    name: str
+    logic: Logic
+    counts: Mapping[str, float]
+    weight: float = 1
+
+
+def _counts(row: Row) -> dict[str, float]:
+    return dict(resources(row["cells"], row["family"]))
+
+
+def _measure(family: str, *, only_missing: bool) -> None:
+    """Synthesize the samples for one family and store the counts."""
+    others = [row for row in stored() if row["family"] != family]
+    mine = [row for row in stored() if row["family"] == family]
+    known = {row["sample"] for row in mine if only_missing}
+    wanted = [(name, cell) for name, cell in samples() if name not in known]
+    measured = synthesized(wanted, devices()[DEVICES[family]])
+    rows = others + [row for row in mine if row["sample"] in known] + measured
+    STORED.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in rows))
 
 
 def stored() -> list[Row]:
@@ -102,32 +121,18 @@ def stored() -> list[Row]:
     return [json.loads(line) for line in STORED.read_text().splitlines()]
 
 
-def structure_terms(cell: Cell) -> dict[str, Counter[str]]:
-    """Return the terms of a cell for each family."""
-    structure = predicted_structure(cell)
-    return {family: terms_of(structure, family) for family in DEVICES}
-
-
 def synthesized(wanted: Sequence[tuple[str, Cell]], device: FpgaDevice) -> list[Row]:
     """Return the cells of each of the ``wanted`` samples on ``device``, by Yosys."""
     tool = find_yosys()
     names = []
     with tempfile.TemporaryDirectory(prefix="rlx-fit-") as work:
         folder = Path(work)
-        text = [
-            render("multiply.v.j2", name=NetlistPlatform("s").module(logic=False), device=device)
-        ]
+        text: list[str] = []
         for number, (name, cell) in enumerate(wanted):
             top = f"s{number}"
-            plain = verilog.convert(
-                cell,
-                name=top,
-                platform=NetlistPlatform("s"),
-                emit_src=False,
-                strip_internal_attrs=True,
-            )
-            text.append(plain_module_names(plain.split("\n", 1)[1], top))
-            names.append((name, top))
+            sources = sources_of(cell, Interface(top, (), ()))
+            text += [*sources.modules.values(), sources.core]
+            names.append((name, f"{top}_core"))
         # Synthesis keeps the ports of the top module, but instances only with an attribute.
         instances = [f"(* keep *) {top} u_{top} ();" for _, top in names]
         text.append("\n".join(["module samples;", *instances, "endmodule\n"]))
@@ -168,51 +173,41 @@ def _cells_below(modules: Mapping[str, Any], top: str) -> Counter[str]:
 
 
 def fit(
-    rows: Sequence[Row], counts: Mapping[str, Any], family: str, resource: str
+    points: Sequence[Observation], family: str, resource: str, names: Sequence[str]
 ) -> dict[str, float]:
-    """Return the nonnegative factors that minimize the squares of relative errors."""
-    priors = PRIORS[resource]
-    wanted = np.array([resources(row["cells"], family)[resource] for row in rows], float)
-    terms = np.array(
-        [[counts[row["sample"]][family].get(kind, 0) for kind in priors] for row in rows], float
-    )
-    weights = 1 / np.maximum(wanted, SMALL)
-    expected = np.array([*priors.values()], float)
-    # In units of the priors, so that all factors are near 1.
-    left = terms * expected * weights[:, None]
-    pull = STRENGTH * np.sqrt((left**2).sum() / len(expected))
-    left = np.vstack([left, pull * np.eye(len(expected))])
-    right = np.concatenate([wanted * weights, np.full(len(expected), pull)])
-    found = not_negative(left, right) * expected
-    _print_errors(rows, resource, wanted, terms @ found)
-    return {kind: round(float(n), 4) for kind, n in zip(priors, found, strict=True) if n > 1e-3}
+    """Return the coefficients, none negative, that minimize the squares of relative errors.
 
-
-def not_negative(left: Any, right: Any, rounds: int = 4000) -> Any:  # noqa: ANN401 - arrays
-    """Return x >= 0 that minimizes ``|left @ x - right|``, by coordinate descent."""
-    square, target = left.T @ left, left.T @ right
-    x = np.ones(left.shape[1])
-    for _ in range(rounds):
-        for i in range(len(x)):
-            rest = target[i] - square[i] @ x + square[i, i] * x[i]
-            x[i] = max(rest / square[i, i], 0.0)
-    return x
+    Args:
+        points: Samples and designs.
+        family: Family of the device.
+        resource: ``lut`` or ``ff``.
+        names: Terms.
+    """
+    terms = [terms_of(one.logic, family) for one in points]
+    amounts = np.array([getattr(one, resource) for one in terms], float)
+    fixed = np.array([one.fixed[resource == "ff"] for one in terms], float)
+    wanted = np.array([one.counts[resource] for one in points], float)
+    weights = np.array([one.weight for one in points]) / np.maximum(wanted, SMALL)
+    # In units of each term's maximum, so that all columns are of about the same size.
+    units = np.maximum(amounts.max(axis=0), 1)
+    found, _ = nnls(amounts * weights[:, None] / units, (wanted - fixed) * weights)
+    found = np.round(found / units, 4)
+    _print_errors(f"{family} {resource}", points, wanted, amounts @ found + fixed)
+    return {name: float(n) for name, n in zip(names, found, strict=True)}
 
 
 def _print_errors(
-    rows: Sequence[Row],
-    resource: str,
-    wanted: Any,  # noqa: ANN401
+    title: str,
+    points: Sequence[Observation],
+    wanted: Any,  # noqa: ANN401 - arrays
     found: Any,  # noqa: ANN401
 ) -> None:
-    worst = sorted(
-        zip(found - wanted, wanted, (row["sample"] for row in rows), strict=True),
-        key=lambda t: -abs(t[0]),
-    )
-    family = rows[0]["family"]
-    print(f"{family} {resource}: {wanted.sum():.0f} by Yosys, {found.sum():.0f} estimated")
-    for error, counted, name in worst[:8]:
-        print(f"  {name}: {counted:.0f} by Yosys, {counted + error:.0f} estimated")
+    errors = found / np.maximum(wanted, SMALL) - wanted / np.maximum(wanted, SMALL)
+    whole = errors[[one.weight > 1 for one in points]]
+    spread = f"designs {whole.min():+.0%} to {whole.max():+.0%}, " if len(whole) else ""
+    print(f"{title}: {spread}samples {np.sqrt((errors**2).mean()):.0%} rms; the largest:")
+    for n in np.argsort(-abs(found - wanted) / np.maximum(wanted, SMALL))[:8]:
+        print(f"  {points[n].name}: {wanted[n]:.0f} by Yosys, {found[n]:.0f} predicted")
 
 
 if __name__ == "__main__":

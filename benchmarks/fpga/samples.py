@@ -20,17 +20,17 @@ from rlx.ops.q import (
     QSoftmax,
     Window,
 )
+from rlx_fpga.architectures.dataflow.pipeline import staged_graph
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.width import WidthConverter
-from rlx_fpga.pipeline import staged_graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rlx.ir import Value
+    from rlx_fpga.architectures.dataflow.pipeline import PipelineStage
     from rlx_fpga.cells.streams import Cell
-    from rlx_fpga.lower import Fold
-    from rlx_fpga.pipeline import PipelineStage
+    from rlx_fpga.explore.fold import Fold
 
 PART = 2
 """Step between sampled foldings of a layer, in order of multipliers."""

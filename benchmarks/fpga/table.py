@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import stored
-from benchmarks.fpga import adders, cells, clock, cycles, folded, predicted
+from benchmarks.fpga import adders, cells, clock, cycles, engine, predicted
 from benchmarks.fpga.plot import plot
 from benchmarks.fpga.points import BUDGETS, NETWORKS, ROOT, bound, is_current, point_of
 from benchmarks.markdown import markdown_table
@@ -64,16 +64,16 @@ now, with the reset on a global net, by Debian's build of nextpnr; KWS and IC be
 YoWASP wheel. The two builds give different placements for the same seed.
 """
 
-_FOLDED = """\
-The time-multiplexed engine (`--style folded`), for devices too small for a pipeline. Weights are in
-the bitstream (`mem`), or streamed in after each reset (`load`) or in every frame (`stream`). Cycles
-are exact (`tests/targets/fpga/folded`) if weights are always ready. Memories above 100 % do not fit
-the device.
+_ENGINE = """\
+The time-multiplexed engine (`--architecture engine`), for devices too small for a pipeline. Weights
+are in the bitstream (`mem`), or streamed in after each reset (`load`) or in every frame (`stream`).
+Cycles are exact (`tests/targets/fpga/engine`) if weights are always ready. Memories above 100 % do
+not fit the device.
 """
 
 _ADDERS = """\
-The fully parallel core (`--style unrolled`): bits of all adders that need a carry, which is about
-the number of LUTs, without requantizers.
+The fully parallel core (`--architecture parallel`): bits of all adders that need a carry, which is
+about the number of LUTs, without requantizers.
 """
 
 
@@ -99,7 +99,7 @@ def page() -> str:
         *(f"![Interval by multipliers, {one}]({_plot_path(one).name})\n" for one in BUDGETS),
         "## Cells\n\n" + _cells(known),
         "## Clock\n\n" + _CLOCK + "\n" + _clocks(known),
-        "## Time-multiplexed engine\n\n" + _FOLDED + "\n" + _folded(),
+        "## Time-multiplexed engine\n\n" + _ENGINE + "\n" + _engine(),
         "## Constant products by shifts and additions\n\n" + _ADDERS + "\n" + _adders(peers),
         "## Other systems\n\n" + _peers(peers),
         "## Sources of the other figures\n\n"
@@ -194,7 +194,7 @@ def _left(points: Iterable[PointKey]) -> str:
     return f"\nNot measured yet: {left}.\n" if left else ""
 
 
-def _folded() -> str:
+def _engine() -> str:
     head = ["network", "device", "weights", "lanes", "cycles", "lanes busy", "clock",
             "frames per second", "block RAM", "SPRAM"]  # fmt: skip
     body = [
@@ -202,7 +202,7 @@ def _folded() -> str:
          f"{row['interval']:,}", f"{100 * row['busy']:.0f} %", f"{row['clock_mhz']:g} MHz",
          f"{row['fps']:,.0f}", f"{row['bram_percent']:.0f} %",
          f"{row['spram_percent']:.0f} %" if row["spram"] else "-"]
-        for name in NETWORKS for row in stored.read(folded.STORED) if row["network"] == name
+        for name in NETWORKS for row in stored.read(engine.STORED) if row["network"] == name
     ]  # fmt: skip
     return markdown_table(head, body, texts=3)
 

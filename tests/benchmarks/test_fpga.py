@@ -5,7 +5,7 @@ from statistics import median
 import pytest
 
 from benchmarks import stored
-from benchmarks.fpga import adders, cells, clock, cycles, folded, points, predicted, table
+from benchmarks.fpga import adders, cells, clock, cycles, engine, points, predicted, table
 from rlx_fpga.devices import device
 
 
@@ -80,9 +80,9 @@ def test_budgets_are_those_of_the_devices():
         assert budgets[-1] == device(name).dsp
 
 
-def test_every_network_is_folded_for_small_devices():
-    rows = {tuple(row[name] for name in folded.KEY): row for row in stored.read(folded.STORED)}
-    assert set(rows) == {(n, *design) for n in points.NETWORKS for design in folded.DESIGNS}
+def test_every_network_has_engines_for_small_devices():
+    rows = {tuple(row[name] for name in engine.KEY): row for row in stored.read(engine.STORED)}
+    assert set(rows) == {(n, *design) for n in points.NETWORKS for design in engine.DESIGNS}
     assert rows["TinyConv", "ice40-up5k", "mem"]["bram_percent"] <= 100
     for network in points.NETWORKS:
         row = rows[network, "ice40-up5k", "stream"]

@@ -1,4 +1,4 @@
-"""Designs of style ``folded``: one array for all layers, cycles predicted exactly."""
+"""Designs of the engine: one array for all layers, cycles predicted exactly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rlx_fpga import FpgaOptions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-STORED = RESULTS / "fpga_folded.jsonl"
+STORED = RESULTS / "fpga_engine.jsonl"
 """Results with which ``python -m benchmarks --check`` compares."""
 
 KEY = ("network", "device", "weights")
@@ -32,7 +32,9 @@ def measure() -> Iterator[dict[str, Any]]:
     fpga = target.load("fpga")
     for network in NETWORKS:
         for device, weights in DESIGNS if is_available(network) else ():
-            options = FpgaOptions(prefix=PREFIX, style="folded", device=device, weights=weights)
+            options = FpgaOptions(
+                prefix=PREFIX, architecture="engine", device=device, weights=weights
+            )
             report = fpga.estimate(
                 driver.lower(load(network), fpga, options=options).module, options
             )

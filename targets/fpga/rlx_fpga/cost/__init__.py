@@ -1,0 +1,1 @@
+"""What hardware takes of a device: memories, logic cells, DSP slices."""

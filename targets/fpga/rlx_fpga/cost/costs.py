@@ -1,0 +1,157 @@
+"""Cells that a design takes on a device, predicted from what its parts are made of.
+
+Block RAMs follow from Yosys's own arithmetic (``memories``), DSP slices from what the cells state.
+LUTs and flip-flops are sums over the kinds of :class:`~rlx_fpga.cost.logic.Logic`, each times a
+coefficient of the family. ``benchmarks/fpga/fit.py`` fits the coefficients in
+``coefficients.json`` to Yosys's counts; the file has Yosys's version.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx_fpga.cost.memories import LIBRARIES, mapping_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx_fpga.cost.logic import Logic
+
+
+PACKED: Final = 0.37
+"""Share of LUTs that nextpnr packs into a logic cell with a flip-flop.
+
+Measured on five designs for iCE40. LUTs that only serve a carry chain are not packed.
+"""
+
+PORTS: Final = "ports"
+"""Name under which cells are counted that belong to no layer."""
+
+PAIR_REGISTERS: Final = 16
+"""Flip-flops of the second product of a pair that shares a slice: the slice has none for it."""
+
+LUT_TERMS: Final = (
+    "add",
+    "compare",
+    "test",
+    "mux",
+    "product",
+    "scaled",
+    "tree",
+    "ram",
+    "ram_mux",
+    "table",
+)
+FF_TERMS: Final = ("register", "operand", "product", "scaled", "ram_register")
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Cells of a device.
+
+    Attributes:
+        lut: LUTs, those of memories, shift registers and carry chains included.
+        ff: Flip-flops.
+        dsp: DSP slices.
+        bram: Block RAMs; multiples of 0.5 where a device has half blocks.
+    """
+
+    lut: int = 0
+    ff: int = 0
+    dsp: int = 0
+    bram: float = 0
+
+    @property
+    def logic_cells(self) -> int:
+        """Logic cells, on devices where each has one LUT and one flip-flop."""
+        return self.lut + self.ff - int(PACKED * min(self.lut, self.ff))
+
+    def __add__(self, other: Resources) -> Resources:
+        return Resources(
+            self.lut + other.lut, self.ff + other.ff, self.dsp + other.dsp, self.bram + other.bram
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a family's coefficients are multiplied with.
+
+    Attributes:
+        lut: For each of :data:`LUT_TERMS` its amount. ``ram``: LUTs that serve as memory;
+            ``ram_mux``: bits of multiplexers behind several memories; ``table``: LUTs that hold
+            read-only words.
+        ff: For each of :data:`FF_TERMS`. ``ram_register``: bits of synchronous memories without a
+            register of their own.
+        fixed: LUTs and flip-flops that are known without a coefficient.
+        parts: Parts of block RAMs.
+    """
+
+    lut: tuple[float, ...]
+    ff: tuple[float, ...]
+    fixed: tuple[int, int]
+    parts: int
+
+
+def terms_of(logic: Logic, family: str) -> Terms:
+    """Return the terms of ``logic`` on ``family``."""
+    library = LIBRARIES[family]
+    ram = ram_mux = table = ram_register = written = parts = 0
+    # One LUT and one flip-flop for each packed pair's correction and its second product.
+    lut, ff = logic.paired, PAIR_REGISTERS * logic.paired
+    for one in logic.memories:
+        place = mapping_of(one, family)
+        ram, ram_mux, parts = ram + place.luts, ram_mux + place.muxed, parts + place.parts
+        if place.kind == "block":
+            if not (one.read_only or one.collision_free):
+                # Registers that return the old word, where a block does not.
+                lut, ff = lut + one.width + 10, ff + 2 * one.width + 10
+            continue
+        ram_register += one.bits if one.synchronous else 0
+        if place.kind == "logic" and one.read_only:
+            table += one.bits * -(-one.depth // library.table_bits)
+        elif place.kind == "logic":
+            written += one.width * one.depth
+    return Terms(
+        (
+            logic.add,
+            logic.compare,
+            logic.test,
+            logic.mux + written,
+            logic.product,
+            logic.scaled,
+            logic.tree,
+            ram,
+            ram_mux,
+            table,
+        ),
+        (logic.register, logic.operand, logic.product, logic.scaled, ram_register),
+        (lut, ff + written),
+        parts,
+    )
+
+
+def resources_of(logic: Logic, family: str, dsp: int = 0) -> Resources:
+    """Return the cells of ``logic``, which has ``dsp`` DSP slices, on ``family``."""
+    terms = terms_of(logic, family)
+    lut, ff = _coefficients(family)
+    return Resources(
+        lut=math.ceil(terms.fixed[0] + sum(map(float.__mul__, lut, map(float, terms.lut)))),
+        ff=math.ceil(terms.fixed[1] + sum(map(float.__mul__, ff, map(float, terms.ff)))),
+        dsp=dsp,
+        bram=terms.parts / LIBRARIES[family].parts,
+    )
+
+
+@cache
+def _coefficients(family: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    data: Any = json.loads(files("rlx_fpga.cost").joinpath("coefficients.json").read_text("utf-8"))
+    found: Mapping[str, Mapping[str, float]] = data["families"][family]
+    return (
+        tuple(float(found["lut"][name]) for name in LUT_TERMS),
+        tuple(float(found["ff"][name]) for name in FF_TERMS),
+    )

@@ -1,0 +1,75 @@
+"""What a cell is made of, counted in bits from its parameters: the same on every device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rlx_fpga.cost.memories import Ram
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """Bits of each kind of logic.
+
+    Attributes:
+        register: Flip-flops, as the cell describes them; synthesis drops some.
+        add: Sums and differences, of which one operand may be a constant.
+        compare: Orders of two numbers.
+        test: Bits that conditions depend on: comparisons for equality, flags, enables.
+        mux: One of two values; a shift by n bits of a variable number counts n times.
+        product: LUT multipliers: bits of one factor times bits of the other.
+        scaled: The same, where the second factor is a constant.
+        tree: Sums of adder trees.
+        operand: Registers next to multipliers; a DSP slice may take them in.
+        paired: Pairs of products that share a DSP slice and an operand.
+        memories: Memories.
+    """
+
+    register: float = 0
+    add: float = 0
+    compare: float = 0
+    test: float = 0
+    mux: float = 0
+    product: float = 0
+    scaled: float = 0
+    tree: float = 0
+    operand: float = 0
+    paired: int = 0
+    memories: tuple[Ram, ...] = ()
+
+    def __add__(self, other: Logic) -> Logic:
+        # Field by field, which is fast: a search adds up thousands of cells.
+        return Logic(
+            self.register + other.register,
+            self.add + other.add,
+            self.compare + other.compare,
+            self.test + other.test,
+            self.mux + other.mux,
+            self.product + other.product,
+            self.scaled + other.scaled,
+            self.tree + other.tree,
+            self.operand + other.operand,
+            self.paired + other.paired,
+            self.memories + other.memories,
+        )
+
+    def times(self, count: int) -> Logic:
+        """Return ``count`` copies."""
+        if count == 1:
+            return self
+        return Logic(*(getattr(self, one.name) * count for one in fields(self)))
+
+
+def total(parts: Iterable[Logic]) -> Logic:
+    """Return the sum of all ``parts``."""
+    return sum(parts, Logic())
+
+
+def counter(count: int) -> Logic:
+    """Return a counter of ``count`` values that wraps around."""
+    bits = (count - 1).bit_length()
+    return Logic(register=bits, add=bits, test=4 + 2 * bits) if bits else Logic()

@@ -1,0 +1,135 @@
+"""PLLs: from the oscillator of a board to the clock that was asked for.
+
+Frequencies are exact: fractions of a megahertz.
+
+Source:
+    Lattice FPGA-DS-02012 (ECP5, table of sysCLOCK PLL timing) and FPGA-TN-02200; FPGA-DS-02029 and
+    FPGA-TN-02052 (iCE40); AMD DS181 (Artix-7, speed grade -1) and UG472.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from rlx.errors import EmitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+TOLERANCE: Final = Fraction(1, 100)
+"""By how much of the clock asked for a PLL's output may differ from it."""
+
+_FILTERS: Final = ((17, 1), (26, 2), (44, 3), (66, 4), (101, 5), (134, 6))
+"""iCE40: ``FILTER_RANGE`` for phase detector frequencies below a number of megahertz."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pll:
+    """A PLL and its parameters.
+
+    Attributes:
+        cell: Cell of the vendor's library.
+        input_mhz: Frequency of the oscillator.
+        vco_mhz: Frequency of the PLL's own oscillator.
+        output_mhz: Frequency of its output.
+        parameters: Dividers and the like, as the cell names them, in Verilog.
+    """
+
+    cell: str
+    input_mhz: Fraction
+    vco_mhz: Fraction
+    output_mhz: Fraction
+    parameters: Mapping[str, str]
+
+
+def pll_for(family: str, input_mhz: float, wanted_mhz: float, *, pad: bool = False) -> Pll:
+    """Return the PLL whose output is nearest to a frequency.
+
+    Args:
+        family: Family of the device.
+        input_mhz: Frequency of the oscillator.
+        wanted_mhz: Frequency asked for.
+        pad: Whether the oscillator is at the pin of the PLL (iCE40).
+
+    Raises:
+        EmitError: No parameters within the ranges of the data sheet come within :data:`TOLERANCE`.
+    """
+    source, wanted = (Fraction(mhz).limit_denominator(10**6) for mhz in (input_mhz, wanted_mhz))
+    settings = _SETTINGS[family](source, wanted)
+    best = min(settings, key=lambda one: abs(one.output_mhz - wanted), default=None)
+    if best is None or abs(best.output_mhz - wanted) > TOLERANCE * wanted:
+        near = "" if best is None else f"; the nearest clock is {float(best.output_mhz):g} MHz"
+        raise EmitError(
+            f"no setting of the PLL makes {wanted_mhz:g} MHz of {input_mhz:g} MHz{near}",
+            hint="take another --clock, or name the device in place of the board",
+        )
+    if best.cell == "SB_PLL40_CORE" and pad:
+        return Pll("SB_PLL40_PAD", source, best.vco_mhz, best.output_mhz, best.parameters)
+    return best
+
+
+def _ecp5(source: Fraction, wanted: Fraction) -> Iterator[Pll]:
+    """Yield settings that feed CLKOP back, as fast as the phase detector; CLKOS is the output."""
+    for divider in range(1, 129):
+        detector = source / divider
+        if not 10 <= detector <= 400:
+            continue
+        for factor in range(1, 129):
+            vco = detector * factor
+            post = round(vco / wanted)
+            if 400 <= vco <= 800 and 1 <= post <= 128 and Fraction(25, 8) <= vco / post <= 400:
+                yield Pll("EHXPLLL", source, vco, vco / post, {
+                    "CLKI_DIV": str(divider), "CLKFB_DIV": "1", "CLKOP_DIV": str(factor),
+                    "CLKOP_CPHASE": str(factor - 1), "CLKOS_DIV": str(post),
+                    "CLKOS_CPHASE": str(post - 1),
+                })  # fmt: skip
+
+
+def _ice40(source: Fraction, wanted: Fraction) -> Iterator[Pll]:
+    """Yield settings with simple feedback."""
+    for divider in range(16):
+        detector = source / (divider + 1)
+        if not 10 <= detector <= 133:
+            continue
+        for power in range(1, 7):
+            near = int(wanted * 2**power / detector)
+            for factor in (near, near + 1):
+                vco = detector * factor
+                output = vco / 2**power
+                if 1 <= factor <= 128 and 533 <= vco <= 1066 and 16 <= output <= 275:
+                    range_ = next(number for limit, number in _FILTERS if detector < limit)
+                    yield Pll("SB_PLL40_CORE", source, vco, output, {
+                        "FEEDBACK_PATH": '"SIMPLE"', "DIVR": f"4'd{divider}",
+                        "DIVF": f"7'd{factor - 1}", "DIVQ": f"3'd{power}",
+                        "FILTER_RANGE": f"3'd{range_}",
+                    })  # fmt: skip
+
+
+def _mmcm(source: Fraction, wanted: Fraction) -> Iterator[Pll]:
+    """Yield settings of the first output; whole factors first, and high frequencies inside."""
+    factors = sorted(range(16, 513), key=lambda eighths: (eighths % 8 != 0, -eighths))
+    for divider in range(1, 107):
+        if not 10 <= source / divider <= 450:
+            continue
+        for eighths in factors:
+            vco = source * eighths / 8 / divider
+            if not 600 <= vco <= 1200:
+                continue
+            post = Fraction(round(8 * vco / wanted), 8)
+            output = vco / post if post else Fraction(0)
+            if (post == 1 or 2 <= post <= 128) and Fraction(469, 100) <= output <= 800:
+                yield Pll("MMCME2_BASE", source, vco, output, {
+                    "CLKIN1_PERIOD": f"{float(1000 / source):.3f}",
+                    "DIVCLK_DIVIDE": str(divider), "CLKFBOUT_MULT_F": f"{eighths / 8:.3f}",
+                    "CLKOUT0_DIVIDE_F": f"{float(post):.3f}",
+                })  # fmt: skip
+
+
+_SETTINGS: Final[Mapping[str, Callable[[Fraction, Fraction], Iterator[Pll]]]] = {
+    "ecp5": _ecp5,
+    "ice40": _ice40,
+    "xc7": _mmcm,
+}
+"""Settings to choose from, by family of the boards."""

@@ -1,0 +1,101 @@
+"""Where Yosys 0.70 puts memories: figures taken from what it made of whole networks."""
+
+import pytest
+
+from rlx_fpga.cost.costs import LUT_TERMS, terms_of
+from rlx_fpga.cost.logic import Logic
+from rlx_fpga.cost.memories import BANKS_FOR, LIBRARIES, Ram, banks_of, mapping_of
+
+
+def rom(width, depth):
+    return Ram(width, depth, read_only=True, synchronous=True)
+
+
+def buffer(width, depth, *, synchronous=True):
+    return Ram(width, depth, read_only=False, synchronous=synchronous)
+
+
+@pytest.mark.parametrize(
+    ("family", "ram", "kind", "parts"),
+    [
+        ("ecp5", rom(344, 1920), "block", 39),
+        ("ecp5", rom(72, 1920), "block", 8),
+        ("ecp5", rom(17, 128), "block", 1),
+        ("ecp5", rom(16, 128), "logic", 0),
+        ("ecp5", rom(1024, 64), "block", 29),
+        ("ecp5", buffer(8, 256), "block", 1),
+        ("ecp5", buffer(8, 1280), "block", 1),
+        ("ecp5", buffer(8, 16), "lut", 0),
+        ("ecp5", buffer(64, 35), "lut", 0),
+        ("ecp5", buffer(128, 6), "lut", 0),
+        ("xc7", rom(17, 128), "logic", 0),
+        ("xc7", rom(8, 1024), "logic", 0),
+        ("xc7", rom(344, 1920), "block", 39),
+        ("xc7", buffer(8, 256), "lut", 0),
+        ("xc7", buffer(8, 257), "lut", 0),
+        ("xc7", buffer(8, 320), "lut", 0),
+        ("xc7", buffer(8, 321), "block", 1),
+        ("ice40", rom(8, 1024), "block", 2),
+        ("ice40", rom(0, 1024), "logic", 0),
+    ],
+)
+def test_memory_goes_where_it_is_cheapest(family, ram, kind, parts):
+    place = mapping_of(ram, family)
+    assert (place.kind, place.parts) == (kind, parts)
+
+
+def test_lookup_tables_serve_as_memory_in_whole_words():
+    assert mapping_of(buffer(15, 64, synchronous=False), "ecp5").luts == 4 * 4 * 6
+    assert mapping_of(buffer(8, 16), "ecp5").luts == 2 * 6
+
+
+def test_a_style_in_the_netlist_decides():
+    assert mapping_of(Ram(8, 16, True, True, "block"), "ecp5").parts == 1
+    assert mapping_of(Ram(36, 4096, True, True, "logic"), "ecp5").kind == "logic"
+
+
+@pytest.mark.parametrize("family", sorted(LIBRARIES))
+def test_memory_never_shrinks_as_it_grows(family):
+    parts = [
+        mapping_of(Ram(36, depth, True, True, "block"), family).parts
+        for depth in range(8, 9000, 500)
+    ]
+    assert parts == sorted(parts)
+    assert parts[-1] >= 36 * 8500 / 18432 / 2
+
+
+@pytest.mark.parametrize(
+    ("family", "depth", "tables"),
+    [("xc7", 5, 10), ("xc7", 64, 10), ("xc7", 65, 20), ("ecp5", 5, 10), ("ecp5", 65, 50)],
+)
+def test_each_bit_of_a_word_begins_a_lookup_table(family, depth, tables):
+    ram = Ram(12, depth, read_only=True, synchronous=True, style="logic", distinct=10)
+    terms = terms_of(Logic(memories=(ram,)), family)
+    assert terms.lut[LUT_TERMS.index("table")] == tables
+
+
+@pytest.mark.parametrize("width", [1, 3, 8, 9, 24, 40, 56, 88, 208, 1000])
+def test_banks_need_no_multiplexer_and_hardly_more_blocks(width):
+    for depth in (2, 511, 513, 1023, 1025, 1440, 2048, 2120, 3328, 4608, 7552, 16385, 40000):
+        whole = mapping_of(rom(width, depth), BANKS_FOR)
+        banks = banks_of(width, depth)
+        assert sum(banks[:-1]) < depth <= sum(banks)
+        places = [mapping_of(rom(width, words), BANKS_FOR) for words in banks]
+        assert not any(place.muxed for place in places)
+        assert sum(place.parts for place in places) <= 1.25 * whole.parts + 2
+        for bank, words in enumerate(banks):
+            # Addresses of a bank are the lowest bits of the whole address.
+            assert sum(banks[:bank]) % (1 << (words - 1).bit_length()) == 0
+
+
+@pytest.mark.parametrize(
+    ("width", "depth", "banks"),
+    [
+        (64, 1024, (1024,)),
+        (40, 1272, (2048,)),
+        (24, 5504, (4096, 2048)),
+        (200, 3328, (2048, 1024, 256)),
+    ],
+)
+def test_banks_take_the_fewest_blocks(width, depth, banks):
+    assert banks_of(width, depth) == banks
