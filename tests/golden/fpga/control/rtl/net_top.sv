@@ -92,18 +92,18 @@ module net_top #(
   net_core u_core (
     .clk(clk_i),
     .rst(!run_n),
-    .i0__payload(s0_axis_tdata),
-    .i0__valid(s0_axis_tvalid && s0_axis_open),
-    .i0__ready(s0_axis_ready),
-    .i1__payload(s1_axis_tdata),
-    .i1__valid(s1_axis_tvalid && s1_axis_open),
-    .i1__ready(s1_axis_ready),
-    .o0__payload(m0_axis_tdata),
-    .o0__valid(m0_axis_tvalid),
-    .o0__ready(m0_axis_tready),
-    .o1__payload(m1_axis_tdata),
-    .o1__valid(m1_axis_tvalid),
-    .o1__ready(m1_axis_tready)
+    .in0_data(s0_axis_tdata),
+    .in0_valid(s0_axis_tvalid && s0_axis_open),
+    .in0_ready(s0_axis_ready),
+    .in1_data(s1_axis_tdata),
+    .in1_valid(s1_axis_tvalid && s1_axis_open),
+    .in1_ready(s1_axis_ready),
+    .out0_data(m0_axis_tdata),
+    .out0_valid(m0_axis_tvalid),
+    .out0_ready(m0_axis_tready),
+    .out1_data(m1_axis_tdata),
+    .out1_valid(m1_axis_tvalid),
+    .out1_ready(m1_axis_tready)
   );
 
   wire logic s0_axis_passes = s0_axis_tvalid && s0_axis_tready;

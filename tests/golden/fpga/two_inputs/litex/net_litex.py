@@ -13,7 +13,7 @@ from migen import ClockSignal, Instance, ResetSignal
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = [
-    "rtl/net_core.v",
+    "rtl/net_core.sv",
     "rtl/net_top.sv",
 ]
 

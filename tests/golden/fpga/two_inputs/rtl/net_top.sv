@@ -34,15 +34,15 @@ module net_top (
   net_core u_core (
     .clk(clk_i),
     .rst(!rst_ni),
-    .i0__payload(s0_axis_tdata),
-    .i0__valid(s0_axis_tvalid),
-    .i0__ready(s0_axis_tready),
-    .i1__payload(s1_axis_tdata),
-    .i1__valid(s1_axis_tvalid),
-    .i1__ready(s1_axis_tready),
-    .o__payload(m_axis_tdata),
-    .o__valid(m_axis_tvalid),
-    .o__ready(m_axis_tready)
+    .in0_data(s0_axis_tdata),
+    .in0_valid(s0_axis_tvalid),
+    .in0_ready(s0_axis_tready),
+    .in1_data(s1_axis_tdata),
+    .in1_valid(s1_axis_tvalid),
+    .in1_ready(s1_axis_tready),
+    .out_data(m_axis_tdata),
+    .out_valid(m_axis_tvalid),
+    .out_ready(m_axis_tready)
   );
 
   // Beats of m_axis sent in this frame.

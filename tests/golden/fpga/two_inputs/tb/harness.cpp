@@ -2,7 +2,7 @@
 // request, writes the output frames to files, and prints the cycles of all frames as JSON.
 //
 //   verilator --cc --exe --build -O3 --prefix Vtop --top-module net_top \
-//     rtl/net_core.v rtl/net_top.sv tb/harness.cpp
+//     rtl/net_core.sv rtl/net_top.sv tb/harness.cpp
 //   obj_dir/Vtop --frames 2 --in in0.bin --in in1.bin --out out0.bin
 //
 // Options: --frames N, --in FILE and --out FILE (one for each port, in the order of the wrapper's
@@ -37,6 +37,9 @@ constexpr int kSettle = 64;  // cycles watched after the last beat
 struct Shape {
   std::size_t beat_bytes;
   std::size_t beats;
+
+  std::size_t start(std::uint64_t beat) const { return beat * beat_bytes; }
+  std::size_t valid(std::uint64_t) const { return beat_bytes; }
 };
 
 constexpr Shape kInputShapes[kInputs] = {
@@ -77,17 +80,18 @@ void get(const VlWide<N>& signal, std::uint8_t* bytes, std::size_t count) {
   }
 }
 
-void drive(Vtop& top, std::size_t port, bool valid, const std::uint8_t* beat, bool last) {
+void drive(Vtop& top, std::size_t port, bool valid, const std::uint8_t* beat, std::size_t count,
+           bool last) {
   switch (port) {
     case 0:
       top.s0_axis_tvalid = valid;
       top.s0_axis_tlast = last;
-      put(top.s0_axis_tdata, beat, 3);
+      put(top.s0_axis_tdata, beat, count);
       break;
     case 1:
       top.s1_axis_tvalid = valid;
       top.s1_axis_tlast = last;
-      put(top.s1_axis_tdata, beat, 3);
+      put(top.s1_axis_tdata, beat, count);
       break;
   }
 }
@@ -274,11 +278,11 @@ class Bench {
     for (std::size_t p = 0; p < kInputs; p++) {
       const Shape& shape = kInputShapes[p];
       sources_[p].data =
-          read_file(options.in[p], shape.beat_bytes * shape.beats * options.frames);
+          read_file(options.in[p], shape.start(shape.beats * options.frames));
     }
     for (std::size_t p = 0; p < kOutputs; p++) {
       const Shape& shape = kOutputShapes[p];
-      sinks_[p].data.resize(shape.beat_bytes * shape.beats * options.frames);
+      sinks_[p].data.resize(shape.start(shape.beats * options.frames));
       sinks_[p].held.resize(shape.beat_bytes);
     }
     frames_.resize(options.frames);
@@ -308,7 +312,7 @@ class Bench {
     for (auto& sink : sinks_) sink.next = 0, sink.waiting = false;
     frames_.assign(options_.frames, Frame{});
     sent_ = 0;
-    for (std::size_t p = 0; p < kInputs; p++) drive(top_, p, false, sources_[p].data.data(), false);
+    for (std::size_t p = 0; p < kInputs; p++) drive(top_, p, false, sources_[p].data.data(), 0, false);
     for (std::size_t p = 0; p < kOutputs; p++) drain(top_, p, false);
     top_.rst_ni = 0;
     for (int i = 0; i < 3; i++) edge();
@@ -361,7 +365,7 @@ class Bench {
       source.offered = !random_.stall(options_.stall_in);
     }
     const std::uint64_t beat = source.offered ? source.next : 0;
-    drive(top_, p, source.offered, source.data.data() + beat * shape.beat_bytes,
+    drive(top_, p, source.offered, source.data.data() + shape.start(beat), shape.valid(beat),
           source.offered && (beat + 1) % shape.beats == 0);
   }
 
@@ -400,7 +404,7 @@ class Bench {
     Frame& frame = frames_[sink.next / shape.beats];
     if (cycle_ < frame.first_out) frame.first_out = cycle_;
     frame.last_out = cycle_;
-    std::memcpy(sink.data.data() + sink.next * shape.beat_bytes, beat.data(), beat.size());
+    std::memcpy(sink.data.data() + shape.start(sink.next), beat.data(), shape.valid(sink.next));
     sink.next++;
     moved_ = cycle_;
   }

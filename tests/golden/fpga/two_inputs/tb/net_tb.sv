@@ -2,7 +2,7 @@
 //
 // Run it in the parent folder, or define NET_FOLDER as its path with a trailing slash:
 //
-//   $ verilator --binary --timing -Wno-fatal --top-module net_tb rtl/net_core.v rtl/net_top.sv tb/net_tb.sv
+//   $ verilator --binary --timing -Wno-fatal --top-module net_tb rtl/net_core.sv rtl/net_top.sv tb/net_tb.sv
 //   $ iverilog -g2012 -s net_tb -o net_tb.vvp (the same files) && vvp -n net_tb.vvp
 //   $ vlog -sv (the same files) && vsim -c net_tb -do "run -all"
 //   $ xvlog -sv (the same files) && xelab net_tb -R

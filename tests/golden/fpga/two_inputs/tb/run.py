@@ -68,7 +68,7 @@ def main():
     runner.build(
         sources=[
             ROOT / "lint.vlt",
-            ROOT / "rtl/net_core.v",
+            ROOT / "rtl/net_core.sv",
             ROOT / "rtl/net_top.sv",
         ],
         hdl_toplevel="net_top",

@@ -1,0 +1,19 @@
+"""Prints elaborated hardware as SystemVerilog that an engineer would have written.
+
+Amaranth's own way to Verilog goes through Yosys, which flattens expressions into anonymous wires.
+Here its statements are printed as they stand: names, ``if`` and ``case``, operators; one module for
+each distinct cell. The modules are
+
+- ``values``: what Amaranth's values are made of;
+- ``expressions``: operators with explicit widths and signs;
+- ``statements``: assignments, conditions and their order;
+- ``processes``: which ``assign``, ``always_comb`` and ``always_ff`` blocks a cell has;
+- ``memories``: memories and their ports;
+- ``naming``: names of ports and signals; ``aliases``: signals with more names than one;
+- ``layout``: lines;
+- ``comments``: what stands above a module;
+- ``modules``: whole modules, equal ones once.
+
+They read classes of ``amaranth.hdl`` that Amaranth does not document, so its version is bounded in
+``pyproject.toml`` and tests hold every construct against Amaranth's own netlist.
+"""

@@ -1,0 +1,54 @@
+"""Lines of SystemVerilog: indentation and length."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LENGTH: Final = 100
+"""Characters of a line."""
+
+_STEP: Final = "  "
+_CONTINUED: Final = 4
+"""Spaces by which the rest of a long line is indented."""
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    """Return ``lines`` one level deeper."""
+    return [f"{_STEP}{line}" if line else line for line in lines]
+
+
+def wrapped(lines: Iterable[str]) -> list[str]:
+    """Return ``lines``, each of at most ``LENGTH`` characters: white space means nothing."""
+    found: list[str] = []
+    for line in lines:
+        if len(line) <= LENGTH or line.lstrip().startswith("//"):
+            found.append(line)
+            continue
+        margin = " " * (len(line) - len(line.lstrip()))
+        found += textwrap.wrap(
+            line.strip(),
+            LENGTH,
+            initial_indent=margin,
+            subsequent_indent=margin + " " * _CONTINUED,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return found
+
+
+def commented(text: str) -> list[str]:
+    """Return paragraphs as comment lines."""
+    found: list[str] = []
+    for line in text.splitlines():
+        if not line.strip():
+            found.append("//")
+            continue
+        margin = " " * (len(line) - len(line.lstrip()))
+        found += textwrap.wrap(
+            line.strip(), LENGTH, initial_indent=f"// {margin}", subsequent_indent=f"// {margin}"
+        )
+    return found

@@ -1,0 +1,405 @@
+"""Modules: from an elaborated design to one SystemVerilog module for each distinct cell."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+
+from amaranth.hdl import Const, Instance, MemoryInstance, Signal, Value
+from amaranth.hdl._ir import PortDirection
+
+from rlx.names import mangle
+from rlx_fpga.rtl import memories
+from rlx_fpga.rtl.aliases import aliases
+from rlx_fpga.rtl.comments import docstring
+from rlx_fpga.rtl.expressions import Expressions
+from rlx_fpga.rtl.layout import commented, indented, wrapped
+from rlx_fpga.rtl.naming import Names, component_of, members
+from rlx_fpga.rtl.processes import Process, Processes, assigned
+from rlx_fpga.rtl.statements import Statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from amaranth.hdl import Fragment
+    from amaranth.hdl._ir import Design
+
+_SELF: Final = "module_itself"
+"""Stands for the module's name until its text is complete."""
+
+_DIGITS: Final = 6
+"""Hexadecimal digits of a module's hash."""
+
+_FEW: Final = 5
+"""Ports of an instance that is not written port by port."""
+
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of a module.
+
+    Attributes:
+        name: Its name.
+        signal: Its signal.
+        output: Whether the module drives it.
+    """
+
+    name: str
+    signal: Signal
+    output: bool
+
+
+@dataclass(frozen=True)
+class Module:
+    """A printed module.
+
+    Attributes:
+        name: Its name.
+        ports: In the order of declaration; signals are those of the fragment that was printed.
+        lines: From its comment to ``endmodule``; long ones are not wrapped yet.
+    """
+
+    name: str
+    ports: tuple[Port, ...]
+    lines: list[str]
+
+
+@dataclass
+class Modules:
+    """Prints the modules of a design.
+
+    Args:
+        design: The elaborated design.
+        prefix: Prefix of the names of modules.
+        comments: Lines above an instance, by the instance's name; of the top module only.
+
+    Attributes:
+        texts: Text of each module below the top, by name, in the order in which they are complete.
+    """
+
+    design: Design
+    prefix: str
+    comments: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def core(self, name: str) -> str:
+        """Return the text of the top module, which has the design's ports."""
+        fragment = self.design.fragment
+        clocks = dict(_clocks(fragment))
+        given = [
+            Port(clocks.get(id(signal), port), signal, direction is PortDirection.Output)
+            for port, signal, direction in self.design.ports
+        ]
+        given.sort(key=lambda port: id(port.signal) not in clocks)
+        return _text(self._print(fragment, name, given, comments=self.comments).lines)
+
+    def _module(self, fragment: Fragment, instance: str) -> Module:
+        """Return the module of a fragment below the top; equal ones are one."""
+        printed = self._print(fragment, _SELF, list(self._ports(fragment)))
+        # The same cell has the same hash in every design, whatever that is called.
+        plain = re.sub(rf"\b{self.prefix}_", "", "\n".join(printed.lines))
+        digest = hashlib.sha256(plain.encode()).hexdigest()[:_DIGITS]
+        name = mangle(f"{kind_of(fragment, instance)}_{digest}", prefix=self.prefix)
+        text = _text([line.replace(_SELF, name) for line in printed.lines])
+        assert self.texts.setdefault(name, text) == text, "two modules have one hash"
+        return Module(name, printed.ports, printed.lines)
+
+    def _ports(self, fragment: Fragment) -> Iterator[Port]:
+        """Yield the ports: clock and reset, members of the component, then what else crosses."""
+        info = self.design.fragments[fragment]
+        outside = self.design.fragments[info.parent].used_signals
+        crossing = {id(s): s for s in info.used_signals if s in outside and len(s)}
+        driven = self._driven(fragment)
+        names = Names(("clk", "rst"))
+        found: list[tuple[str, Signal]] = []
+        for key, name in _clocks(fragment):
+            if key in crossing:
+                found.append((name, crossing.pop(key)))
+        component = component_of(fragment)
+        for name, signal in () if component is None else members(component):
+            if id(signal) in crossing:
+                found.append((names.free(name), crossing.pop(id(signal))))
+        found += [(names.free(signal.name), signal) for signal in crossing.values()]
+        for name, signal in found:
+            yield Port(name, signal, id(signal) in driven)
+
+    def _driven(self, fragment: Fragment) -> set[int]:
+        """Return the signals that a fragment or a part of it drives."""
+        return {id(signal) for signal in _drivers(fragment)}
+
+    def _print(
+        self,
+        fragment: Fragment,
+        name: str,
+        ports: list[Port],
+        comments: Mapping[str, Sequence[str]] | None = None,
+    ) -> Module:
+        return _Printer(self, fragment, name, ports, comments or {}).module()
+
+
+class _Printer:
+    """Prints one module."""
+
+    def __init__(
+        self,
+        modules: Modules,
+        fragment: Fragment,
+        name: str,
+        ports: list[Port],
+        comments: Mapping[str, Sequence[str]],
+    ) -> None:
+        self._modules = modules
+        self._fragment = fragment
+        self._name = name
+        self._ports = ports
+        self._comments = comments
+        self._names = Names()
+        self._used = list(_used(modules.design, fragment))
+        # A port has its name for those outside; an instance called alike gets another.
+        for port in ports:
+            self._names.give(port.signal, port.name)
+        assert [self._names.of(port.signal) for port in ports] == [port.name for port in ports]
+        self._instances = [self._names.free(f"{n or 'part'}") for _, n, _ in fragment.subfragments]
+        self._driven = {id(signal) for signal in _drivers(fragment)}
+        self._copies: set[int] = set()
+        self._name_signals()
+        self._join_aliases()
+        self._expressions = Expressions(self._names.of, self._names.free)
+        self._processes = Processes(self._expressions, self._names.of)
+
+    def module(self) -> Module:
+        """Return the module."""
+        parts = self._parts()
+        blocks = self._blocks()
+        inputs = {id(port.signal) for port in self._ports if not port.output}
+        undriven = [s for s in self._used if id(s) not in self._driven | inputs]
+        constants = [f"assign {self._names.of(s)}{self._start(s)};" for s in undriven]
+        registers = {self._names.of(s): s for block in blocks for s in block.registers}
+        body = _joined(
+            [
+                self._declarations(registers),
+                self._wires(),
+                constants,
+                *[block.lines for block in blocks],
+                parts,
+            ]
+        )
+        lines = [
+            *self._head(),
+            f"module {self._name} (",
+            *indented(self._port_lines(registers)),
+            ");",
+            "",
+            *indented(body),
+            "",
+            "endmodule",
+        ]
+        return Module(self._name, tuple(self._ports), lines)
+
+    def _name_signals(self) -> None:
+        """Name members, then ports of parts after these, then what is left."""
+        component = component_of(self._fragment)
+        here = {id(signal) for signal in self._used}
+        for name, signal in () if component is None else members(component):
+            if id(signal) in here:
+                self._names.give(signal, name)
+        for (part, _, _), instance in zip(
+            self._fragment.subfragments, self._instances, strict=True
+        ):
+            for name, signal in _ports_of(part):
+                if id(signal) in here:
+                    self._names.give(signal, f"{instance}_{name}")
+        for signal in self._used:
+            self._names.give(signal, signal.name.replace("__", "_") or "value")
+
+    def _join_aliases(self) -> None:
+        ports = {id(port.signal) for port in self._ports}
+        statements = self._fragment.statements.get("comb", ())
+        for statement, signal, other in aliases(statements, ports, self._driven):
+            self._copies.add(id(statement))
+            if self._names.of(signal).endswith("_out_ready") and id(other) not in ports:
+                # A stream between two parts is called after its source.
+                signal, other = other, signal
+            self._names.join(signal, other)
+
+    def _head(self) -> list[str]:
+        component = component_of(self._fragment)
+        if component is None or self._fragment is self._modules.design.fragment:
+            return []
+        return commented(docstring(component))
+
+    def _port_lines(self, registers: Mapping[str, Signal]) -> list[str]:
+        lines = []
+        for index, port in enumerate(self._ports):
+            last = index == len(self._ports) - 1
+            direction = "output" if port.output else "input "
+            init = self._start(registers[port.name]) if port.name in registers else ""
+            kind = "logic" if port.output else "wire logic"
+            lines.append(
+                f"{direction} {kind} {_shape(port.signal)}{port.name}{init}{'' if last else ','}"
+            )
+        return lines
+
+    def _declarations(self, registers: Mapping[str, Signal]) -> list[str]:
+        ports = {port.name for port in self._ports}
+        inner = {self._names.of(s): s for s in self._used if self._names.of(s) not in ports}
+        found = []
+        for kind, names in groupby(inner, key=lambda n: (_shape(inner[n]), n in registers)):
+            texts = [n + (self._start(registers[n]) if kind[1] else "") for n in names]
+            found.append(f"logic {kind[0]}{', '.join(texts)};")
+        return found
+
+    def _wires(self) -> list[str]:
+        """Return the wires of expressions; call it when all else is printed."""
+        return [
+            f"wire logic {f'[{width - 1}:0] ' if width > 1 else ''}{name} = {text};"
+            for name, (width, text) in self._expressions.wires.items()
+        ]
+
+    def _start(self, signal: Signal) -> str:
+        value = Const(signal.init, signal.shape())
+        return f" = {self._expressions.fitted(value, len(signal)).text}"
+
+    def _blocks(self) -> list[Process]:
+        found = []
+        for domain, statements in self._fragment.statements.items():
+            if domain == "comb":
+                kept = [s for s in statements if id(s) not in self._copies]
+                found.append(self._processes.combinational(kept))
+            else:
+                found.append(self._processes.clocked(self._fragment, domain, statements))
+        return found
+
+    def _parts(self) -> list[str]:
+        """Return memories and instances."""
+        lines: list[str] = []
+        for (part, _, _), name in zip(self._fragment.subfragments, self._instances, strict=True):
+            if isinstance(part, MemoryInstance):
+                lines += ["", *memories.declaration(part, name)]
+                lines += memories.ports(part, name, self._expressions, self._names.of)
+            elif isinstance(part, Instance):
+                lines += ["", *self._foreign(part, name)]
+            else:
+                comment = [f"// {line}" for line in self._comments.get(name, ())]
+                module = self._modules._module(part, name)
+                ports = {port.name: self._names.of(port.signal) for port in module.ports}
+                lines += ["", *comment, *_instance(module.name, "", name, ports)]
+        return _joined([lines])
+
+    def _foreign(self, part: Instance, name: str) -> list[str]:
+        """Return an instance of a module that is not printed here."""
+        values = {key: _parameter(value) for key, value in part.parameters.items()}
+        connected = {}
+        for port, (value, direction) in part.ports.items():
+            text = self._expressions.exact(Value.cast(value)).text
+            connected[port] = self._target(value) if direction == "o" else text
+        parameters = ", ".join(f".{key}({value})" for key, value in values.items())
+        return _instance(part.type, f" #({parameters})" if parameters else "", name, connected)
+
+    def _target(self, value: Value) -> str:
+        return Statements(self._expressions, self._names.of, "=").target(value)
+
+
+def _used(design: Design, fragment: Fragment) -> Iterator[Signal]:
+    """Yield the signals of a module, those of its memories and foreign instances included."""
+    seen: set[int] = set()
+    inlined = [p for p, _, _ in fragment.subfragments if isinstance(p, Instance | MemoryInstance)]
+    for part in (fragment, *inlined):
+        for signal in design.fragments[part].used_signals:
+            if len(signal) and id(signal) not in seen:
+                seen.add(id(signal))
+                yield signal
+
+
+def _ports_of(part: Fragment) -> Iterator[tuple[str, Signal]]:
+    """Yield the ports of a part by their names."""
+    if isinstance(part, MemoryInstance):
+        yield from memories.signals(part)
+        return
+    component = component_of(part)
+    if component is not None:
+        yield from members(component)
+
+
+def _clocks(fragment: Fragment) -> Iterator[tuple[int, str]]:
+    """Yield clock and reset, by ``id``, with their names."""
+    for domain in fragment.domains.values():
+        yield id(domain.clk), "clk"
+        if domain.rst is not None:
+            yield id(domain.rst), "rst"
+
+
+def kind_of(fragment: Fragment, instance: str) -> str:
+    """Return the kind of cell, for the name of its module."""
+    component = component_of(fragment)
+    if component is None:
+        return instance
+    kind = getattr(component, "kind", None)
+    if isinstance(kind, str):
+        return kind
+    return _CAMEL.sub("_", type(component).__name__.lstrip("_")).lower()
+
+
+def _drivers(fragment: Fragment) -> Iterator[Signal]:
+    """Yield the signals that a fragment or a part of it drives."""
+    if isinstance(fragment, Instance):
+        for value, direction in fragment.ports.values():
+            if direction == "o":
+                yield from Value.cast(value)._lhs_signals()
+    elif isinstance(fragment, MemoryInstance):
+        for port in fragment._read_ports:
+            yield from port._data._lhs_signals()
+    else:
+        for statements in fragment.statements.values():
+            yield from assigned(statements)
+        for part, _, _ in fragment.subfragments:
+            yield from _drivers(part)
+
+
+def _text(lines: Sequence[str]) -> str:
+    return "\n".join(wrapped(lines)) + "\n"
+
+
+def _instance(module: str, parameters: str, name: str, ports: Mapping[str, str]) -> list[str]:
+    connections = [f".{port}({value})" for port, value in ports.items()]
+    head = f"{module}{parameters} u_{name}"
+    if len(connections) <= _FEW:
+        return [f"{head} ({', '.join(connections)});"]
+    lines = [f"{line}," for line in connections[:-1]] + connections[-1:]
+    return [f"{head} (", *indented(lines), ");"]
+
+
+def _parameter(value: Any) -> str:  # noqa: ANN401 - whatever Amaranth takes
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(int(value))
+
+
+def _shape(signal: Signal) -> str:
+    """Return sign and range of a declaration, with a space behind."""
+    sign = "signed " if signal.shape().signed else ""
+    return sign + (f"[{len(signal) - 1}:0] " if len(signal) > 1 else "")
+
+
+def _joined(groups: Sequence[Sequence[str]]) -> list[str]:
+    """Return groups of lines with an empty line between."""
+    found: list[str] = []
+    for group in groups:
+        lines = list(group)
+        while lines and not lines[0]:
+            lines.pop(0)
+        if not lines:
+            continue
+        if found:
+            found.append("")
+        for line in lines:
+            if line or found[-1]:
+                found.append(line)
+    while found and not found[-1]:
+        found.pop()
+    return found

@@ -1,0 +1,42 @@
+"""What Amaranth's values are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from amaranth.hdl._ast import Operator, Slice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from amaranth.hdl import Value
+
+    Patterns = Sequence[str] | None
+
+Arm = TypeVar("Arm")
+
+
+def sliced(value: Value) -> tuple[Value, int, int]:
+    """Return what ``value`` is a part of, with the first bit of the part and the last plus one.
+
+    Slices of slices, and of values whose sign was changed, are parts of what is below.
+    """
+    start, stop = 0, len(value)
+    while True:
+        if isinstance(value, Slice):
+            start, stop, value = start + value.start, stop + value.start, value.value
+        elif isinstance(value, Operator) and value.operator in ("u", "s"):
+            value = value.operands[0]
+        else:
+            return value, start, stop
+
+
+def reachable(cases: Iterable[tuple[Patterns, Arm]]) -> Iterator[tuple[Patterns, Arm]]:
+    """Yield the cases that can match, up to the first that always does; its patterns are None."""
+    for patterns, arm in cases:
+        if patterns is not None and not patterns:
+            continue
+        always = patterns is None or any(set(pattern) == {"-"} for pattern in patterns)
+        yield (None if always else patterns), arm
+        if always:
+            return
