@@ -1,0 +1,277 @@
+"""A cell between free inputs, with properties that a solver proves by induction.
+
+A proof by induction needs two things: the properties hold in the first cycles after the start, and
+if they hold for some consecutive cycles, beginning in **any** state, they hold in the next one. The
+second is false for many states that never occur, so invariants rule them out: relations between the
+registers of the cell (``Part.inside``) and what the bench knows. They are proved in the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from amaranth import Assert, ClockDomain, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Assume
+
+from rlx_fpga.cells.streams import raw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from amaranth.hdl import ShapeLike
+    from amaranth.lib import stream
+    from amaranth.lib.memory import Memory
+
+    from rlx_fpga.cells.streams import Part
+
+    Segment = tuple[Callable[[Value], Value], Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What goes in or out of a cell in a cycle.
+
+    Attributes:
+        offered: It could go now.
+        done: It goes now.
+        codes: Elements, the first one in the lowest bits.
+    """
+
+    offered: Value
+    done: Value
+    codes: Value
+
+
+class Bench:
+    """A module with a cell whose streams are free, and what is assumed, checked and invariant.
+
+    Attributes:
+        m: The module.
+        cell: The cell.
+        ports: Ports of the module by name.
+        depth: Cycles that the induction needs.
+        paths: Names of outputs and of the ``ready`` that they must not depend on in the same cycle.
+    """
+
+    def __init__(self, cell: Part, *, invariants: bool = True) -> None:
+        """Take a cell that has not been elaborated.
+
+        Args:
+            cell: The cell.
+            invariants: Whether to check invariants, too: without them the properties are all that
+                is stated, but induction fails.
+        """
+        self.m, self.cell = Module(), cell
+        # Registers begin with their initial values, as after a reset.
+        clock = ClockDomain("sync", reset_less=True)
+        self.m.domains += clock
+        self.m.submodules.cell = self.built(cell)
+        self.ports: dict[str, Signal] = {"clk": clock.clk}
+        self.depth = 2
+        self.paths: list[tuple[str, str]] = []
+        self._invariants = invariants
+
+    def built(self, part: Any) -> Module:  # noqa: ANN401 - of rlx or of Amaranth
+        """Elaborate a part now, and have Amaranth use the result: a bench reads what is inside."""
+        module: Module = part.elaborate(None)
+        part.elaborate = lambda _platform: module
+        return module
+
+    def free(self, shape: ShapeLike, name: str) -> Signal:
+        """Return an input that may have any value in any cycle."""
+        self.ports[name] = Signal(shape, name=name)
+        return self.ports[name]
+
+    def past(self, value: Value, name: str, init: int = 0) -> Value:
+        """Return ``value`` of the cycle before."""
+        before = Signal(len(value), name=name, init=init)
+        self.m.d.sync += before.eq(value)
+        return before
+
+    def assume(self, condition: Value) -> None:
+        """Leave out inputs for which ``condition`` is false."""
+        self.m.d.comb += Assume(condition)
+
+    def check(self, name: str, condition: Value) -> None:
+        """Prove that ``condition`` holds in every cycle."""
+        good = Signal(name=f"good_{name}")
+        self.m.d.comb += [good.eq(condition), Assert(good)]
+
+    def invariant(self, name: str, condition: Value) -> None:
+        """Prove ``condition`` for the sake of the induction."""
+        if self._invariants:
+            self.check(name, condition)
+
+    def never_for(self, cycles: int, condition: Value, name: str) -> None:
+        """Prove that ``condition`` does not hold in so many consecutive cycles."""
+        streak = Signal(range(max(cycles, 2)), name=f"cycles_{name}")
+        self.m.d.sync += streak.eq(Mux(condition, streak + 1, 0))
+        self.check(name, ~(condition & (streak >= cycles - 1)))
+        self.depth = max(self.depth, cycles + 1)
+
+    def source(self, name: str) -> Moved:
+        """Feed an input stream: any beats at any time, each offered until it is taken."""
+        port = getattr(self.cell, name)
+        self._expose(name, port)
+        self.assume(self._stands(name, port))
+        return Moved(port.valid, port.valid & port.ready, raw(port))
+
+    def sink(self, name: str, *readies: str) -> Moved:
+        """Take from an output stream at any time; check that an offer stands until it is taken.
+
+        Args:
+            name: The stream.
+            readies: Names of other outputs on whose ``ready`` it must not depend.
+        """
+        port = getattr(self.cell, name)
+        self._expose(name, port)
+        self.check(f"{name}_stands", self._stands(name, port))
+        for ready in (name, *readies):
+            self.paths += [(f"{name}_valid", f"{ready}_ready"), (f"{name}_data", f"{ready}_ready")]
+        return Moved(port.valid, port.valid & port.ready, raw(port))
+
+    def first_offer(self, name: str, offer: Moved) -> tuple[Moved, Value]:
+        """Return beats that arrive when they are first offered, and whether one still waits.
+
+        Wires pass a beat on before it has been taken.
+        """
+        waiting = self.past(offer.offered & ~offer.done, f"{name}_waiting")
+        return Moved(offer.offered, offer.offered & ~waiting, offer.codes), waiting
+
+    def _expose(self, name: str, port: stream.Interface) -> None:
+        self.ports |= {
+            f"{name}_valid": port.valid,
+            f"{name}_ready": port.ready,
+            f"{name}_data": raw(port),
+        }
+
+    def _stands(self, name: str, port: stream.Interface) -> Value:
+        refused = self.past(port.valid & ~port.ready, f"{name}_refused")
+        before = self.past(raw(port), f"{name}_before")
+        return ~refused | (port.valid & (raw(port) == before))
+
+    def moves(self, inputs: Sequence[str], outputs: Sequence[str], cycles: int) -> None:
+        """Prove that something moves within ``cycles`` cycles of beats offered and consumers ready.
+
+        Elements inside are bounded, so that in the long run as much comes out as goes in.
+        """
+        ports = [getattr(self.cell, name) for name in (*inputs, *outputs)]
+        willing = [port.valid for port in ports[: len(inputs)]]
+        willing += [port.ready for port in ports[len(inputs) :]]
+        moved = [port.valid & port.ready for port in ports]
+        self.never_for(cycles, all_of(willing) & ~any_of(moved), "deadlock")
+
+    def word(self, memory: Memory, address: Value) -> Value:
+        """Return the word of a memory of the cell."""
+        port = memory.read_port(domain="comb")
+        self.m.d.comb += port.addr.eq(address)
+        found: Value = Value.cast(port.data)
+        return found
+
+
+class Watch:
+    """Any one element on its way through a cell: it must leave in its place, with its value.
+
+    A free input chooses the element when it arrives. From then on the bench counts the elements
+    ahead of it. If this holds for the element chosen, whichever it is, then none is lost, repeated,
+    changed or out of order.
+
+    Attributes:
+        inside: Elements that have arrived and not left.
+        total: The same and those that arrive in this cycle.
+    """
+
+    def __init__(
+        self, bench: Bench, name: str, arrive: Moved, leave: Moved, capacity: int, width: int
+    ) -> None:
+        """Watch elements of ``width`` bits in a cell that has space for ``capacity`` of them."""
+        self._bench, self._name, self._width = bench, name, width
+        self.lanes = len(arrive.codes) // width, len(leave.codes) // width
+        self.inside = Signal(range(capacity + self.lanes[0] + 1), name=f"{name}_inside")
+        self.total = self.inside + Mux(arrive.done, self.lanes[0], 0)
+        bench.check(f"{name}_from_something", ~leave.offered | (self.total >= self.lanes[1]))
+        bench.check(f"{name}_capacity", self.inside <= capacity)
+        gone = Mux(leave.done, self.lanes[1], 0)
+        bench.m.d.sync += self.inside.eq(self.total - gone)
+        self._follow(arrive, leave, gone)
+
+    def _follow(self, arrive: Moved, leave: Moved, gone: Value) -> None:
+        bench, name, width, m = self._bench, self._name, self._width, self._bench.m
+        lane = self._lane()
+        chosen = bench.free(1, f"{name}_choose")
+        self._watched = Signal(name=f"{name}_watched")
+        self._ahead = Signal.like(self.inside, name=f"{name}_ahead")
+        self._code = Signal(width, name=f"{name}_code")
+        now = Signal(name=f"{name}_watched_now")
+        ahead = Signal.like(self.inside, name=f"{name}_ahead_now")
+        code = Signal(width, name=f"{name}_code_now")
+        due = now & (ahead < self.lanes[1])
+        m.d.comb += [
+            now.eq(self._watched | (arrive.done & chosen)),
+            ahead.eq(Mux(self._watched, self._ahead, self.inside + lane)),
+            code.eq(Mux(self._watched, self._code, arrive.codes.word_select(lane, width))),
+        ]
+        m.d.sync += [
+            self._watched.eq(now & ~(leave.done & due)),
+            self._ahead.eq(ahead - gone),
+            self._code.eq(code),
+        ]
+        right = leave.codes.word_select(ahead, width) == code
+        bench.check(f"{name}_in_place", ~(leave.offered & due) | right)
+
+    def _lane(self) -> Value:
+        """Return which element of an arriving beat is chosen."""
+        lanes = self.lanes[0]
+        if lanes == 1:
+            return Const(0)
+        lane = self._bench.free(range(lanes), f"{self._name}_lane")
+        self._bench.assume(lane < lanes)
+        return lane
+
+    def flows(self, offered: Value, cycles: int, enough: int = 1) -> None:
+        """Prove that elements inside are offered within so many cycles, if there are ``enough``."""
+        waiting = (self.total >= enough) & ~offered
+        self._bench.never_for(cycles, waiting, f"{self._name}_held_back")
+
+    def held_in(self, *segments: Segment) -> None:
+        """State where elements are: for each store the element at a place, and how many it has.
+
+        The store whose elements leave first comes first.
+        """
+        bench, name = self._bench, self._name
+        place: Value = self._ahead
+        count: Value = Const(0)
+        found: Value = Const(0, self._width)
+        for element, size in segments:
+            inside = (self._ahead >= count) & (self._ahead < count + size)
+            place = (self._ahead - count)[: len(self._ahead)]
+            found = Mux(inside, element(place), found)
+            count = count + size
+        bench.invariant(f"{name}_counted", self.inside == count)
+        bench.invariant(f"{name}_ahead_inside", ~self._watched | (self._ahead < self.inside))
+        bench.invariant(f"{name}_stored", ~self._watched | (found == self._code))
+
+
+def register(value: Value) -> Callable[[Value], Value]:
+    """Return the store for ``Watch.held_in`` that is a register of one element."""
+    return lambda _: value
+
+
+def all_of(conditions: Sequence[Value]) -> Value:
+    """Return whether all conditions hold."""
+    result: Value = Const(1)
+    for condition in conditions:
+        result = result & condition
+    return result
+
+
+def any_of(conditions: Sequence[Value]) -> Value:
+    """Return whether one of the conditions holds."""
+    return ~all_of([~condition for condition in conditions])
+
+
+def around(place: Value, step: Value, size: int) -> Value:
+    """Return ``(place + step) % size`` for ``place < size`` and ``step <= size``."""
+    far = place + step
+    return Mux(far >= size, far - size, far)

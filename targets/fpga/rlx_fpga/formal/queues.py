@@ -1,0 +1,102 @@
+"""Proofs of queues: skid buffer, FIFO, result queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amaranth import Mux, Signal, Value
+
+from rlx_fpga.cells.sizes import depth_of
+from rlx_fpga.cells.streams import raw
+from rlx_fpga.formal.bench import Bench, Moved, Watch, around, register
+
+if TYPE_CHECKING:
+    from amaranth.lib.memory import Memory
+
+    from rlx_fpga.formal.bench import Segment
+
+
+def skid_buffer(bench: Bench) -> None:
+    """Two beats in order."""
+    cell, inside = bench.cell, bench.cell.inside
+    watch = _queue(bench, 2)
+    bench.invariant("front_first", ~inside["back_valid"] | cell.o.valid)
+    watch.held_in(
+        (register(raw(cell.o)), cell.o.valid), (register(inside["back"]), inside["back_valid"])
+    )
+
+
+def fifo(bench: Bench) -> None:
+    """``depth`` beats in order, two more if it is deep."""
+    if bench.cell.deep:
+        _deep(bench)
+    else:
+        _shallow(bench)
+
+
+def _shallow(bench: Bench) -> None:
+    cell, queue = bench.cell, bench.cell.inside["queue"]
+    memory = bench.built(queue).submodules.storage
+    watch = _queue(bench, cell.depth)
+    write, read = memory.write_ports[0], memory.read_ports[0]
+    watch.held_in(_stored(bench, memory, write.addr, read.addr, queue.level, cell.depth))
+
+
+def _deep(bench: Bench) -> None:
+    cell, inside = bench.cell, bench.cell.inside
+    watch = _queue(bench, cell.depth + 2)
+    read, waiting = inside["read"], inside["waiting"]
+    bench.invariant("any_waiting_matches", inside["any_waiting"] == (waiting != 0))
+    bench.invariant("room_matches", inside["has_room"] == (waiting != cell.depth))
+    watch.held_in(
+        (register(raw(cell.o)), cell.o.valid),
+        (register(Value.cast(read.data)), inside["fetched"]),
+        _stored(bench, inside["memory"], inside["write"].addr, read.addr, waiting, cell.depth),
+    )
+
+
+def _queue(bench: Bench, capacity: int) -> Watch:
+    """State what every queue between two streams promises, in whole beats."""
+    arrive, leave = bench.source("i"), bench.sink("o")
+    watch = Watch(bench, "beats", arrive, leave, capacity, len(arrive.codes))
+    watch.flows(leave.offered, bench.cell.latency + 1)
+    bench.moves(["i"], ["o"], bench.cell.latency + 1)
+    return watch
+
+
+def _stored(
+    bench: Bench, memory: Memory, write: Value, read: Value, count: Value, depth: int
+) -> Segment:
+    """Return the store of a ring buffer, and state that its places belong together."""
+    size = depth_of(depth)
+    bench.invariant("count_within", count <= depth)
+    bench.invariant("places_within", (read < size) & (write < size))
+    bench.invariant("places_apart", write == around(read, count, size))
+    return lambda place: bench.word(memory, around(read, place, size)), count
+
+
+def result_queue(bench: Bench) -> None:
+    """Beats that arrive in reserved space; the producer reserves only what is open."""
+    cell, inside = bench.cell, bench.cell.inside
+    bench.ports |= {"reserve": cell.reserve, "open": cell.open, "push": cell.push}
+    bench.ports["data"] = payload = Value.cast(cell.payload)
+    coming = Signal(range(cell.depth + cell.burst + 1), name="coming")
+    bench.m.d.sync += coming.eq(coming + cell.reserve - cell.push)
+    bench.assume(cell.reserve <= Mux(cell.open, cell.burst, 0))
+    bench.assume(~cell.push | (coming != 0) | (cell.reserve != 0))
+    arrive, leave = Moved(cell.push, cell.push, payload), bench.sink("o")
+    watch = Watch(bench, "beats", arrive, leave, cell.depth, len(payload))
+    # Two cycles to the output, one for the beat that arrives.
+    watch.flows(leave.offered, 3)
+    closed = ~cell.open & (coming == 0) & (watch.inside == 0)
+    bench.never_for(2, closed, "closed_though_empty")
+    waiting, room = inside["waiting"], inside["room"]
+    bench.check("space_for_all", coming + watch.inside <= cell.depth)
+    bench.invariant("room_counted", room + coming + watch.inside == cell.depth)
+    bench.invariant("any_waiting_matches", inside["any_waiting"] == (waiting != 0))
+    bench.invariant("open_matches", cell.open == (room >= cell.burst))
+    write, read = inside["write"].addr, inside["read"].addr
+    watch.held_in(
+        (register(raw(cell.o)), cell.o.valid),
+        _stored(bench, inside["memory"], write, read, waiting, cell.depth),
+    )

@@ -1,0 +1,259 @@
+"""Proofs of cells that send beats to several places, take them from several, or send them again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amaranth import Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, connect, flipped
+
+from rlx_fpga.cells.arith import Product
+from rlx_fpga.cells.fifo import Fifo, SkidBuffer
+from rlx_fpga.cells.fork import Fork
+from rlx_fpga.cells.sizes import index_signal
+from rlx_fpga.cells.streams import Cell, raw, stream_of
+from rlx_fpga.formal.bench import Bench, Moved, Watch, all_of, any_of, register
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def fork(bench: Bench) -> None:
+    """Every beat to every consumer, once; accepted when the last one takes it, and not later."""
+    cell, served = bench.cell, bench.cell.inside["served"]
+    names = [f"o{index}" for index in range(cell.count)]
+    offer = bench.source("i")
+    arrive, waiting = bench.first_offer("i", offer)
+    had = []
+    for index, name in enumerate(names):
+        leave = bench.sink(name, *(other for other in names if other != name))
+        watch = Watch(bench, name, arrive, leave, 1, len(offer.codes))
+        watch.flows(leave.offered, 1)
+        watch.held_in((register(offer.codes), waiting & ~served[index]))
+        seen = Signal(name=f"{name}_was_ready")
+        had.append(seen | getattr(cell, name).ready)
+        bench.m.d.sync += seen.eq(offer.offered & ~offer.done & had[-1])
+        bench.invariant(f"{name}_served", served[index] == seen)
+    bench.check("taken_with_the_last", cell.i.ready == all_of(had))
+    bench.invariant("served_while_waiting", (served == 0) | waiting)
+    bench.moves(["i"], names, 1)
+
+
+def repeat(bench: Bench) -> None:
+    """Groups of beats, each group so many times, in order."""
+    cell, m = bench.cell, bench.m
+    arrive, leave = bench.source("i"), bench.sink("o")
+    taken = _Place(bench, "in", arrive.done, [cell.beats])
+    given = _Place(bench, "out", leave.done, [cell.times, cell.beats])
+    turn, place = given.index
+    chosen, watched = bench.free(1, "choose"), Signal(name="watched")
+    mark, code = index_signal(cell.beats, name="mark"), Signal(len(arrive.codes), name="code")
+    due = watched & (place == mark)
+    over = leave.done & due & (turn == cell.times - 1)
+    with m.If(arrive.done & chosen & (~watched | over)):
+        m.d.sync += [watched.eq(1), mark.eq(taken.index[0]), code.eq(arrive.codes)]
+    with m.Elif(over):
+        m.d.sync += watched.eq(0)
+    bench.check("in_place", ~(leave.offered & due) | (leave.codes == code))
+    again = arrive.done & watched & (taken.index[0] == mark)
+    bench.check("group_after_group", ~again | over)
+    # In the first round a beat is given only after it was taken; there are no others before.
+    bench.never_for(2, ~leave.offered & (turn != 0), "held_back")
+    bench.moves(["i"], ["o"], 1)
+    _repeat_invariants(bench, taken, given, (watched, mark, code))
+
+
+def _repeat_invariants(
+    bench: Bench, taken: _Place, given: _Place, chosen: tuple[Signal, Signal, Signal]
+) -> None:
+    cell, inside = bench.cell, bench.cell.inside
+    watched, mark, code = chosen
+    beat, turn = inside["beat"], inside["turn"]
+    given.one_behind(cell.o.valid, [turn, beat])
+    first = turn == 0
+    bench.invariant("taken_in_first", taken.index[0] == Mux(first, beat, 0))
+    stored = watched & ~(first & (mark >= beat))
+    # The beat moved last is on top.
+    back = Mux(mark < beat, mark + cell.beats - beat, mark - beat)[: len(mark) + 1]
+    found = inside["group"].word_select(back, len(code))
+    bench.invariant("stored", ~stored | (found == code))
+    bench.invariant("mark_within", mark < cell.beats)
+    ending = given.index[0] == cell.times - 1
+    last = ending & (given.index[1] == mark)
+    bench.invariant("not_yet_over", ~(watched & ending & (given.index[1] > mark)))
+    bench.invariant("leaving", ~(watched & ~stored) | (cell.o.valid & last))
+    bench.invariant("due", ~(watched & cell.o.valid & (given.index[1] == mark)) | (
+        raw(cell.o) == code
+    ))  # fmt: skip
+
+
+def constant(bench: Bench) -> None:
+    """The words of the memory in order, again and again, one in every cycle."""
+    cell, inside = bench.cell, bench.cell.inside
+    leave = bench.sink("o")
+    count = len(cell.words)
+    place = _Place(bench, "out", leave.done, [count])
+    # The memory is the cell's own: nothing writes to it.
+    word = bench.word(inside["memory"], place.index[0])
+    bench.check("in_place", ~leave.offered | (leave.codes == word))
+    bench.never_for(2, ~leave.offered, "held_back")
+    place.one_behind(leave.offered, [inside["place"]])
+
+
+def concat(bench: Bench) -> None:
+    """A run of beats of each input in turn, in order."""
+    cell, inside = bench.cell, bench.cell.inside
+    names = [f"i{index}" for index in range(len(cell.runs))]
+    arrive = [bench.source(name) for name in names]
+    leave = bench.sink("o")
+    runs = _Runs(bench, leave.done, cell.runs)
+    for index, name in enumerate(names):
+        turn = runs.turn == index
+        from_here = Moved(leave.offered & turn, leave.done & turn, leave.codes)
+        watch = Watch(bench, name, arrive[index], from_here, 1, len(leave.codes))
+        watch.held_in((register(leave.codes), leave.offered & turn))
+        if index < cell.leading:
+            behind = arrive[cell.leading].offered
+            bench.check(f"{name}_waits", ~arrive[index].done | behind)
+    bench.never_for(2, any_of([one.done for one in arrive]) & ~leave.offered, "held_back")
+    bench.moves(names, ["o"], 1)
+    runs.one_behind(leave.offered, inside["turn"], inside["count"])
+
+
+class _Place:
+    """Where a stream stands in a nest of counters, outermost first; known from transfers alone."""
+
+    def __init__(self, bench: Bench, name: str, step: Value, sizes: Sequence[int]) -> None:
+        self._bench, self._name, self._sizes = bench, name, sizes
+        self.index = [
+            index_signal(size, name=f"{name}_place{axis}") for axis, size in enumerate(sizes)
+        ]
+        for index, following in zip(self.index, self._next(), strict=True):
+            bench.m.d.sync += index.eq(Mux(step, following, index))
+
+    def _next(self) -> list[Value]:
+        following: list[Value] = []
+        carry: Value = Value.cast(1)
+        for index, size in zip(reversed(self.index), reversed(self._sizes), strict=True):
+            at_end = index == size - 1
+            following.insert(0, Mux(carry, Mux(at_end, 0, index + 1), index))
+            carry = carry & at_end
+        return following
+
+    def one_behind(self, by_one: Value, counters: Sequence[Value]) -> None:
+        """State that the cell's counters are one step ahead if ``by_one``, else the same."""
+        pairs = zip(self.index, self._next(), counters, self._sizes, strict=True)
+        for axis, (index, following, counter, size) in enumerate(pairs):
+            name = f"{self._name}_place{axis}"
+            self._bench.invariant(f"{name}_within", (index < size) & (counter < size))
+            self._bench.invariant(f"{name}_matches", counter == Mux(by_one, following, index))
+
+
+class _Runs:
+    """Which input's run a stream is in, and where; known from transfers alone."""
+
+    def __init__(self, bench: Bench, step: Value, runs: Sequence[int]) -> None:
+        self._bench, self._runs = bench, runs
+        self.turn = index_signal(len(runs), name="out_turn")
+        self.count = index_signal(max(runs), name="out_count")
+        self._next_turn = Signal.like(self.turn, name="out_next_turn")
+        self._next_count = Signal.like(self.count, name="out_next_count")
+        self._last = [run - 1 for run in runs]
+        length = index_signal(max(runs), name="out_last")
+        with bench.m.Switch(self.turn):
+            for index, run in enumerate(runs):
+                with bench.m.Case(index):
+                    bench.m.d.comb += length.eq(run - 1)
+        ends = self.count == length
+        final = self.turn == len(runs) - 1
+        bench.m.d.comb += [
+            self._next_count.eq(Mux(ends, 0, self.count + 1)),
+            self._next_turn.eq(Mux(ends, Mux(final, 0, self.turn + 1), self.turn)),
+        ]
+        bench.invariant("count_within", (self.turn < len(runs)) & (self.count <= length))
+        with bench.m.If(step):
+            bench.m.d.sync += [self.turn.eq(self._next_turn), self.count.eq(self._next_count)]
+
+    def one_behind(self, by_one: Value, turn: Value, count: Value) -> None:
+        """State that the cell is one step ahead if ``by_one``, else at the same place."""
+        self._bench.invariant("turn_matches", turn == Mux(by_one, self._next_turn, self.turn))
+        self._bench.invariant("count_matches", count == Mux(by_one, self._next_count, self.count))
+
+
+def join(bench: Bench) -> None:
+    """One beat for each pair of beats, which are taken together."""
+    first, second, leave = bench.source("i0"), bench.source("i1"), bench.sink("o")
+    cell, inside = bench.cell, bench.cell.inside
+    bench.check("taken_together", first.done == second.done)
+    stages = [cell.o.valid, inside["second_valid"], inside["first_valid"]]
+    _counted(bench, first, leave, cell.latency, stages)
+    bench.moves(["i0", "i1"], ["o"], 1)
+
+
+def _counted(
+    bench: Bench, arrive: Moved, leave: Moved, capacity: int, stages: Sequence[Value]
+) -> None:
+    """As many beats out as in, never more; they leave within ``capacity`` cycles."""
+    inside = Signal(range(capacity + 2), name="beats_inside")
+    bench.m.d.sync += inside.eq(inside + arrive.done - leave.done)
+    bench.check("from_something", ~leave.offered | (inside != 0))
+    bench.check("capacity", inside <= capacity)
+    bench.never_for(capacity, (inside != 0) & ~leave.offered, "held_back")
+    bench.invariant("counted", inside == sum(stages))
+
+
+class Diamond(Cell):
+    """A fork whose two branches, a FIFO and a skid buffer, are joined again.
+
+    Members:
+        i: In, one int8.
+        o: Out, one int16.
+    """
+
+    def __init__(self, depth: int) -> None:
+        self.join = Product(1, 3, 4)
+        self.parts: dict[str, Cell] = {
+            "fork": Fork(1, 2), "queue": Fifo(1, depth), "register": SkidBuffer(1),
+            "join": self.join,
+        }  # fmt: skip
+        super().__init__({"i": In(stream_of(1)), "o": self.join.signature.members["o"]})
+
+    def elaborate(self, platform: object) -> Module:
+        """Connect them."""
+        m = Module()
+        for name, part in self.parts.items():
+            m.submodules[name] = part
+        split, queue, register_, join_ = self.parts.values()
+        connect(m, flipped(self.i), split.i)
+        connect(m, split.o0, queue.i)
+        connect(m, split.o1, register_.i)
+        connect(m, queue.o, join_.i0)
+        connect(m, register_.o, join_.i1)
+        connect(m, join_.o, flipped(self.o))
+        return m
+
+
+def diamond(bench: Bench) -> None:
+    """Fork, queue and join together: nothing waits for ever, and pairs are of one beat."""
+    parts = bench.cell.parts
+    for part in parts.values():
+        bench.built(part)
+    queue, back = parts["queue"].inside["queue"], parts["register"].inside["back_valid"]
+    arrive, leave = bench.source("i"), bench.sink("o")
+    stages = parts["join"].inside
+    waiting = bench.past(arrive.offered & ~arrive.done, "i_waiting")
+    served = parts["fork"].inside["served"]
+    branches = queue.level, parts["register"].o.valid + back
+    bench.invariant("served_while_waiting", (served == 0) | waiting)
+    bench.invariant("served_not_all", ~served.all())
+    bench.invariant("front_first", ~back | parts["register"].o.valid)
+    bench.invariant("level_within", queue.level <= parts["queue"].depth)
+    bench.invariant("in_step", branches[0] + served[1] == branches[1] + served[0])
+    inside = Signal(8, name="beats_inside")
+    bench.m.d.sync += inside.eq(inside + arrive.done - leave.done)
+    held = branches[0] - served[0] + leave.offered + stages["first_valid"] + stages["second_valid"]
+    bench.invariant("counted", inside == held)
+    bench.check("as_many_out_as_in", ~leave.offered | (inside != 0))
+    bench.check("capacity", inside <= 2 + parts["join"].latency)
+    bench.never_for(5, (inside != 0) & ~leave.offered, "held_back")
+    bench.moves(["i"], ["o"], 3)

@@ -1,0 +1,172 @@
+"""Which cells have a proof, and in which form they are proved.
+
+Cells move beats without looking at them, so they are proved with beats of few bits: what holds for
+any two bits at a time holds for all. Depths, counts and ratios are those of the cell.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from amaranth.hdl import Fragment
+
+from rlx_fpga.cells.arith import Product, ScaledSum
+from rlx_fpga.cells.concat import Concat
+from rlx_fpga.cells.credit import ResultQueue
+from rlx_fpga.cells.fifo import Fifo, SkidBuffer
+from rlx_fpga.cells.fork import Fork
+from rlx_fpga.cells.repeat import Constant, Repeat
+from rlx_fpga.cells.streams import Part, lanes_of
+from rlx_fpga.cells.width import Gather, Scatter, WidthConverter
+from rlx_fpga.formal import lanes, queues, routing
+from rlx_fpga.formal.bench import Bench
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from amaranth.lib import wiring
+
+BITS: Final = 2
+"""Bits of an element in a proof, where the cell leaves a choice."""
+
+GROUP_BEATS: Final = 64
+"""Maximum beats of a group in a proof, where a cell keeps them in registers or as constants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A cell and what is proved of it.
+
+    Attributes:
+        name: Name of files and of the module.
+        cell: Returns the cell, with few bits.
+        state: Fills a bench with properties and invariants; its docstring says what is promised.
+    """
+
+    name: str
+    cell: Callable[[], Part]
+    state: Callable[[Bench], None]
+
+    def bench(self, *, invariants: bool = True) -> Bench:
+        """Return the bench of a new cell."""
+        return self.bench_of(self.cell(), invariants=invariants)
+
+    def bench_of(self, cell: Part, *, invariants: bool = True) -> Bench:
+        """Return the bench of another cell with the same ports."""
+        bench = Bench(cell, invariants=invariants)
+        self.state(bench)
+        return bench
+
+    @property
+    def promise(self) -> str:
+        """What is proved, in a sentence."""
+        return (self.state.__doc__ or "").split("\n", 1)[0]
+
+
+def _skid_buffer(_: SkidBuffer) -> Proof:
+    return Proof("skid_buffer", lambda: SkidBuffer(1, BITS), queues.skid_buffer)
+
+
+def _fifo(cell: Fifo) -> Proof:
+    depth = cell.depth
+    return Proof(f"fifo_{depth}", lambda: Fifo(1, depth, BITS), queues.fifo)
+
+
+def _result_queue(cell: ResultQueue) -> Proof:
+    depth, burst = cell.depth, cell.burst
+    return Proof(
+        f"result_queue_{depth}_{burst}",
+        lambda: ResultQueue(1, BITS, depth, burst),
+        queues.result_queue,
+    )
+
+
+def _fork(cell: Fork) -> Proof:
+    count = cell.count
+    return Proof(f"fork_{count}", lambda: Fork(1, count, BITS), routing.fork)
+
+
+def _step(cell: Gather | Scatter) -> Proof:
+    kind, (before, after) = type(cell), (lanes_of(cell, "i"), lanes_of(cell, "o"))
+    return Proof(
+        f"{kind.__name__.lower()}_{before}_to_{after}",
+        lambda: kind(before, after, BITS),
+        lanes.step,
+    )
+
+
+def _width(cell: WidthConverter) -> Proof:
+    before, after = lanes_of(cell, "i"), lanes_of(cell, "o")
+    channels = math.lcm(before, after)
+    return Proof(
+        f"width_{before}_to_{after}",
+        lambda: WidthConverter(before, after, channels, BITS),
+        lanes.width_converter,
+    )
+
+
+def _repeat(cell: Repeat) -> Proof:
+    beats, times = min(cell.beats, GROUP_BEATS), cell.times
+    return Proof(f"repeat_{beats}_{times}", lambda: Repeat(1, beats, times), routing.repeat)
+
+
+def _constant(cell: Constant) -> Proof:
+    beats = min(len(cell.words), GROUP_BEATS)
+    values = np.arange(beats).astype(np.int8)
+    return Proof(f"constant_{beats}", lambda: Constant(values, 1), routing.constant)
+
+
+def _concat(cell: Concat) -> Proof:
+    runs, leading = cell.runs, cell.leading
+    name = "_".join(map(str, ("concat", *runs, *(("after", leading) if leading else ()))))
+    return Proof(name, lambda: Concat(1, runs, leading=leading), routing.concat)
+
+
+def _join(_: Product | ScaledSum) -> Proof:
+    # The flow of beats is the same for every function of two streams.
+    return Proof("join", lambda: Product(1, 3, 4), routing.join)
+
+
+DIAMOND: Final = Proof("fork_and_join", lambda: routing.Diamond(3), routing.diamond)
+"""A fork whose branches are joined again."""
+
+PROOFS: Final[Mapping[type[Part], Callable[..., Proof]]] = {
+    SkidBuffer: _skid_buffer,
+    Fifo: _fifo,
+    ResultQueue: _result_queue,
+    Fork: _fork,
+    Gather: _step,
+    Scatter: _step,
+    WidthConverter: _width,
+    Repeat: _repeat,
+    Constant: _constant,
+    Concat: _concat,
+    Product: _join,
+    ScaledSum: _join,
+}
+"""The proof of a cell, by its class."""
+
+
+def proofs_of(component: wiring.Component) -> list[Proof]:
+    """Return the proofs of the cells that a design holds, each once, by name."""
+    found: dict[str, Proof] = {}
+    kinds: set[type[Part]] = set()
+    for part in _parts(Fragment.get(component, None)):
+        if isinstance(part, Part) and (kind := type(part)) in PROOFS:
+            kinds.add(kind)
+            proof = PROOFS[kind](part)
+            found[proof.name] = proof
+    if Fork in kinds and kinds & {Product, ScaledSum}:
+        found[DIAMOND.name] = DIAMOND
+    # A step of a conversion is proved with the whole conversion.
+    return [found[name] for name in sorted(found) if found[name].state is not lanes.step]
+
+
+def _parts(fragment: Fragment) -> list[object]:
+    parts = list(fragment.origins or ())
+    for inner, *_ in fragment.subfragments:
+        parts += _parts(inner)
+    return parts
