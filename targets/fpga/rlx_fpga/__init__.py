@@ -1,7 +1,7 @@
 """Streaming dataflow hardware: Amaranth components to Verilog with AXI4-Stream ports."""
 
-from rlx_fpga import extremes as extremes
-from rlx_fpga import tables as tables
+from rlx_fpga.architectures import extremes as extremes
+from rlx_fpga.architectures import tables as tables
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.target import TARGET, Fpga
 

@@ -12,16 +12,10 @@ from rlx.names import check_prefix, mangle
 from rlx.passes.boundaries import PortKind, Ports
 from rlx.suggest import did_you_mean
 from rlx.units import parse_clock
+from rlx_fpga.architectures import ARCHITECTURES, DEFAULT
+from rlx_fpga.cost.memories import LIBRARIES
 from rlx_fpga.devices import DEFAULT_DEVICE, FpgaDevice, boards, device, devices
-from rlx_fpga.memories import LIBRARIES
-from rlx_fpga.solver import Amount
-
-STYLES: Final = {
-    "stream": "dataflow: a folded unit for each layer, all working at the same time",
-    "unrolled": "fully parallel: a frame in every cycle, no multipliers; for tiny networks",
-    "folded": "time-multiplexed: one array runs all layers in turn; for small devices",
-}
-"""Architectures by name, each with a description."""
+from rlx_fpga.explore.solver import Amount
 
 CONTROLS: Final = ("none", "axi-lite")
 """Buses by which software can reach registers of the core."""
@@ -31,8 +25,8 @@ WEIGHTS: Final = ("mem", "inline", "load", "stream")
 
 - ``mem``: in files that ``$readmemh`` reads;
 - ``inline``: in the netlist;
-- ``load``: sent over a stream once after each reset (style ``folded``);
-- ``stream``: sent over a stream for every frame, layer by layer (style ``folded``).
+- ``load``: sent over a stream once after each reset (the engine);
+- ``stream``: sent over a stream for every frame, layer by layer (the engine).
 """
 
 KINDS: Final = {
@@ -40,6 +34,9 @@ KINDS: Final = {
     "uint8": "the same without sign, 128 more; an inverter at each port",
 }
 """What the streams of the core carry, each with a description."""
+
+STREAM_BITS: Final = (32, 64, 128)
+"""Widths of ``tdata`` that ``--stream-bits`` takes: those of common DMAs."""
 
 STREAMED: Final = ("load", "stream")
 """Those of :data:`WEIGHTS` that are not part of the bitstream."""
@@ -122,10 +119,10 @@ class FpgaOptions:
                   "values": {name: found.summary
                              for name, found in (*devices().items(), *boards().items())}},
     )  # fmt: skip
-    style: str = field(
-        default="stream",
-        metadata={"help": f"Architecture: {', '.join(STYLES)} [stream].", "metavar": "NAME",
-                  "values": STYLES},
+    architecture: str = field(
+        default=DEFAULT,
+        metadata={"help": f"Architecture: {', '.join(ARCHITECTURES)} [{DEFAULT}].",
+                  "metavar": "NAME", "values": ARCHITECTURES},
     )  # fmt: skip
     dsp: int | None = field(
         default=None,
@@ -170,7 +167,7 @@ class FpgaOptions:
     weights: str = field(
         default="mem",
         metadata={"help": "Where weights are stored: in files that $readmemh reads, or in the"
-                  " netlist; with style folded they can be sent over a stream, once or for every"
+                  " netlist; the engine can get them sent over a stream, once or for every"
                   " frame [mem].",
                   "choices": WEIGHTS},
     )  # fmt: skip
@@ -185,18 +182,29 @@ class FpgaOptions:
                   " conversions from and to real numbers are taken off [int8].",
                   "metavar": "KIND", "values": KINDS},
     )  # fmt: skip
+    stream_bits: int | None = field(
+        default=None,
+        metadata={"help": "Width of tdata of all streams, with tkeep, as a DMA has it"
+                  " [that of the core].",
+                  "choices": tuple(map(str, STREAM_BITS)), "parse": int},
+    )  # fmt: skip
     synth: bool = field(
         default=False, metadata={"help": "Run Yosys and put the cells into report.json."}
     )
+    formal: bool = field(
+        default=False,
+        metadata={"help": "Emit formal/: proofs of the small cells, for yosys-smtbmc or"
+                  " SymbiYosys."},
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.prefix is not None:
             check_prefix(self.prefix)
         device(self.device)
-        if self.style not in STYLES:
+        if self.architecture not in ARCHITECTURES:
             raise UsageError(
-                f"no style is called {self.style!r}",
-                hint=did_you_mean(self.style, STYLES, what="styles"),
+                f"no architecture is called {self.architecture!r}",
+                hint=did_you_mean(self.architecture, ARCHITECTURES, what="architectures"),
             )
         for name, known in (("control", CONTROLS), ("weights", WEIGHTS)):
             value = getattr(self, name)
@@ -205,11 +213,15 @@ class FpgaOptions:
                     f"{name} cannot be {value!r}",
                     hint=did_you_mean(value, known, what=name),
                 )
-        if self.weights in STREAMED and self.style != "folded":
+        self._check_streams()
+        self._check_budgets()
+
+    def _check_streams(self) -> None:
+        if self.weights in STREAMED and self.architecture != "engine":
             raise UsageError(
-                f"--weights {self.weights} needs --style folded: in style {self.style} the weights"
-                " are in the core",
-                hint="use --weights mem, or --style folded",
+                f"--weights {self.weights} needs --architecture engine: in architecture"
+                f" {self.architecture} the weights are in the core",
+                hint="use --weights mem, or --architecture engine",
             )
         if self.io == "float":
             raise UsageError(
@@ -223,7 +235,12 @@ class FpgaOptions:
                 f"io cannot be {self.io!r}",
                 hint=did_you_mean(self.io or "", KINDS, what="io"),
             )
-        self._check_budgets()
+        if self.stream_bits not in (None, *STREAM_BITS):
+            raise UsageError(
+                f"stream_bits cannot be {self.stream_bits!r}",
+                hint=f"use {', '.join(map(str, STREAM_BITS))}, or leave --stream-bits out for the"
+                " widths of the core",
+            )
 
     def _check_budgets(self) -> None:
         for name, words in BUDGETS.items():

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rlx.tables import Column
 from rlx.target import Sweep
+from rlx_fpga.architectures.choice import build
 from rlx_fpga.devices import boards, devices
-from rlx_fpga.fit import shortage
-from rlx_fpga.styles import build
+from rlx_fpga.explore.fit import shortage
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rlx.ir import GraphModule
     from rlx_fpga.options import FpgaOptions
 
-_FREE = frozenset({"style", "weights", "fold"})
+_FREE = frozenset({"architecture", "weights", "fold"})
 """Options that are varied unless the user chose one of them."""
 
 _FULL = 80
@@ -25,16 +25,16 @@ _FULL = 80
 
 
 def _attempts(options: FpgaOptions, given: frozenset[str]) -> Sequence[FpgaOptions]:
-    """Return the options as they are, then style ``folded``, weights in the core or sent to it."""
+    """Return the options as they are, then those of the engine, weights in it or sent to it."""
     if given & _FREE:
         return (options,)
-    folded = replace(options, style="folded")
-    return options, folded, replace(folded, weights="stream")
+    engine = replace(options, architecture="engine")
+    return options, engine, replace(engine, weights="stream")
 
 
 def _estimate(module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
     """Return the report of a design, with ``fits``, and ``short`` if it does not fit."""
-    _, report = build(module, options, suggest=False)
+    report = build(module, options).report
     short = shortage(report, options)
     if not short and report["interval"] > (options.max_cycles or report["interval"]):
         short = f"{report['fps']:g} of {options.fps:g} frames/s"
@@ -45,7 +45,7 @@ def _row(report: Mapping[str, Any], options: FpgaOptions) -> Mapping[str, Any]:
     """Return the figures of a row."""
     weights = ", weights sent" if options.weights in ("load", "stream") else ""
     keys = ("fps", "clock_mhz", "lut_percent", "ff_percent", "dsp_percent", "bram_percent")
-    return {"style": options.style + weights, **{key: report[key] for key in keys}}
+    return {"architecture": options.architecture + weights, **{key: report[key] for key in keys}}
 
 
 def _doubt(figures: Mapping[str, Any]) -> str:
@@ -57,7 +57,7 @@ def _doubt(figures: Mapping[str, Any]) -> str:
 
 
 def _lowered_by(options: FpgaOptions) -> Hashable:
-    return options.style, options.io
+    return options.architecture, options.io
 
 
 SWEEP = Sweep(
@@ -66,7 +66,7 @@ SWEEP = Sweep(
     columns={
         "fps": Column("frames/s"),
         "clock_mhz": Column("clock", "MHz", priority=2),
-        "style": Column("style", priority=1),
+        "architecture": Column("architecture", priority=1),
         "lut_percent": Column("LUT", "%", priority=1),
         "ff_percent": Column("FF", "%", priority=4),
         "dsp_percent": Column("DSP", "%", priority=1),

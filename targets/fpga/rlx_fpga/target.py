@@ -10,15 +10,16 @@ from rlx import __version__
 from rlx.ir.hash import structural_hash
 from rlx.licence import with_licence
 from rlx.target import Emission
-from rlx_fpga.axi import Interface, StreamPort, WeightPort, port_names
-from rlx_fpga.fit import shortage
-from rlx_fpga.lower import RULES
-from rlx_fpga.netlist import design_files
+from rlx_fpga.architectures import ARCHITECTURES, architecture
+from rlx_fpga.architectures.choice import built_or_advised, lowering, require_fit
+from rlx_fpga.explore.fit import shortage
 from rlx_fpga.options import FpgaOptions
-from rlx_fpga.registers import Control, packed_version
-from rlx_fpga.styles import build, layer_nodes, lowering, require_fit
+from rlx_fpga.packaging.axi import Interface, StreamPort, WeightPort, port_names
+from rlx_fpga.packaging.netlist import design_files, layer_comments
+from rlx_fpga.packaging.registers import Control, packed_version
+from rlx_fpga.packaging.regroup import with_ports, with_stream_bits
+from rlx_fpga.packaging.synthesis import synthesize
 from rlx_fpga.sweep import SWEEP
-from rlx_fpga.synthesis import synthesize
 from rlx_fpga.view import view
 
 if TYPE_CHECKING:
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
     from rlx.passes.boundaries import Ports
     from rlx.tables import View
     from rlx.target import Lowering, Sweep
-    from rlx_fpga.axi import Direction
-    from rlx_fpga.styles import Design
+    from rlx_fpga.architectures.interface import Core, CorePort, WeightStream
+    from rlx_fpga.packaging.axi import Direction
 
 
 class Fpga:
-    """Streaming dataflow hardware in Verilog; see ``rlx.target.Target``."""
+    """Streaming hardware in SystemVerilog; see ``rlx.target.Target``."""
 
     name: ClassVar[str] = "fpga"
     summary: ClassVar[str] = "streaming SystemVerilog core with AXI4-Stream ports"
@@ -42,16 +43,16 @@ class Fpga:
     sweep: ClassVar[Sweep] = SWEEP
 
     def knows(self, op: type[Op]) -> bool:
-        """Whether ``op`` is lowered, or refused with a reason."""
-        return RULES.knows(op)
+        """Whether an architecture builds ``op``, or refuses it with a reason."""
+        return any(architecture(name).knows(op) for name in ARCHITECTURES)
 
-    def reason(self, op: type[Op]) -> str | None:
-        """Return why ``op`` cannot be lowered at all, or None if it can."""
-        return RULES.reason(op)
+    def reason(self, op: type[Op], options: FpgaOptions) -> str | None:
+        """Return why the chosen architecture cannot build ``op`` at all, or None if it can."""
+        return architecture(options.architecture).reason(op)
 
     def lowering(self, node: Node, options: FpgaOptions) -> Lowering | Refusal:
-        """Return what the chosen style builds for a node, or why it cannot build it."""
-        return lowering(node, options.style)
+        """Return what the chosen architecture builds for a node, or why it cannot build it."""
+        return lowering(node, options.architecture)
 
     def ports(self, options: FpgaOptions) -> Ports:
         """Return what the streams carry."""
@@ -60,7 +61,7 @@ class Fpga:
     def plan(self, module: GraphModule, options: FpgaOptions) -> GraphModule:
         """Return ``module`` as it is: streams keep no bytes that could be shared.
 
-        Style ``folded`` has a memory, and plans it when it makes the program of its machine.
+        An architecture that has a memory plans it when it builds.
         """
         del options
         return module
@@ -72,28 +73,29 @@ class Fpga:
             UnsupportedOpError: A node cannot be built exactly.
             EmitError: Inputs, outputs or parameters cannot become streams.
             DoesNotFitError: The budget is too small, or too small for the rate, or the network too
-                large for the style.
+                large for the architecture.
             UsageError: A folding does not fit its layer.
         """
-        design, report = build(module, options)
-        require_fit(module, design, report, options)
-        prefix = options.prefix_for(module.graph.name)
-        interface = replace(interface_of(design, prefix), control=_control(module, options))
-        if options.ports.inverts:
-            interface = _unsigned(interface)
-        interface, weights = _with_weights(interface, design)
-        device = options.chosen_device
-        files = weights | _files(design, interface, report, options)
+        core = built_or_advised(module, options)
+        require_fit(module, core, options)
+        interface = _interface(module, core, options)
+        weights = _weight_files(interface, core)
+        report = with_ports(core.report, interface, options)
+        files = weights | _files(core, interface, report, options)
         if options.synth:
             sources = json.loads(files["report.json"])["interface"]["sources"]
-            report |= {"synthesis": synthesize(files, sources, interface.top, device)}
-            files = weights | _files(design, interface, report, options)
+            report |= {
+                "synthesis": synthesize(files, sources, interface.top, options.chosen_device)
+            }
+            files = weights | _files(core, interface, report, options)
+        if options.formal:
+            files |= _proofs(core)
         return Emission(
             with_licence(files),
             report,
-            {"prefix": prefix},
-            nodes=layer_nodes(design),
-            inputs=design.program.graph.inputs,
+            {"prefix": interface.prefix},
+            nodes=core.nodes,
+            inputs=core.graph.inputs,
         )
 
     def estimate(self, module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
@@ -101,7 +103,8 @@ class Fpga:
 
         ``fits`` is whether the design fits, ``short`` what it lacks if it does not.
         """
-        _, report = build(module, options)
+        core = built_or_advised(module, options)
+        report = with_ports(core.report, _interface(module, core, options), options)
         short = shortage(report, options)
         return {**report, "fits": not short, **({"short": short} if short else {})}
 
@@ -111,72 +114,78 @@ class Fpga:
         return view(report)
 
 
+def _proofs(core: Core) -> dict[str, str | bytes]:
+    """Return the files that prove the small cells of a core."""
+    # Only those who ask for proofs wait for the import.
+    from rlx_fpga.formal.proof import proof_files
+    from rlx_fpga.formal.table import proofs_of
+
+    return proof_files(proofs_of(core.component))
+
+
 def _files(
-    design: Design, interface: Interface, report: Mapping[str, Any], options: FpgaOptions
+    core: Core, interface: Interface, report: Mapping[str, Any], options: FpgaOptions
 ) -> dict[str, str | bytes]:
     return design_files(
-        design,
+        core.component,
         interface,
         report,
         options.chosen_device,
+        comments=layer_comments(core.nodes, report),
         memory_files=options.weights == "mem",
     )
 
 
-def _with_weights(interface: Interface, design: Design) -> tuple[Interface, dict[str, str | bytes]]:
-    """Return the interface with the weight port, and the file to send to it."""
-    # Imported with the style, only if it is used.
-    from rlx_fpga.folded import Folded
-    from rlx_fpga.folded.loader import stream_bytes
-    from rlx_fpga.folded.program import Feed
-
-    if not isinstance(design, Folded) or design.code.feed is Feed.BUILT_IN:
-        return interface, {}
-    content, lanes = stream_bytes(design.code), design.code.lanes
-    port = StreamPort(
-        name="s_axis_weights", member="w", direction="in", shape=(len(content) // lanes, lanes),
-        bits=8, lanes=lanes,
-    )  # fmt: skip
-    path = f"mem/{interface.prefix}_weights.bin"
-    each_frame = design.code.feed is Feed.STREAM
-    return replace(interface, weights=WeightPort(port, path, each_frame)), {path: content}
+def _interface(module: GraphModule, core: Core, options: FpgaOptions) -> Interface:
+    """Return the ports of the emitted core."""
+    prefix = options.prefix_for(module.graph.name)
+    found = replace(interface_of(core, prefix), control=_control(module, options))
+    found = with_stream_bits(found, options.stream_bits)
+    return _unsigned(found) if options.ports.inverts else found
 
 
-def interface_of(design: Design, prefix: str) -> Interface:
-    """Return the ports of ``design`` for modules that begin with ``prefix``."""
-    graph = design.program.graph
+def _weight_files(interface: Interface, core: Core) -> dict[str, str | bytes]:
+    """Return the file that is sent to the weight port, if there is one."""
+    if interface.weights is None or core.weights is None:
+        return {}
+    return {interface.weights.path: core.weights.content}
+
+
+def interface_of(core: Core, prefix: str) -> Interface:
+    """Return the ports of ``core`` for modules that begin with ``prefix``."""
+    inputs = zip(port_names("s", len(core.inputs)), core.inputs, strict=True)
+    outputs = zip(port_names("m", len(core.outputs)), core.outputs, strict=True)
     return Interface(
         prefix,
-        tuple(
-            _port(design, "in", *parts)
-            for parts in zip(
-                port_names("s", len(graph.inputs)), design.input_names, graph.inputs, graph.inputs,
-                strict=True,
-            )
-        ),
-        tuple(
-            _port(design, "out", *parts)
-            for parts in zip(
-                port_names("m", len(graph.outputs)), design.output_names, design.program.outputs,
-                graph.outputs, strict=True,
-            )
-        ),
-    )  # fmt: skip
+        tuple(_port("in", name, port) for name, port in inputs),
+        tuple(_port("out", name, port) for name, port in outputs),
+        weights=None if core.weights is None else _weight_port(core.weights, prefix),
+    )
 
 
-def _port(
-    design: Design, direction: Direction, name: str, member: str, stream: Value, value: Value
-) -> StreamPort:
-    """Return a port for ``value``, whose elements are the stream of ``stream``."""
+def _port(direction: Direction, name: str, port: CorePort) -> StreamPort:
+    type_ = port.value.type
     return StreamPort(
         name=name,
-        member=member,
+        member=port.member,
         direction=direction,
-        shape=value.type.static_shape,
-        bits=value.type.dtype.bits,
-        lanes=design.lanes(stream),
-        quant=_quant(value),
+        shape=type_.static_shape,
+        bits=type_.dtype.bits,
+        lanes=port.lanes,
+        quant=_quant(port.value),
     )
+
+
+def _weight_port(weights: WeightStream, prefix: str) -> WeightPort:
+    port = StreamPort(
+        name="s_axis_weights",
+        member=weights.member,
+        direction="in",
+        shape=(len(weights.content) // weights.lanes, weights.lanes),
+        bits=8,
+        lanes=weights.lanes,
+    )
+    return WeightPort(port, f"mem/{prefix}_weights.bin", weights.each_frame)
 
 
 def _unsigned(interface: Interface) -> Interface:

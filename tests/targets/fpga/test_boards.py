@@ -6,11 +6,10 @@ from importlib import import_module
 
 import pytest
 
-import rlx_fpga.boards
 from rlx.errors import ToolMissingError
 from rlx_fpga import FpgaOptions
-from rlx_fpga.boards import Pin, board_pins
 from rlx_fpga.devices import boards, device, devices
+from rlx_fpga.devices.pins import Pin, board_pins
 
 CLOCKS = {
     "ulx3s-25f": 25, "ulx3s-45f": 25, "ulx3s-85f": 25, "orangecrab-25f": 48, "orangecrab-85f": 48,
@@ -65,7 +64,7 @@ def test_boards_need_the_package_that_knows_them(monkeypatch):
         raise ImportError(name)
 
     board_pins.cache_clear()
-    monkeypatch.setattr(rlx_fpga.boards, "import_module", absent)
+    monkeypatch.setattr("rlx_fpga.devices.pins.import_module", absent)
     with pytest.raises(ToolMissingError) as caught:
         device("icebreaker")
     assert str(caught.value) == (

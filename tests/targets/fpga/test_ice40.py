@@ -13,10 +13,10 @@ from rlx.driver import emit, lower
 from rlx.reference import random_inputs, reference_outputs
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.cells.multiply import blocks_of
-from rlx_fpga.costs import Resources
+from rlx_fpga.cost.costs import Resources
+from rlx_fpga.cost.memories import Ram, mapping_of
 from rlx_fpga.devices import device
-from rlx_fpga.memories import Ram, mapping_of
-from rlx_fpga.synthesis import synthesize
+from rlx_fpga.packaging.synthesis import synthesize
 
 TINYCONV = ROOT / "examples" / "mnist" / "tinyconv.rlx"
 

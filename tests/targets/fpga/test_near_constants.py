@@ -8,8 +8,8 @@ import pytest
 
 from rlx.process import run
 from rlx_fpga.devices import device, devices
-from rlx_fpga.render import render
-from rlx_fpga.synthesis import find_yosys, near_constants
+from rlx_fpga.packaging.render import render
+from rlx_fpga.packaging.synthesis import find_yosys, near_constants
 
 # As the family's manual says; all words are 0 at first, unless specified otherwise.
 MEMORY = """

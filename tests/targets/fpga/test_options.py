@@ -2,8 +2,8 @@ import pytest
 
 from rlx.errors import UsageError
 from rlx_fpga import FpgaOptions
+from rlx_fpga.explore.solver import Amount
 from rlx_fpga.options import parse_folds, parse_rate
-from rlx_fpga.solver import Amount
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,16 @@ from rlx_fpga.solver import Amount
         ),
         ({"prefix": "module"}, r"^prefix 'module' is a reserved word"),
         (
-            {"weights": "load"},
-            r"^--weights load needs --style folded: in style stream the weights are",
+            {"stream_bits": 24},
+            r"^stream_bits cannot be 24\n  hint: use 32, 64, 128, or leave --stream-bits out for",
         ),
         (
-            {"weights": "stream", "style": "unrolled"},
-            r"^--weights stream needs --style folded: in style unrolled the weights",
+            {"weights": "load"},
+            r"^--weights load needs --architecture engine: in architecture dataflow the weights",
+        ),
+        (
+            {"weights": "stream", "architecture": "parallel"},
+            r"^--weights stream needs --architecture engine: in architecture parallel the weights",
         ),
         (
             {"device": "asic"},

@@ -15,9 +15,9 @@ from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import Q_OPS, QAveragePool2d, QClamp, QConcat, QDense, QMean, Window
 from rlx.reference import random_inputs, reference_outputs
 from rlx_fpga import TARGET, FpgaOptions
-from rlx_fpga.netlist import netlist, require_bits
-from rlx_fpga.options import STYLES
-from rlx_fpga.styles import build
+from rlx_fpga.architectures import ARCHITECTURES
+from rlx_fpga.architectures.choice import build
+from rlx_fpga.packaging.netlist import sources_of
 from rlx_fpga.target import interface_of
 from rlx_sim.verilator import lint
 from strategies import STRATEGIES
@@ -75,38 +75,33 @@ def smallest(name):
     return min(found, key=lambda graph: sum(v.type.size for n in graph.nodes for v in n.results))
 
 
-def options_of(style):
-    return FpgaOptions(style=style, prefix="net")
+def options_of(architecture):
+    return FpgaOptions(architecture=architecture, prefix="net")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("name", [*NETWORKS, *OPS])
-def test_every_signal_has_bits(name, style):
-    options = options_of(style)
+def test_every_signal_has_bits(name, architecture):
+    options = options_of(architecture)
     try:
         module = lower(GraphModule(smallest(name), Stage.MIR), TARGET, options=options).module
-        design, _ = build(module, options)
+        core = build(module, options)
     except (UnsupportedOpError, EmitError):
         return
-    netlist(design, interface_of(design, "net"))
+    sources = sources_of(core.component, interface_of(core, "net"))
+    assert "[-1:0]" not in "".join((sources.core, *sources.modules.values()))
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("name", [*NETWORKS, *OPS])
-def test_small_designs_are_lint_clean(name, style, tmp_path):
+def test_small_designs_are_lint_clean(name, architecture, tmp_path):
     module, out = GraphModule(smallest(name), Stage.MIR), tmp_path / "out"
     golden = reference_outputs(module.graph, random_inputs(module.graph, 1))
     try:
-        emit(module, TARGET, out, options=options_of(style), golden=golden)
+        emit(module, TARGET, out, options=options_of(architecture), golden=golden)
     except (UnsupportedOpError, EmitError):
         return
     ports = json.loads((out / "report.json").read_text())["interface"]
     lint(["lint.vlt", *ports["sources"]], ports["top"], cwd=out)
-
-
-def test_a_signal_without_bits_is_named():
-    text = "module m (a);\n  input [1:0] a;\n  wire [-1:0] count;\nendmodule\n"
-    with pytest.raises(AssertionError, match=r"^signal count has no bits: create it with"):
-        require_bits(text)

@@ -32,9 +32,9 @@ from rlx.ops.q import (
 from rlx.process import kept_environment
 from rlx.target import load
 from rlx_fpga import TARGET, FpgaOptions
-from rlx_fpga.axi import port_names
-from rlx_fpga.lower import Plan
-from rlx_fpga.options import STYLES
+from rlx_fpga.architectures import ARCHITECTURES
+from rlx_fpga.architectures.dataflow.lower import Plan
+from rlx_fpga.packaging.axi import port_names
 
 
 def network(model="net", names=("x", "conv", "sum", "dense", "probabilities", "class")):
@@ -86,9 +86,12 @@ def test_emission_holds_the_folder_and_the_report():
         "mem/net_n2_dense_bias.mem", "mem/net_n2_dense_weights_0.mem",
         "mem/net_n3_softmax_table.mem",
     ]  # fmt: skip
-    assert sorted(set(emission.files) - set(memories)) == [
+    cells = [path for path in emission.files if path.startswith("rtl/cells/")]
+    kinds = {path.removeprefix("rtl/cells/net_").rpartition("_")[0] for path in cells}
+    assert {"conv2d", "add", "dense", "softmax", "argmax", "skid_buffer", "requantize"} <= kinds
+    assert sorted(set(emission.files) - {*memories, *cells}) == [
         "README.md", "lint.vlt", "litex/net_litex.py", "net.core", "report.json",
-        "rtl/net_core.v", "rtl/net_rom.sv",
+        "rtl/net_core.sv", "rtl/net_rom.sv",
         "rtl/net_top.sv", "synth/Makefile", "synth/ecp5-85k.tcl", "synth/ecp5-85k.ys",
         "synth/ecp5_near.v", "synth/net.lpf", "synth/net.sdc", "synth/net_top_pins.sv",
         "tb/harness.cpp", "tb/net_tb.sv",
@@ -157,7 +160,7 @@ def test_refusals_tell_the_reason():
     clamp = graph.apply(QClamp(low=0), x).node
     assert isinstance(TARGET.lowering(clamp, FpgaOptions()), Plan)
     assert TARGET.knows(QTranspose)
-    assert TARGET.reason(QTranspose) is None
+    assert TARGET.reason(QTranspose, FpgaOptions()) is None
 
 
 def transposed():
@@ -168,28 +171,28 @@ def transposed():
     return graph
 
 
-@pytest.mark.parametrize("style", ["folded", "unrolled"])
-def test_each_style_answers_for_itself(style):
-    module, options = GraphModule(transposed(), Stage.MIR), FpgaOptions(style=style)
+@pytest.mark.parametrize("architecture", ["engine", "parallel"])
+def test_each_architecture_answers_for_itself(architecture):
+    module, options = GraphModule(transposed(), Stage.MIR), FpgaOptions(architecture=architecture)
     lowered = lower(module, TARGET, options=options)
     assert lowered.dispatch.ready
     assert TARGET.estimate(lowered.module, options)["interval"] > 0
 
 
-def test_a_refusal_names_the_styles_that_can():
+def test_a_refusal_names_the_architectures_that_can():
     with pytest.raises(UnsupportedOpError) as caught:
         lower(GraphModule(transposed(), Stage.MIR), TARGET)
     assert str(caught.value).splitlines()[1] == (
         "    q.transpose (%1 't'): permuting [1, 2, 3, 4] by (0, 2, 1, 3) needs the tensor in"
-        " memory; --style unrolled or folded can build it"
+        " memory; --architecture engine or parallel can build it"
     )
     graph = Graph("net")
     x, y = (graph.input(name, TensorType((1, 4), DType.I8)) for name in "xy")
     op = QMul(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.1), zero_point=0)
     node = graph.append(op, x, y)
-    for style in ("folded", "unrolled"):
-        refusal = TARGET.lowering(node, FpgaOptions(style=style))
-        assert refusal.reason.endswith("; --style stream can build it")
+    for architecture in ("engine", "parallel"):
+        refusal = TARGET.lowering(node, FpgaOptions(architecture=architecture))
+        assert refusal.reason.endswith("; --architecture dataflow can build it")
 
 
 def many_weights(outputs):
@@ -213,10 +216,10 @@ def many_weights(outputs):
          r"ecp5-25k: the design does not fit: needs \d+ block RAMs, 1 available", r"--bram \d+"),
     ],
 )  # fmt: skip
-def test_folded_designs_that_are_too_large_are_refused(options, problem, hint):
+def test_engines_that_are_too_large_are_refused(options, problem, hint):
     module, chosen = (
         many_weights(128),
-        FpgaOptions(**{"style": "folded", "device": "ice40-up5k", **options}),
+        FpgaOptions(**{"architecture": "engine", "device": "ice40-up5k", **options}),
     )
     report = TARGET.estimate(module, chosen)
     assert report["fits"] is False
@@ -226,25 +229,25 @@ def test_folded_designs_that_are_too_large_are_refused(options, problem, hint):
     assert TARGET.estimate(module, FpgaOptions())["fits"] is True
 
 
-def test_unrolled_designs_that_are_too_large_are_refused():
+def test_parallel_designs_that_are_too_large_are_refused():
     with pytest.raises(DoesNotFitError, match=r"needs [\d,]+ LUTs, 100 available") as caught:
-        TARGET.emit(many_weights(1), FpgaOptions(style="unrolled", lut=100))
+        TARGET.emit(many_weights(1), FpgaOptions(architecture="parallel", lut=100))
     assert caught.value.hint.startswith("--lut ")
 
 
-def test_a_refusal_of_style_stream_names_style_folded_where_that_fits():
+def test_a_refusal_of_dataflow_names_the_engine_where_that_fits():
     with pytest.raises(DoesNotFitError) as caught:
         TARGET.estimate(many_weights(128), FpgaOptions(device="ice40-up5k"))
-    assert caught.value.hint == "--device ecp5-25k, or --style folded --weights stream"
+    assert caught.value.hint == "--device ecp5-25k, or --architecture engine --weights stream"
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_an_output_that_is_a_constant_is_refused(style):
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_an_output_that_is_a_constant_is_refused(architecture):
     graph = Graph("net")
     graph.input("x", TensorType((1, 4), DType.I8))
     graph.output(graph.constant(np.ones((1, 4), np.int8), name="one"))
     with pytest.raises(EmitError, match="is a constant; only streams can go out"):
-        TARGET.estimate(GraphModule(graph, Stage.LIR), FpgaOptions(style=style))
+        TARGET.estimate(GraphModule(graph, Stage.LIR), FpgaOptions(architecture=architecture))
 
 
 def test_parameters_must_be_bound():
@@ -262,6 +265,11 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+def uncommented(text):
+    """Return the lines that are no comments."""
+    return [line for line in text.splitlines() if not line.lstrip().startswith("//")]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, len(HOSTILE), 3))
 def test_names_of_the_model_reach_no_code(start):
@@ -270,7 +278,9 @@ def test_names_of_the_model_reach_no_code(start):
     hostile = files_of(network(model=HOSTILE[start], names=names), prefix="net")
     assert plain.keys() == hostile.keys()
     different = {name for name in plain if plain[name] != hostile[name]}
-    assert different == {"report.json"}
+    assert different <= {"report.json", "rtl/net_core.sv"}
+    core = [uncommented(files["rtl/net_core.sv"]) for files in (plain, hostile)]
+    assert core[0] == core[1]
     assert json.loads(hostile["report.json"])["sources"]["n0_conv2d"] == names[1]
 
 

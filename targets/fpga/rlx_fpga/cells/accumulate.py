@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,10 +12,11 @@ from amaranth import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx.numerics.products import sum_range
-from rlx_fpga.cells.credit import LATENCY, ResultQueue, counter, queue_depth
+from rlx_fpga.cells.credit import LATENCY, ResultQueue, counter, queue_depth, queue_logic
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.rom import CyclicRom, pack, signed_bits
 from rlx_fpga.cells.streams import Lanes, Part, stream_of
+from rlx_fpga.cost.logic import Logic, total
 
 if TYPE_CHECKING:
     from rlx_fpga.cells.rom import Integers
@@ -153,6 +155,36 @@ class Accumulator(Part):
             }
         )
 
+    @cached_property
+    def logic(self) -> Logic:
+        """Sums, the register that they are drained from, bias, counters and queue."""
+        ranges, lanes = self.ranges, self.lanes
+        sums, drained = self.pe * ranges.sum_bits, lanes * ranges.sum_bits
+        found = [Logic(register=sums + drained + 2, test=13), self._drain_logic()]
+        if self.kind == "max":
+            found.append(Logic(compare=sums, mux=sums))
+        elif self.group > 1:
+            found.append(Logic(add=sums))
+        if self.group > 1:
+            place = (self.group - 1).bit_length()
+            found.append(Logic(2 * place + 3, add=2 * place, test=12 + 2 * place))
+        if self.bias:
+            held = 0 if self.bias.constant else lanes * ranges.bias_bits
+            found += [self.bias.logic, Logic(register=held, add=lanes * ranges.out_bits)]
+        return total([*found, queue_logic(lanes * ranges.out_bits, self.depth)])
+
+    def _drain_logic(self) -> Logic:
+        """Return what sends the results of a group in several beats, some of them unused."""
+        found = Logic()
+        if self.rounds > 1:
+            held, count = self.pe * self.ranges.sum_bits, self.rounds.bit_length()
+            moved = held - self.lanes * self.ranges.sum_bits
+            found += Logic(held + 2 * count, count, count, 8 + 2 * count, mux=moved)
+        if self.idle:
+            place = (self.groups - 1).bit_length()
+            found += Logic(2 * place + 2, 2 * place, 2, 10 + 2 * place)
+        return found
+
     def elaborate(self, platform: object) -> Module:
         """Build the gate, accumulators, the register they are drained from, bias and queue."""
         m = Module()
@@ -169,7 +201,8 @@ class Accumulator(Part):
 
     def _gate(self, m: Module, queue: ResultQueue) -> None:
         """Admit the last beat of a group if there is space for the group's results."""
-        enters, ends = Signal(), Signal()
+        enters = Signal()
+        ends = Signal()
         _, last = counter(m, enters, self.group, "beat_entering")
         m.d.comb += [
             self.open.eq(~last | queue.open),
@@ -184,7 +217,8 @@ class Accumulator(Part):
         held = Signal(self.pe * bits, reset_less=True)
         left = Signal(range(self.rounds + 1))
         rounds = self._rounds(m, load, "drained")
-        any_left, more = Signal(), Signal()
+        any_left = Signal()
+        more = Signal()
         with m.If(load):
             m.d.sync += [
                 held.eq(results),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from amaranth import Module, Mux, Signal, signed
 from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.sizes import index_signal
 from rlx_fpga.cells.streams import Cell, raw, stream_of
+from rlx_fpga.cost.logic import Logic
 
 
 class Argmax(Cell):
@@ -26,6 +29,12 @@ class Argmax(Cell):
         self.count = count
         super().__init__({"i": In(stream_of(1)), "o": Out(stream_of(1, 32))})
 
+    @cached_property
+    def logic(self) -> Logic:
+        """The best value and its place, their successors, the output register."""
+        place = (max(self.count, 2) - 1).bit_length()
+        return Logic(3 * place + 9, place, 8, 10 + 2 * place, place)
+
     def elaborate(self, platform: object) -> Module:
         """Keep the best so far; wait for a free output register only with the last value."""
         m = Module()
@@ -33,7 +42,9 @@ class Argmax(Cell):
         best_place = index_signal(self.count)
         best = Signal(signed(8))
         code = raw(self.i).as_signed()
-        last, better, free = Signal(), Signal(), Signal()
+        last = Signal()
+        better = Signal()
+        free = Signal()
         winner = index_signal(self.count)
         m.d.comb += [
             last.eq(place == self.count - 1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from amaranth import Module, Signal, Value, signed
@@ -9,10 +10,28 @@ from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.pipe import register
 from rlx_fpga.cells.streams import Cell, stream_of
-from rlx_fpga.cells.table import ENTRIES, look_up
+from rlx_fpga.cells.table import ENTRIES, look_up, table_ram
+from rlx_fpga.cost.logic import Logic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+def take_pairs(m: Module, cell: Cell) -> tuple[Signal, Signal]:
+    """Take beats of ``cell.i0`` and ``cell.i1`` together, whenever ``cell.o`` can move on.
+
+    Returns:
+        Whether the registers in front of ``o`` move, and whether both operands offer a beat.
+    """
+    move = Signal()
+    both = Signal()
+    m.d.comb += [
+        move.eq(~cell.o.valid | cell.o.ready),
+        both.eq(cell.i0.valid & cell.i1.valid),
+        cell.i0.ready.eq(move & both),
+        cell.i1.ready.eq(move & both),
+    ]
+    return move, both
 
 
 class _Binary(Cell):
@@ -37,13 +56,9 @@ class _Binary(Cell):
         It may be inside a memory, which is slow: there is no logic between it and the second.
         """
         m = Module()
-        move, both, first_valid, second_valid = Signal(), Signal(), Signal(), Signal()
-        m.d.comb += [
-            move.eq(~self.o.valid | self.o.ready),
-            both.eq(self.i0.valid & self.i1.valid),
-            self.i0.ready.eq(move & both),
-            self.i1.ready.eq(move & both),
-        ]
+        move, both = take_pairs(m, self)
+        first_valid = Signal()
+        second_valid = Signal()
         with m.If(move):
             m.d.sync += [
                 first_valid.eq(both),
@@ -59,6 +74,7 @@ class _Binary(Cell):
             )
             with m.If(move):
                 m.d.sync += self.o.payload[lane].eq(self._result(x, y))
+        self.inside = {"first_valid": first_valid, "second_valid": second_valid}
         return m
 
     def _first(self, m: Module, lane: int, x: Value, y: Value, move: Value) -> tuple[Value, Value]:
@@ -95,6 +111,13 @@ class ScaledSum(_Binary):
         self.memory_bits = lanes * ENTRIES * sum(self.widths)
         super().__init__(lanes, signed_bits(*self.bounds))
 
+    @cached_property
+    def logic(self) -> Logic:
+        """Two tables, a register behind each, and an adder for each lane."""
+        rams = [table_ram(*table) for table in zip(self.tables, self.widths, strict=True)]
+        lane = Logic(sum(self.widths) + self.width, add=self.width, memories=tuple(rams))
+        return lane.times(self.lanes) + Logic(register=3, test=16)
+
     def _first(self, m: Module, lane: int, x: Value, y: Value, move: Value) -> tuple[Value, Value]:
         return (
             look_up(m, f"x_table{lane}", self.tables[0], x, move, self.widths[0]),
@@ -124,6 +147,12 @@ class Product(_Binary):
         self.bounds = min(corners), max(corners)
         self.multipliers = lanes
         super().__init__(lanes, signed_bits(*corners))
+
+    @cached_property
+    def logic(self) -> Logic:
+        """Two differences, and registers that the multiplier may take in."""
+        offsets = 9 * sum(map(bool, self.zero_points))
+        return Logic(self.lanes * (self.width + 18) + 3, self.lanes * offsets, test=16)
 
     def _first(self, m: Module, lane: int, x: Value, y: Value, move: Value) -> tuple[Value, Value]:
         centred = [Signal(signed(9), name=f"{name}{lane}") for name in ("x", "y")]

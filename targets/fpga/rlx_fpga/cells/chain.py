@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from amaranth import Module
 from amaranth.lib.wiring import connect, flipped
 
 from rlx_fpga.cells.streams import Cell
+from rlx_fpga.cost.logic import Logic, total
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,14 +40,13 @@ class Chain(Cell):
     ) -> None:
         self.cells = dict(cells)
         self.before = {port: dict(front) for port, front in (before or {}).items() if front}
-        self.parts = dict(self.cells)
-        for front in self.before.values():
-            assert not self.parts.keys() & front.keys(), "names of cells must be unique"
-            self.parts |= front
+        self.parts: dict[str, Cell] = {}
+        for part in (*self.before.values(), self.cells):
+            assert not self.parts.keys() & part.keys(), "names of cells must be unique"
+            self.parts |= part
         first, *_, last = (*self.cells.values(), *self.cells.values())
         self.multipliers = sum(part.multipliers for part in self.parts.values())
         self.wide_products = tuple(p for part in self.parts.values() for p in part.wide_products)
-        self.memory_bits = sum(part.memory_bits for part in self.parts.values())
         self.latency = sum(cell.latency for cell in self.cells.values())
         members = {}
         for port in input_ports(first):
@@ -55,6 +56,16 @@ class Chain(Cell):
                 members[port] = head.signature.members[name]
         self.ports = list(members)
         super().__init__({**members, "o": last.signature.members["o"]})
+
+    @cached_property
+    def memory_bits(self) -> int:
+        """Bits of the memories of all parts."""
+        return sum(part.memory_bits for part in self.parts.values())
+
+    @cached_property
+    def logic(self) -> Logic:
+        """That of all parts."""
+        return total(part.logic for part in self.parts.values())
 
     def elaborate(self, platform: object) -> Module:
         """Connect the cells."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,8 @@ from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.sizes import index_signal
 from rlx_fpga.cells.streams import Cell, require_divisor, stream_of
-from rlx_fpga.cells.table import ENTRIES
+from rlx_fpga.cells.table import ENTRIES, table_ram
+from rlx_fpga.cost.logic import Logic, counter, total
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -41,10 +43,18 @@ class ChannelTable(Cell):
         self.memory_bits = tables.size * 8
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
 
+    @cached_property
+    def logic(self) -> Logic:
+        """A memory for each lane, and the counter of blocks."""
+        own = total([Logic(register=1, test=4), counter(self.blocks)])
+        words = (self.tables[lane :: self.lanes].reshape(-1).tolist() for lane in range(self.lanes))
+        return own + Logic(memories=tuple(table_ram(entries, 8) for entries in words))
+
     def elaborate(self, platform: object) -> Module:
         """Look all lanes up at once, and count the beats of a pixel."""
         m = Module()
-        move, block = self.i.ready, index_signal(self.blocks)
+        move = self.i.ready
+        block = index_signal(self.blocks)
         m.d.comb += move.eq(~self.o.valid | self.o.ready)
         with m.If(move):
             m.d.sync += self.o.valid.eq(self.i.valid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
@@ -10,10 +11,19 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.accumulate import Accumulator, Ranges, ranges_of
 from rlx_fpga.cells.multiply import LATENCY, Packing, multiply_each
-from rlx_fpga.cells.mvu import OPERAND_STAGES, enter, field, needs_multiplier, weight_bits
+from rlx_fpga.cells.mvu import (
+    OPERAND_STAGES,
+    array_logic,
+    enter,
+    field,
+    needs_multiplier,
+    weight_bits,
+)
 from rlx_fpga.cells.pipe import follow, register
 from rlx_fpga.cells.rom import CyclicRom, Store, pack, signed_bits
 from rlx_fpga.cells.streams import Cell, Lanes, raw, require_divisor, stream_of
+from rlx_fpga.cost.logic import Logic, counter, total
+from rlx_fpga.cost.memories import Ram
 
 if TYPE_CHECKING:
     from rlx_fpga.cells.rom import Integers
@@ -66,7 +76,7 @@ class Depthwise(Cell):
         ranges = ranges_of(weights, bias)
         self.accumulator = Accumulator(
             "sum",
-            pe=pe * self.multiplier,
+            pe=self.products,
             group=self.taps,
             term_bits=min(8 + self.weight_bits, ranges.sum_bits),
             ranges=ranges,
@@ -76,16 +86,33 @@ class Depthwise(Cell):
         )
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
-        self.logic = logic if needs_multiplier(self.weight_bits) else self.products
-        packed = packing is Packing.INDEPENDENT and not self.logic
+        self.logic_products = logic if needs_multiplier(self.weight_bits) else self.products
+        packed = packing is Packing.INDEPENDENT and not self.logic_products
         self.packing = packing if packed else Packing.NONE
-        self.multipliers = self.products - self.logic - packed * (self.products // 2)
-        folded = weights.reshape(channels // pe, self.products, self.taps).transpose(0, 2, 1)
-        words = pack(folded.reshape(-1, self.products), self.weight_bits)
-        self.rom = CyclicRom(words, self.weight_bits * self.products, store)
+        self.multipliers = self.products - self.logic_products - packed * (self.products // 2)
+        self.weights, self.store = weights, store
         self.latency = OPERAND_STAGES + LATENCY + self.accumulator.latency
-        self.memory_bits = self.accumulator.memory_bits + self.rom.memory_bits
         super().__init__({"i": In(stream_of(pe)), "o": Out(stream_of(self.lanes, self.acc_bits))})
+
+    @cached_property
+    def rom(self) -> CyclicRom:
+        """The memory of the weights; its words are packed when they are first asked for."""
+        folded = self.weights.reshape(-1, self.products, self.taps).transpose(0, 2, 1)
+        words = pack(folded.reshape(-1, self.products), self.weight_bits)
+        return CyclicRom(words, self.weight_bits * self.products, self.store)
+
+    @cached_property
+    def memory_bits(self) -> int:
+        """Bits of weights and biases."""
+        return self.accumulator.memory_bits + self.rom.memory_bits
+
+    @cached_property
+    def logic(self) -> Logic:
+        """Operand and product registers, memory, accumulators."""
+        array = array_logic(
+            [self.rom.sizes], self.products, self.logic_products, self.weight_bits, 8 * self.pe
+        )
+        return total([Logic(register=7, test=21 + self.pe), array, self.accumulator.logic])
 
     def elaborate(self, platform: object) -> Module:
         """Memory, operand registers, products, accumulators."""
@@ -99,7 +126,9 @@ class Depthwise(Cell):
             )
             for index in range(self.products)
         }
-        products = multiply_each(m, platform, operands, logic=self.logic, packing=self.packing)
+        products = multiply_each(
+            m, platform, operands, logic=self.logic_products, packing=self.packing
+        )
         for index, product in enumerate(products):
             m.d.comb += accumulator.terms[index].eq(product)
         m.d.comb += accumulator.valid.eq(follow(m, valid, "valid", LATENCY, reset=True))
@@ -131,6 +160,11 @@ class Pool(Cell):
         self.out_bits = bits
         self.latency = 1 + self.accumulator.latency
         super().__init__({"i": In(stream_of(pe)), "o": Out(stream_of(self.lanes, bits))})
+
+    @cached_property
+    def logic(self) -> Logic:
+        """A register in front of the accumulators."""
+        return Logic(register=8 * self.pe + 1, test=6) + self.accumulator.logic
 
     def elaborate(self, platform: object) -> Module:
         """Feed the input values to the accumulators directly."""
@@ -178,10 +212,27 @@ class GlobalPool(Cell):
         self.memory_bits = channels * self.out_bits
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes, self.out_bits))})
 
+    @cached_property
+    def logic(self) -> Logic:
+        """Running values, in registers or a memory, and the counters of blocks and pixels."""
+        bits = self.lanes * self.out_bits
+        found = [Logic(register=8 * self.lanes + 2 * bits + 4, test=20)]
+        if self.kind == "max":
+            found.append(Logic(compare=bits, mux=2 * bits))
+        else:
+            found.append(Logic(add=bits, mux=bits))
+        if self.blocks > 1:
+            ram = Ram(bits, self.blocks, read_only=False, synchronous=False, registered=True)
+            place = (self.blocks - 1).bit_length()
+            found += [counter(self.blocks), Logic(register=place, memories=(ram,))]
+        return total([*found, counter(self.pixels)])
+
     def elaborate(self, platform: object) -> Module:
         """Read the running values of a block; a cycle later update or output them."""
         m = Module()
-        read_valid, enable, taken = Signal(), Signal(), Signal()
+        read_valid = Signal()
+        enable = Signal()
+        taken = Signal()
         ends = Signal()
         m.d.comb += [
             enable.eq(~self.o.valid | self.o.ready),

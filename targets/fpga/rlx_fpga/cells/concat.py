@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from amaranth import Module, Mux, Signal, Value
@@ -9,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.sizes import index_signal
 from rlx_fpga.cells.streams import Cell, raw, stream_of
+from rlx_fpga.cost.logic import Logic, counter, total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,9 +40,16 @@ class Concat(Cell):
         if not 0 <= leading < len(runs):
             msg = f"{leading} of {len(runs)} inputs are leading constants: one must be a stream"
             raise ValueError(msg)
-        self.runs, self.leading = tuple(runs), leading
+        self.lanes, self.runs, self.leading = lanes, tuple(runs), leading
         inputs = {f"i{index}": In(stream_of(lanes)) for index in range(len(runs))}
         super().__init__({**inputs, "o": Out(stream_of(lanes))})
+
+    @cached_property
+    def logic(self) -> Logic:
+        """A choice among all inputs, and the counters of beats and turns."""
+        bits, inputs = 8 * self.lanes, len(self.runs)
+        own = Logic(register=bits + 1, test=6 + 6 * inputs, mux=bits * (inputs - 1))
+        return total([own, counter(max(self.runs)), counter(inputs)])
 
     def elaborate(self, platform: object) -> Module:
         """Serve the inputs in turn."""
@@ -67,4 +76,5 @@ class Concat(Cell):
                             count.eq(Mux(count == run - 1, 0, count + 1)),
                             turn.eq(Mux(count == run - 1, following, turn)),
                         ]
+        self.inside = {"turn": turn, "count": count}
         return m

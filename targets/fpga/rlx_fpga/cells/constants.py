@@ -16,7 +16,7 @@ from amaranth.hdl import Shape
 
 from rlx.names import mangle
 from rlx_fpga.cells.rom import BANK
-from rlx_fpga.render import render
+from rlx_fpga.packaging.render import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,14 +62,14 @@ class Constants:
 
     Attributes:
         files: Content of each file by its path in the folder, in the order of the hierarchy.
-        modules: Verilog of each module.
+        modules: SystemVerilog of each module, by its name.
     """
 
     def __init__(self, prefix: str, *, in_files: bool) -> None:
         self.prefix = prefix
         self.in_files = in_files
         self.files: dict[str, str] = {}
-        self.modules: list[str] = []
+        self.modules: dict[str, str] = {}
         self._taken: dict[Instance, _Words] = {}
 
     def take(self, memory: Memory) -> Instance | None:
@@ -136,7 +136,7 @@ class Constants:
         if self._is_file(words):
             self.files[_path(name)] = "".join(f"{word}\n" for word in words.digits)
         else:
-            self.modules.append(render("words.v.j2", name=name, words=words))
+            self.modules[name] = render("words.v.j2", name=name, words=words)
 
 
 def _path(name: str) -> str:

@@ -7,6 +7,8 @@ the pipeline has space for its results. Only that queue sees the consumer.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from amaranth import Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -14,6 +16,8 @@ from amaranth.lib.wiring import In, Out
 from rlx_fpga.cells.ram import go_round
 from rlx_fpga.cells.sizes import depth_of, index_signal
 from rlx_fpga.cells.streams import Lanes, Part, raw, stream_of
+from rlx_fpga.cost.logic import Logic
+from rlx_fpga.cost.memories import Ram
 
 LATENCY = 2
 """Cycles from ``push`` to the first cycle in which ``o`` is valid."""
@@ -56,6 +60,11 @@ class ResultQueue(Part):
             }
         )
 
+    @property
+    def logic(self) -> Logic:
+        """Two counters, two addresses, the memory, the output register."""
+        return queue_logic(self.bits, self.depth)
+
     def elaborate(self, platform: object) -> Module:
         """Count free and waiting beats."""
         m = Module()
@@ -63,10 +72,14 @@ class ResultQueue(Part):
         m.submodules.beats = beats = Memory(shape=len(raw(self.o)), depth=depth_of(depth), init=[])
         write = beats.write_port()
         read = beats.read_port(domain="comb")
-        free, given, load = Signal(), Signal(), Signal()
-        waiting, any_waiting = Signal(range(depth + 1)), Signal()
+        free = Signal()
+        given = Signal()
+        load = Signal()
+        waiting = Signal(range(depth + 1))
+        any_waiting = Signal()
         waiting_next = Signal.like(waiting)
-        room, room_next = Signal(range(depth + 1), init=depth), Signal(range(depth + 1))
+        room = Signal(range(depth + 1), init=depth)
+        room_next = Signal(range(depth + 1))
         m.d.comb += [
             write.data.eq(Value.cast(self.payload)),
             write.en.eq(self.push),
@@ -84,6 +97,10 @@ class ResultQueue(Part):
         ]
         with m.If(free):
             m.d.sync += [self.o.valid.eq(any_waiting), raw(self.o).eq(read.data)]
+        self.inside = {
+            "memory": beats, "write": write, "read": read, "waiting": waiting,
+            "any_waiting": any_waiting, "room": room,
+        }  # fmt: skip
         for step, port in ((self.push, write), (load, read)):
             place = index_signal(depth)
             m.d.comb += port.addr.eq(place)
@@ -91,6 +108,22 @@ class ResultQueue(Part):
         return m
 
 
+@lru_cache(maxsize=4096)
+def queue_logic(bits: int, depth: int) -> Logic:
+    """Return what a queue of ``depth`` beats of ``bits`` bits is made of."""
+    count, words = depth.bit_length(), depth_of(depth)
+    place = (words - 1).bit_length()
+    ram = Ram(bits, words, read_only=False, synchronous=False, registered=True)
+    return Logic(
+        register=bits + 2 * count + 2 * place + 3,
+        add=4 * count + 2 * place,
+        compare=count,
+        test=15 + count + 2 * place,
+        memories=(ram,),
+    )
+
+
+@lru_cache(maxsize=4096)
 def queue_depth(latency: int, *, burst: int = 1, group: int = 1, beat_cycles: int = 1) -> int:
     """Return the depth of a ``ResultQueue`` that costs the pipeline in front of it no cycles.
 

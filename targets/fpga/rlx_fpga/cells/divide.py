@@ -6,6 +6,7 @@ import functools
 import math
 import operator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from amaranth import Module, Mux, Signal, Value
@@ -15,6 +16,7 @@ from rlx_fpga.cells.pipe import register
 from rlx_fpga.cells.raster import Raster
 from rlx_fpga.cells.sizes import index_signal
 from rlx_fpga.cells.streams import Cell, stream_of
+from rlx_fpga.cost.logic import Logic, counter, total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,6 +106,24 @@ class Divide(Cell):
             bits = max(one.factor for one in self.factors).bit_length()
             self.wide_products = lanes * ((max(self.bounds).bit_length(), bits),)
         super().__init__({"i": In(stream_of(lanes, width)), "o": Out(stream_of(lanes))})
+
+    @cached_property
+    def logic(self) -> Logic:
+        """Magnitude, numerator, product, quotient and clamped result; the counts of pixels."""
+        size = max(self.bounds).bit_length()
+        factor = max(one.factor for one in self.factors).bit_length()
+        quotient = max(b // n for b, n in zip(self.bounds, self.counts, strict=True)).bit_length()
+        half = max(self.counts).bit_length()
+        lane = Logic(
+            register=self.width + 2 * size + factor + quotient + 21,
+            add=self.width + size + quotient + 8,
+            compare=2 * quotient,
+            mux=self.width + 3 * quotient,
+        )
+        chosen = 0 if len(self.counts) == 1 else 2 * factor + half
+        shared = Logic(register=self.latency + chosen, test=8 + chosen)
+        sizes = (len(self.rows), len(self.columns), self.pixel_beats) if chosen else ()
+        return total([lane.times(self.lanes), shared, *map(counter, sizes)])
 
     def elaborate(self, platform: object) -> Module:
         """Six registers: magnitude, numerator, product, quotient, clamped, with zero point."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from amaranth import Module, Mux, Signal
@@ -10,6 +11,8 @@ from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.ram import block_ram, go_round
 from rlx_fpga.cells.streams import Cell, raw, stream_of
+from rlx_fpga.cost.logic import Logic
+from rlx_fpga.cost.memories import Ram
 
 if TYPE_CHECKING:
     from amaranth.hdl import Value
@@ -33,12 +36,19 @@ class SkidBuffer(Cell):
         self.bits = lanes * width
         super().__init__({"i": In(stream_of(lanes, width)), "o": Out(stream_of(lanes, width))})
 
+    @cached_property
+    def logic(self) -> Logic:
+        """Two registers, and a choice between them."""
+        return Logic(register=2 * self.bits + 2, mux=self.bits, test=17)
+
     def elaborate(self, platform: object) -> Module:
         """Build the two registers."""
         m = Module()
         size = len(raw(self.i))
-        front, back = Signal(size), Signal(size)
-        front_valid, back_valid = Signal(), Signal()
+        front = Signal(size)
+        back = Signal(size)
+        front_valid = Signal()
+        back_valid = Signal()
         m.d.comb += [
             self.i.ready.eq(~back_valid),
             self.o.valid.eq(front_valid),
@@ -52,6 +62,7 @@ class SkidBuffer(Cell):
             ]
         with m.Elif(self.i.valid & ~back_valid):
             m.d.sync += [back.eq(raw(self.i)), back_valid.eq(1)]
+        self.inside = {"back": back, "back_valid": back_valid}
         return m
 
 
@@ -79,6 +90,18 @@ class Fifo(Cell):
         self.memory_bits = depth * self.bits
         super().__init__({"i": In(stream_of(lanes, width)), "o": Out(stream_of(lanes, width))})
 
+    @cached_property
+    def logic(self) -> Logic:
+        """Addresses, counters and the memory; a deep one has an output register."""
+        place = (self.depth - 1).bit_length()
+        if self.deep:
+            ram = Ram(self.bits, self.depth, read_only=False, synchronous=True, collision_free=True)
+            own = Logic(self.bits + 3 * place + 5, add=4 * place, test=15 + 4 * place)
+        else:
+            ram = Ram(self.bits, self.depth, read_only=False, synchronous=False)
+            own = Logic(3 * place + 1, add=4 * place + 1, test=22 + 2 * place, mux=place)
+        return own + Logic(memories=(ram,))
+
     def elaborate(self, platform: object) -> Module:
         """Build a shallow or a deep FIFO."""
         m = Module()
@@ -92,6 +115,7 @@ class Fifo(Cell):
         """Wrap Amaranth's queue."""
         payload: Value = raw(self.i)
         m.submodules.queue = queue = SyncFIFO(width=len(payload), depth=self.depth)
+        self.inside = {"queue": queue}
         m.d.comb += [
             queue.w_data.eq(payload),
             queue.w_en.eq(self.i.valid),
@@ -104,9 +128,12 @@ class Fifo(Cell):
     def _walk(self, m: Module, platform: object) -> None:
         """Write to block RAM and read ahead; flags are registered."""
         write, read = block_ram(m, platform, "words", len(raw(self.i)), self.depth)
-        waiting, any_waiting = Signal(range(self.depth + 1)), Signal()
-        waiting_next, has_room = Signal.like(waiting), Signal(init=1)
-        fetched, free = Signal(), Signal()
+        waiting = Signal(range(self.depth + 1))
+        any_waiting = Signal()
+        waiting_next = Signal.like(waiting)
+        has_room = Signal(init=1)
+        fetched = Signal()
+        free = Signal()
         m.d.comb += [
             self.i.ready.eq(has_room),
             write.en.eq(self.i.valid & has_room),
@@ -126,3 +153,7 @@ class Fifo(Cell):
             m.d.sync += [self.o.valid.eq(fetched), raw(self.o).eq(read.data)]
         for port in (write, read):
             go_round(m, port.en, port.addr, self.depth)
+        self.inside = {
+            "memory": m.submodules.words, "write": write, "read": read, "fetched": fetched,
+            "waiting": waiting, "any_waiting": any_waiting, "has_room": has_room,
+        }  # fmt: skip

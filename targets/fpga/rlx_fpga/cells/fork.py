@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from amaranth import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.streams import Cell, raw, stream_of
+from rlx_fpga.cost.logic import Logic
 
 
 class Fork(Cell):
@@ -33,6 +36,11 @@ class Fork(Cell):
             {"i": In(signature), **{f"o{index}": Out(signature) for index in range(count)}}
         )
 
+    @cached_property
+    def logic(self) -> Logic:
+        """A flag for each consumer."""
+        return Logic(register=self.count, test=6 + 4 * self.count)
+
     def elaborate(self, platform: object) -> Module:
         """Remember for each consumer whether it has this beat already."""
         m = Module()
@@ -51,4 +59,5 @@ class Fork(Cell):
                 m.d.sync += served.eq(0)
             with m.Else():
                 m.d.sync += served.eq(has_it)
+        self.inside = {"served": served}
         return m

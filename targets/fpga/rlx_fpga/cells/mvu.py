@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +13,13 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from rlx_fpga.cells.accumulate import Accumulator, ranges_of
 from rlx_fpga.cells.multiply import LATENCY, Packing, multiply_each, multiply_shared, pack_factors
 from rlx_fpga.cells.pipe import follow
-from rlx_fpga.cells.rom import CyclicRom, Store, pack, signed_bits
+from rlx_fpga.cells.rom import CyclicRom, RomSizes, Store, pack, signed_bits
 from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
+from rlx_fpga.cost.logic import Logic, total
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from amaranth.lib import stream
 
     from rlx_fpga.cells.rom import Integers
@@ -79,8 +84,8 @@ class MatrixVector(Cell):
         self.group = terms // simd
         self.repeat = -(-outputs // pe)
         self.weight_bits = weight_bits(weights)
-        levels, term_bits = _tree_of(simd, 8 + self.weight_bits)
         ranges = ranges_of(weights, bias)
+        levels, term_bits = _tree_of(simd, 8 + self.weight_bits)
         delay = OPERAND_STAGES + LATENCY + levels
         self.accumulator = Accumulator(
             "sum",
@@ -93,22 +98,48 @@ class MatrixVector(Cell):
             beat_cycles=beat_cycles,
             outputs=outputs,
         )
-        self.tree_bits = _tree_bits(simd, 8 + self.weight_bits)
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
-        self.logic = logic if needs_multiplier(self.weight_bits) else pe * simd
-        self.packing = Packing.NONE if self.logic else packing
+        self.logic_products = logic if needs_multiplier(self.weight_bits) else pe * simd
+        self.packing = Packing.NONE if self.logic_products else packing
         self.stored_bits = stored_bits(weights, self.packing)
-        self.roms = weight_roms(weights, pe, simd, self.stored_bits, self.packing, store)
+        self.store = store
         self.latency = delay + self.accumulator.latency
-        self.multipliers = pe * simd - self.logic - packed_pairs(self.packing, pe, simd)
-        self.memory_bits = self.accumulator.memory_bits + sum(r.memory_bits for r in self.roms)
+        self.multipliers = pe * simd - self.logic_products - packed_pairs(self.packing, pe, simd)
         super().__init__({"i": In(stream_of(simd)), "o": Out(stream_of(self.lanes, self.acc_bits))})
+
+    @cached_property
+    def roms(self) -> list[CyclicRom]:
+        """The memories of the weights; their words are packed when they are first asked for."""
+        return weight_roms(
+            self.weights, self.pe, self.simd, self.stored_bits, self.packing, self.store
+        )
+
+    @cached_property
+    def memory_bits(self) -> int:
+        """Bits of weights and biases."""
+        return self.accumulator.memory_bits + sum(rom.memory_bits for rom in self.roms)
 
     @property
     def cycles_per_vector(self) -> int:
         """Cycles of a vector, all repetitions included."""
         return self.group * self.repeat
+
+    @cached_property
+    def logic(self) -> Logic:
+        """Operand and product registers, adder trees, memories, accumulators."""
+        pe, simd, bits = self.pe, self.simd, self.weight_bits
+        registers, sums = _tree_bits(simd, 8 + bits)
+        shared = self.packing is Packing.SHARED_OPERAND
+        own = Logic(
+            register=7 + pe * registers,
+            test=22,
+            tree=pe * sums,
+            paired=packed_pairs(self.packing, pe, simd) if shared else 0,
+        )
+        roms = [rom.sizes for rom in self.roms]
+        array = array_logic(roms, pe * simd, self.logic_products, bits, 8 * simd)
+        return total([own, array, self.accumulator.logic])
 
     def elaborate(self, platform: object) -> Module:
         """Memory, operand registers, products, adder tree, accumulators."""
@@ -150,7 +181,39 @@ class MatrixVector(Cell):
             for row in range(paired, self.pe)
             for k in range(self.simd)
         }
-        return products + multiply_each(m, platform, single, logic=self.logic, packing=self.packing)
+        logic = self.logic_products
+        return products + multiply_each(m, platform, single, logic=logic, packing=self.packing)
+
+
+def array_logic(
+    roms: Sequence[RomSizes], products: int, logic: int, weight_bits: int, codes: int
+) -> Logic:
+    """Return memories, operands and products of an array of multipliers.
+
+    In a short memory, many bits of weights are the same in all words: products with them are
+    products with a constant. Registers of equal bits are merged.
+
+    Args:
+        roms: Sizes of the memories of the weights.
+        products: Products.
+        logic: Those of them in LUT multipliers.
+        weight_bits: Bits of a weight.
+        codes: Bits of a beat of the input.
+    """
+    width = sum(rom.width for rom in roms)
+    varying = sum(rom.varying for rom in roms)
+    distinct = sum(rom.distinct for rom in roms)
+    bits = logic * 8 * weight_bits
+    product = bits * varying / width
+    merged = distinct * logic // products - (varying - distinct)
+    factors = sum(rom.width for rom in roms if not rom.constant)
+    own = Logic(
+        register=(4 if logic else 3) * codes + merged,
+        operand=factors + products * (8 + weight_bits),
+        product=product,
+        scaled=bits - product,
+    )
+    return total([own, *(rom.logic.times(count) for rom, count in Counter(roms).items())])
 
 
 def packed_pairs(packing: Packing, pe: int, simd: int) -> int:

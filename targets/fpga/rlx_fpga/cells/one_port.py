@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 from amaranth import Cat, ClockSignal, Instance, Module, Mux, Signal, unsigned
@@ -10,6 +11,8 @@ from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.multiply import NetlistPlatform
 from rlx_fpga.cells.streams import Part
+from rlx_fpga.cost.logic import Logic
+from rlx_fpga.cost.memories import Ram
 
 BYTE: Final = 8
 """Bits of a strobe's part of a word."""
@@ -54,6 +57,14 @@ class OnePortRam(Part):
             "address": In(self.address_bits), "write": In(1), "strobe": In(width // BYTE),
             "code": In(unsigned(width)), "data": Out(unsigned(width)),
         })  # fmt: skip
+
+    @cached_property
+    def logic(self) -> Logic:
+        """The memory; nothing that is counted here if it is an SPRAM."""
+        if self.large:
+            return Logic()
+        ram = Ram(self.width, self.depth, read_only=False, synchronous=True, collision_free=True)
+        return Logic(memories=(ram,))
 
     def elaborate(self, platform: object) -> Module:
         """Build a memory for simulation, or the instance."""
@@ -105,11 +116,17 @@ class ByteRam(Part):
             "code": In(unsigned(BYTE)), "data": Out(unsigned(BYTE)),
         })  # fmt: skip
 
+    @cached_property
+    def logic(self) -> Logic:
+        """The memory, and which byte of a word was read."""
+        return Logic(register=1, test=1, mux=BYTE) + self.words.logic
+
     def elaborate(self, platform: object) -> Module:
         """Write one byte of a word, select one of those read."""
         m = Module()
         m.submodules.words = words = self.words
-        odd, read_odd = self.address[0], Signal()
+        odd = self.address[0]
+        read_odd = Signal()
         m.d.sync += read_odd.eq(odd)
         m.d.comb += [
             words.address.eq(self.address[1:]), words.write.eq(self.write),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
@@ -10,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.raster import Raster, within
 from rlx_fpga.cells.streams import Cell, raw, stream_of
+from rlx_fpga.cost.logic import Logic, counter, total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,12 +50,23 @@ class Pad(Cell):
         self.lanes, self.value = lanes, value
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
 
+    @cached_property
+    def logic(self) -> Logic:
+        """Counters of all axes, their bounds, the output register."""
+        bits, found = 8 * self.lanes, []
+        for before, size, whole in zip(self.before, self.sizes, self.total, strict=True):
+            place, bounds = (whole - 1).bit_length(), (before > 0) + (before + size < whole)
+            found += [counter(whole), Logic(compare=bounds * place, test=4 + 2 * bounds)]
+        return total([*found, Logic(register=bits + 1, test=2)])
+
     def elaborate(self, platform: object) -> Module:
         """Walk over the output; take an input beat where the position is inside."""
         m = Module()
-        free, move = Signal(), Signal()
+        free = Signal()
+        move = Signal()
         raster = Raster(m, self.total, move)
-        inside, begin = Signal(), Signal()
+        inside = Signal()
+        begin = Signal()
         m.d.comb += [
             inside.eq(_box(raster, self.before, self.sizes, self.total)),
             # A frame begins with its first input beat: no padding is sent before.
@@ -91,7 +104,7 @@ class Slice(Cell):
         stop: Sequence[int],
         step: Sequence[int],
     ) -> None:
-        self.sizes = tuple(sizes)
+        self.lanes, self.sizes = lanes, tuple(sizes)
         self.kept = [tuple(range(*part)) for part in zip(start, stop, step, strict=True)]
         if len(self.kept) != len(sizes) or not all(
             kept and kept[0] >= 0 and kept[-1] < size
@@ -103,10 +116,23 @@ class Slice(Cell):
         self.beats_out = math.prod(map(len, self.kept))
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
 
+    @cached_property
+    def logic(self) -> Logic:
+        """Counters of all axes, which of their values are kept, the output register."""
+        found = [Logic(register=8 * self.lanes + 1, test=6)]
+        for kept, size in zip(self.kept, self.sizes, strict=True):
+            place = (size - 1).bit_length()
+            dense = kept == tuple(range(kept[0], kept[-1] + 1))
+            bounds = (kept[0] > 0) + (kept[-1] + 1 < size) if dense else 0
+            found += [counter(size), Logic(compare=bounds * place, mux=0 if dense else size / 16)]
+        return total(found)
+
     def elaborate(self, platform: object) -> Module:
         """Walk over the input; beats that are dropped do not wait for the output."""
         m = Module()
-        free, keep, taken = Signal(), Signal(), Signal()
+        free = Signal()
+        keep = Signal()
+        taken = Signal()
         raster = Raster(m, self.sizes, taken)
         condition: Value = Const(1)
         for index, kept, size in zip(raster.index, self.kept, self.sizes, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,11 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.rom import varying_bits
 from rlx_fpga.cells.sizes import depth_of, index_signal
 from rlx_fpga.cells.streams import Cell, raw, stream_of
+from rlx_fpga.cost.logic import Logic, counter, total
+from rlx_fpga.cost.memories import Ram
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -30,16 +34,25 @@ class Repeat(Cell):
         if beats < 1 or times < 1:
             msg = f"a group needs at least one beat and one round, not {beats} and {times}"
             raise ValueError(msg)
-        self.beats, self.times = beats, times
+        self.lanes, self.beats, self.times = lanes, beats, times
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes))})
+
+    @cached_property
+    def logic(self) -> Logic:
+        """A shift register of the group, the output register, and two counters."""
+        own = Logic(8 * self.lanes * (self.beats + 1) + 1, test=8, mux=8 * self.lanes)
+        return total([own, counter(self.beats), counter(self.times)])
 
     def elaborate(self, platform: object) -> Module:
         """Keep the group in a rotating shift register."""
         m = Module()
         size = len(raw(self.i))
         group = Signal(self.beats * size)
-        beat, turn = index_signal(self.beats), index_signal(self.times)
-        free, move, first = Signal(), Signal(), Signal()
+        beat = index_signal(self.beats)
+        turn = index_signal(self.times)
+        free = Signal()
+        move = Signal()
+        first = Signal()
         m.d.comb += [
             free.eq(~self.o.valid | self.o.ready),
             first.eq(turn == 0),
@@ -59,6 +72,7 @@ class Repeat(Cell):
                 m.d.sync += [beat.eq(0), turn.eq(turn + 1)]
                 with m.If(turn == self.times - 1):
                     m.d.sync += turn.eq(0)
+        self.inside = {"group": group, "beat": beat, "turn": turn}
         return m
 
 
@@ -84,6 +98,16 @@ class Constant(Cell):
         self.memory_bits = values.size * 8
         super().__init__({"o": Out(stream_of(lanes))})
 
+    @cached_property
+    def logic(self) -> Logic:
+        """A memory and its address."""
+        width = 8 * self.lanes
+        varying = varying_bits(self.words, width)
+        ram = Ram(
+            varying, depth_of(len(self.words)), read_only=True, synchronous=True, distinct=varying
+        )
+        return Logic(register=1, test=4, memories=(ram,)) + counter(len(self.words))
+
     def elaborate(self, platform: object) -> Module:
         """Read ahead by one word."""
         m = Module()
@@ -101,4 +125,5 @@ class Constant(Cell):
         ]
         with m.If(free):
             m.d.sync += [self.o.valid.eq(1), place.eq(Mux(place == count - 1, 0, place + 1))]
+        self.inside = {"memory": memory, "place": place}
         return m

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
 from amaranth import Cat, Module, Mux, Signal, Value, signed
@@ -9,9 +10,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.credit import LATENCY, ResultQueue, queue_depth
 from rlx_fpga.cells.pipe import follow
-from rlx_fpga.cells.scale import SERIAL_BITS, Lane, lane_latency
+from rlx_fpga.cells.scale import SERIAL_BITS, Lane, lane_latency, lane_logic
 from rlx_fpga.cells.scaling import PART_BITS, OutputRange, Scaling, saturated_width
 from rlx_fpga.cells.streams import Cell, require_divisor, stream_of
+from rlx_fpga.cost.logic import Logic, total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,6 +122,15 @@ class Requantize(Cell):
         self.depth = queue_depth(delay, group=beat_cycles)
         super().__init__({"i": In(stream_of(lanes, acc_width)), "o": Out(stream_of(lanes))})
 
+    @cached_property
+    def logic(self) -> Logic:
+        """Saturation, constants, the lanes, and the queue behind them."""
+        scaling, lanes = self.scaling, self.lanes
+        gate = Logic(register=7, test=13 + 2 * lanes * (self.acc_width - self.width))
+        shared, lane = lane_logic(scaling, self.beat_cycles, serial=not self.multipliers)
+        queue = ResultQueue(lanes, 8, self.depth)
+        return total([gate, shared, lane.times(lanes), self.rom.logic, queue.logic])
+
     def elaborate(self, platform: object) -> Module:
         """Build the gate, one pipeline for each lane, and the queue behind them."""
         m = Module()
@@ -146,7 +157,8 @@ class Requantize(Cell):
 
     def _gate(self, m: Module, queue: ResultQueue) -> Value:
         """Return whether a beat is accepted: with space in the queue, after the previous one."""
-        accept, pause = Signal(), Signal()
+        accept = Signal()
+        pause = Signal()
         m.d.comb += [
             self.i.ready.eq(queue.open & ~pause),
             accept.eq(self.i.valid & self.i.ready),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import accumulate
@@ -14,7 +15,8 @@ from amaranth.lib.wiring import In, Out
 
 from rlx_fpga.cells.pipe import register
 from rlx_fpga.cells.streams import Part
-from rlx_fpga.memories import banks_of
+from rlx_fpga.cost.logic import Logic
+from rlx_fpga.cost.memories import Ram, banks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,6 +76,65 @@ on devices with 6-input LUTs, and to somewhat fewer with 4-input LUTs.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class RomSizes:
+    """What decides the cost of a cyclic memory.
+
+    Attributes:
+        width: Bits of a word.
+        depth: Words.
+        varying: Bits that are not the same in all words.
+        distinct: Those of them that also differ from each other.
+        store: Where the words are stored.
+        banks: Of several banks, words, varying and distinct bits of each.
+    """
+
+    width: int
+    depth: int
+    varying: int
+    distinct: int
+    store: Store = Store.FREE
+    banks: tuple[tuple[int, int, int], ...] = ()
+
+    @property
+    def constant(self) -> bool:
+        """Whether all words are equal."""
+        return not self.varying
+
+    @property
+    def logic(self) -> Logic:
+        """Address counter and memories; registers and a multiplexer behind banks."""
+        if self.constant:
+            return Logic()
+        words = banks(self.width, self.depth, self.store)
+        place, count = (self.depth - 1).bit_length(), len(words)
+        sizes = self.banks or [(depth, self.varying, self.distinct) for depth in words]
+        rams = tuple(self._ram(*bank) for bank in sizes if bank[0] > 1)
+        if min(words) > RIPPLE_WORDS:
+            found = Logic(place, add=place, test=4 + place, memories=rams)
+        else:
+            # A bit of the address changes when all below it are 1.
+            found = Logic(place, test=4 + 2 * place + place * (place - 1) / 2, memories=rams)
+        if count == 1:
+            return found
+        choice = count.bit_length()
+        return found + Logic(
+            register=count * self.width + 2 * choice,
+            test=4 + 3 * choice + 2 * count,
+            mux=(count - 1) * self.width,
+        )
+
+    def _ram(self, depth: int, varying: int, distinct: int) -> Ram:
+        return Ram(
+            varying,
+            depth,
+            read_only=True,
+            synchronous=True,
+            style=self.store.style,
+            distinct=distinct,
+        )
+
+
 class CyclicRom(Part):
     """A read-only memory whose words are read one after the other, cyclically.
 
@@ -115,14 +176,25 @@ class CyclicRom(Part):
         ]
 
     @cached_property
-    def varying_bits(self) -> int:
-        """Bits that are not the same in all words."""
-        return varying_bits(self.words, self.width)
+    def sizes(self) -> RomSizes:
+        """What decides its cost."""
+        return RomSizes(
+            self.width,
+            len(self.words),
+            varying_bits(self.words, self.width),
+            distinct_bits(self.words, self.width),
+            self.store,
+            tuple(self._bank_sizes(words) for words in self.banked if len(self.banks) > 1),
+        )
 
-    @cached_property
-    def distinct_bits(self) -> int:
-        """Those of them that also differ from each other."""
-        return distinct_bits(self.words, self.width)
+    def _bank_sizes(self, words: Sequence[int]) -> tuple[int, int, int]:
+        varying = varying_bits(words, self.width)
+        return len(words), varying, distinct_bits(words, self.width)
+
+    @property
+    def logic(self) -> Logic:
+        """Address counter and memories."""
+        return self.sizes.logic
 
     def elaborate(self, platform: object) -> Module:
         """Build memories and address counter."""
@@ -168,7 +240,8 @@ class CyclicRom(Part):
         constant.
         """
         choices = range(len(self.banks) + 1)
-        reading, holding = Signal(choices), Signal(choices)
+        reading = Signal(choices)
+        holding = Signal(choices)
         read = [self._bank(m, bank, words, address) for bank, words in enumerate(self.banked)]
         held = [register(m, self.step, value, f"held_{bank}") for bank, value in enumerate(read)]
         with m.If(self.step):
@@ -227,8 +300,14 @@ def distinct_bits(words: Sequence[int], width: int) -> int:
     """
     if len(words) > EQUAL_COLUMN_WORDS:
         return varying_bits(words, width)
-    columns = {tuple(word >> bit & 1 for word in words) for bit in range(width)}
-    return sum(len(set(column)) > 1 for column in columns)
+    size = -(-width // 8)
+    mask = (1 << width) - 1
+    rows = b"".join((word & mask).to_bytes(size, "little") for word in words)
+    table = np.frombuffer(rows, np.uint8).reshape(len(words), size)
+    bits = np.unpackbits(table, axis=1, bitorder="little")[:, :width]
+    # A column is a byte; those of only zeros or only ones do not vary.
+    columns = np.unique(np.packbits(bits, axis=0, bitorder="little"))
+    return int(((columns != 0) & (columns != (1 << len(words)) - 1)).sum())
 
 
 def pack(rows: Integers, width: int) -> list[int]:

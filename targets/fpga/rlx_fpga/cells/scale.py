@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
 from amaranth import Array, Cat, Const, Module, Mux, Signal, Value, signed
 
 from rlx_fpga.cells.multiply import LATENCY, multiply
 from rlx_fpga.cells.pipe import follow, register
 from rlx_fpga.cells.scaling import PART_BITS
+from rlx_fpga.cost.logic import Logic
 
 if TYPE_CHECKING:
     from rlx_fpga.cells.scaling import Scaling
@@ -35,6 +37,54 @@ def lane_latency(parts: int, beat_cycles: int, multipliers: int) -> int:
     else:
         product = 1 + LATENCY + (2 if parts == 2 else 3)
     return product + ROUNDING_STAGES
+
+
+class _Form(NamedTuple):
+    """Bits of one form of a lane: ``constant + width * w + right * r`` of each kind.
+
+    ``w`` is the accumulator's width, ``r`` that of a right shift amount. Conditions depend on
+    neither; ``phases`` of them are common to all lanes.
+    """
+
+    register: tuple[int, int, int]
+    add: tuple[int, int, int]
+    compare: int
+    test: int
+    mux: tuple[int, int, int]
+    phases: int
+
+
+_FORMS: Final = {
+    (2, 1): _Form((124, 9, 11), (62, 3, 0), 40, 14, (1, 1, 4), 16),
+    (4, 1): _Form((262, 9, 19), (173, 2, 3), 62, 19, (0, 1, 20), 18),
+    (2, 2): _Form((122, 5, 0), (68, 4, 0), 32, 27, (47, 3, 0), 29),
+    (4, 4): _Form((137, 4, 7), (85, 3, 3), 32, 28, (52, 3, 6), 34),
+    (0, 8): _Form((101, 7, 0), (54, 7, 0), 32, 31, (0, 1, 15), 37),
+    (0, 16): _Form((100, 7, 0), (42, 5, 0), 32, 23, (0, 1, 15), 54),
+    (0, 31): _Form((96, 6, 0), (39, 4, 0), 32, 14, (0, 1, 15), 85),
+}
+"""Forms of a lane, by parts of the product (0 without a multiplier) and cycles of a beat."""
+
+
+def lane_logic(scaling: Scaling, beat_cycles: int, *, serial: bool) -> tuple[Logic, Logic]:
+    """Return the logic that all lanes share, and that of each lane, with its clamp.
+
+    Args:
+        scaling: The constants.
+        beat_cycles: Cycles of a beat.
+        serial: Lanes have no multiplier.
+    """
+    form = _FORMS[0 if serial else scaling.parts, beat_cycles]
+    sizes = np.array((1, scaling.width, scaling.right_bits))
+    shift = scaling.right_bits * (16 + scaling.width) + scaling.left_bits * scaling.width
+    lane = Logic(
+        register=int(sizes @ form.register) + scaling.right_bits * scaling.width,
+        add=int(sizes @ form.add),
+        compare=form.compare + 2 * scaling.width,
+        test=form.test + 5 * scaling.right_bits,
+        mux=int(sizes @ form.mux) + shift,
+    )
+    return Logic(register=form.phases / 2, test=form.phases), lane
 
 
 class Lane:

@@ -48,8 +48,10 @@ class SequentialMultiply(wiring.Component):
         m = Module()
         step = Signal(range(CYCLES))
         total = Signal(signed(50))
-        a_high, b_high = Signal(), Signal()
-        a_half, b_half = Signal(signed(17)), Signal(signed(17))
+        a_high = Signal()
+        b_high = Signal()
+        a_half = Signal(signed(17))
+        b_half = Signal(signed(17))
         m.d.comb += [
             a_high.eq((step == 2) | (step == 4)),
             b_high.eq((step == 3) | (step == 4)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from amaranth import Cat, Module, Mux, Signal, Value, signed
@@ -13,6 +14,9 @@ from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.sequential import CYCLES, SequentialMultiply
 from rlx_fpga.cells.sizes import depth_of
 from rlx_fpga.cells.streams import Cell, raw, stream_of
+from rlx_fpga.cells.table import table_ram
+from rlx_fpga.cost.logic import Logic
+from rlx_fpga.cost.memories import Ram
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -71,6 +75,18 @@ class Softmax(Cell):
         self.latency = (count + _LOOK_UP) + _RECIPROCAL + _MULTIPLY + 2
         self.interval = count + self.latency - 1 + (count - 1) * _CODE
         super().__init__({"i": In(stream_of(1)), "o": Out(stream_of(1))})
+
+    @cached_property
+    def logic(self) -> Logic:
+        """Two memories, and a state machine around one multiplier: much the same for all sizes."""
+        place = self.count.bit_length()
+        rams = (
+            Ram(8, depth_of(self.count), read_only=False, synchronous=True),
+            table_ram(self.exponentials, EXPONENTIAL_BITS),
+        )
+        return Logic(275 + place, 342 + 2 * place, 10 + place, 210 + 3 * place, 426 + 2 * place) + (
+            Logic(memories=rams)
+        )
 
     def elaborate(self, platform: object) -> Module:
         """One state machine around two memories and the multiplier."""

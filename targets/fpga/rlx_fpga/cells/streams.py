@@ -19,8 +19,14 @@ from typing import TYPE_CHECKING, Any
 from amaranth import Format, Value, signed
 from amaranth.lib import data, stream, wiring
 
+from rlx_fpga.cells.multiply import blocks_of
+from rlx_fpga.cost.costs import resources_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from rlx_fpga.cost.costs import Resources
+    from rlx_fpga.cost.logic import Logic
 
 
 class Lanes(data.ArrayLayout):
@@ -60,7 +66,13 @@ class Part(wiring.Component):
 
     Many parts are created only to read their cost, hundreds of times where foldings are compared:
     ports would take most of the time.
+
+    Attributes:
+        inside: Registers and memories by name, of a part that has been elaborated: what the
+            invariants of its proof are about (see ``rlx_fpga.formal``).
     """
+
+    inside: Mapping[str, Any]
 
     # Parts that are never elaborated are normal here.
     _MustUse__silence = True
@@ -68,6 +80,11 @@ class Part(wiring.Component):
     def __init__(self, members: Mapping[str, Any] | Callable[[], Mapping[str, Any]]) -> None:
         """Take the ports, or, for parts that are created often, a function that returns them."""
         self._members = members
+
+    @cached_property
+    def logic(self) -> Logic:
+        """What the part is made of, everything inside it included."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what it is made of")
 
     @cached_property
     def signature(self) -> wiring.Signature:
@@ -88,15 +105,24 @@ class Cell(Part):
         multipliers: DSP slices, each for a product of 18 by 18 bits, or for two packed ones.
         wide_products: Bits of both operands of each product wider than int8: not every family's
             DSP slices are as wide.
-        memory_bits: Bits of all memories, read-only ones included.
         latency: Cycles from the transfer of the last beat that an output depends on to the first
             cycle in which that output is valid, without stalls.
     """
 
     multipliers: int = 0
     wide_products: tuple[tuple[int, int], ...] = ()
-    memory_bits: int = 0
     latency: int = 1
+
+    @cached_property
+    def memory_bits(self) -> int:
+        """Bits of all memories, read-only ones included."""
+        return 0
+
+    def cost(self, family: str) -> Resources:
+        """Return the predicted cells of the device family ``family``, parts included."""
+        # Slices may be narrower than 18 bits.
+        extra = sum(blocks_of(*bits, family) - 1 for bits in self.wide_products)
+        return resources_of(self.logic, family, self.multipliers + extra)
 
 
 def lanes_of(cell: Part, port: str) -> int:

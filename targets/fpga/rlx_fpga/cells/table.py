@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from amaranth import Module, signed
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.rom import varying_bits
 from rlx_fpga.cells.streams import Cell, stream_of
+from rlx_fpga.cost.logic import Logic
+from rlx_fpga.cost.memories import Ram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +45,12 @@ class Table(Cell):
         self.memory_bits = lanes * ENTRIES * width
         super().__init__({"i": In(stream_of(lanes)), "o": Out(stream_of(lanes, width))})
 
+    @cached_property
+    def logic(self) -> Logic:
+        """A memory for each lane, and a flag."""
+        rams = (table_ram(self.table, self.width),) * self.lanes
+        return Logic(register=1, test=4, memories=rams)
+
     def elaborate(self, platform: object) -> Module:
         """Look up all lanes at once."""
         m = Module()
@@ -53,6 +63,12 @@ class Table(Cell):
             found = look_up(m, f"table{lane}", self.table, code, move, self.width)
             m.d.comb += self.o.payload[lane].eq(found)
         return m
+
+
+def table_ram(entries: Sequence[int], width: int) -> Ram:
+    """Return the memory of a function of one int8 value, or of several of them."""
+    varying = varying_bits([int(entry) & (1 << width) - 1 for entry in entries], width)
+    return Ram(varying, len(entries), read_only=True, synchronous=True, distinct=varying)
 
 
 def look_up(

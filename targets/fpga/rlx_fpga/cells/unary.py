@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from amaranth import Module
@@ -10,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from rlx_fpga.cells.arith import signed_bits
 from rlx_fpga.cells.divide import clamp
 from rlx_fpga.cells.streams import Cell, stream_of
+from rlx_fpga.cost.logic import Logic
 
 if TYPE_CHECKING:
     from amaranth import Value
@@ -54,6 +56,11 @@ class Clamp(_Unary):
         self.low, self.high = low, high
         super().__init__(lanes, 8, 8)
 
+    @cached_property
+    def logic(self) -> Logic:
+        """Two comparisons and two choices for each lane."""
+        return Logic(8 * self.lanes + 1, compare=16 * self.lanes, test=3, mux=16 * self.lanes)
+
     def _function(self, x: Value) -> Value:
         return clamp(x, self.low, self.high)
 
@@ -73,6 +80,12 @@ class Offset(_Unary):
         half = 1 << (width - 1)
         self.out_bits = signed_bits(offset - half, offset + half - 1)
         super().__init__(lanes, width, self.out_bits)
+
+    @cached_property
+    def logic(self) -> Logic:
+        """An adder for each lane."""
+        bits = self.lanes * self.out_bits
+        return Logic(bits + 1, add=bits, test=3)
 
     def _function(self, x: Value) -> Value:
         return x + self.offset

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from rlx_fpga.cells.geometry import geometry_of
 from rlx_fpga.cells.ram import block_ram
 from rlx_fpga.cells.sizes import index_signal
 from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
+from rlx_fpga.cost.logic import Logic, total
+from rlx_fpga.cost.memories import Ram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,14 +87,29 @@ class WholeWindow(Cell):
             after - before for before, after in pairwise([*needed, needed[0] + self.geometry.words])
         ]
 
+    @cached_property
+    def logic(self) -> Logic:
+        """Shift registers of the window, counters, and the memory of the rows above."""
+        geometry = self.geometry
+        row, column = (max(geometry.height, 2) - 1).bit_length(), (geometry.width - 1).bit_length()
+        own = Logic(8 * self.lanes + row + column + 3, row + column, 0, 16 + row + 2 * column)
+        ends = Logic(mux=row + column)
+        above = 8 * self.channels * (geometry.kernel[0] - 1)
+        if not above:
+            return own + ends
+        ram = Ram(above, geometry.width, read_only=False, synchronous=True, collision_free=True)
+        return total([own, ends, Logic(mux=column, memories=(ram,))])
+
     def elaborate(self, platform: object) -> Module:
         """Build the memory of rows, the window of registers, and the counters."""
         m = Module()
         g = self.geometry
         rows, columns = g.kernel
-        row, column = index_signal(g.height), index_signal(g.width)
+        row = index_signal(g.height)
+        column = index_signal(g.width)
         next_column = Signal.like(column)
-        taken, full = Signal(), Signal()
+        taken = Signal()
+        full = Signal()
         m.d.comb += [
             self.i.ready.eq(~full | self.o.ready),
             taken.eq(self.i.valid & self.i.ready),
@@ -167,6 +185,12 @@ class Replay(Cell):
         self.lanes = lanes_in
         self.beats = lanes_in // lanes_out * times
         super().__init__({"i": In(stream_of(lanes_in)), "o": Out(stream_of(lanes_out))})
+
+    @cached_property
+    def logic(self) -> Logic:
+        """A register that is loaded or rotated, and a counter."""
+        bits, left = 8 * self.lanes, self.beats.bit_length()
+        return Logic(register=bits + left + 2, add=left, test=19 + left, mux=bits)
 
     def elaborate(self, platform: object) -> Module:
         """Load a beat, then rotate it."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
+from rlx_fpga.cost.logic import Logic, total
 
 
 class WidthConverter(Cell):
@@ -36,6 +38,11 @@ class WidthConverter(Cell):
         super().__init__(
             {"i": In(stream_of(lanes_in, width)), "o": Out(stream_of(lanes_out, width))}
         )
+
+    @cached_property
+    def logic(self) -> Logic:
+        """That of the steps."""
+        return total(step.logic for step in self.parts.values())
 
     def elaborate(self, platform: object) -> Module:
         """Chain the steps."""
@@ -77,6 +84,12 @@ class Gather(Cell):
             {"i": In(stream_of(lanes_in, width)), "o": Out(stream_of(lanes_out, width))}
         )
 
+    @cached_property
+    def logic(self) -> Logic:
+        """A shift register and a counter."""
+        count = self.ratio.bit_length()
+        return Logic(register=self.bits + count, add=count, test=16 + count, mux=1)
+
     def elaborate(self, platform: object) -> Module:
         """Shift beats in from above until the first one has arrived at the bottom."""
         m = Module()
@@ -98,6 +111,7 @@ class Gather(Cell):
             m.d.sync += count.eq(taken)
         with m.Elif(taken):
             m.d.sync += count.eq(count + 1)
+        self.inside = {"collected": collected, "count": count}
         return m
 
 
@@ -119,6 +133,13 @@ class Scatter(Cell):
             {"i": In(stream_of(lanes_in, width)), "o": Out(stream_of(lanes_out, width))}
         )
 
+    @cached_property
+    def logic(self) -> Logic:
+        """A register that is loaded or shifted, and a counter."""
+        count = self.ratio.bit_length()
+        chosen = self.bits - self.bits // self.ratio
+        return Logic(register=self.bits + count, add=count, test=13 + 3 * count, mux=chosen)
+
     def elaborate(self, platform: object) -> Module:
         """Load a beat, then shift it out."""
         m = Module()
@@ -134,4 +155,5 @@ class Scatter(Cell):
             m.d.sync += [rest.eq(raw(self.i)), left.eq(Mux(self.i.valid, self.ratio, 0))]
         with m.Elif(self.o.ready):
             m.d.sync += [rest.eq(rest[len(part) :]), left.eq(left - 1)]
+        self.inside = {"rest": rest, "left": left}
         return m

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import pairwise
 from operator import and_
 from typing import TYPE_CHECKING, Literal
@@ -17,9 +17,11 @@ from rlx_fpga.cells.geometry import geometry_of
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.ram import block_ram, go_round
 from rlx_fpga.cells.streams import Cell, Part, raw, require_divisor, stream_of
+from rlx_fpga.cost.logic import Logic, total
+from rlx_fpga.cost.memories import Ram
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rlx_fpga.cells.geometry import Geometry, Pair
 
@@ -109,6 +111,22 @@ class WindowGenerator(Cell):
         """Initiation interval if neither input nor output ever waits."""
         return self.geometry.cycles_per_frame(self.reads)
 
+    @cached_property
+    def logic(self) -> Logic:
+        """The buffer, its two counters, the word that was read, addresses and queue."""
+        depth, words, bits = self.depth, self.geometry.words, 8 * self.lanes
+        place, free = (depth - 1).bit_length(), (depth + words).bit_length()
+        surplus = max(depth, words).bit_length() + 1
+        ram = Ram(bits, depth, read_only=False, synchronous=True, collision_free=True)
+        own = Logic(
+            register=bits * (1 + self.geometry.is_padded) + place + 2 * free + 4,
+            add=3 * free + surplus + place,
+            compare=(free + surplus) / 2,
+            test=14 + place + free,
+            memories=(ram,),
+        )
+        return total([own, self.addresses.logic, self.queue.logic])
+
     def elaborate(self, platform: object) -> Module:
         """Build the writer, the reader, and the two counters that synchronize them."""
         m = Module()
@@ -118,7 +136,8 @@ class WindowGenerator(Cell):
             m, platform, "buffer", 8 * self.lanes, self.depth, wanted=~address.padded
         )
         m.submodules.queue = queue = self.queue
-        wrote, go = Signal(), Signal()
+        wrote = Signal()
+        go = Signal()
 
         # Words that may be written: more than the depth after rows that no window needs.
         free = Signal(range(self.depth + g.words + 1), init=self.depth)
@@ -252,6 +271,48 @@ class AddressGenerator(Part):
             "needs_row": [(b - a) * g.width - back for a, b in pairwise(g.last_row)],
         }
 
+    @cached_property
+    def logic(self) -> Logic:
+        """Counters of all loops, the address, the place in a padded image, what to release."""
+        geometry = self.geometry
+        place = (self.depth - 1).bit_length()
+        loops = [loop.count for loop in self.loops()[:-1] if loop.count > 1]
+        counted = sum((count - 1).bit_length() for count in loops)
+        own = Logic(
+            register=3 * place + counted + len(loops),
+            add=2 * place + counted + 2,
+            compare=place + 1,
+            test=14 + counted + 6 * len(loops),
+            mux=place,
+        )
+        release = geometry.words.bit_length()
+        advance = (geometry.words + geometry.needed[0]).bit_length() + 1
+        held = Logic(register=release + 2 * advance)
+        return total([own, held, *self._padding_logic(), *self._pixel_logic()])
+
+    def _padding_logic(self) -> Iterator[Logic]:
+        """Yield the counters of rows and columns that are padded."""
+        geometry = self.geometry
+        sizes = (geometry.height, geometry.width)
+        for size, reach in zip(sizes, geometry.padded, strict=True):
+            if reach != size:
+                bits = (reach - 1).bit_length()
+                yield Logic(2 * bits + 1, bits, bits + 1, 5, 4)
+
+    def _pixel_logic(self) -> Iterator[Logic]:
+        """Yield the counters that are a pixel ahead, and what follows from them."""
+        geometry = self.geometry
+        for size in (geometry.out_width, geometry.out_height):
+            if size > 1:
+                bits = (size - 1).bit_length()
+                yield Logic(bits, add=bits, test=8 + bits)
+        for name, values in self.pieces().items():
+            size = geometry.out_height if name.endswith("row") else geometry.out_width
+            ends = sum(a != b for a, b in pairwise(values))
+            largest = max(map(abs, values), default=0) * geometry.blocks
+            reached, chosen = ends * (size - 1).bit_length(), ends * largest.bit_length()
+            yield Logic(compare=reached, mux=(reached + chosen) / 5)
+
     def elaborate(self, platform: object) -> Module:
         """Count the loops; a cycle later, add the position change of the outermost moving one."""
         m = Module()
@@ -285,7 +346,8 @@ class AddressGenerator(Part):
         on = [word % depth for word in words]
         step = follow(m, _chosen(last, on, _signed(depth)), "step")
         back = follow(m, _chosen(last, [word - depth for word in on], _signed(depth)), "step_back")
-        total, wrapped = Signal(range(2 * depth)), Signal(_signed(2 * depth))
+        total = Signal(range(2 * depth))
+        wrapped = Signal(_signed(2 * depth))
         m.d.comb += [
             self.address.eq(address),
             total.eq(address + step),

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, drive, run_cell
 
+from rlx_fpga.architectures.extremes import Extreme
 from rlx_fpga.cells.channel_table import ChannelTable
-from rlx_fpga.extremes import Extreme
 
 STALLS = st.tuples(st.sampled_from([0.0, 0.5]), st.sampled_from([0.0, 0.5]))
 

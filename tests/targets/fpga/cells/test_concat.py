@@ -59,3 +59,10 @@ def test_concat_refuses_empty_runs(runs):
 @pytest.mark.sim
 def test_concat_is_lint_clean(tmp_path):
     assert_lint_clean(Concat(2, (3, 1, 2)), tmp_path)
+
+
+@pytest.mark.parametrize("leading", [-1, 2])
+def test_concat_refuses_constants_alone(leading):
+    message = f"^{leading} of 2 inputs are leading constants: one must be a stream$"
+    with pytest.raises(ValueError, match=message):
+        Concat(1, (2, 1), leading=leading)

@@ -10,12 +10,11 @@ from amaranth.hdl import Instance, signed
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
-from rlx_fpga import netlist as module
-from rlx_fpga.axi import Interface
 from rlx_fpga.cells.constants import Constants
 from rlx_fpga.cells.multiply import NetlistPlatform
 from rlx_fpga.cells.rom import CyclicRom, Store
-from rlx_fpga.netlist import netlist
+from rlx_fpga.packaging.axi import Interface
+from rlx_fpga.packaging.netlist import sources_of
 
 WORDS = [5, 0, 7, 1000]
 INTERFACE = Interface("net", (), ())
@@ -49,16 +48,23 @@ def two_layers(**options):
     })  # fmt: skip
 
 
+def emitted(component, **options):
+    """Return the SystemVerilog of all modules, and the memory files."""
+    sources = sources_of(component, INTERFACE, **options)
+    return "".join([*sources.modules.values(), sources.core]), sources.memories
+
+
 def test_files_are_called_by_layer_and_part():
-    text, files = netlist(two_layers(), INTERFACE, memory_files=True)
+    text, files = emitted(two_layers(), memory_files=True)
     # Equal words of a layer are stored once; other layers have their own.
     assert files == {
         "mem/net_n0_conv2d_weights_0.mem": "005\n000\n007\n3e8\n",
         "mem/net_n0_conv2d_bias.mem": "01\n02\n",
         "mem/net_n1_dense_weights_0.mem": "005\n000\n007\n3e8\n",
     }
-    assert text.count('.File("mem/net_n0_conv2d_weights_0.mem")') == 2
-    assert text.count("net_rom #(") == 4
+    # Equal memories of a layer are one module with two instances.
+    assert text.count('.File("mem/net_n0_conv2d_weights_0.mem")') == 1
+    assert text.count("net_rom #(") == 3
     assert "words[" not in text
 
 
@@ -67,7 +73,7 @@ def test_banks_are_called_by_their_memory():
     design = Layers(
         {"n0_dense": {f"weights_{k}": CyclicRom(words[k:], 40, Store.BANKS) for k in (0, 1)}}
     )
-    _, files = netlist(design, INTERFACE, memory_files=True)
+    _, files = emitted(design, memory_files=True)
     assert [*files] == [
         f"mem/net_n0_dense_weights_{k}_bank_{bank}.mem" for k in (0, 1) for bank in (0, 1)
     ]
@@ -75,7 +81,7 @@ def test_banks_are_called_by_their_memory():
 
 
 def test_words_of_lookup_tables_stay_in_the_netlist():
-    text, files = netlist(two_layers(store=Store.TABLES), INTERFACE, memory_files=True)
+    text, files = emitted(two_layers(store=Store.TABLES), memory_files=True)
     assert "mem/net_n0_conv2d_bias.mem" not in files
     assert re.search(
         r"^module net_n0_conv2d_bias \(\n.*?  \(\* rom_style = \"logic\" \*\)\n"
@@ -86,9 +92,9 @@ def test_words_of_lookup_tables_stay_in_the_netlist():
 
 
 def test_a_module_for_each_memory_without_files():
-    text, files = netlist(two_layers(), INTERFACE)
+    text, files = emitted(two_layers())
     assert files == {}
-    assert re.findall(r"^module (net_n\w+)", text, re.MULTILINE) == [
+    assert re.findall(r"^module (net_n\d_\w+?_(?:weights_\d|bias)) ", text, re.MULTILINE) == [
         "net_n0_conv2d_weights_0", "net_n0_conv2d_bias", "net_n1_dense_weights_0",
     ]  # fmt: skip
     assert len(re.findall(r"^    words\[\d+\] = ", text, re.MULTILINE)) == 4 + 2 + 4
@@ -96,29 +102,8 @@ def test_a_module_for_each_memory_without_files():
 
 def test_names_that_other_modules_have_are_not_taken():
     design = Layers({name: {name: CyclicRom(WORDS, 10)} for name in ("rom", "core")})
-    _, files = netlist(design, INTERFACE, memory_files=True)
+    _, files = emitted(design, memory_files=True)
     assert list(files) == ["mem/net_rom_2.mem", "mem/net_core_2.mem"]
-
-
-@pytest.mark.parametrize("in_files", [True, False])
-def test_words_never_pass_through_the_slow_writer(in_files, monkeypatch):
-    """Amaranth takes some 2 ms for each word of a memory: minutes for large networks."""
-    convert = module.verilog.convert_fragment
-    cells = []
-
-    def spy(design, *args, **options):
-        def visit(fragment):
-            for part, _, _ in fragment.subfragments:
-                cells.append(type(part).__name__)
-                visit(part)
-
-        visit(design)
-        return convert(design, *args, **options)
-
-    monkeypatch.setattr(module.verilog, "convert_fragment", spy)
-    netlist(two_layers(), INTERFACE, memory_files=in_files)
-    assert cells.count("Instance") == 4
-    assert "MemoryInstance" not in cells
 
 
 @pytest.mark.parametrize("kind", ["written", "two readers", "no clock", "one word", "no bits"])

@@ -63,3 +63,8 @@ def test_fifo_refuses_a_depth_that_cannot_keep_up():
 @pytest.mark.parametrize("name", CELLS)
 def test_queue_lint(name, tmp_path):
     assert_lint_clean(CELLS[name](), tmp_path)
+
+
+def test_cell_has_its_ports_as_attributes_and_no_others():
+    with pytest.raises(AttributeError, match=r"^'SkidBuffer' object has no attribute 'x'$"):
+        _ = SkidBuffer(1).x

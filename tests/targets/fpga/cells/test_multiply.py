@@ -4,7 +4,7 @@ from amaranth import Module
 from amaranth.back import verilog
 from amaranth.lib.wiring import In, Out
 from targets.fpga.harness import assert_lint_clean, run_cell
-from targets.fpga.test_axi import interface
+from targets.fpga.packaging.test_axi import interface
 
 from rlx.process import run
 from rlx_fpga.cells.multiply import (
@@ -22,9 +22,9 @@ from rlx_fpga.cells.multiply import (
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.streams import Cell, stream_of
 from rlx_fpga.devices import devices
-from rlx_fpga.netlist import netlist
-from rlx_fpga.render import render
-from rlx_fpga.synthesis import find_yosys
+from rlx_fpga.packaging.netlist import sources_of
+from rlx_fpga.packaging.render import render
+from rlx_fpga.packaging.synthesis import find_yosys
 
 
 class Product(Cell):
@@ -65,16 +65,22 @@ def test_multiply_is_an_instance_in_a_netlist(logic):
 
 @pytest.mark.parametrize("logic", [False, True])
 def test_emitted_netlists_bring_the_modules_that_multiply(logic):
-    text, _ = netlist(Product(logic), interface())
+    sources = sources_of(Product(logic), interface())
     name = "net_core_multiply_logic" if logic else "net_core_multiply"
-    assert text.count(f"module {name} #(") == 1
-    assert text.count(f"  {name} #(") == 1
+    assert list(sources.modules) == [f"rtl/cells/{name}.sv"]
+    assert f"module {name} #(" in sources.modules[f"rtl/cells/{name}.sv"]
+    assert sources.core.count(f"  {name} #(") == 1
     # Blocks of a family whose registers synthesis does not find.
-    assert "`ifdef RLX_ECP5" in text
+    assert ("`ifdef RLX_ECP5" in sources.modules[f"rtl/cells/{name}.sv"]) == (not logic)
 
 
 def test_multiply_lint(tmp_path):
     assert_lint_clean(Product(), tmp_path)
+
+
+def multipliers():
+    """Return the module that multiplies and the LUT multiplier."""
+    return "".join(render(f"multiply{kind}.v.j2", name=f"mul{kind}") for kind in ("", "_logic"))
 
 
 PROOF = """
@@ -91,7 +97,7 @@ endmodule
 @pytest.mark.parametrize(("x", "y"), [(8, 2), (8, 3), (8, 4), (4, 8), (5, 7)])
 def test_lut_multipliers_multiply(tmp_path, x, y):
     """Proved for all operands, whatever the registers held before."""
-    text = render("multiply.v.j2", name="mul") + PROOF.format(x=x, y=y)
+    text = multipliers() + PROOF.format(x=x, y=y)
     (tmp_path / "proof.v").write_text(text)
     script = (
         "read_verilog -sv proof.v; prep -top proof -flatten; "
@@ -130,7 +136,7 @@ endmodule
 @pytest.mark.parametrize(("x", "y"), [(4, 4), (5, 3), (2, 6)])
 def test_the_block_of_ecp5_gives_products(tmp_path, x, y):
     """Proved for all operands: they stand on the left of the block's, their product too."""
-    text = render("multiply.v.j2", name="mul") + PROOF.format(x=x, y=y) + MULT18X18D
+    text = multipliers() + PROOF.format(x=x, y=y) + MULT18X18D
     (tmp_path / "proof.v").write_text(text)
     script = (
         "read_verilog -sv -D RLX_ECP5 proof.v; prep -top proof -flatten; opt -full; "
@@ -203,10 +209,10 @@ def test_packing_is_known_for_every_family():
 
 @pytest.mark.parametrize("packing", PAIRED)
 def test_emitted_netlists_bring_the_modules_of_pairs_that_they_need(packing):
-    text, _ = netlist(Pair(packing), interface())
-    for other in PAIRED:
-        assert text.count(f"module net_core_multiply_{other.value} ") == (other is packing)
-    assert ("SB_MAC16" in text) == (packing is Packing.INDEPENDENT)
+    modules = sources_of(Pair(packing), interface()).modules
+    paths = [path for path in modules if path != "rtl/cells/net_core_multiply.sv"]
+    assert paths == [f"rtl/cells/net_core_multiply_{packing.value}.sv"]
+    assert ("SB_MAC16" in modules[paths[0]]) == (packing is Packing.INDEPENDENT)
 
 
 @pytest.mark.parametrize("packing", PAIRED)

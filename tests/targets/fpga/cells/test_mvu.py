@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from amaranth.back import verilog
+from amaranth.back import rtlil, verilog
 from amaranth.hdl import _ir as ir
 from amaranth.hdl._ast import Concat
 from hypothesis import given, settings
@@ -11,7 +11,6 @@ from rlx_fpga.cells import mvu
 from rlx_fpga.cells.accumulate import drain_lanes
 from rlx_fpga.cells.multiply import WIDE_BITS, NetlistPlatform, Packing
 from rlx_fpga.cells.mvu import MatrixVector
-from rlx_fpga.structure import structure_of
 
 pytestmark = pytest.mark.slow  # Each simulates a cell.
 
@@ -249,5 +248,5 @@ def test_operands_are_not_cut_from_long_concatenations(packing, monkeypatch):
     monkeypatch.setattr(mvu, "MAX_WORD_BITS", 128)
     cell = MatrixVector(*parameters(4, 16), pe=4, simd=16, packing=packing)
     assert len(cell.roms) == cell.pe
-    structure_of(cell)
+    rtlil.convert(cell, platform=NetlistPlatform("p"))
     assert joined < WIDE_BITS * cell.pe * cell.simd

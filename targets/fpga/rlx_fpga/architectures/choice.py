@@ -1,0 +1,113 @@
+"""The core for a model and options, or a refusal with what to try."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rlx.errors import DoesNotFitError, EmitError
+from rlx.ir import DType, Refusal
+from rlx_fpga.architectures import ARCHITECTURES, architecture
+from rlx_fpga.architectures.refusals import INT8_INPUT
+from rlx_fpga.explore.fit import does_not_fit, fitting, shortage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rlx.ir import Graph, GraphModule, Node
+    from rlx.target import Lowering
+    from rlx_fpga.architectures.interface import Core
+    from rlx_fpga.options import FpgaOptions
+
+
+def lowering(node: Node, name: str) -> Lowering | Refusal:
+    """Return what an architecture builds for ``node``, or why it cannot, and which others can."""
+    found = architecture(name).lowering(node)
+    if not isinstance(found, Refusal):
+        return found
+    others = [
+        other
+        for other in ARCHITECTURES
+        if other != name and not isinstance(architecture(other).lowering(node), Refusal)
+    ]
+    if not others:
+        return found
+    return Refusal(f"{found.reason}; --architecture {' or '.join(others)} can build it")
+
+
+def build(module: GraphModule, options: FpgaOptions) -> Core:
+    """Return the core of ``module`` in the chosen architecture; it may be too large.
+
+    Raises:
+        EmitError: An input is not int8, or an output is a constant.
+        RlxError: As ``Architecture.build``.
+    """
+    _require_streams(module.graph)
+    return architecture(options.architecture).build(module, options)
+
+
+def built_or_advised(module: GraphModule, options: FpgaOptions) -> Core:
+    """Return what ``build`` does; if there is no such core, say which architecture would fit.
+
+    Raises:
+        RlxError: As ``build``.
+    """
+    try:
+        return build(module, options)
+    except DoesNotFitError as e:
+        # Its own hint names options of this architecture, or says what to change.
+        other = next(_others(module, options), None)
+        if other is None:
+            raise
+        hint = f"{e.hint}, or {other}" if e.hint and e.hint.startswith("--") else other
+        raise DoesNotFitError(e.message, where=e.where, hint=hint) from None
+
+
+def require_fit(module: GraphModule, core: Core, options: FpgaOptions) -> None:
+    """Check that a core fits the device and the budgets.
+
+    Raises:
+        DoesNotFitError: It does not; the hint lists options to try.
+    """
+    if not shortage(core.report, options):
+        return
+
+    def estimate(other: FpgaOptions) -> Mapping[str, Any]:
+        return (core.report_for or (lambda given: build(module, given).report))(other)
+
+    _, *smaller = architecture(options.architecture).variants(options)
+    raise does_not_fit(core.report, options, estimate, smaller, _others(module, options))
+
+
+def _others(module: GraphModule, options: FpgaOptions) -> Iterator[str]:
+    """Yield the options with which another architecture fits the device and reaches the rate."""
+    for name in ARCHITECTURES:
+        if name == options.architecture:
+            continue
+        other = replace(options, architecture=name, weights="mem", fold=())
+        for text, variant in architecture(name).variants(other):
+            report = fitting(variant, lambda given: build(module, given).report)
+            if report and report["interval"] <= (options.max_cycles or report["interval"]):
+                yield f"--architecture {name}{text}"
+                break
+
+
+def _require_streams(graph: Graph) -> None:
+    """Check that inputs and outputs can be streams, in any architecture.
+
+    Raises:
+        EmitError: An input is not int8, or an output is a constant.
+    """
+    for value in graph.inputs:
+        if value.type.dtype is not DType.I8 or not value.type.is_static:
+            raise EmitError(
+                f"input {value.name!r} must be an int8 tensor of fixed shape, not {value.type}",
+                hint=INT8_INPUT,
+            )
+    for value in graph.outputs:
+        if value.constant is not None:
+            raise EmitError(
+                "is a constant; only streams can go out",
+                where=f"output {value.node.label}",
+                hint="take it from the model's outputs: it is the same for every input",
+            )

@@ -1,0 +1,58 @@
+"""The dataflow architecture behind the interface of all architectures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from rlx_fpga.architectures.dataflow.design import design_of
+from rlx_fpga.architectures.dataflow.lower import RULES
+from rlx_fpga.architectures.dataflow.lower.rules import planned
+from rlx_fpga.architectures.dataflow.report import layers, report_of
+from rlx_fpga.architectures.interface import Core, CorePort, Ruled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx.ir import GraphModule, Node, Refusal, RuleTable
+    from rlx.tables import Table
+    from rlx.target import Lowering
+    from rlx_fpga.options import FpgaOptions
+
+
+class Dataflow(Ruled):
+    """See ``rlx_fpga.architectures.interface.Architecture``. What it builds fits the device."""
+
+    rules: ClassVar[RuleTable[Any]] = RULES
+
+    def lowering(self, node: Node) -> Lowering | Refusal:
+        """See the interface."""
+        return planned(node)
+
+    def build(self, module: GraphModule, options: FpgaOptions) -> Core:
+        """See the interface."""
+        design = design_of(module.graph, options)
+        pipeline = design.pipeline
+        program = pipeline.program
+        inputs = zip(pipeline.input_names, program.graph.inputs, strict=True)
+        outputs = zip(pipeline.output_names, program.outputs, program.graph.outputs, strict=True)
+        return Core(
+            component=pipeline,
+            inputs=tuple(
+                CorePort(member=name, value=value, lanes=pipeline.lanes(value))
+                for name, value in inputs
+            ),
+            outputs=tuple(
+                CorePort(member=name, value=value, lanes=pipeline.lanes(stream))
+                for name, stream, value in outputs
+            ),
+            graph=program.graph,
+            nodes=tuple(stage.node for stage in program.stages),
+            report=report_of(design),
+        )
+
+    def layers(self, title: str, report: Mapping[str, Any]) -> Table:
+        """See the interface."""
+        return layers(title, report)
+
+
+ARCHITECTURE: Final = Dataflow()

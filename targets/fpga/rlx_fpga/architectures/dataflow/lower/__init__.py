@@ -1,0 +1,19 @@
+"""Rules: one module for each module of ``rlx.ops.q``, of the same name."""
+
+from rlx_fpga.architectures.dataflow.lower import arith, conv, linear, pool, reduce, shape, softmax
+from rlx_fpga.architectures.dataflow.lower.rules import RULES, Alias, Layer, Plan, plan_of
+
+__all__ = [
+    "RULES",
+    "Alias",
+    "Layer",
+    "Plan",
+    "arith",
+    "conv",
+    "linear",
+    "plan_of",
+    "pool",
+    "reduce",
+    "shape",
+    "softmax",
+]

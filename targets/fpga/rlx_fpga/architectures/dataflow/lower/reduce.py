@@ -1,0 +1,105 @@
+"""Reductions in hardware."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, cast
+
+from rlx.operands import unsupported
+from rlx.ops.q import QArgmax, QMean
+from rlx_fpga.architectures.dataflow.latency import at_once, repeated
+from rlx_fpga.architectures.dataflow.lower.rules import RULES, Layer, Plan, divisors, pipeline_hold
+from rlx_fpga.architectures.dataflow.lower.weighted import requantizer
+from rlx_fpga.cells.argmax import Argmax
+from rlx_fpga.cells.chain import Chain
+from rlx_fpga.cells.channelwise import GlobalPool
+from rlx_fpga.cells.requantize import lane_multipliers
+from rlx_fpga.cells.unary import Offset
+from rlx_fpga.explore.fold import Fold
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx_fpga.cells.requantize import Requantize
+    from rlx_fpga.cells.streams import Cell
+
+
+@RULES.rule(QMean)
+class MeanPlan(Plan):
+    """Running sums, offset for the zero points, requantizer."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        self.attributes = cast("QMean", node.op)
+        shape = node.operands[0].type.static_shape
+        axes = {axis % len(shape) for axis in self.attributes.axes}
+        axes = {axis for axis in axes if shape[axis] > 1} or {max(axes)}
+        first, last = min(axes), max(axes)
+        if any(shape[axis] > 1 for axis in set(range(first, last)) - axes):
+            raise unsupported(node, f"axes {self.attributes.axes} do not follow one another")
+        self.outer = math.prod(shape[:first])
+        self.count = math.prod(shape[first : last + 1])
+        self.inner = math.prod(shape[last + 1 :])
+
+    def folds(self) -> list[Fold]:
+        """Return all divisors of the values inside the reduced axes."""
+        found = []
+        for lanes in divisors(self.inner):
+            blocks = self.outer * self.inner // lanes
+            for beat_cycles in lane_multipliers(self._requantize(lanes).scaling.parts):
+                last = self._requantize(lanes, beat_cycles)
+                # The sums are output with the last values of a frame, one in every cycle.
+                cycles = blocks * (self.count - 1 + last.beat_cycles)
+                found.append(Fold(lanes, 1, cycles, last.multipliers, last.beat_cycles))
+        return found
+
+    def build(self, fold: Fold) -> Layer:
+        """Return the chain."""
+        lanes = fold.pe
+        pool = self._pool(lanes)
+        cells: dict[str, Cell] = {"sum": pool}
+        if self._offset:
+            cells["offset"] = Offset(lanes, pool.out_bits, self._offset)
+        cells["requantize"] = self._requantize(lanes, fold.beat_cycles)
+        beats = self.outer * self.count * self.inner // lanes
+        hold = Fraction(1, self.outer) + pipeline_hold([*cells.values()], beats)
+        demand = repeated(at_once(fold.beat_cycles / self.count), self.outer)
+        return Layer(Chain(cells), fold, fold.cycles, hold, demand=demand)
+
+    @property
+    def _offset(self) -> int:
+        return -self.attributes.x_zero_point * self.count
+
+    def _pool(self, lanes: int) -> GlobalPool:
+        return GlobalPool("sum", pixels=self.count, channels=self.inner, lanes=lanes)
+
+    def _requantize(self, lanes: int, beat_cycles: int = 1) -> Requantize:
+        bits = self._pool(lanes).out_bits
+        if self._offset:
+            bits = Offset(lanes, bits, self._offset).out_bits
+        return requantizer(self.attributes, lanes, lanes, bits, beat_cycles=beat_cycles)
+
+
+@RULES.rule(QArgmax)
+class ArgmaxPlan(Plan):
+    """One comparison a cycle."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        op = cast("QArgmax", node.op)
+        shape = node.operands[0].type.static_shape
+        axis = op.axis % len(shape)
+        if math.prod(shape[axis + 1 :]) != 1:
+            raise unsupported(node, f"axis {op.axis} of {list(shape)} is not the last one")
+        self.count, self.size = shape[axis], math.prod(shape)
+
+    def folds(self) -> list[Fold]:
+        """Return the only choice."""
+        return [Fold(1, 1, self.size)]
+
+    def build(self, fold: Fold) -> Layer:
+        """Return the cell."""
+        cell = Argmax(self.count)
+        hold = Fraction(self.count, self.size) + pipeline_hold([cell], self.size)
+        demand = repeated(at_once(1 / self.count), self.size // self.count)
+        return Layer(Chain({"argmax": cell}), fold, self.size, hold, demand=demand)

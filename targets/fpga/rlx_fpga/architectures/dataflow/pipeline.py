@@ -1,0 +1,510 @@
+"""From a graph of integer ops to a dataflow pipeline: one stage for each op."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from amaranth import Module
+from amaranth.lib.wiring import Component, In, Out, connect, flipped
+
+from rlx.errors import EmitError
+from rlx.ir import DType
+from rlx_fpga.architectures.dataflow.balance import OperandFlow, StageFlow, queue_depths
+from rlx_fpga.architectures.dataflow.latency import StageTiming, arrival_curves, fill
+from rlx_fpga.architectures.dataflow.lower import Alias, plan_of
+from rlx_fpga.architectures.dataflow.stage import Stage
+from rlx_fpga.architectures.refusals import INT8_INPUT
+from rlx_fpga.cells.fifo import Fifo, SkidBuffer
+from rlx_fpga.cells.fork import Fork
+from rlx_fpga.cells.multiply import Packing
+from rlx_fpga.cells.rom import Store
+from rlx_fpga.cells.streams import lanes_of, stream_of
+from rlx_fpga.cells.width import WidthConverter
+from rlx_fpga.rtl.naming import port_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from rlx.ir import Graph, Node, Value
+    from rlx_fpga.architectures.dataflow.lower import Layer, Plan
+    from rlx_fpga.cells.streams import Cell
+    from rlx_fpga.explore.fold import Fold
+
+# The register behind every stream holds as much: no queue of so few beats is needed.
+REGISTER_BEATS = 2
+# A stage with this part of the slowest stage's cycles cannot catch up much.
+BUSY = Fraction(3, 4)
+
+
+@dataclass(frozen=True)
+class PipelineStage:
+    """An op of the pipeline, before its folding is chosen.
+
+    Attributes:
+        name: Identifier, unique in the pipeline.
+        node: The op.
+        plan: Its possible implementations.
+        sources: For each operand, the value whose stream it is (aliases resolved).
+    """
+
+    name: str
+    node: Node
+    plan: Plan
+    sources: tuple[Value, ...]
+
+    @cached_property
+    def folds(self) -> list[Fold]:
+        """Foldings of the plan."""
+        return self.plan.folds()
+
+
+@dataclass(frozen=True, slots=True)
+class StagedGraph:
+    """The stages of a graph, before any folding is chosen.
+
+    Attributes:
+        graph: The graph.
+        stages: In the order of the graph.
+        outputs: For each output of the graph, the value whose stream it is.
+    """
+
+    graph: Graph
+    stages: tuple[PipelineStage, ...]
+    outputs: tuple[Value, ...]
+
+    def choices(
+        self,
+        *,
+        logic: bool = False,
+        few: int = 0,
+        packing: Packing = Packing.NONE,
+        store: Store = Store.FREE,
+    ) -> dict[str, list[Fold]]:
+        """Return the foldings to choose from, by name of the stage.
+
+        Args:
+            logic: Include foldings with LUT multipliers, and with weights in LUTs.
+            few: Include LUT multipliers for layers of at most so many products.
+            packing: How two products share a DSP slice of the device.
+            store: Where weights are stored on the device.
+        """
+        found = {}
+        for stage in self.stages:
+            plain = [fold.stored_in(store) for fold in stage.folds]
+            folds = [fold.packed(packing) for fold in plain]
+            folds += [
+                f.with_lut_multipliers()
+                for f in plain
+                if f.products and (logic or f.products <= few)
+            ]
+            if logic:
+                folds += [fold.stored_in(Store.TABLES) for fold in folds if fold.weight_bits]
+            found[stage.name] = folds
+        return found
+
+
+LANES_MAX: Final = 8_192
+"""Maximum int8 values in a beat of an input: 65,536 data wires."""
+
+
+def staged_graph(graph: Graph) -> StagedGraph:
+    """Return the stages of ``graph``.
+
+    Raises:
+        UnsupportedOpError: An op has no rule, or cannot be built as it stands.
+        EmitError: Inputs, outputs or parameters cannot become streams.
+    """
+    if graph.params:
+        names = ", ".join(repr(param.name) for param in graph.params)
+        raise EmitError(
+            f"parameters must be bound before hardware is made: {names}",
+            hint="give them values: rlx.bind(module, values), or rlx import MODEL --weights FILE",
+        )
+    for value in graph.inputs:
+        _check_input(value)
+    stream_of_value: dict[Value, Value] = {value: value for value in graph.inputs}
+    stages: list[PipelineStage] = []
+    for node in graph.op_nodes:
+        plan = plan_of(node)
+        sources = tuple(stream_of_value[operand] for operand in plan.operands)
+        if isinstance(plan, Alias):
+            stream_of_value[node.result] = sources[0]
+            continue
+        # Names of the model never reach hardware; the report maps stages to nodes.
+        name = f"n{len(stages)}_{node.op.name.rpartition('.')[2]}"
+        stages.append(PipelineStage(name, node, plan, sources))
+        stream_of_value[node.result] = node.result
+    for value in graph.outputs:
+        if value not in stream_of_value:
+            raise EmitError(
+                "is a constant; only streams can go out",
+                where=f"output {value.node.label}",
+                hint="take it from the model's outputs: it is the same for every input",
+            )
+    return StagedGraph(graph, tuple(stages), tuple(stream_of_value[v] for v in graph.outputs))
+
+
+def _check_input(value: Value) -> None:
+    """Refuse an input that no stream can carry."""
+    type_ = value.type
+    if type_.dtype is not DType.I8 or not type_.is_static:
+        raise EmitError(
+            f"input {value.name!r} must be an int8 tensor of fixed shape, not {type_}",
+            hint=INT8_INPUT,
+        )
+    # All channels of a pixel come in one beat.
+    if type_.rank > 2 and type_.static_shape[-1] > LANES_MAX:
+        raise EmitError(
+            f"a beat would have {type_.static_shape[-1]} int8 values; the limit is {LANES_MAX}",
+            where=f"input {value.name!r}",
+            hint="give it fewer channels and more pixels, or use --architecture engine",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The FIFO and width converter between a stream and one of its consumers.
+
+    Attributes:
+        name: Prefix of the cells' names.
+        depth: Beats of the FIFO, which are as wide as the wider side; 0 for no FIFO.
+        lanes: Lanes of the stream.
+        wanted: Lanes of the consumer.
+        elements: Elements of a frame.
+        width: Bits of an element.
+    """
+
+    name: str
+    depth: int
+    lanes: int
+    wanted: int
+    elements: int
+    width: int
+
+    @property
+    def registers(self) -> Fraction:
+        """Capacity of the registers between them, as part of a frame."""
+        beats = REGISTER_BEATS * self.lanes + 2 * math.lcm(self.lanes, self.wanted)
+        return Fraction(beats, self.elements)
+
+    def cells(self) -> dict[str, Cell]:
+        """Return the cells that are needed, in order."""
+        queue: dict[str, Cell] = {}
+        if self.depth:
+            queue[f"{self.name}_queue"] = Fifo(self.widest, self.depth, self.width)
+        if self.lanes == self.wanted:
+            return queue
+        converter = WidthConverter(self.lanes, self.wanted, self.elements, self.width)
+        width: dict[str, Cell] = {f"{self.name}_width": converter}
+        return queue | width if self.lanes > self.wanted else width | queue
+
+    @property
+    def widest(self) -> int:
+        """Lanes of the FIFO, which is on the wider side for full throughput."""
+        return max(self.lanes, self.wanted)
+
+    @property
+    def memory_bits(self) -> int:
+        """Bits of the FIFO."""
+        return self.depth * self.widest * self.width
+
+
+@dataclass(frozen=True)
+class _Net:
+    """A stream with everything between its source and its consumers.
+
+    Attributes:
+        component: Source.
+        port: Name of the source's port.
+        register: Name and cell of the register behind the source; None without consumers.
+        fork: Name and cell of the fork, if there are several consumers.
+        branches: For each consumer, its component, its port, and the cells in front of it.
+    """
+
+    component: Component
+    port: str
+    register: tuple[str, SkidBuffer] | None
+    fork: tuple[str, Fork] | None
+    branches: list[tuple[Component, str, dict[str, Cell]]]
+
+
+class Pipeline(Component):
+    """The hardware of a graph.
+
+    Members:
+        i (or i0, i1, ...): In: the graph's inputs, int8, in NHWC raster order.
+        o (or o0, o1, ...): Out: its outputs, int8, or int32 for an index.
+
+    Attributes:
+        program: The stages.
+        layers: For each stage, its hardware.
+        queues: For each operand of each stage, the queue in front of it.
+    """
+
+    _MustUse__silence = True
+
+    def __init__(
+        self,
+        program: StagedGraph,
+        folds: Mapping[str, Fold],
+        build: Callable[[PipelineStage, Fold], Layer] | None = None,
+    ) -> None:
+        self.program = program
+        build = build or (lambda stage, fold: stage.plan.build(fold))
+        self.layers = [build(stage, folds[stage.name]) for stage in program.stages]
+        self.input_lanes = [self._lanes_read(value) for value in program.graph.inputs]
+        self._lanes = dict(zip(program.graph.inputs, self.input_lanes, strict=True))
+        for stage, layer in zip(program.stages, self.layers, strict=True):
+            self._lanes[stage.node.result] = lanes_of(layer.cell, "o")
+        self.queues = self._queues()
+        graph = program.graph
+        self.input_names = _numbered("i", len(graph.inputs))
+        self.output_names = _numbered("o", len(graph.outputs))
+        inputs = zip(self.input_names, self.input_lanes, strict=True)
+        members = {name: In(stream_of(lanes)) for name, lanes in inputs}
+        for name, value in zip(self.output_names, program.outputs, strict=True):
+            members[name] = Out(stream_of(self.lanes(value), value.type.dtype.bits))
+        super().__init__(members)
+
+    @property
+    def interval(self) -> int:
+        """Predicted initiation interval: cycles of the slowest stage or port.
+
+        It is a lower bound. Queues are sized so that designs reach it; a few random graphs that
+        pool and concatenate one stream with itself were measured slower.
+        """
+        ports = [
+            value.type.size // self.lanes(value)
+            for value in (*self.program.graph.inputs, *self.program.outputs)
+        ]
+        return max(*(layer.cycles for layer in self.layers), *ports)
+
+    @property
+    def latency(self) -> int:
+        """Predicted cycles from the first element of a frame to its last result, on its own."""
+        ports = {
+            -1 - index: value.type.size // lanes
+            for index, (value, lanes) in enumerate(
+                zip(self.program.graph.inputs, self.input_lanes, strict=True)
+            )
+        }
+        found = arrival_curves(self._timings(), ports)
+        place = self._places()
+        return max(round(found[place[value]][-1][1]) for value in self.program.outputs)
+
+    @property
+    def fill(self) -> float:
+        """Frames that line buffers and the like hold back before the last layer can begin."""
+        place = self._places()
+        return fill(self._timings(), [place[value] for value in self.program.outputs])
+
+    def lanes(self, value: Value) -> int:
+        """Return the lanes of the stream of ``value``."""
+        return self._lanes[value]
+
+    def parts(self) -> dict[str, Cell]:
+        """Return all cells of the pipeline by name, without creating their ports."""
+        found: dict[str, Cell] = {
+            stage.name: layer.cell
+            for stage, layer in zip(self.program.stages, self.layers, strict=True)
+        }
+        for net in self._nets():
+            found.update(named for named in (net.register, net.fork) if named is not None)
+            for _, _, cells in net.branches:
+                found |= cells
+        return found
+
+    def elaborate(self, platform: object) -> Module:
+        """Connect every stream with its consumers."""
+        m = Module()
+        nets = list(self._nets())
+        built = self._built(nets)
+        for stage, layer in zip(self.program.stages, self.layers, strict=True):
+            m.submodules[stage.name] = built[layer.cell]
+        for net in nets:
+            _connect(m, self, net, built)
+        return m
+
+    def _built(self, nets: Sequence[_Net]) -> dict[Component, Stage]:
+        """Return each layer, with what belongs to it, by its cell."""
+        registers = {net.component: net.register for net in nets}
+        before: dict[Component, dict[str, dict[str, Cell]]] = {}
+        for net in nets:
+            for reader, port, cells in net.branches:
+                before.setdefault(reader, {})[port] = cells
+        found = {}
+        for stage, layer in zip(self.program.stages, self.layers, strict=True):
+            fronts = {
+                port: {_plain(name, stage, port): cell for name, cell in cells.items()}
+                for port, cells in before.get(layer.cell, {}).items()
+            }
+            register = registers[layer.cell]
+            kind = stage.node.op.name.rpartition(".")[2]
+            found[layer.cell] = Stage(kind, layer.cell, fronts, register and register[1])
+        return found
+
+    def _nets(self) -> Iterator[_Net]:
+        """Yield the streams of inputs, then those of stages."""
+        readers: dict[Value, list[tuple[Component, str, Queue]]] = {}
+        for stage, layer, queues in zip(self.program.stages, self.layers, self.queues, strict=True):
+            for source, port, queue in zip(stage.sources, layer.cell.ports, queues, strict=True):
+                readers.setdefault(source, []).append((layer.cell, port, queue))
+        for name, value in zip(self.output_names, self.program.outputs, strict=True):
+            lanes, bits = self.lanes(value), value.type.dtype.bits
+            queue = Queue(name, 0, lanes, lanes, value.type.size, bits)
+            readers.setdefault(value, []).append((self, name, queue))
+        for name, value in zip(self.input_names, self.program.graph.inputs, strict=True):
+            yield _net(name, self, name, self.lanes(value), readers.get(value, []))
+        for stage, layer in zip(self.program.stages, self.layers, strict=True):
+            value = stage.node.result
+            yield _net(stage.name, layer.cell, "o", self.lanes(value), readers.get(value, []))
+
+    def _lanes_read(self, value: Value) -> int:
+        """Return the lanes of an input: those of its widest consumer."""
+        found = [1]
+        for stage, layer in zip(self.program.stages, self.layers, strict=True):
+            for source, port in zip(stage.sources, layer.cell.ports, strict=True):
+                if source == value:
+                    found.append(lanes_of(layer.cell, port))
+        return max(found)
+
+    def _places(self) -> dict[Value, int]:
+        """Return the number of each stream: its stage's, or, for inputs, negative ones."""
+        place = {stage.node.result: index for index, stage in enumerate(self.program.stages)}
+        return place | {v: -1 - index for index, v in enumerate(self.program.graph.inputs)}
+
+    def _timings(self) -> list[StageTiming]:
+        """Return the timing of each stage."""
+        place = self._places()
+        return [
+            StageTiming(
+                tuple(place[source] for source in stage.sources),
+                layer.demand,
+                layer.burst or layer.cycles,
+                # There is a register behind each layer; a fork has none.
+                layer.cell.latency
+                + 1
+                + max(sum(cell.latency for cell in queue.cells().values()) for queue in queues),
+            )
+            for stage, layer, queues in zip(
+                self.program.stages, self.layers, self.queues, strict=True
+            )
+        ]
+
+    def _queues(self) -> list[list[Queue]]:
+        """Return the queue in front of each operand."""
+        stages = self.program.stages
+        place = self._places()
+        smooth = [
+            [self._smoothing(place[source], layer) for source in stage.sources]
+            for stage, layer in zip(stages, self.layers, strict=True)
+        ]
+        timings, queues = [], []
+        for stage, layer, parts in zip(stages, self.layers, smooth, strict=True):
+            row = [
+                self._queue(stage, source, layer.cell, port)
+                for source, port in zip(stage.sources, layer.cell.ports, strict=True)
+            ]
+            skew = layer.skew or ((Fraction(0), Fraction(0)),) * len(row)
+            operands = [
+                OperandFlow(place[source], queue.registers + part, *ahead_and_behind)
+                for source, queue, part, ahead_and_behind in zip(
+                    stage.sources, row, parts, skew, strict=True
+                )
+            ]
+            timings.append(StageFlow(tuple(operands), layer.hold, layer.lead))
+            queues.append(row)
+        depths = queue_depths(timings)
+        return [
+            [_deepened(q, deep + even) for q, deep, even in zip(row, parts, evens, strict=True)]
+            for row, parts, evens in zip(queues, depths, smooth, strict=True)
+        ]
+
+    def _queue(self, stage: PipelineStage, source: Value, cell: Cell, port: str) -> Queue:
+        return Queue(
+            f"{stage.name}_{port}",
+            0,
+            self.lanes(source),
+            lanes_of(cell, port),
+            source.type.size,
+            source.type.dtype.bits,
+        )
+
+    def _smoothing(self, source: int, layer: Layer) -> Fraction:
+        """Return the part of a frame to queue so that jitter costs no cycles.
+
+        Only next to the slowest stage: others have time to catch up. Inputs of the pipeline are
+        assumed to be available at any time. Results that never come faster than they are taken
+        need no queue.
+        """
+        if source < 0:
+            return Fraction(0)
+        before = self.layers[source]
+        slowest = max(one.cycles for one in self.layers)
+        if max(before.cycles, layer.cycles) < BUSY * slowest:
+            return Fraction(0)
+        bursts = (before.burst or before.cycles) <= layer.cycles
+        arriving = before.jitter[1] if bursts else Fraction(0)
+        return arriving + layer.jitter[0]
+
+
+def _deepened(queue: Queue, part: Fraction) -> Queue:
+    """Return the queue with a FIFO for ``part`` of a frame."""
+    beats = math.ceil(part * queue.elements / queue.widest)
+    depth = beats if beats > REGISTER_BEATS else 0
+    return replace(queue, depth=depth)
+
+
+def _net(
+    name: str,
+    component: Component,
+    port: str,
+    lanes: int,
+    readers: Sequence[tuple[Component, str, Queue]],
+) -> _Net:
+    """Return a stream with its register, and a fork if there are several consumers."""
+    width = readers[0][2].width if readers else 0
+    register = (f"{name}_register", SkidBuffer(lanes, width)) if readers else None
+    fork = (f"{name}_fork", Fork(lanes, len(readers), width)) if len(readers) > 1 else None
+    branches = [(reader, port_, queue.cells()) for reader, port_, queue in readers]
+    return _Net(component, port, register, fork, branches)
+
+
+def _connect(m: Module, pipeline: Component, net: _Net, built: Mapping[Component, Stage]) -> None:
+    """Connect a stream to its consumers."""
+    source = _port_of(pipeline, built.get(net.component, net.component), net.port)
+    if net.register is None:
+        m.d.comb += source.ready.eq(1)
+        return
+    if net.component is pipeline:
+        name, register = net.register
+        m.submodules[name] = register
+        connect(m, source, register.i)
+        source = register.o
+    streams = [source]
+    if net.fork:
+        name, fork = net.fork
+        m.submodules[name] = fork
+        connect(m, source, fork.i)
+        streams = [getattr(fork, f"o{index}") for index in range(fork.count)]
+    for stream, (reader, port, _) in zip(streams, net.branches, strict=True):
+        connect(m, stream, _port_of(pipeline, built.get(reader, reader), port))
+
+
+def _plain(name: str, stage: PipelineStage, port: str) -> str:
+    """Return the name of a cell in front of a layer's port, as it is called within the stage."""
+    return f"{port_name((port,))}{name.removeprefix(f'{stage.name}_{port}')}"
+
+
+def _port_of(pipeline: Component, component: Component, port: str) -> Any:  # noqa: ANN401
+    """Return a port as seen from inside the pipeline."""
+    found = getattr(component, port)
+    return flipped(found) if component is pipeline else found
+
+
+def _numbered(letter: str, count: int) -> list[str]:
+    return [letter] if count == 1 else [f"{letter}{index}" for index in range(count)]

@@ -1,0 +1,98 @@
+"""The report of a dataflow design: figures that are known without running it, and its layers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.ir.inspect import node_macs
+from rlx.tables import Column, Table, share_text
+from rlx_fpga.cost.costs import PORTS
+from rlx_fpga.report import cells_of, device_report
+from rlx_fpga.view import CELLS, cell_columns, layers_table, plain_op, total
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx_fpga.architectures.dataflow.design import StreamDesign
+    from rlx_fpga.architectures.dataflow.lower import Layer
+    from rlx_fpga.architectures.dataflow.pipeline import PipelineStage, Queue
+    from rlx_fpga.cost.costs import Resources
+
+
+COLUMNS: Final = ("name", "op", "pe", "simd", "cycles", "lut", "ff", "dsp", "bram")
+"""Entries of a layer that are shown in tables."""
+
+
+def report_of(design: StreamDesign) -> dict[str, Any]:
+    """Return ``layers``, ``columns``, ``sources``, totals and shares of the device, for JSON.
+
+    A layer has ``name`` (of its module), ``op``, ``macs`` of a frame, ``pe`` and ``simd``,
+    ``cycles`` for a frame, ``lut``, ``ff``, ``dsp`` and ``bram`` of the device (predicted; see
+    ``rlx_fpga.cost.costs``), ``multipliers`` (DSP slices that the cells ask for), ``memory_bits``
+    (weights, tables, line buffers) and ``queue_bits`` (in front of its operands). ``sources`` maps
+    each layer to its name in the model. ``interval`` (the initiation interval) and ``latency`` are
+    in cycles; ``fill`` is the number of frames that line buffers, and layers that need a whole
+    frame, hold back. The other entries are those of ``rlx_fpga.report.device_report``.
+    """
+    pipeline, options = design.pipeline, design.options
+    stages = pipeline.program.stages
+    rows = [
+        _row(stage, layer, queues, design.resources[stage.name])
+        for stage, layer, queues in zip(stages, pipeline.layers, pipeline.queues, strict=True)
+    ]
+    interval = pipeline.interval
+    return {
+        "architecture": "dataflow",
+        "layers": rows,
+        "columns": list(COLUMNS),
+        "sources": {stage.name: stage.node.name for stage in stages},
+        "interval": interval,
+        "latency": pipeline.latency,
+        "fill": round(pipeline.fill, 4),
+        "slowest": next((r["name"] for r in rows if r["cycles"] == interval), PORTS),
+        "multipliers": sum(row["multipliers"] for row in rows),
+        "memory_bits": sum(row["memory_bits"] + row["queue_bits"] for row in rows),
+        **device_report(design.total, interval, options),
+    }
+
+
+def _row(
+    stage: PipelineStage, layer: Layer, queues: list[Queue], resources: Resources
+) -> dict[str, Any]:
+    return {
+        "name": stage.name,
+        "op": stage.node.op.name,
+        "macs": node_macs(stage.node),
+        "pe": layer.fold.pe,
+        "simd": layer.fold.simd,
+        "cycles": layer.cycles,
+        **cells_of(resources),
+        "multipliers": layer.cell.multipliers,
+        "memory_bits": layer.cell.memory_bits,
+        "queue_bits": sum(queue.memory_bits for queue in queues),
+    }
+
+
+def layers(title: str, report: Mapping[str, Any]) -> Table:
+    """Return the layers of a design with one unit for each: they work at the same time."""
+    interval = report["interval"]
+    columns = (
+        Column("layer", shortest=12),
+        Column("op", priority=6),
+        Column("MACs", priority=7, total=total(report, "macs")),
+        Column("PE", priority=5, meaning="output channels that are computed at the same time"),
+        Column("SIMD", priority=5, meaning="products of each of them at the same time"),
+        Column("cycles", total=interval),
+        Column("busy", "%", right=True, priority=4, meaning="share of the interval"),
+        *cell_columns(report),
+        Column("memory", "bits", priority=8, total=total(report, "memory_bits")),
+        Column("queues", "bits", priority=9, total=total(report, "queue_bits")),
+    )
+    return layers_table(
+        title, report, columns,
+        lambda one: (
+            one["name"], plain_op(one["op"]), one["macs"], one["pe"], one["simd"], one["cycles"],
+            share_text(one["cycles"], interval), *(one[key] for _, key in CELLS),
+            one["memory_bits"], one["queue_bits"],
+        ),
+    )  # fmt: skip

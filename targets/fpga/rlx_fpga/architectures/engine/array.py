@@ -1,0 +1,178 @@
+"""The array of the engine: products, sums, maxima and tables of the values that it reads."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from amaranth import Cat, Module, Mux, Signal, signed, unsigned
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Component, In, Out
+
+from rlx_fpga.architectures.engine.program import Feed, Mode
+from rlx_fpga.architectures.engine.timing import ARRAY_LATENCY
+from rlx_fpga.cells.one_port import OnePortRam
+from rlx_fpga.cells.pipe import follow
+from rlx_fpga.cells.rom import pack, varying_bits
+from rlx_fpga.cells.sizes import depth_of
+from rlx_fpga.cells.table import table_ram
+from rlx_fpga.cost.logic import Logic, total
+from rlx_fpga.cost.memories import Ram
+
+if TYPE_CHECKING:
+    from amaranth.hdl import Value
+
+    from rlx_fpga.architectures.engine.program import EngineProgram
+    from rlx_fpga.architectures.engine.sequencer import Sequencer
+
+
+class MultiplierArray(Component):
+    """Lanes that multiply and accumulate; the first one has the other modes too.
+
+    Members:
+        code: In, int8, the value read, a cycle after its step.
+        done: Out, results of a block are valid, ``ARRAY_LATENCY`` cycles after its last step.
+        totals: Out, int32 for each lane.
+        fill: In, write a word of weights in this cycle (if they are not built in).
+        fill_word: In, its address.
+        fill_code: In, the word.
+
+    The outputs of the sequencer are connected by the design.
+    """
+
+    _MustUse__silence = True
+
+    def __init__(
+        self, program: EngineProgram, sequencer: Sequencer, *, large: bool = False
+    ) -> None:
+        self.program, self.sequencer, self.large = program, sequencer, large
+        self.multipliers = program.lanes if program.weights else 0
+        super().__init__({
+            "code": In(signed(8)), "done": Out(1), "totals": Out(32 * program.lanes),
+            "step": In(1), "inside": In(1), "first": In(1), "last": In(1), "second": In(1),
+            "word": In(len(sequencer.word)), "part": In(len(sequencer.part)),
+            "mode": In(3), "padding": In(signed(8)), "tables": In(8),
+            "fill": In(1), "fill_word": In(len(sequencer.word)), "fill_code": In(8 * program.lanes),
+        })  # fmt: skip
+
+    @cached_property
+    def logic(self) -> Logic:
+        """Products and sums of all lanes, the other modes of the first one, weights, tables."""
+        lanes, memories = self.program.lanes, []
+        tables = [entry for table in self.program.tables for entry in table]
+        if tables:
+            memories.append(table_ram(tables, 32))
+        own = Logic(48 * lanes + 20, 32 * lanes, 32, 45 + lanes, 110)
+        if not self.program.weights:
+            return own + Logic(memories=tuple(memories))
+        if self.program.feed is not Feed.BUILT_IN:
+            ram = OnePortRam(8 * lanes, self.program.weight_depth, large=self.large)
+            return total([own, ram.logic, Logic(memories=tuple(memories))])
+        words = pack(np.array(self.program.weights), 8)
+        varying = varying_bits(words, 8 * lanes)
+        memories.append(
+            Ram(varying, depth_of(len(words)), read_only=True, synchronous=True, distinct=varying)
+        )
+        return own + Logic(memories=tuple(memories))
+
+    def elaborate(self, platform: object) -> Module:
+        """Read, multiply, add: one register behind each."""
+        m = Module()
+
+        def late(value: Value, name: str, cycles: int) -> Value:
+            return follow(m, value, name, cycles, reset=True)
+
+        code = Signal(signed(8))
+        m.d.comb += code.eq(Mux(late(self.inside, "inside", 1), self.code, self.padding))
+        terms = self._terms(m, code, late(self.second, "second", 1), late(self.part, "part", 1))
+        taken, first = late(self.step, "step", 2), late(self.first, "first", 2)
+        for lane, term in enumerate(terms):
+            total = Signal(signed(32), name=f"total_{lane}", reset_less=True)
+            with m.If(taken):
+                m.d.sync += total.eq(Mux(first, 0, total) + term)
+                if lane == 0:
+                    with m.If((self.mode == Mode.MAX) & ~first & (total > term)):
+                        m.d.sync += total.eq(total)
+                    with m.Elif(self.mode == Mode.MAX):
+                        m.d.sync += total.eq(term)
+            m.d.comb += self.totals[32 * lane : 32 * lane + 32].eq(total)
+        m.d.comb += self.done.eq(late(self.step & self.last, "done", ARRAY_LATENCY))
+        return m
+
+    def _terms(self, m: Module, code: Value, second: Value, part: Value) -> list[Value]:
+        """Return the term that each lane adds, two cycles after the step."""
+        products = self._products(m, code, part)
+        plain = Signal(signed(8), reset_less=True)
+        m.d.sync += plain.eq(code)
+        entry = self._entry(m, code, second)
+        product = products[0] if products else 0
+        term = Signal(signed(32))
+        if {one.mode for one in self.program.instructions} <= {Mode.WIDE, Mode.NARROW}:
+            # Yosys drops a default that is never reached, and infers a latch from the rest.
+            m.d.comb += term.eq(product)
+            return [term, *products[1:]]
+        with m.Switch(self.mode):
+            with m.Case(Mode.WIDE, Mode.NARROW):
+                m.d.comb += term.eq(product)
+            with m.Case(Mode.TABLE):
+                m.d.comb += term.eq(entry)
+            with m.Default():
+                m.d.comb += term.eq(plain)
+        return [term, *products[1:]]
+
+    def _products(self, m: Module, code: Value, part: Value) -> list[Signal]:
+        """Return the products of all lanes; none if there are no weights."""
+        lanes = self.program.lanes
+        if not self.program.weights:
+            return []
+        word = self._word(m)
+        products = []
+        for lane in range(lanes):
+            weight = word[8 * lane : 8 * lane + 8]
+            if lane == 0 and lanes > 1:
+                narrow = word.word_select(part, 8)
+                weight = Mux(self.mode == Mode.NARROW, narrow, weight)
+            product = Signal(signed(16), name=f"product_{lane}", reset_less=True)
+            m.d.sync += product.eq(code * weight.as_signed())
+            products.append(product)
+        return products
+
+    def _word(self, m: Module) -> Value:
+        """Return the word of weights at the previous cycle's address."""
+        lanes = self.program.lanes
+        if self.program.feed is not Feed.BUILT_IN:
+            m.submodules.weights = ram = OnePortRam(
+                8 * lanes, self.program.weight_depth, large=self.large
+            )
+            m.d.comb += [
+                ram.address.eq(Mux(self.fill, self.fill_word, self.word)), ram.write.eq(self.fill),
+                ram.strobe.eq(-1), ram.code.eq(self.fill_code),
+            ]  # fmt: skip
+            filled: Value = ram.data
+            return filled
+        words = pack(np.array(self.program.weights), 8)
+        m.submodules.weights = memory = Memory(
+            shape=unsigned(8 * lanes), depth=depth_of(len(words)), init=words
+        )
+        port = memory.read_port()
+        m.d.comb += [port.addr.eq(self.word), port.en.eq(1)]
+        word: Value = port.data
+        return word
+
+    def _entry(self, m: Module, code: Value, second: Value) -> Value:
+        """Return the entry of the current table, or 0 if there are none."""
+        tables = self.program.tables
+        if not tables:
+            return Signal(signed(32), name="no_entry")
+        # Entries are stored in the order of two's complement.
+        entries = [entry for table in tables for entry in (*table[128:], *table[:128])]
+        m.submodules.tables = memory = Memory(shape=signed(32), depth=len(entries), init=entries)
+        port = memory.read_port()
+        number = (self.tables + second)[: len(self.tables)]
+        m.d.comb += [
+            port.addr.eq(Cat(code.as_unsigned(), number)[: len(port.addr)]),
+            port.en.eq(1),
+        ]
+        entry: Value = port.data
+        return entry

@@ -1,0 +1,88 @@
+"""The report of an engine: figures that are known without running it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.ir.inspect import node_macs
+from rlx.tables import Column, Table, share_text
+from rlx_fpga.architectures.engine.program import Feed
+from rlx_fpga.report import device_report
+from rlx_fpga.view import layers_table, plain_op, total
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx_fpga.architectures.engine.design import Engine
+    from rlx_fpga.options import FpgaOptions
+
+
+COLUMNS: Final = ("name", "op", "macs", "lanes", "cycles")
+"""Entries of a layer that are shown in tables."""
+
+
+def report_of(design: Engine, options: FpgaOptions) -> dict[str, Any]:
+    """Return ``layers``, ``columns``, ``sources`` and totals, ready for JSON.
+
+    A layer has ``name``, ``op``, ``macs`` of a frame, ``lanes`` in use, its own ``cycles`` (layers
+    run one after the other) and ``memory_bits`` (0: memories are shared). ``weights`` is how
+    weights are loaded, if not with the bitstream, ``spram`` the SPRAMs taken, if any. ``busy`` is
+    the share of the initiation interval in which the lanes multiply. The other entries are those of
+    ``rlx_fpga.report.device_report``.
+    """
+    code = design.code
+    rows: list[dict[str, Any]] = [
+        {
+            "name": one.name,
+            "op": one.node.op.name,
+            "macs": node_macs(one.node),
+            "lanes": one.lanes,
+            "cycles": code.cycles(one),
+            "multipliers": 0,
+            "memory_bits": 0,
+        }
+        for one in code.instructions
+    ]
+    macs = sum(row["macs"] for row in rows)
+    memories = {
+        "activation_bits": 8 * code.memory,
+        "weight_bits": 8 * code.lanes * code.weight_depth,
+        "table_bits": 32 * 256 * len(code.tables),
+    }
+    large = design.large_memories
+    return {
+        "architecture": "engine",
+        "layers": rows,
+        "columns": list(COLUMNS),
+        "sources": {one.name: one.node.name for one in code.instructions},
+        "interval": code.interval,
+        "slowest": max(rows, key=lambda row: row["cycles"])["name"],
+        "lanes": code.lanes,
+        "busy": round(macs / (code.lanes * code.interval), 4),
+        "multipliers": design.multipliers,
+        **memories,
+        "memory_bits": sum(memories.values()),
+        **({"weights": code.feed.value} if code.feed is not Feed.BUILT_IN else {}),
+        **({"spram": large} if large else {}),
+        **device_report(design.cost(options.chosen_device.family), code.interval, options),
+    }
+
+
+def layers(title: str, report: Mapping[str, Any]) -> Table:
+    """Return the layers of an engine, which runs them one after the other."""
+    interval = report["interval"]
+    columns = (
+        Column("layer", shortest=12),
+        Column("op", priority=2),
+        Column("MACs", priority=1, total=total(report, "macs")),
+        Column("lanes", priority=3, meaning="multipliers in use"),
+        Column("cycles", total=interval),
+        Column("%", right=True, total="100", meaning="share of the interval"),
+    )
+    return layers_table(
+        title, report, columns,
+        lambda one: (
+            one["name"], plain_op(one["op"]), one["macs"], one["lanes"], one["cycles"],
+            share_text(one["cycles"], interval),
+        ),
+    )  # fmt: skip

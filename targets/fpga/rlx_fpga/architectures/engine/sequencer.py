@@ -1,0 +1,273 @@
+"""Loop counters and addresses of instructions: what the array reads in each cycle."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from amaranth import Cat, Module, Mux, Signal, signed, unsigned
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Component, In, Out
+
+from rlx_fpga.architectures.engine.fields import Fields
+from rlx_fpga.architectures.engine.program import PIPELINE, Feed
+from rlx_fpga.cells.rom import distinct_bits, varying_bits
+from rlx_fpga.cells.sizes import depth_of, index_signal
+from rlx_fpga.cost.logic import Logic
+from rlx_fpga.cost.memories import Ram
+
+if TYPE_CHECKING:
+    from amaranth.hdl import Value
+
+    from rlx_fpga.architectures.engine.program import EngineProgram, Instruction
+
+LEVELS: Final = ("row", "column", "block", "tap_row", "tap_column", "channel")
+"""The loops, outermost first."""
+
+
+def instruction_fields(program: EngineProgram) -> Fields:
+    """Return all instructions as words."""
+    rows = [_row(one) for one in program.instructions]
+    if program.feed is Feed.STREAM:
+        counts = [{"words": o.words, "last_scale": o.scales - 1} for o in program.instructions]
+        rows = [row | count for row, count in zip(rows, counts, strict=True)]
+    if program.skips:
+        steps = [{"result_step": one.skip + 1} for one in program.instructions]
+        rows = [row | step for row, step in zip(rows, steps, strict=True)]
+    return Fields(rows)
+
+
+def _row(one: Instruction) -> dict[str, int]:
+    loops = one.loops
+    row = {
+        f"last_{level}": count - 1 for level, count in zip(LEVELS, loops.counts, strict=True)
+    } | {
+        f"stride_{level}": stride
+        for level, stride in zip(LEVELS[:-1], loops.strides, strict=True)
+    }  # fmt: skip
+    names = ("row", "column", "tap_row", "tap_column")
+    row |= {f"step_{name}": step for name, step in zip(names, loops.steps, strict=True)}
+    return row | {
+        "origin_row": loops.origin[0], "origin_column": loops.origin[1],
+        "rows": loops.size[0], "columns": loops.size[1],
+        "mode": int(one.mode), "gap": one.gap, "lanes": one.lanes, "last_lanes": one.last_lanes,
+        "source": one.source, "target": one.target, "weights": one.weights, "tables": one.tables,
+        "constants": one.constants, "uniform": int(one.uniform), "padding": one.padding,
+        "zero_point": one.zero_point, "low": one.low, "high": one.high,
+    }  # fmt: skip
+
+
+def _reach(one: Instruction) -> int:
+    """Return a bound of the positions that an instruction reads, padding included."""
+    loops = one.loops
+    window = sum(a * b for a, b in zip(loops.steps[2:], loops.counts[3:5], strict=True))
+    return max(loops.size) + max(map(abs, loops.origin)) + window + max(loops.steps[:2])
+
+
+class Sequencer(Component):
+    """Runs the program from its first instruction to its last.
+
+    Members:
+        start: In, begin in the next cycle.
+        done: Out, high for one cycle when every result is in memory.
+        instruction: Out, word of the current one (see ``instruction_fields``).
+        begin: Out, high for one cycle at the start of each instruction.
+        filled: In, weights and constants of the instruction are loaded, if they are streamed.
+        hold: In, pause in this cycle.
+        step: Out, the array reads a value in this cycle.
+        address: Out, address of the value.
+        inside: Out, whether it is inside the image.
+        first: Out, first value of a block.
+        last: Out, last value of a block.
+        second: Out, second column of a window.
+        word: Out, address of the weights.
+        part: Out, which weight of the word, in mode ``NARROW``.
+    """
+
+    _MustUse__silence = True
+
+    def __init__(self, program: EngineProgram) -> None:
+        self.program = program
+        self.fields = instruction_fields(program)
+        self.address_bits = (program.span - 1).bit_length()
+        words = max(1, program.weight_depth.bit_length())
+        parts = max(1, (program.lanes - 1).bit_length())
+        inputs = ("start", "filled", "hold")
+        flags = ("done", "begin", "step", "inside", "first", "last", "second")
+        super().__init__({
+            **{name: In(1) for name in inputs},
+            **{name: Out(1) for name in flags},
+            "instruction": Out(self.fields.width),
+            "address": Out(self.address_bits),
+            "word": Out(words),
+            "part": Out(parts),
+        })  # fmt: skip
+
+    @cached_property
+    def logic(self) -> Logic:
+        """Six loops with an address each, positions in the image, and the instructions.
+
+        Widths of the fields decide; the factors are counts of a few programs, averaged.
+        """
+        width, address = self.fields.width, self.address_bits
+        words = self.fields.words
+        ram = Ram(varying_bits(words, width), depth_of(len(words)), read_only=True,
+                  synchronous=False, distinct=distinct_bits(words, width))  # fmt: skip
+        return Logic(
+            register=6 * address + width / 2,
+            add=18 * address + 0.7 * width,
+            compare=2 * address,
+            test=600 + 0.75 * width,
+            mux=26 * address,
+            memories=(ram,),
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        """Fetch, run, wait until the last result is in memory."""
+        m = Module()
+        count = len(self.program.instructions)
+        place = index_signal(count)
+        wait = Signal(range(self._wait + 1))
+        # An asynchronous read: instructions are wide and few.
+        m.submodules.instructions = memory = Memory(
+            shape=unsigned(self.fields.width), depth=depth_of(count), init=self.fields.words
+        )
+        port = memory.read_port(domain="comb")
+        m.d.comb += [port.addr.eq(place), self.instruction.eq(port.data)]
+        ended = self._loops(m)
+        fed = self.program.feed is Feed.STREAM
+        with m.FSM():
+            with m.State("IDLE"), m.If(self.start):
+                m.d.sync += place.eq(0)
+                m.next = "FETCH"
+            with m.State("FETCH"):
+                m.d.comb += self.begin.eq(1)
+                m.d.sync += wait.eq(self._wait - 1)
+                m.next = "FILL" if fed else "RUN"
+            if fed:
+                with m.State("FILL"), m.If(self.filled):
+                    m.next = "RUN"
+            with m.State("RUN"):
+                m.d.comb += self._running.eq(1)
+                with m.If(ended):
+                    m.next = "WAIT"
+            with m.State("WAIT"):
+                m.d.sync += wait.eq(wait - 1)
+                with m.If(wait == 0):
+                    m.d.sync += place.eq(place + 1)
+                    m.next = "FETCH"
+                    with m.If(place == count - 1):
+                        m.d.comb += self.done.eq(1)
+                        m.next = "IDLE"
+        return m
+
+    @property
+    def _wait(self) -> int:
+        return PIPELINE + self.program.lanes
+
+    def _get(self, name: str) -> Value:
+        return self.fields.get(self.instruction, name)
+
+    def _loops(self, m: Module) -> Value:
+        """Build the loop counters; return whether this is the instruction's last cycle."""
+        self._running = Signal(name="running")
+        counts = {
+            level: Signal(self.fields.size(f"last_{level}"), name=f"count_{level}")
+            for level in LEVELS
+        }
+        full = {level: counts[level] == self._get(f"last_{level}") for level in LEVELS}
+        block_end = Signal()
+        m.d.comb += block_end.eq(full["channel"] & full["tap_column"] & full["tap_row"])
+        gap, left = self._get("gap"), Signal(self.fields.size("gap"), name="gap_left")
+        resting = Signal()
+        m.d.comb += self.step.eq(self._running & ~resting & ~self.hold)
+        advance = Signal()
+        # The end of a block is counted after its gap.
+        m.d.comb += advance.eq(
+            self._running & ~self.hold & Mux(resting, left == 0, ~block_end | (gap == 0))
+        )
+        with m.If(self.step & block_end & (gap != 0)):
+            m.d.sync += [resting.eq(1), left.eq(gap - 1)]
+        with m.Elif(resting & ~self.hold):
+            m.d.sync += [left.eq(left - 1), resting.eq(left != 0)]
+        turns = self._turns(m, counts, full, advance)
+        self._addresses(m, turns)
+        self._places(m, turns)
+        self._weights(m, turns, advance)
+        m.d.comb += [
+            self.first.eq(
+                (counts["channel"] == 0) & (counts["tap_column"] == 0) & (counts["tap_row"] == 0)
+            ),
+            self.last.eq(block_end),
+            self.second.eq(counts["tap_column"] != 0),
+        ]
+        everything = Cat(*full.values()).all()
+        return advance & everything
+
+    def _turns(
+        self, m: Module, counts: dict[str, Signal], full: dict[str, Any], advance: Value
+    ) -> dict[str, Signal]:
+        """Count; return for each loop whether it advances at the end of this cycle."""
+        turns = {}
+        carry: Value = advance
+        for level in reversed(LEVELS):
+            turn = Signal(name=f"turn_{level}")
+            m.d.comb += turn.eq(carry & ~full[level])
+            with m.If(carry):
+                m.d.sync += counts[level].eq(Mux(full[level], 0, counts[level] + 1))
+            turns[level] = turn
+            carry = carry & full[level]
+        return turns
+
+    def _addresses(self, m: Module, turns: dict[str, Signal]) -> None:
+        """Keep the address at which each loop's current iteration began."""
+        bases = {
+            level: Signal(self.address_bits, name=f"address_{level}", reset_less=True)
+            for level in LEVELS
+        }
+        m.d.comb += self.address.eq(bases["channel"])
+        with m.If(self.begin):
+            m.d.sync += [base.eq(self._get("source")) for base in bases.values()]
+        for place, level in enumerate(LEVELS):
+            stride = 1 if level == "channel" else self._get(f"stride_{level}")
+            with m.If(turns[level]):
+                moved = (bases[level] + stride)[: self.address_bits]
+                m.d.sync += [bases[inner].eq(moved) for inner in LEVELS[place:]]
+
+    def _places(self, m: Module, turns: dict[str, Signal]) -> None:
+        """Track the position in the image, to detect padding."""
+        inside = []
+        bits = max(map(_reach, self.program.instructions)).bit_length() + 1
+        for axis, outer, tap in (("row", "row", "tap_row"), ("column", "column", "tap_column")):
+            window = Signal(signed(bits), name=f"window_{axis}", reset_less=True)
+            place = Signal(signed(bits), name=f"place_{axis}", reset_less=True)
+            origin = self._get(f"origin_{axis}")
+            moved = Signal(signed(bits))
+            tapped = Signal(signed(bits))
+            m.d.comb += [
+                moved.eq(window + self._get(f"step_{outer}")),
+                tapped.eq(place + self._get(f"step_{tap}")),
+            ]
+            again = turns["row"] if axis == "column" else 0
+            restart = [turns[n] for n in LEVELS[: LEVELS.index(tap)]]
+            with m.If(self.begin | again):
+                m.d.sync += [window.eq(origin), place.eq(origin)]
+            with m.Elif(turns[outer]):
+                m.d.sync += [window.eq(moved), place.eq(moved)]
+            with m.Elif(Cat(*restart).any()):
+                m.d.sync += place.eq(window)
+            with m.Elif(turns[tap]):
+                m.d.sync += place.eq(tapped)
+            inside.append((place >= 0) & (place < self._get(f"{axis}s")))
+        m.d.comb += self.inside.eq(inside[0] & inside[1])
+
+    def _weights(self, m: Module, turns: dict[str, Signal], advance: Value) -> None:
+        """Step through the weights, from the start for each pixel."""
+        narrow = self._get("mode")[0] if self.fields.size("mode") else 0
+        pixel = self.begin | turns["row"] | turns["column"]
+        with m.If(pixel):
+            m.d.sync += [self.word.eq(self._get("weights")), self.part.eq(0)]
+        with m.Elif(advance):
+            m.d.sync += self.part.eq(self.part + 1)
+            with m.If(~narrow | (self.part == self.program.lanes - 1)):
+                m.d.sync += [self.word.eq(self.word + 1), self.part.eq(0)]

@@ -1,0 +1,136 @@
+"""What an architecture is, and the core that it makes of a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from amaranth.lib import wiring
+
+    from rlx.ir import Graph, GraphModule, Node, Op, Refusal, RuleTable, Value
+    from rlx.tables import Table
+    from rlx.target import Lowering
+    from rlx_fpga.options import FpgaOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorePort:
+    """A stream of a core: a tensor in row-major order.
+
+    Attributes:
+        member: Name of the component's member.
+        value: The input or output of the graph, whose shape, element type and scale it has.
+        lanes: Elements of a beat.
+    """
+
+    member: str
+    value: Value
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightStream:
+    """A stream of weights into a core.
+
+    Attributes:
+        member: Name of the component's member.
+        content: What is to be sent, ``lanes`` bytes a beat.
+        lanes: Bytes of a beat.
+        each_frame: Whether it is sent for every frame, not once.
+    """
+
+    member: str
+    content: bytes
+    lanes: int
+    each_frame: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Core:
+    """The hardware of a graph.
+
+    Attributes:
+        component: Its component; ports have the names of its members.
+        inputs: A stream for each input of the graph, in order.
+        outputs: A stream for each output, in order.
+        graph: The graph that was built.
+        nodes: The node of each layer in the report.
+        report: Figures that are known without running it, ready for JSON: ``layers``, ``columns``,
+            ``sources``, totals, and those of ``rlx_fpga.report.device_report``.
+        report_for: Returns its report for other options, if the hardware would be the same; None
+            if it would be built anew.
+        weights: The stream of weights, if there is one.
+    """
+
+    component: wiring.Component
+    inputs: tuple[CorePort, ...]
+    outputs: tuple[CorePort, ...]
+    graph: Graph
+    nodes: tuple[Node, ...]
+    report: Mapping[str, Any]
+    report_for: Callable[[FpgaOptions], Mapping[str, Any]] | None = None
+    weights: WeightStream | None = None
+
+
+class Architecture(Protocol):
+    """A way to make hardware of a graph; ``ARCHITECTURE`` of the module ``architecture``."""
+
+    def knows(self, op: type[Op]) -> bool:
+        """Whether ``op`` has a rule, or is refused with a reason."""
+        ...
+
+    def reason(self, op: type[Op]) -> str | None:
+        """Return why ``op`` cannot be built at all, or None if it can."""
+        ...
+
+    def lowering(self, node: Node) -> Lowering | Refusal:
+        """Return what is built for a node, or why it cannot be built; once for each node."""
+        ...
+
+    def build(self, module: GraphModule, options: FpgaOptions) -> Core:
+        """Return the core of a graph. It may be too large: see ``rlx_fpga.explore.fit``.
+
+        Raises:
+            UnsupportedOpError: A node cannot be built exactly.
+            EmitError: Inputs, outputs or parameters cannot become streams.
+            DoesNotFitError: The budget is too small, or too small for the rate, or the network too
+                large for the architecture.
+            UsageError: A folding does not fit its layer.
+        """
+        ...
+
+    def variants(self, options: FpgaOptions) -> Sequence[tuple[str, FpgaOptions]]:
+        """Return ways to build with it, as text for the command line and as options.
+
+        The first is as given; those after it take less of a device.
+        """
+        ...
+
+    def layers(self, title: str, report: Mapping[str, Any]) -> Table:
+        """Return the layers of a report as a table."""
+        ...
+
+
+class Ruled:
+    """What architectures with a table of rules, and one way to build, have in common.
+
+    Attributes:
+        rules: The table.
+    """
+
+    rules: ClassVar[RuleTable[Any]]
+
+    def knows(self, op: type[Op]) -> bool:
+        """Whether ``op`` has a rule, or is refused with a reason."""
+        return self.rules.knows(op)
+
+    def reason(self, op: type[Op]) -> str | None:
+        """Return why ``op`` cannot be built at all, or None if it can."""
+        return self.rules.reason(op)
+
+    def variants(self, options: FpgaOptions) -> Sequence[tuple[str, FpgaOptions]]:
+        """Return the one way."""
+        return (("", options),)

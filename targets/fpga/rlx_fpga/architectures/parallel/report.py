@@ -1,0 +1,82 @@
+"""The report of a parallel design: figures that are known without running it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.ir.inspect import node_macs
+from rlx.tables import Column, Table
+from rlx_fpga.cost.costs import Resources
+from rlx_fpga.report import cells_of, device_report
+from rlx_fpga.view import cell_columns, layers_table, plain_op, total
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx_fpga.architectures.parallel.design import ParallelDesign
+    from rlx_fpga.options import FpgaOptions
+
+
+COLUMNS: Final = ("name", "op", "latency", "adders", "lut", "ff")
+"""Entries of a layer that are shown in tables."""
+
+
+def report_of(design: ParallelDesign, options: FpgaOptions) -> dict[str, Any]:
+    """Return ``layers``, ``columns``, ``sources`` and totals, ready for JSON.
+
+    A layer has ``name`` (of its module), ``op``, ``macs`` of a frame, ``cycles`` (1), ``latency``,
+    ``adders``, ``adder_bits`` (about as many LUTs), ``multipliers`` and ``memory_bits`` (0); and
+    predicted ``lut`` and ``ff``. ``latency`` is that of the pipeline, without the output queue. The
+    other entries are those of ``rlx_fpga.report.device_report``.
+    """
+    found = design.costs(options.chosen_device.family)
+    rows = [
+        {
+            "name": layer.name,
+            "op": layer.node.op.name,
+            "macs": node_macs(layer.node),
+            "cycles": 1,
+            "latency": pipeline.latency,
+            "adders": layer.netlist.adders,
+            "adder_bits": layer.netlist.adder_bits,
+            "multipliers": 0,
+            "memory_bits": 0,
+            **cells_of(found[layer.name]),
+        }
+        for layer, pipeline in zip(design.layers, design.pipelines, strict=True)
+    ]
+    return {
+        "architecture": "parallel",
+        "layers": rows,
+        "columns": list(COLUMNS),
+        "sources": {layer.name: layer.node.name for layer in design.layers},
+        "interval": 1,
+        "latency": design.latency,
+        "slowest": "ports",
+        "adders": sum(row["adders"] for row in rows),
+        "adder_bits": sum(row["adder_bits"] for row in rows),
+        "multipliers": 0,
+        "memory_bits": design.memory_bits,
+        **device_report(sum(found.values(), Resources()), 1, options),
+    }
+
+
+def layers(title: str, report: Mapping[str, Any]) -> Table:
+    """Return the layers of a design that takes a frame in every cycle."""
+    columns = (
+        Column("layer", shortest=12),
+        Column("op", priority=3),
+        Column("MACs", priority=4, total=total(report, "macs")),
+        Column("latency", "cycles", priority=1, total=report["latency"]),
+        Column("adders", priority=2, total=report["adders"]),
+        *cell_columns(report)[:2],
+        Column("adder bits", priority=5, total=report["adder_bits"]),
+    )
+    return layers_table(
+        title, report, columns,
+        lambda one: (
+            one["name"], plain_op(one["op"]), one["macs"], one["latency"], one["adders"],
+            one["lut"], one["ff"], one["adder_bits"],
+        ),
+        weight="lut",
+    )  # fmt: skip

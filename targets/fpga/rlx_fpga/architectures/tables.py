@@ -1,0 +1,82 @@
+"""Elementwise ops of one computed operand as tables, in every architecture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlx.operands import unsupported
+from rlx.ops.q import QPrelu, QRequantize, QTable
+from rlx.ops.tabulate import tabulated
+from rlx_fpga.architectures.dataflow.lower import RULES
+from rlx_fpga.architectures.dataflow.lower.elementwise import Elementwise
+from rlx_fpga.architectures.engine import lower as engine
+from rlx_fpga.architectures.engine.program import Mode
+from rlx_fpga.architectures.parallel.rules import RULES as PARALLEL
+from rlx_fpga.cells.channel_table import ChannelTable
+from rlx_fpga.cells.table import Table
+
+if TYPE_CHECKING:
+    from rlx.ir import Node
+    from rlx.ops.tabulate import Tabulated
+    from rlx_fpga.architectures.parallel.netlist import Netlist
+    from rlx_fpga.architectures.parallel.rules import Wires
+    from rlx_fpga.cells.streams import Cell
+
+OPS = (QPrelu, QRequantize, QTable)
+
+
+def tables_of(node: Node) -> Tabulated:
+    """Return the tables of a node.
+
+    Raises:
+        UnsupportedOpError: It has none.
+    """
+    found = tabulated(node)
+    if found is None:
+        raise unsupported(
+            node, "it needs one computed operand, and constants that differ by channel only"
+        )
+    return found
+
+
+@RULES.rule(*OPS)
+class TablePlan(Elementwise):
+    """A memory for each lane: 256 values, or so many for each of its channels."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        found = tables_of(node)
+        self.operands, self.tables = (found.operand,), found.tables
+
+    def cells(self, lanes: int) -> dict[str, Cell]:
+        """Return the memories."""
+        if len(self.tables) > 1:
+            return {"table": ChannelTable(lanes, self.tables)}
+        return {"table": Table(lanes, self.tables[0].tolist())}
+
+
+@PARALLEL.rule(*OPS)
+def unroll_table(netlist: Netlist, node: Node, operands: list[Wires]) -> Wires:
+    """Look each value up."""
+    found = tables_of(node)
+    tables = [tuple(table) for table in found.tables.tolist()]
+    wires = operands[node.operands.index(found.operand)]
+    steps = [
+        netlist.table(wire, tables[place % len(tables)])
+        for place, wire in enumerate(wires.reshape(-1).tolist())
+    ]
+    return np.array(steps, np.int64).reshape(wires.shape)
+
+
+@engine.RULES.rule(*OPS)
+def assemble_table(build: engine.Assembler, node: Node) -> None:
+    """Look each value up."""
+    found = tables_of(node)
+    if len(found.tables) > 1:
+        raise engine.refused(node, "the engine has one table for all channels")
+    place = node.operands.index(found.operand)
+    loops = engine.each_element(node, 1, 0)
+    reads = engine.Reads(Mode.TABLE, loops, 1, 1, operand=place)
+    build.append(node, reads, [engine.IDENTITY], tables=found.tables.tolist())

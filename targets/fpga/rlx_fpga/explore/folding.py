@@ -1,0 +1,209 @@
+"""Choose how far each layer is folded: exactly, under a budget, for a goal.
+
+A choice is the result of ``solver.choose`` for the foldings that are fast enough:
+
+- ``fastest``: minimum cycles of the slowest layer within the budget (a binary search over all
+  cycles that occur), then minimum cost;
+- ``cheapest``: minimum cost with no layer slower than a limit;
+- ``smallest``: minimum LUTs with no layer slower than a limit, then minimum cost;
+- ``lowest_latency``: as ``fastest``, but then the minimum sum of delays instead of cost;
+- ``lowest_energy``: minimum product of cost and cycles, that is of cells and the time they are
+  clocked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from rlx.errors import UsageError
+from rlx.suggest import did_you_mean
+from rlx_fpga.explore.solver import Amount, Option, choose, min_amount
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rlx_fpga.explore.fold import Fold
+
+    Price = Callable[[str, Fold], Amount]
+    Delay = Callable[[str, Fold], int]
+    Value = Callable[[str, Fold, Amount], int]
+
+
+_MULTIPLIERS_FIRST: Final = Amount(1 << 20, 1, 1)
+
+
+def multipliers_only(name: str, fold: Fold) -> Amount:
+    """Return what a folding takes if only DSP slices count."""
+    del name
+    return Amount(dsp=fold.multipliers)
+
+
+@dataclass
+class Folding:
+    """The foldings of all layers, and the resources of each.
+
+    Args:
+        choices: Foldings to choose from, by name of the layer.
+        given: ``(pe, simd)`` of layers whose folding is fixed.
+        price: Resources of a folding of a layer.
+        weights: Cost of a DSP slice, of a part of a block RAM and of a LUT.
+
+    Raises:
+        UsageError: A layer in ``given`` does not exist or cannot be folded like that.
+    """
+
+    choices: Mapping[str, Sequence[Fold]]
+    given: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    price: Price = multipliers_only
+    weights: Amount = _MULTIPLIERS_FIRST
+
+    def __post_init__(self) -> None:
+        allowed = {name: list(folds) for name, folds in self.choices.items()}
+        for name, (pe, simd) in self.given.items():
+            allowed[name] = [_given(self.choices, name, pe, simd)]
+        self.allowed = allowed
+        self._prices: dict[str, list[tuple[Fold, Amount]]] = {}
+        self._valued: dict[tuple[str, Value, Amount], list[Option]] = {}
+
+    @property
+    def steps(self) -> list[int]:
+        """All cycles that a layer can take, ascending."""
+        return sorted({fold.cycles for folds in self.allowed.values() for fold in folds})
+
+    def fastest(self, limit: Amount) -> dict[str, Fold] | None:
+        """Return the foldings with minimum cycles of the slowest layer, then minimum cost."""
+        cycles = self.min_cycles(limit)
+        return None if cycles is None else self.cheapest(limit, cycles)
+
+    def cheapest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
+        """Return the foldings of minimum cost with no layer slower than ``cycles``, if given."""
+        return self._chosen(limit, cycles, self._cost)
+
+    def smallest(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
+        """Return the foldings with the fewest LUTs, then minimum cost."""
+        return self._chosen(limit, cycles, self._size)
+
+    def lowest_latency(
+        self, limit: Amount, delay: Delay, cycles: int | None = None
+    ) -> dict[str, Fold] | None:
+        """Return the fastest foldings, and of those the ones with the minimum sum of ``delay``.
+
+        If LUTs are short too, the sum is the best one found, not always the minimum.
+
+        Args:
+            limit: Resources of all layers together.
+            delay: Delay of a folding, in cycles.
+            cycles: Limit for the slowest layer; by default the minimum.
+        """
+        cycles = self.min_cycles(limit) if cycles is None else cycles
+        if cycles is None:
+            return None
+        found = self._chosen(limit, cycles, lambda name, fold, _: delay(name, fold))
+        return found or self.cheapest(limit, cycles)
+
+    def lowest_energy(self, limit: Amount, cycles: int | None = None) -> dict[str, Fold] | None:
+        """Return the foldings with the minimum product of cost and cycles of the slowest layer."""
+        minimum = self.min_cycles(limit)
+        steps = [n for n in self.steps if minimum and minimum <= n <= (cycles or n)]
+        best, found = None, None
+        for step in steps:
+            chosen = self.cheapest(limit, step)
+            assert chosen is not None
+            product = step * sum(self.cost(name, fold) for name, fold in chosen.items())
+            if best is None or product < best:
+                best, found = product, chosen
+        return found
+
+    def min_cycles(self, limit: Amount) -> int | None:
+        """Return the minimum cycles of the slowest layer within ``limit``; None if nothing fits."""
+        steps = self.steps
+        if not steps:
+            return 0
+        low, high, best = 0, len(steps) - 1, None
+        while low <= high:
+            middle = (low + high) // 2
+            if self.cheapest(limit, steps[middle]) is None:
+                low = middle + 1
+            else:
+                best, high = steps[middle], middle - 1
+        return best
+
+    def min_amount(self) -> Amount:
+        """Return the minimum of each resource, each on its own, at any speed."""
+        layers = [self._options(name, None, self._cost)[1] for name in self.allowed]
+        return min_amount(layers)
+
+    def amount(self, folds: Mapping[str, Fold]) -> Amount:
+        """Return the resources of a choice."""
+        return sum((self.price(name, fold) for name, fold in folds.items()), Amount())
+
+    def cost(self, name: str, fold: Fold) -> int:
+        """Return the cost of a folding; on a tie, fewer lanes cost less."""
+        return self._cost(name, fold, self.price(name, fold))
+
+    def _cost(self, name: str, fold: Fold, amount: Amount) -> int:
+        del name
+        weights = self.weights
+        parts = amount.dsp * weights.dsp + amount.bram * weights.bram + amount.lut * weights.lut
+        return (parts << 12) + fold.pe * fold.simd
+
+    def _size(self, name: str, fold: Fold, amount: Amount) -> int:
+        return (amount.lut << 40) + self._cost(name, fold, amount)
+
+    def _chosen(self, limit: Amount, cycles: int | None, value: Value) -> dict[str, Fold] | None:
+        folds, options = [], []
+        for name in self.allowed:
+            mine, priced = self._options(name, cycles, value)
+            folds.append(mine)
+            options.append(priced)
+        places = choose(options, limit)
+        if places is None:
+            return None
+        return {
+            name: mine[place] for name, mine, place in zip(self.allowed, folds, places, strict=True)
+        }
+
+    def _options(
+        self, name: str, cycles: int | None, value: Value
+    ) -> tuple[list[Fold], list[Option]]:
+        """Return the foldings that are fast enough, and the solver's options for them."""
+        folds = self._priced(name)
+        options = self._valued.get((name, value, self.weights))
+        if options is None:
+            options = [Option(amount, value(name, fold, amount)) for fold, amount in folds]
+            self._valued[name, value, self.weights] = options
+        if cycles is None:
+            return [fold for fold, _ in folds], options
+        fast = [n for n, (fold, _) in enumerate(folds) if fold.cycles <= cycles]
+        return [folds[n][0] for n in fast], [options[n] for n in fast]
+
+    def _priced(self, name: str) -> list[tuple[Fold, Amount]]:
+        """Return all foldings of a layer with their resources, from small to large."""
+        found = self._prices.get(name)
+        if found is None:
+            folds = sorted(
+                self.allowed[name],
+                key=lambda fold: (fold.multipliers, fold.logic, fold.pe * fold.simd, fold.cycles),
+            )
+            found = self._prices[name] = [(fold, self.price(name, fold)) for fold in folds]
+        return found
+
+
+def _given(choices: Mapping[str, Sequence[Fold]], name: str, pe: int, simd: int) -> Fold:
+    if name not in choices:
+        raise UsageError(
+            f"no layer is called {name!r}",
+            hint=did_you_mean(name, choices, what="layers")
+            if choices
+            else "leave it out: no layer of this network can be folded",
+        )
+    for fold in choices[name]:
+        if (fold.pe, fold.simd) == (pe, simd):
+            return fold
+    pes = sorted({fold.pe for fold in choices[name]})
+    simds = sorted({fold.simd for fold in choices[name]})
+    raise UsageError(
+        f"layer {name!r} cannot have pe {pe} and simd {simd}",
+        hint=f"pe: {', '.join(map(str, pes))}; simd: {', '.join(map(str, simds))}",
+    )

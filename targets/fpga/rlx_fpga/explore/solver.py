@@ -1,0 +1,312 @@
+"""Exact choice of one option for each layer under limits on multipliers, memories and logic.
+
+Dynamic programming finds the minimum sum of values within the limits: a table holds, for each
+number of DSP slices and block RAMs in use, the minimum for the layers so far, and layers are added
+one after the other. Before that, the best option of every layer is tried, which is enough if limits
+are wide, dominated options are removed, and so are those that no best choice can have: a price for
+each resource (a Lagrangian relaxation) gives a lower bound for every choice with an option, and a
+choice that fits gives an upper one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+NEVER: Final = int(np.iinfo(np.int64).max) // 4
+"""Value of an infeasible choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Resources of an option, or a limit for all together; integers, not negative.
+
+    Attributes:
+        dsp: DSP slices.
+        bram: Block RAMs, in the smallest parts that can be used on their own.
+        lut: LUTs.
+    """
+
+    dsp: int = 0
+    bram: int = 0
+    lut: int = 0
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.dsp + other.dsp, self.bram + other.bram, self.lut + other.lut)
+
+    def __sub__(self, other: Amount) -> Amount:
+        return Amount(self.dsp - other.dsp, self.bram - other.bram, self.lut - other.lut)
+
+    def fits(self, limit: Amount) -> bool:
+        """Whether nothing exceeds ``limit``."""
+        return self.dsp <= limit.dsp and self.bram <= limit.bram and self.lut <= limit.lut
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to build a layer: its resources, and the value to minimize."""
+
+    amount: Amount
+    value: int
+
+    @cached_property
+    def key(self) -> tuple[int, int, int, int]:
+        """Everything that is better if it is smaller, the value first."""
+        return self.value, self.amount.dsp, self.amount.bram, self.amount.lut
+
+
+def choose(layers: Sequence[Sequence[Option]], limit: Amount) -> list[int] | None:
+    """Return for each layer the index of its option in the choice with the minimum sum of values.
+
+    Args:
+        layers: Options of each layer. The result is exact if, of two choices with equal DSP slices
+            and block RAMs, the one with the smaller sum takes no more LUTs (values are costs), or
+            if LUTs are not short; else it is the best one found.
+        limit: Limit for all layers together.
+
+    Returns:
+        None if nothing fits.
+    """
+    if not all(layers):
+        return None
+    keys = [[option.key for option in layer] for layer in layers]
+    best = [min(range(len(key)), key=key.__getitem__) for key in keys]
+    if _total(layers, best).fits(limit):
+        return best
+    kept = [_undominated(key) for key in keys]
+    minimum = [
+        Amount(
+            min(layer[n].amount.dsp for n in places),
+            min(layer[n].amount.bram for n in places),
+            min(layer[n].amount.lut for n in places),
+        )
+        for layer, places in zip(layers, kept, strict=True)
+    ]
+    space = limit - sum(minimum, Amount())
+    if min(space.dsp, space.bram, space.lut) < 0:
+        return None
+    # From here on amounts are relative to the minimum of each layer.
+    beyond = [
+        {n: Option(layer[n].amount - low, layer[n].value) for n in places}
+        for layer, places, low in zip(layers, kept, minimum, strict=True)
+    ]
+    return _without_memories(beyond, space) or _by_bounds(beyond, space)
+
+
+def min_amount(layers: Sequence[Sequence[Option]]) -> Amount:
+    """Return the minimum of each resource for all layers, each on its own."""
+    return Amount(
+        sum(min(option.amount.dsp for option in layer) for layer in layers),
+        sum(min(option.amount.bram for option in layer) for layer in layers),
+        sum(min(option.amount.lut for option in layer) for layer in layers),
+    )
+
+
+def _total(layers: Sequence[Sequence[Option]], places: Sequence[int]) -> Amount:
+    amounts = (layer[n].amount for layer, n in zip(layers, places, strict=True))
+    return sum(amounts, Amount())
+
+
+def _undominated(keys: Sequence[tuple[int, int, int, int]]) -> list[int]:
+    """Return the options that no other one dominates in value and resources.
+
+    Args:
+        keys: Keys of the options of a layer.
+    """
+    kept: list[int] = []
+    taken: list[tuple[int, int, int]] = []
+    # In the order of values: earlier options have no larger value.
+    for (_, dsp, bram, lut), place in sorted((key, n) for n, key in enumerate(keys)):
+        # A plain loop: this is where large choices spend most of their time.
+        for d, b, t in taken:
+            if d <= dsp and b <= bram and t <= lut:
+                break
+        else:
+            kept.append(place)
+            taken.append((dsp, bram, lut))
+    return kept
+
+
+@dataclass(frozen=True)
+class _Table:
+    """For each number of DSP slices (rows) and block RAMs (columns): minimum sums, or NEVER.
+
+    Attributes:
+        values: Sum of values.
+        luts: LUTs of the same choice.
+    """
+
+    values: npt.NDArray[np.int64]
+    luts: npt.NDArray[np.int64]
+
+    def plus(self, options: dict[int, Option]) -> tuple[_Table, npt.NDArray[np.int16]]:
+        """Return the table with one more layer, and the index of the option chosen in each cell."""
+        values = np.full_like(self.values, NEVER)
+        luts = np.full_like(self.luts, NEVER)
+        picked = np.full(values.shape, -1, np.int16)
+        for place, option in options.items():
+            rows = values.shape[0] - option.amount.dsp
+            columns = values.shape[1] - option.amount.bram
+            if rows <= 0 or columns <= 0:
+                continue
+            there = (slice(option.amount.dsp, None), slice(option.amount.bram, None))
+            value = self.values[:rows, :columns] + option.value
+            lut = self.luts[:rows, :columns] + option.amount.lut
+            equal = value == values[there]
+            better = (value < values[there]) | (equal & (lut < luts[there]))
+            values[there] = np.where(better, value, values[there])
+            luts[there] = np.where(better, lut, luts[there])
+            picked[there] = np.where(better, place, picked[there])
+        return _Table(values, luts), picked
+
+
+def _without_memories(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] | None:
+    """Return the best choice with memories for free, if it fits nevertheless.
+
+    Then it is optimal, and the table is a hundred times smaller.
+    """
+    free = [
+        {n: Option(replace(o.amount, bram=0, lut=0), o.value) for n, o in layer.items()}
+        for layer in layers
+    ]
+    places = _by_table(free, replace(space, bram=0))
+    if places is None:
+        return None
+    amounts = (layer[n].amount for layer, n in zip(layers, places, strict=True))
+    return places if sum(amounts, Amount()).fits(space) else None
+
+
+ROUNDS: Final = 150
+"""Steps by which the prices of resources are improved."""
+
+SLACK: Final = 1e-9
+"""Relative error of bounds, which are floating-point numbers."""
+
+TABLE_WORK: Final = 2 * 10**8
+"""Cells of tables, times options, up to which the choice is exact."""
+
+
+def _by_bounds(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] | None:
+    """Return the choice of ``_by_table``, without the options that bounds exclude.
+
+    If the table would be very large even so, the best choice found with prices is returned.
+    """
+    known, kept = _within_bounds(layers, space)
+    low = [_minimum(layer) for layer in kept]
+    left = space - sum(low, Amount())
+    rest = [
+        {n: Option(option.amount - minimum, option.value) for n, option in layer.items()}
+        for layer, minimum in zip(kept, low, strict=True)
+    ]
+    if min(left.dsp, left.bram, left.lut) < 0:
+        return known
+    work = math.prod(_shape(rest, left)) * sum(map(len, rest))
+    found = None if known is not None and work > TABLE_WORK else _by_table(rest, left)
+    if found is None or known is None:
+        return found or known
+    return min((found, known), key=lambda places: _value(layers, places))
+
+
+def _within_bounds(
+    layers: Sequence[dict[int, Option]], space: Amount
+) -> tuple[list[int] | None, list[dict[int, Option]]]:
+    """Return the best choice found with prices, and the options that a better one may have."""
+    places = [place for layer in layers for place in layer]
+    options = [option for layer in layers for option in layer.values()]
+    values = np.array([option.value for option in options], np.float64)
+    amounts = np.array([_vector(option.amount) for option in options], np.float64)
+    starts = np.cumsum([0, *(len(layer) for layer in layers[:-1])])
+    sizes = np.array([len(layer) for layer in layers])
+    limit = np.array(_vector(space), np.float64)
+    units = np.maximum(limit, 1)
+    prices, bound, excess = np.zeros(3), -np.inf, values
+    best, picked = np.inf, None
+    for step in range(ROUNDS):
+        reduced = values + amounts @ prices
+        lowest = np.minimum.reduceat(reduced, starts)
+        over = reduced - np.repeat(lowest, sizes)
+        chosen = _first_zeros(over, starts)
+        used = amounts[chosen].sum(axis=0)
+        total = float(lowest.sum() - prices @ limit)
+        if total > bound:
+            bound, excess = total, over
+        if (used <= limit).all() and values[chosen].sum() < best:
+            best, picked = float(values[chosen].sum()), chosen
+        slope = (used - limit) / units
+        target = best if picked is not None else 2 * abs(bound) + 1
+        norm = float(slope @ slope)
+        if norm == 0 or target <= bound:
+            break
+        pace = 1.5 * 0.97**step * (target - total) / norm
+        prices = np.maximum(prices + pace * slope / units, 0)
+    if picked is None:
+        return None, list(layers)
+    possible = bound + excess <= best + SLACK * abs(best)
+    possible[picked] = True
+    kept: list[dict[int, Option]] = []
+    for start, size in zip(starts, sizes, strict=True):
+        there = [start + n for n in range(size) if possible[start + n]]
+        kept.append({places[n]: options[n] for n in there})
+    return [places[n] for n in picked], kept
+
+
+def _first_zeros(
+    over: npt.NDArray[np.float64], starts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return for each layer the index of its first option whose reduced value is the minimum."""
+    zeros = np.flatnonzero(over == 0)
+    first = np.searchsorted(zeros, starts)
+    return zeros[first]
+
+
+def _vector(amount: Amount) -> tuple[int, int, int]:
+    return amount.dsp, amount.bram, amount.lut
+
+
+def _minimum(layer: dict[int, Option]) -> Amount:
+    """Return the minimum of each resource over the options of a layer."""
+    rows = [_vector(option.amount) for option in layer.values()]
+    return Amount(*(min(column) for column in zip(*rows, strict=True)))
+
+
+def _value(layers: Sequence[dict[int, Option]], places: Sequence[int]) -> int:
+    return sum(layer[n].value for layer, n in zip(layers, places, strict=True))
+
+
+def _shape(layers: Sequence[dict[int, Option]], space: Amount) -> tuple[int, int]:
+    """Return rows and columns of the table that choices among ``layers`` need."""
+    return (
+        min(space.dsp, sum(max(o.amount.dsp for o in layer.values()) for layer in layers)) + 1,
+        min(space.bram, sum(max(o.amount.bram for o in layer.values()) for layer in layers)) + 1,
+    )
+
+
+def _by_table(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] | None:
+    """Return the choice with the minimum sum of values among those that fit into ``space``."""
+    shape = _shape(layers, space)
+    table = _Table(np.full(shape, NEVER, np.int64), np.full(shape, NEVER, np.int64))
+    table.values[0, 0] = table.luts[0, 0] = 0
+    picks = []
+    for layer in layers:
+        table, picked = table.plus(layer)
+        picks.append(picked)
+    values = np.where(table.luts <= space.lut, table.values, NEVER)
+    dsp, bram = (int(n) for n in np.unravel_index(int(values.argmin()), shape))
+    if values[dsp, bram] >= NEVER:
+        return None
+    result = []
+    for layer, picked in zip(reversed(layers), reversed(picks), strict=True):
+        place = int(picked[dsp, bram])
+        result.append(place)
+        dsp -= layer[place].amount.dsp
+        bram -= layer[place].amount.bram
+    return result[::-1]

@@ -1,0 +1,1 @@
+"""From a component with stream ports to the files of an output folder."""

@@ -1,0 +1,226 @@
+"""From a component with stream ports to the files of an output folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from amaranth import Value
+from amaranth.hdl import Fragment
+from amaranth.hdl._ir import PortDirection
+from amaranth.lib.wiring import In
+
+from rlx.names import comment_text
+from rlx_fpga.cells.constants import Constants
+from rlx_fpga.cells.multiply import NetlistPlatform, Packing
+from rlx_fpga.packaging.axi import control_files, harness_cpp, regroup_files, top_verilog
+from rlx_fpga.packaging.bench import bench_frames
+from rlx_fpga.packaging.integration import board_pll, integration_files
+from rlx_fpga.packaging.render import render
+from rlx_fpga.rtl.modules import Modules
+from rlx_fpga.rtl.naming import port_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from amaranth.lib import wiring
+
+    from rlx.ir import Node
+    from rlx.ir import Value as GraphValue
+    from rlx_fpga.devices import FpgaDevice
+    from rlx_fpga.packaging.axi import Interface
+
+IDLE_CYCLES: Final = 100_000
+"""Minimum number of cycles without a transfer after which a bench reports a stuck core."""
+
+_INSTANCE: Final = re.compile(r"^ *(\w+)(?: #\(| u_)", re.MULTILINE)
+"""An instance in the text of a module: the name of what it is an instance of."""
+
+_PACKED: Final = (Packing.SHARED_OPERAND, Packing.INDEPENDENT)
+
+
+def design_files(
+    component: wiring.Component,
+    interface: Interface,
+    report: Mapping[str, Any],
+    device: FpgaDevice,
+    *,
+    comments: Mapping[str, Sequence[str]] | None = None,
+    memory_files: bool = False,
+) -> dict[str, str | bytes]:
+    """Return every file of the folder except golden vectors and manifest, by relative path.
+
+    Args:
+        component: The pipeline; its members have the names of the interface.
+        interface: Its ports.
+        report: Content of ``report.json`` without the ports; with ``interval``, the initiation
+            interval in cycles, and ``layers``, rows with ``name`` and ``op``.
+        device: Device of the scripts.
+        comments: Lines above each instance in the core, by its name.
+        memory_files: Whether constant words go into files beside the modules.
+    """
+    prefix = interface.prefix
+    sources = sources_of(component, interface, comments=comments, memory_files=memory_files)
+    words = sources.memories
+    interface = replace(interface, modules=tuple(sources.modules), memories=tuple(words))
+    interval = int(report["interval"])
+    frames = bench_frames(interval)
+    idle = max(IDLE_CYCLES, 4 * interval)
+    return {
+        **sources.modules,
+        f"rtl/{interface.core}.sv": sources.core,
+        **words,
+        **({f"rtl/{prefix}_rom.sv": render("rom.sv.j2", interface=interface)} if words else {}),
+        f"rtl/{interface.top}.sv": top_verilog(interface),
+        **control_files(interface),
+        **regroup_files(interface),
+        "lint.vlt": render("lint.vlt.j2", interface=interface),
+        "tb/harness.cpp": harness_cpp(interface),
+        f"tb/test_{prefix}.py": render(
+            "test.py.j2", interface=interface, frames=frames, idle_limit=idle
+        ),
+        f"tb/{prefix}_tb.sv": render(
+            "tb.sv.j2", interface=interface, frames=frames, idle_limit=idle
+        ),
+        "tb/run.py": render("run.py.j2", interface=interface),
+        **integration_files(interface, device, float(report["clock_mhz"])),
+        "README.md": readme(interface, report, device),
+        "report.json": json.dumps({**report, "interface": interface.to_json()}, indent=2) + "\n",
+    }
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The hardware of a core.
+
+    Attributes:
+        modules: SystemVerilog of each module below the core, by path, those that it uses first.
+        core: SystemVerilog of the core.
+        memories: Content of memory files, by path.
+    """
+
+    modules: dict[str, str]
+    core: str
+    memories: dict[str, str]
+
+
+def sources_of(
+    component: wiring.Component,
+    interface: Interface,
+    *,
+    comments: Mapping[str, Sequence[str]] | None = None,
+    memory_files: bool = False,
+) -> Sources:
+    """Return the component as SystemVerilog, one file for each distinct module.
+
+    Args:
+        component: The pipeline.
+        interface: Its ports.
+        comments: Lines above each instance in the core, by its name.
+        memory_files: Whether constant words go into files; else they are in the modules.
+    """
+    constants = Constants(interface.prefix, in_files=memory_files)
+    platform = NetlistPlatform(interface.core, constants)
+    design = Fragment.get(component, platform)
+    constants.name(design)
+    modules = Modules(design.prepare(ports_of(component)), interface.prefix, comments or {})
+    core = modules.core(interface.core)
+    texts = {**constants.modules, **_parts(platform), **modules.texts}
+    used = _used(core, texts)
+    return Sources(
+        {cell_path(name): text for name, text in texts.items() if name in used},
+        render("core_head.sv.j2", interface=interface) + core,
+        constants.files,
+    )
+
+
+def layer_comments(nodes: Sequence[Node], report: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the lines above each layer's instance: what it computes, how fast, for which node.
+
+    Args:
+        nodes: The node of each layer; empty if layers are no nodes.
+        report: With ``layers`` and ``sources``.
+    """
+    if not nodes:
+        return {}
+    return {
+        row["name"]: [
+            f"{node.op.name}: {', '.join(_tensor(value) for value in node.operands)}"
+            f" -> {_tensor(node.result)}",
+            _pace(row),
+            f"node of the model: {comment_text(report['sources'].get(row['name'], ''))}",
+        ]
+        for node, row in zip(nodes, report["layers"], strict=True)
+    }
+
+
+def _tensor(value: GraphValue) -> str:
+    """Return the type of a tensor as ``int8[1,8,8,3]``."""
+    type_ = value.type
+    return f"int{type_.dtype.bits}[{','.join(map(str, type_.shape))}]"
+
+
+def _pace(row: Mapping[str, Any]) -> str:
+    cycles = f"{row['cycles']:,} cycles a frame"
+    if row.get("pe"):
+        return f"pe {row['pe']} x simd {row['simd']}, {cycles}"
+    return cycles
+
+
+def cell_path(module: str) -> str:
+    """Return the path of the file of a module below the core."""
+    return f"rtl/cells/{module}.sv"
+
+
+def _parts(platform: NetlistPlatform) -> dict[str, str]:
+    """Return the modules that are written by hand, by name."""
+    found = {platform.module(logic=logic): _multiplier(logic) for logic in (False, True)}
+    found |= {platform.packed(one): f"multiply_{one.value}.v.j2" for one in _PACKED}
+    found[platform.ram] = "ram.v.j2"
+    return {name: render(template, name=name) for name, template in found.items()}
+
+
+def _multiplier(logic: bool) -> str:
+    return "multiply_logic.v.j2" if logic else "multiply.v.j2"
+
+
+def _used(core: str, texts: Mapping[str, str]) -> set[str]:
+    """Return the names of the modules that the core has, at any depth."""
+    found: set[str] = set()
+    waiting = [core]
+    while waiting:
+        instances = set(_INSTANCE.findall(waiting.pop())) & texts.keys() - found
+        found |= instances
+        waiting += [texts[name] for name in instances]
+    return found
+
+
+def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
+    """Return the members of a component by their names in the core."""
+    return {
+        port_name(path): (
+            Value.cast(value),
+            PortDirection.Input if member.flow == In else PortDirection.Output,
+        )
+        for path, member, value in component.signature.flatten(component)
+    }
+
+
+def readme(interface: Interface, report: Mapping[str, Any], device: FpgaDevice) -> str:
+    """Return the folder's README."""
+    columns = report["columns"]
+
+    def cells(row: Mapping[str, Any]) -> list[str]:
+        return [str(row.get(name, "")) for name in columns]
+
+    return render(
+        "README.md.j2",
+        interface=interface,
+        report=report,
+        device=device,
+        columns=columns,
+        cells=cells,
+        pll=board_pll(device, float(report["clock_mhz"])),
+    )

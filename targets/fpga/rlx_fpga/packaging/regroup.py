@@ -1,0 +1,89 @@
+"""Streams as wide as a DMA (``--stream-bits``): their ports, and what they change in the report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.errors import DoesNotFitError
+from rlx_fpga.cost.costs import PORTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx_fpga.options import FpgaOptions
+    from rlx_fpga.packaging.axi import Interface
+
+LATENCY: Final = 1
+"""Cycles by which the module between a port and the core delays a stream."""
+
+
+def with_stream_bits(interface: Interface, bits: int | None) -> Interface:
+    """Return the interface with streams of ``bits`` and ``tkeep``; None: as the core's."""
+    if bits is None:
+        return interface
+    weights = interface.weights
+    return replace(
+        interface,
+        inputs=tuple(replace(port, stream_bits=bits) for port in interface.inputs),
+        outputs=tuple(replace(port, stream_bits=bits) for port in interface.outputs),
+        weights=weights and replace(weights, port=replace(weights.port, stream_bits=bits)),
+        control=interface.control and replace(interface.control, framed=True),
+    )
+
+
+def with_ports(
+    report: Mapping[str, Any], interface: Interface, options: FpgaOptions
+) -> dict[str, Any]:
+    """Return a core's report with the rate and latency that its ports allow.
+
+    A port with more beats in a frame than the core limits the rate. Weights that are sent for every
+    frame delay it by the beats that they take more than at the core: an upper bound, because some
+    are fetched ahead. The latency is not predicted where a port is slower than the core.
+
+    Raises:
+        DoesNotFitError: The ports are too slow for the frame rate asked for.
+    """
+    if not interface.stream_bits:
+        return dict(report)
+    found = dict(report)
+    streams = (*interface.inputs, *interface.outputs)
+    wait = 0
+    if interface.weights is not None and interface.weights.each_frame:
+        port = interface.weights.port
+        wait = max(0, port.beats - port.core_beats)
+    slowest = max(streams, key=lambda port: port.beats)
+    interval = max(report["interval"] + wait, slowest.beats)
+    if interval > report["interval"]:
+        found |= {
+            "interval": interval,
+            "fps": round(options.clock_hz / interval, 2),
+            "slowest": PORTS,
+        }
+        if "busy" in report:
+            found["busy"] = round(report["busy"] * report["interval"] / interval, 4)
+    if "latency" in report:
+        slower = any(port.beats > port.core_beats for port in streams)
+        found |= {} if slower else {"latency": report["latency"] + 2 * LATENCY}
+        if slower:
+            del found["latency"]
+    _require_rate(interval, options)
+    return found
+
+
+def _require_rate(interval: int, options: FpgaOptions) -> None:
+    """Check that the rate asked for is reached.
+
+    Raises:
+        DoesNotFitError: It is not.
+    """
+    if options.max_cycles is None or interval <= options.max_cycles:
+        return
+    reached = options.clock_hz / interval
+    raise DoesNotFitError(
+        f"{options.fps:g} frames per second cannot be reached with streams of"
+        f" {options.stream_bits} bits: a frame takes {interval} cycles at the ports, so"
+        f" {reached:.4g} frames per second at {options.clock_hz / 1e6:g} MHz",
+        where=options.device,
+        hint="take wider streams (--stream-bits 128, or leave it out), or a lower --fps",
+    )

@@ -1,0 +1,105 @@
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlx.errors import UsageError
+from rlx_fpga.explore.fold import Fold
+from rlx_fpga.explore.folding import Folding
+from rlx_fpga.explore.solver import Amount
+
+CHOICES = {
+    "a": [Fold(1, 1, 80, 1), Fold(2, 1, 40, 2), Fold(2, 4, 10, 8)],
+    "b": [Fold(1, 1, 30, 1), Fold(1, 3, 10, 3)],
+}
+
+folds = st.builds(Fold, st.integers(1, 4), st.integers(1, 4), st.integers(0, 20), st.integers(0, 9))
+layers_of = st.lists(st.lists(folds, min_size=1, max_size=4), min_size=1, max_size=3)
+
+
+def price(name, fold):
+    """More lanes take more memory, more results more logic."""
+    del name
+    return Amount(fold.multipliers, fold.pe * fold.simd % 5, 3 * fold.pe)
+
+
+def slowest(chosen):
+    return max(fold.cycles for fold in chosen)
+
+
+def amount(chosen):
+    return sum((price("", fold) for fold in chosen), Amount())
+
+
+@given(layers_of, st.builds(Amount, st.integers(0, 20), st.integers(0, 9), st.integers(3, 30)))
+def test_every_goal_is_reached_as_by_trying_all_combinations(layers, limit):
+    choices = {f"n{index}": layer for index, layer in enumerate(layers)}
+    folding = Folding(choices, price=price, weights=Amount(3, 2, 1))
+    fitting = [c for c in itertools.product(*layers) if amount(c).fits(limit)]
+    found = folding.fastest(limit)
+    if not fitting:
+        assert found is None
+        assert folding.min_cycles(limit) is None
+        assert folding.lowest_energy(limit) is None
+        return
+
+    def cost(chosen):
+        return sum(folding.cost("", fold) for fold in chosen)
+
+    minimum = min(map(slowest, fitting))
+    assert all(fold in choices[name] for name, fold in found.items())
+    assert folding.amount(found).fits(limit)
+    assert slowest(found.values()) == minimum == folding.min_cycles(limit)
+    assert cost(found.values()) == min(cost(c) for c in fitting if slowest(c) == minimum)
+    for cycles in {slowest(c) for c in fitting}:
+        cheap = folding.cheapest(limit, cycles)
+        assert cost(cheap.values()) == min(cost(c) for c in fitting if slowest(c) <= cycles)
+    if min(map(slowest, fitting)):
+        lowest = folding.lowest_energy(limit)
+        products = [cost(c) * slowest(c) for c in fitting]
+        assert cost(lowest.values()) * slowest(lowest.values()) == min(products)
+
+
+def test_the_fastest_makes_nobody_faster_than_needed():
+    found = Folding(CHOICES).fastest(Amount(dsp=3))
+    assert (found["a"].cycles, found["b"].cycles) == (40, 30)
+
+
+def test_the_quickest_spends_what_is_left_on_delay():
+    folding = Folding(CHOICES)
+    found = folding.lowest_latency(Amount(dsp=6), lambda name, fold: fold.cycles)
+    assert (found["a"].cycles, found["b"].cycles) == (40, 10)
+    assert folding.lowest_latency(Amount(dsp=1), lambda name, fold: fold.cycles) is None
+
+
+def test_no_layer_is_slower_than_asked():
+    folding = Folding(CHOICES)
+    assert folding.cheapest(Amount(dsp=99), 30)["a"].cycles == 10
+    assert folding.cheapest(Amount(dsp=99), 9) is None
+
+
+def test_foldings_can_be_given():
+    found = Folding(CHOICES, {"a": (1, 1)}).fastest(Amount(dsp=20))
+    assert found["a"].cycles == 80
+    assert found["b"].multipliers == 1
+
+
+def test_folding_of_nothing():
+    assert Folding({}).fastest(Amount(dsp=1)) == {}
+
+
+def test_the_minimum_of_each_resource_is_reported():
+    assert Folding(CHOICES).min_amount() == Amount(dsp=2)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"c": (1, 1)}, r"^no layer is called 'c'\n  hint: layers: a, b$"),
+        ({"a": (3, 1)}, r"^layer 'a' cannot have pe 3 and simd 1\n  hint: pe: 1, 2; simd: 1, 4$"),
+    ],
+)
+def test_what_does_not_exist_is_refused(given, message):
+    with pytest.raises(UsageError, match=message):
+        Folding(CHOICES, given)

@@ -1,0 +1,73 @@
+"""The solver against all combinations."""
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlx_fpga.explore.solver import Amount, Option, choose, min_amount
+
+amounts = st.builds(Amount, st.integers(0, 4), st.integers(0, 3), st.integers(0, 9))
+
+
+def costs(amount):
+    """A cost that grows with everything that is taken."""
+    return 5 * amount.dsp + 3 * amount.bram + 2 * amount.lut
+
+
+layers_of = st.lists(
+    st.lists(amounts.map(lambda a: Option(a, costs(a))), min_size=1, max_size=4),
+    min_size=1,
+    max_size=4,
+)
+limits = st.builds(Amount, st.integers(0, 8), st.integers(0, 6), st.integers(0, 16))
+
+
+def total(layers, places):
+    return sum((layer[n].amount for layer, n in zip(layers, places, strict=True)), Amount())
+
+
+def value(layers, places):
+    return sum(layer[n].value for layer, n in zip(layers, places, strict=True))
+
+
+def fitting(layers, limit):
+    """All combinations that fit."""
+    every = itertools.product(*(range(len(layer)) for layer in layers))
+    return [places for places in every if total(layers, places).fits(limit)]
+
+
+@given(layers_of, limits)
+def test_choose_is_as_cheap_as_the_best_of_all_combinations(layers, limit):
+    found = choose(layers, limit)
+    possible = fitting(layers, limit)
+    if not possible:
+        assert found is None
+        return
+    assert total(layers, found).fits(limit)
+    assert value(layers, found) == min(value(layers, places) for places in possible)
+
+
+@given(layers_of, limits, st.randoms(use_true_random=False))
+def test_choose_is_exact_for_any_value_where_lookup_tables_are_not_short(layers, limit, random):
+    free = [[Option(o.amount, random.randrange(9)) for o in layer] for layer in layers]
+    wide = Amount(limit.dsp, limit.bram, 99)
+    found = choose(free, wide)
+    possible = fitting(free, wide)
+    assert (found is None) == (not possible)
+    if found is not None:
+        assert total(free, found).fits(wide)
+        assert value(free, found) == min(value(free, places) for places in possible)
+
+
+@given(layers_of)
+def test_nothing_fits_below_the_minimum_amount(layers):
+    minimum = min_amount(layers)
+    if minimum.dsp:
+        assert choose(layers, Amount(minimum.dsp - 1, 99, 99)) is None
+    assert choose(layers, Amount(99, 99, 99)) is not None
+
+
+def test_choose_of_nothing():
+    assert choose([], Amount()) == []
+    assert choose([[]], Amount(9, 9, 9)) is None

@@ -1,0 +1,92 @@
+"""Synthesis: the script for each device, the counting of cells."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+
+import pytest
+
+from rlx.errors import SimulationError, ToolMissingError
+from rlx_fpga.devices import device, devices
+from rlx_fpga.packaging import synthesis
+from rlx_fpga.packaging.synthesis import (
+    RESOURCES,
+    read_cells,
+    resources,
+    synthesis_script,
+    synthesize,
+)
+
+
+@pytest.mark.parametrize("name", devices())
+def test_script_names_the_pins_only_where_they_are_placed(name):
+    chosen = device(name)
+    text = synthesis_script(["rtl/t_core.sv", "rtl/t_top.sv"], "t_top", chosen)
+    assert chosen.synth in text
+    assert ("synth/t_top_pins.sv" in text) == bool(chosen.pnr)
+    assert (f"write_json {name}.json" in text) == bool(chosen.pnr)
+    assert (f"-edif {name}.edif" in text) == (not chosen.pnr)
+
+
+@pytest.mark.synth
+def test_synthesize_reports_what_yosys_printed():
+    files = {"rtl/a.v": "module a(; endmodule"}
+    with pytest.raises(SimulationError, match=r"(?s)failed with status 1.*rtl/a.v:1: ERROR"):
+        synthesize(files, ["rtl/a.v"], "a", device("artix7-35t"))
+
+
+def test_read_cells_refuses_what_is_no_count(tmp_path):
+    path = tmp_path / "x_stat.json"
+    wanted = r"^yosys: left no cell counts in x_stat.json$"
+    for content in (None, "[]", '{"modules": {}}', '{"modules": {"\\\\b": {}}}'):
+        if content is not None:
+            path.write_text(content)
+        with pytest.raises(SimulationError, match=wanted):
+            read_cells(path, "a")
+
+
+def test_read_cells_takes_the_top_and_sorts(tmp_path):
+    path = tmp_path / "x_stat.json"
+    counts = {"LUT4": 3, "$scopeinfo": 9, "DP16KD": 1}
+    modules = {"\\a": {"num_cells_by_type": counts}, "\\a_pins": {"num_cells_by_type": {"b": 1}}}
+    path.write_text(json.dumps({"modules": modules}))
+    assert list(read_cells(path, "a").items()) == [("DP16KD", 1), ("LUT4", 3)]
+
+
+@pytest.mark.parametrize(
+    ("family", "cells", "sums"),
+    [
+        ("ecp5", {"LUT4": 5, "CCU2C": 9, "TRELLIS_FF": 3, "MULT18X18D": 2, "DP16KD": 1,
+                  "TRELLIS_DPR16X4": 4}, (5 + 2 * 9 + 6 * 4, 3, 2, 1, 4)),
+        ("ice40", {"SB_LUT4": 7, "SB_DFFESR": 2, "SB_DFF": 1, "SB_MAC16": 1,
+                   "SB_RAM40_4KNR": 6, "SB_CARRY": 8}, (7, 3, 1, 6, 0)),
+        ("xc7", {"LUT1": 1, "LUT6": 5, "FDRE": 3, "FDSE": 4, "RAM32M": 2, "RAMB18E1": 7,
+                 "RAMB36E1": 1, "MUXF7": 9, "SRL16E": 3}, (6 + 4 * 2 + 3, 7, 0, 4.5, 2)),
+        ("xcup", {"LUT2": 1, "FDRE": 3, "DSP48E2": 2, "RAMB18E2": 2, "CARRY8": 9}, (1, 3, 2, 1, 0)),
+    ],
+)  # fmt: skip
+def test_resources_sum_by_kind(family, cells, sums):
+    assert resources(cells, family) == dict(zip(RESOURCES, sums, strict=True))
+
+
+def test_every_family_is_counted():
+    for chosen in devices().values():
+        assert resources({chosen.dsp_cell: 2, chosen.bram_cell: 3}, chosen.family) == {
+            "lut": 0, "ff": 0, "dsp": 2, "bram": 3, "lut_ram": 0,
+        }  # fmt: skip
+
+
+def test_missing_yosys_is_reported_with_what_installs_it(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(synthesis.importlib.util, "find_spec", lambda _: None)
+    message = "found no Yosys 0.40 or later, neither on PATH nor as YoWASP wheel"
+    with pytest.raises(ToolMissingError, match=message) as caught:
+        synthesis.find_yosys.__wrapped__()
+    assert caught.value.hint == "pip install 'rlx[synth]' brings Yosys"
+
+
+def test_program_that_is_not_yosys_is_refused():
+    with pytest.raises(SimulationError, match=r"^yosys: printed no version: 'hello\\n'"):
+        synthesis._version((sys.executable, "-c", "print('hello')"))

@@ -1,0 +1,60 @@
+"""Requantizers as lines give every code of the definition."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx_fpga.architectures.parallel.affine import requantizer_line
+from rlx_fpga.architectures.parallel.program import signed_digits
+
+
+@dataclass(frozen=True)
+class Scaled:
+    rescale: Rescale
+    zero_point: int
+    low: int = -128
+    high: int = 127
+
+
+def codes(op, x):
+    return np.clip(op.rescale.apply(x) + op.zero_point, op.low, op.high)
+
+
+def by_line(line, x):
+    addend = np.where(x < 0, line.below, line.addend)
+    return np.clip((x * line.factor + addend) >> line.shift, line.low, line.high)
+
+
+@given(
+    st.floats(2.0**-12, 2.0), st.integers(-128, 127), st.integers(-128, 127),
+    st.sampled_from(Rounding), st.integers(-(2**15), 2**15), st.integers(0, 2**16),
+)  # fmt: skip
+def test_lines_give_every_code(real, zero_point, low, rounding, start, length):
+    op = Scaled(Rescale.of(real, rounding=rounding), zero_point, low)
+    x = np.arange(start, start + length + 1, dtype=np.int64)
+    line = requantizer_line(op, 0, (start, start + length))
+    assert line is not None
+    assert np.array_equal(by_line(line, x), codes(op, x))
+
+
+def test_factors_are_short():
+    rng = np.random.default_rng(0)
+    lines = [
+        requantizer_line(Scaled(Rescale.of(float(real)), -128), 0, (-60_000, 60_000))
+        for real in rng.uniform(0.002, 0.01, 30)
+    ]
+    digits = [len(signed_digits(line.factor)) for line in lines]
+    # The definition's factors of 31 bits have between ten and eleven on average.
+    assert np.mean(digits) < 8
+
+
+def test_a_scaling_that_may_wrap_has_no_line():
+    assert requantizer_line(Scaled(Rescale.of(2.0**20), 0), 0, (-(2**14), 2**14)) is None
+
+
+def test_one_code_is_a_constant():
+    line = requantizer_line(Scaled(Rescale.of(0.5), 0, 3, 3), 0, (-5, 5))
+    assert (line.factor, line.low, line.high) == (0, 3, 3)
