@@ -16,7 +16,7 @@ from rlx.scratch import work_folder
 from rlx.steps import length_text, steps_of
 from rlx_fpga.devices import DEFAULT_DEVICE
 from rlx_fpga.devices import device as find_device
-from rlx_fpga.synthesis import RESOURCES, synthesize
+from rlx_fpga.packaging.synthesis import RESOURCES, synthesize
 from rlx_sim.fpga import read_report
 from rlx_sim.nextpnr import find_nextpnr, place_and_route, placed
 from rlx_sim.view import build_view
@@ -42,8 +42,8 @@ SECONDS_PER_LUT: Final = {"ecp5": (0.0042, 0.024), "ice40": (0.0074, 0.0107)}
 """By family, the time that Yosys, and each seed of nextpnr, takes for a predicted LUT.
 
 Processor time of the YoWASP wheels of Yosys 0.70 and nextpnr 0.11 for ``examples/digits``. ECP5: 14
-and 76 s for 3,907 LUTs (folded), 38 and over 204 s for 8,781 (stream, harder to route).
-iCE40: 19 and 27 s for 2,529 (folded).
+and 76 s for 3,907 LUTs (engine), 38 and over 204 s for 8,781 (dataflow, harder to route).
+iCE40: 19 and 27 s for 2,529 (engine).
 """
 
 _READ: Final = ("rtl", "mem", "synth")
@@ -217,7 +217,7 @@ def _manifest(folder: Path, target: str) -> Manifest:
 
 def _files(folder: Path) -> dict[str, bytes]:
     """Return the files that synthesis reads, by relative path."""
-    found = (path for part in _READ for path in sorted((folder / part).glob("*")))
+    found = (path for part in _READ for path in sorted((folder / part).rglob("*")))
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in found if path.is_file()
     }

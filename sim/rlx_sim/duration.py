@@ -58,7 +58,7 @@ def expected(
         0 seconds if a step has not been measured: Icarus Verilog, or a report without cycles.
     """
     # Only folders of hardware need the package, which needs Amaranth.
-    from rlx_fpga.bench import bench_frames
+    from rlx_fpga.packaging.bench import bench_frames
 
     interval, latency = report.get("interval"), report.get("latency")
     if interval is None or latency is None or "icarus" in testbenches:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import DoesNotFitError, SimulationError, ToolMissingError
 from rlx.process import failure, run
-from rlx_fpga.synthesis import UNCONSTRAINED
+from rlx_fpga.packaging.synthesis import UNCONSTRAINED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Emitted hardware in a 4-state simulator, disturbed: numbered cases, each a network in a style.
+"""Emitted hardware in a 4-state simulator, disturbed: cases by number, each a network.
 
 Icarus runs a bench of its own (``axi_bench.sv.j2``) around the emitted core: valid and ready at
 random, x on whatever is not valid, resets inside of frames. It counts wrong, unknown and unstable
@@ -30,7 +30,7 @@ from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QAveragePool2d, QClamp, QConcat, QConv2d, QDense, QPad, QReshape, Window
 from rlx.reference import reference_outputs
 from rlx_fpga import TARGET, FpgaOptions
-from rlx_fpga.options import STYLES
+from rlx_fpga.architectures import ARCHITECTURES
 from rlx_sim.icarus import build_testbench
 from strategies import random_graphs
 
@@ -43,7 +43,7 @@ FRAMES: Final = 6
 """Different frames that a network is given."""
 
 ROUNDS: Final = 8
-"""Seeds of each network in each style."""
+"""Seeds of each network in each architecture."""
 
 DRAWN: Final = 12
 """Random networks beside those written here."""
@@ -71,7 +71,7 @@ class Result:
     """What one case gave.
 
     Attributes:
-        cycles: Simulated; 0 if the style refuses the network.
+        cycles: Simulated; 0 if the architecture refuses the network.
         frames: That came out of the first output.
         resets: Inside of frames.
         violations: Checks that failed.
@@ -87,17 +87,20 @@ class Result:
 
 def cases(rounds: int = ROUNDS) -> Iterable[str]:
     """Yield the names of all cases, the same ones in the same order every time."""
-    for number, name, style in itertools.product(range(rounds), networks(), STYLES):
-        yield f"{name}/{style}/{number}"
+    for number, name, architecture in itertools.product(range(rounds), networks(), ARCHITECTURES):
+        yield f"{name}/{architecture}/{number}"
 
 
 def run(case: str, cycles: int = CYCLES) -> Result:
     """Emit the network of a case, simulate it, and return the counts."""
-    name, style, number = case.split("/")
+    name, architecture, number = case.split("/")
     graph = networks()[name]
     frames = _frames(graph, int(number))
     golden = reference_outputs(graph, frames)
-    module, options = GraphModule(graph, Stage.MIR), FpgaOptions(style=style, prefix="net")
+    module, options = (
+        GraphModule(graph, Stage.MIR),
+        FpgaOptions(architecture=architecture, prefix="net"),
+    )
     with tempfile.TemporaryDirectory(prefix="rlx-bench-") as root:
         folder = Path(root) / "net"
         try:
@@ -238,7 +241,7 @@ DISTURBED = Part(
     title="hardware in a 4-state bench: pauses, X on idle buses, resets in frames",
     goal="1,000,000 cycles, 0 violations",
     run=_run_numbered,
-    cases=ROUNDS * (DRAWN + WRITTEN) * len(STYLES),
+    cases=ROUNDS * (DRAWN + WRITTEN) * len(ARCHITECTURES),
     short=0,
     deadline_s=TIMEOUT_S,
     marks=("sim",),

@@ -85,8 +85,11 @@ def modules() -> tuple[GraphModule, ...]:
 
 
 def graphs() -> tuple[Graph, ...]:
-    """Return graphs made by hand: quantized and real ops, symbols, several results."""
-    return (ir_samples.clamp_graph(), ir_samples.network(), ir_samples.several_results())
+    """Return graphs made by hand: quantized and real ops, symbols, several results, regions."""
+    return (
+        ir_samples.clamp_graph(), ir_samples.network(), ir_samples.several_results(),
+        ir_samples.regions(),
+    )  # fmt: skip
 
 
 @cache

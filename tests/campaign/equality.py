@@ -25,8 +25,8 @@ from rlx_sim.unicorn_runner import Unicorn
 CORES = tuple(CPUS)
 GOALS = ("balanced", "speed", "size", "ram")
 PORTS = ("caller", "arena")
-STYLES = ("stream", "stream", "stream", "folded")
-"""Most networks take ``stream``; ``unrolled`` is for the tiny ones of its own tests."""
+ARCHITECTURES = ("dataflow", "dataflow", "dataflow", "engine")
+"""Most networks take ``dataflow``; ``parallel`` is for the tiny ones of its own tests."""
 
 # Each part has networks of its own: what one of them found is not found again by the next.
 _WHEEL, _SANITIZE, _QEMU, _VERILATOR = (k * 1_000_000 for k in range(4))
@@ -86,7 +86,7 @@ def _verilator(number: int) -> Outcome:
     """Simulate the emitted hardware with pauses on both sides and a reset within a frame."""
     stalls = Stalls(seed=number + 1, inputs=77, outputs=102, reset_after=number % 10)
     data = networks.make(_VERILATOR + number, SMALL)
-    options = {"style": STYLES[number % len(STYLES)]}
+    options = {"architecture": ARCHITECTURES[number % len(ARCHITECTURES)]}
     return simulated(data, "fpga", options, VerilatorHarness(stalls), count=5, seed=number)
 
 

@@ -1,4 +1,4 @@
-"""Random networks as hardware of every style and aim: each passes Verilator's lint."""
+"""Random networks as hardware of every architecture and aim: each passes Verilator's lint."""
 
 from __future__ import annotations
 
@@ -12,22 +12,27 @@ from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError
 from rlx.frontends import tflite
 from rlx.ir.inspect import node_macs
 from rlx.outputs import read_manifest
-from rlx_fpga.options import AIMS, STYLES
+from rlx_fpga.architectures import ARCHITECTURES
+from rlx_fpga.options import AIMS
 from rlx_sim.verilator import lint
 
 _SEEDS = 4_000_000
 
 VARIANTS = (
-    *({"style": "stream", "optimize": aim} for aim in AIMS),
-    *({"style": style} for style in STYLES if style != "stream"),
+    *({"architecture": "dataflow", "optimize": aim} for aim in AIMS),
+    *(
+        {"architecture": architecture}
+        for architecture in ARCHITECTURES
+        if architecture != "dataflow"
+    ),
 )
-"""Styles without a choice of foldings know no aims."""
+"""Architectures without a choice of foldings know no aims."""
 
 SMALL = networks.Knobs(operators=6, elements=1024, products=8_000)
 """Networks that hardware is made of in seconds."""
 
-UNROLLED_MACS = 1_500
-"""Multiply-accumulates up to which style ``unrolled``, which makes adders for each, is tried."""
+PARALLEL_MACS = 1_500
+"""Multiply-accumulates up to which ``parallel``, which makes adders for each, is tried."""
 
 
 def _lint(number: int) -> Outcome:
@@ -36,9 +41,9 @@ def _lint(number: int) -> Outcome:
     golden = vectors(module, 1, number)
     seen: set[str] = set()
     amounts = {"refused": 0, "linted": 0, "like another": 0, "too large to unroll": 0}
-    large = sum(map(node_macs, module.graph.op_nodes)) > UNROLLED_MACS
+    large = sum(map(node_macs, module.graph.op_nodes)) > PARALLEL_MACS
     for options in VARIANTS:
-        if large and options["style"] == "unrolled":
+        if large and options["architecture"] == "parallel":
             amounts["too large to unroll"] += 1
             continue
         try:
@@ -64,7 +69,7 @@ def _lint(number: int) -> Outcome:
 PARTS = (
     Part(
         name="lint",
-        title="random networks: hardware of every style and aim, linted",
+        title="random networks: hardware of every architecture and aim, linted",
         goal="300 clean",
         run=_lint,
         cases=300,

@@ -47,14 +47,14 @@ VARIANTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "fpga": (
         (),
         ("--device", "artix7-35t", "--control", "axi-lite"),
-        ("--style", "unrolled"),
+        ("--architecture", "parallel"),
         ("--device", "icebreaker", "--optimize", "size"),
-        ("--style", "folded", "--weights", "load"),
+        ("--architecture", "engine", "--weights", "load"),
         ("--device", "ulx3s-25f", "--weights", "mem"),
     ),
 }
 TARGETS = tuple(VARIANTS)
-_WRAPPED = (".c", ".h")
+_WRAPPED = (".c", ".h", ".sv")
 
 
 def model(slot: str, name: bytes) -> bytes:
@@ -214,8 +214,12 @@ def _problem(path: str, plain: bytes, hostile: bytes) -> str:
 
 
 def _joined(text: str) -> str:
-    """Return C without the line breaks between arguments, which move with the prefix's length."""
-    return re.sub(r"\n[ \t]+", " ", re.sub(r"\(\n[ \t]+", "(", text))
+    """Return code without the line breaks between arguments, which move with the prefix's length.
+
+    Lines that are comments go too: what follows would become part of them.
+    """
+    code = re.sub(r"^[ \t]*//.*\n", "", text, flags=re.MULTILINE)
+    return re.sub(r"\n[ \t]+", " ", re.sub(r"\(\n[ \t]+", "(", code))
 
 
 def _prepare() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from campaign import bench
+from rlx_fpga.architectures.dataflow.lower import shape
 from rlx_fpga.cells.concat import Concat
-from rlx_fpga.lower import shape
 
 SHORT_CYCLES = 1_000
 
@@ -26,7 +26,7 @@ def test_the_bench_sees_wrong_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         bench, "_words", lambda a, p: words(~a if p["name"].startswith("m") else a, p)
     )
-    result = bench.run("one_tap/stream/0", SHORT_CYCLES)
+    result = bench.run("one_tap/dataflow/0", SHORT_CYCLES)
     assert result.violations > 0
     assert "wrong tdata" in result.findings[0]
 
@@ -36,7 +36,7 @@ def test_the_bench_sees_a_frame_that_begins_before_its_input(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(shape, "Concat", lambda lanes, runs, *, leading: Concat(lanes, runs))
-    result = bench.run("constants/stream/0", SHORT_CYCLES)
+    result = bench.run("constants/dataflow/0", SHORT_CYCLES)
     assert "m_axis: a frame before its input" in result.findings[0]
 
 

@@ -20,7 +20,6 @@ from rlx.ir import GraphModule, Stage
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.quant import WeightScheme, convert, prepare
-from rlx.target import load
 from strategies import Case, float_graphs
 
 if TYPE_CHECKING:
@@ -95,9 +94,9 @@ def designs() -> list[object]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("runner", "name", "number"), designs())
 def test_quantized_networks(runner: Runner, name: str, number: int, tmp_path: Path) -> None:
-    target, (_, together, short) = load(runner.target), SHARES[name]
+    _, together, short = SHARES[name]
     taken = (
-        c for c in networks(runner.batch, FEW if number < short else DRAWN) if lowers(c, target)
+        c for c in networks(runner.batch, FEW if number < short else DRAWN) if lowers(c, runner)
     )
     first = number * together
     cases = list(itertools.islice(taken, first, first + together))

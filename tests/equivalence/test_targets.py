@@ -18,15 +18,16 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from rlx import verifier
 from rlx.driver import emit, lower
-from rlx.errors import UnsupportedOpError
+from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError
 from rlx.ir import Graph, Input, i8
 from rlx.ir.graph import copy_node
 from rlx.ir.module import GraphModule, Stage
 from rlx.ir.printer import format_graph
 from rlx.numerics.exponential import softmax_scaling
-from rlx.ops.q import Q_OPS, QSoftmax
+from rlx.ops.q import Q_OPS, QArgmax, QReshape, QSoftmax
 from rlx.reference import reference_outputs
 from rlx.target import load, names
+from rlx_fpga.architectures import ARCHITECTURES, DEFAULT
 from rlx_sim.protocol import compare
 from strategies import STRATEGIES, Case, random_graphs
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rlx.ir import Array, Node, Op, Value
-    from rlx.target import Target
     from rlx_sim.protocol import Simulator
 
 FRAMES = 12
@@ -54,31 +54,51 @@ class Runner:
 
     Attributes:
         target: Name of the target.
+        variant: Name of these options among the target's runners.
+        options: Options of the target.
         simulator: Runs an emitted folder.
         cases: Cases of each op.
         batch: Largest leading dimension.
     """
 
     target: str
+    variant: str
+    options: Any
     simulator: Simulator
     cases: int
     batch: int = 1
 
     def __str__(self) -> str:
-        return f"{self.target}-{self.simulator.name}"
+        return f"{self.variant}-{self.simulator.name}"
 
 
 MARKS = {"host-c": (), "qemu": (pytest.mark.qemu,), "unicorn": (pytest.mark.qemu,)}
 CASES = {"host-c": 4, "verilator": 3}
 BATCHES = {"fpga": 1}
+VARIANTS: dict[str, dict[str, tuple[dict[str, Any], int]]] = {
+    "fpga": {
+        DEFAULT: ({}, CASES["verilator"]),
+        **{
+            name: ({"architecture": name, "device": "zu7ev"}, 1)
+            for name in ARCHITECTURES
+            if name != DEFAULT
+        },
+    }
+}
+"""For a target, its ways to build: options, and cases of each op."""
 
 
 def runners() -> Iterator[Any]:
-    """Yield every installed target with each simulator of its verifier."""
+    """Yield every installed target, in each variant, with each simulator of its verifier."""
     for target in names():
         for name, simulator in verifier.load(target).simulators().items():
-            runner = Runner(target, simulator, CASES.get(name, 5), BATCHES.get(target, 2))
-            yield pytest.param(runner, marks=MARKS.get(name, (pytest.mark.sim,)), id=name)
+            plain = {target: ({}, CASES.get(name, 5))}
+            for variant, (chosen_options, cases) in VARIANTS.get(target, plain).items():
+                options = load(target).options(**chosen_options)
+                batch = BATCHES.get(target, 2)
+                runner = Runner(target, variant, options, simulator, cases, batch)
+                where = name if variant in (target, DEFAULT) else f"{name}-{variant}"
+                yield pytest.param(runner, marks=MARKS.get(name, (pytest.mark.sim,)), id=where)
 
 
 RUNNERS = list(runners())
@@ -116,8 +136,7 @@ def drawn(op: type[Op] | None, batch: int) -> tuple[Case, ...]:
 
 def chosen(op: type[Op] | None, runner: Runner, count: int) -> list[Case]:
     """Return cases that the runner's target takes."""
-    target = load(runner.target)
-    return list(itertools.islice((c for c in drawn(op, runner.batch) if lowers(c, target)), count))
+    return list(itertools.islice((c for c in drawn(op, runner.batch) if lowers(c, runner)), count))
 
 
 def _variety(case: Case) -> int:
@@ -147,14 +166,19 @@ def softmax_of_many_codes() -> Case:
     return Case(graph, {"x": np.full((1, 600), 9, np.int8)})
 
 
+NEVER_ALONE = (QArgmax, QReshape, QSoftmax)
+"""What the engine does on the way of other ops: its networks have them."""
+
 MORE_CASES = {QSoftmax: (softmax_of_many_codes(),)}
 
 
-def lowers(case: Case, target: Target) -> bool:
-    """Whether ``target`` takes the case; what it does not take it must refuse."""
+def lowers(case: Case, runner: Runner) -> bool:
+    """Whether the target takes the case; what it does not take it must refuse."""
+    target = load(runner.target)
     try:
-        lower(GraphModule(case.graph, Stage.MIR), target)
-    except UnsupportedOpError:
+        lowered = lower(GraphModule(case.graph, Stage.MIR), target, options=runner.options)
+        target.estimate(lowered.module, runner.options)
+    except (UnsupportedOpError, DoesNotFitError, EmitError):
         return False
     return True
 
@@ -184,7 +208,8 @@ def check(runner: Runner, cases: Sequence[Case], folder: Path) -> None:
     case = side_by_side(cases)
     owners = [index for index, one in enumerate(cases) for _ in one.graph.outputs]
     vectors = reference_outputs(case.graph, frames_of(case, FRAMES))
-    emit(GraphModule(case.graph, Stage.MIR), load(runner.target), folder / "out", golden=vectors)
+    module, target = GraphModule(case.graph, Stage.MIR), load(runner.target)
+    emit(module, target, folder / "out", options=runner.options, golden=vectors)
     simulation = runner.simulator.simulate(folder / "out", vectors, timeout_s=TIMEOUT_S)
     wrong = compare(str(runner), simulation, vectors)
     if wrong:
@@ -200,9 +225,12 @@ def test_ops(runner: Runner, ops: Sequence[type[Op]], tmp_path: Path) -> None:
     cases: list[Case] = []
     for op in ops:
         taken = chosen(op, runner, runner.cases)
-        assert taken or target.reason(op), f"{target.name} takes no case of {op.name}"
-        cases += [*taken, *MORE_CASES.get(op, ())]
-    check(runner, cases, tmp_path)
+        why = target.reason(op, runner.options)
+        alone = runner.variant == "engine" and op in NEVER_ALONE
+        assert taken or why or alone, f"{runner} takes no case of {op.name}"
+        cases += [*taken, *(case for case in MORE_CASES.get(op, ()) if lowers(case, runner))]
+    if cases:
+        check(runner, cases, tmp_path)
 
 
 @pytest.mark.slow

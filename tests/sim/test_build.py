@@ -24,11 +24,11 @@ from rlx.errors import (
 from rlx.outputs import Producer, read_manifest, write_folder
 from rlx.schemas import SCHEMAS
 from rlx.steps import Steps, length_text
-from rlx_fpga.axi import Interface, StreamPort
 from rlx_fpga.cells.divide import Divide
 from rlx_fpga.devices import device
-from rlx_fpga.netlist import design_files
-from rlx_fpga.synthesis import find_yosys, pass_reader
+from rlx_fpga.packaging.axi import Interface, StreamPort
+from rlx_fpga.packaging.netlist import design_files
+from rlx_fpga.packaging.synthesis import find_yosys, pass_reader
 from rlx_sim import nextpnr
 from rlx_sim.build import FPGA, _expected
 from rlx_sim.nextpnr import find_nextpnr, place_and_route, placed, read_routed

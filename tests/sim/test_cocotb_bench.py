@@ -17,10 +17,10 @@ from rlx.golden import Golden, read_golden
 from rlx.numerics.exponential import softmax_int8, softmax_scaling, softmax_table
 from rlx.process import kept_environment
 from rlx.steps import Steps
-from rlx_fpga.axi import Interface, StreamPort
 from rlx_fpga.cells.softmax import Softmax
 from rlx_fpga.devices import device
-from rlx_fpga.netlist import design_files
+from rlx_fpga.packaging.axi import Interface, StreamPort
+from rlx_fpga.packaging.netlist import design_files
 from rlx_sim.cocotb_bench import run_bench
 from rlx_sim.fpga import VerilatorHarness, read_report, trace_format, verify_fpga
 from rlx_sim.protocol import Mismatch, compare

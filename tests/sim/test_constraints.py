@@ -13,11 +13,12 @@ from support import missing, require_program
 
 from rlx.errors import SimulationError
 from rlx.process import run
-from rlx_fpga.axi import Interface, StreamPort
 from rlx_fpga.cells.concat import Concat
 from rlx_fpga.devices import device, devices
-from rlx_fpga.integration import PINS
-from rlx_fpga.netlist import design_files
+from rlx_fpga.packaging.axi import Interface, StreamPort
+from rlx_fpga.packaging.integration import PINS
+from rlx_fpga.packaging.netlist import design_files
+from rlx_fpga.packaging.synthesis import find_yosys
 
 MHZ = 60
 REPORT = {**TOTALS, "interval": 8, "dsp": 0, "layers": [], "clock_mhz": float(MHZ)}
@@ -29,15 +30,16 @@ FREE = {
 """Pins for the ports that have none yet: of a board, and of a device alone."""
 
 
-def files_for(name):
+def files_for(name, mhz=MHZ):
     inputs = (
         StreamPort(name="s0_axis", member="i0", direction="in", shape=(4, 1), bits=8, lanes=1),
         StreamPort(name="s1_axis", member="i1", direction="in", shape=(4, 1), bits=8, lanes=1),
     )
     output = StreamPort(name="m_axis", member="o", direction="out", shape=(4, 2), bits=8, lanes=1)
     return design_files(
-        Concat(1, (1, 1)), Interface("net", inputs, (output,)), REPORT, device(name)
-    )
+        Concat(1, (1, 1)), Interface("net", inputs, (output,)),
+        {**REPORT, "clock_mhz": float(mhz)}, device(name),
+    )  # fmt: skip
 
 
 def lay_out(files, folder):
@@ -69,7 +71,8 @@ def test_every_device_has_constraints_with_the_wished_clock(name):
 BOARDS = {
     "orangecrab-25f": ("synth/net.lpf", """FREQUENCY PORT "clk_i" 48 MHZ;
 
-# Clock and reset of the OrangeCrab r0.2 25F. For another clock than this, the wrapper needs a PLL.
+# Clock and reset of the OrangeCrab r0.2 25F. The wrapper has a PLL that makes 60 MHz of it;
+# nextpnr derives the constraint of that clock.
 LOCATE COMP "clk_i" SITE "A9";
 IOBUF PORT "clk_i" IO_TYPE=LVCMOS33;
 LOCATE COMP "rst_ni" SITE "J17";
@@ -78,7 +81,8 @@ IOBUF PORT "rst_ni" IO_TYPE=SSTL135_I;
 # For"""),
     "ice40-hx8k-evn": ("synth/net.pcf", """set_frequency clk_i 12
 
-# Clock of the iCE40-HX8K breakout board. For another clock than this, the wrapper needs a PLL.
+# Clock of the iCE40-HX8K breakout board. The wrapper has a PLL that makes 60 MHz of it;
+# nextpnr derives the constraint of that clock.
 set_io clk_i J3
 
 # For"""),
@@ -195,3 +199,29 @@ def test_clock_of_the_constraints_is_what_nextpnr_aims_at(tmp_path):
     text = done.stdout + done.stderr
     assert "at 60.00 MHz" in text
     assert (tmp_path / "ice40-up5k_seed1.json").is_file()
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize("name", ["ulx3s-25f", "icebreaker", "ice40-hx8k-evn"])
+def test_nextpnr_derives_the_clock_asked_for_from_the_pll_of_a_board(name, tmp_path):
+    lay_out(files_for(name), tmp_path)
+    done = make(tmp_path, name)
+    assert "Derived frequency constraint of 60.0 MHz" in done.stdout + done.stderr
+    assert (tmp_path / f"{name}_seed1.json").is_file()
+
+
+@pytest.mark.synth
+def test_yosys_knows_the_mmcm_and_its_parameters(tmp_path):
+    lay_out(files_for("arty-a7-35t"), tmp_path)
+    script = (
+        "read_verilog -sv synth/net_pll.sv; synth_xilinx -noiopad -top net_pll;"
+        " select -assert-count 1 t:MMCME2_BASE; select -assert-count 1 t:BUFG; check -assert"
+    )
+    run([*find_yosys().command, "-q", "-p", script], cwd=tmp_path, timeout_s=600)
+
+
+def test_the_clock_of_the_board_needs_no_pll():
+    assert "PLL" not in files_for("arty-a7-35t", 100)["synth/net_top_pins.sv"]
+    assert "synth/net_pll.sv" not in files_for("arty-a7-35t", 100)
+    text = files_for("icebreaker", 12)["synth/net.pcf"]
+    assert "needs a PLL: emit\n# with --clock, and it has one.\n" in text

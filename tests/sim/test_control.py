@@ -7,11 +7,11 @@ import pytest
 from design_report import TOTALS
 
 from rlx.golden import Golden, read_golden
-from rlx_fpga.axi import Interface, StreamPort, control_files, top_verilog
 from rlx_fpga.cells.concat import Concat
 from rlx_fpga.devices import device
-from rlx_fpga.netlist import design_files
-from rlx_fpga.registers import Control, packed_version
+from rlx_fpga.packaging.axi import Interface, StreamPort, control_files, top_verilog
+from rlx_fpga.packaging.netlist import design_files
+from rlx_fpga.packaging.registers import Control, packed_version
 from rlx_sim.cocotb_bench import run_bench
 from rlx_sim.fpga import verify_fpga
 from rlx_sim.verilator import lint
@@ -87,14 +87,14 @@ def test_wrapper_with_several_ports_is_lint_clean(tmp_path, inputs, outputs):
     ports = [port(*names, 2 * (n + 1), lanes=1) for n, names in enumerate(members)]
     found = Interface("net", tuple(ports[:inputs]), tuple(ports[inputs:]), CONTROL)
     streams = "".join(
-        f", {'input' if p.direction == 'in' else 'output'} wire [7:0] {p.member}__payload"
-        f", {'input' if p.direction == 'in' else 'output'} wire {p.member}__valid"
-        f", {'output' if p.direction == 'in' else 'input'} wire {p.member}__ready"
+        f", {'input' if p.direction == 'in' else 'output'} wire [7:0] {p.stream}_data"
+        f", {'input' if p.direction == 'in' else 'output'} wire {p.stream}_valid"
+        f", {'output' if p.direction == 'in' else 'input'} wire {p.stream}_ready"
         for p in ports
     )
     core = f"(* blackbox *) module net_core (input wire clk, input wire rst{streams}); endmodule\n"
     files = {
-        "rtl/net_core.v": "/* verilator lint_off UNUSEDSIGNAL */"
+        "rtl/net_core.sv": "/* verilator lint_off UNUSEDSIGNAL */"
         "/* verilator lint_off UNDRIVEN */\n" + core,
         "rtl/net_top.sv": top_verilog(found),
         **control_files(found),

@@ -20,12 +20,13 @@ from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QConv2d, QSoftmax, Window
 from rlx.process import run
 from rlx_fpga import FpgaOptions
-from rlx_fpga.synthesis import find_yosys, read_cells, resources
+from rlx_fpga.packaging.synthesis import find_yosys, read_cells, resources
 from rlx_sim.verilator import environment, lint
 
 POINTS = {
     "ecp5": {"device": "ecp5-25k", "control": "axi-lite"},
     "xc7": {"device": "artix7-35t", "control": "axi-lite", "weights": "inline"},
+    "dma": {"device": "artix7-35t", "weights": "inline", "stream_bits": 64},
 }
 
 
@@ -181,9 +182,10 @@ class Platform:
     def add_source(self, path):
         self.sources.append(path)
 net = module.Net(Platform())
-channels = [getattr(net.bus, name) for name in ("aw", "w", "b", "ar", "r")]
-ends = [net.sink, net.source, *channels]
-ports = {net.irq, *(signal for end in ends for signal in end.flatten())}
+ends, ports = [net.sink, net.source], {getattr(net, "frame_error", None), getattr(net, "irq", None)}
+if hasattr(net, "bus"):
+    ends += [getattr(net.bus, name) for name in ("aw", "w", "b", "ar", "r")]
+ports = (ports - {None}) | {signal for end in ends for signal in end.flatten()}
 if hasattr(net, "copy_memories"):
     net.copy_memories(sys.argv[2])
 verilog.convert(net, ports, name="around").write(sys.argv[2] + "/around.v")
@@ -242,7 +244,7 @@ def test_litex_module_connects_every_port(folders, name, tmp_path):
     (tmp_path / "around.v").write_text(off + around)
     # With all warnings on, a port that is missing or has another width is an error.
     for path in ("lint.vlt", *sources(folder)):
-        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes((folder / path).read_bytes())
     lint(["lint.vlt", *sources(folder), "around.v"], "around", cwd=tmp_path)
     assert sorted(p.name for p in tmp_path.glob("mem/*")) == sorted(

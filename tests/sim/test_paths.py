@@ -37,7 +37,7 @@ def verified(capsys, place, target, tools, *options):
     assert main([*emit, "--", f"{place.name}.rlx"]) == 0
     assert main(["run", "-o", "out put.npz", "--", f"{place.name}.rlx"]) == 0
     capsys.readouterr()
-    status = main(["verify", "--with", tools, "--json", *options, "--", place.name])
+    status = main(["--quiet", "verify", "--with", tools, "--json", *options, "--", place.name])
     captured = capsys.readouterr()
     assert (status, captured.err) == (0, "")
     return json.loads(captured.out)

@@ -9,12 +9,12 @@ from collections import Counter
 import pytest
 from design_report import TOTALS
 
-from rlx_fpga.axi import Interface, StreamPort
 from rlx_fpga.cells.divide import Divide
 from rlx_fpga.devices import device
-from rlx_fpga.netlist import design_files
-from rlx_fpga.registers import Control
-from rlx_fpga.synthesis import synthesize
+from rlx_fpga.packaging.axi import Interface, StreamPort
+from rlx_fpga.packaging.netlist import design_files
+from rlx_fpga.packaging.registers import Control
+from rlx_fpga.packaging.synthesis import synthesize
 from rlx_sim.nextpnr import place_and_route
 
 DEVICE = device("ecp5-25k")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rlx.errors import SimulationError
-from rlx_fpga.axi import Interface, StreamPort, harness_cpp, top_verilog
+from rlx_fpga.packaging.axi import Interface, StreamPort, harness_cpp, top_verilog
 from rlx_sim.stream import Stalls, StreamBench
 from rlx_sim.verilator import find_verilator, lint
 
@@ -31,24 +31,24 @@ INTERFACE = Interface(
 CORE = """
 module t_core(
   input clk, input rst,
-  input [31:0] i0__payload, input i0__valid, output i0__ready,
-  input [31:0] i1__payload, input i1__valid, output i1__ready,
-  output reg [127:0] o__payload, output reg o__valid, input o__ready);
+  input [31:0] in0_data, input in0_valid, output in0_ready,
+  input [31:0] in1_data, input in1_valid, output in1_ready,
+  output reg [127:0] out_data, output reg out_valid, input out_ready);
   integer n;
   reg [31:0] count;
-  wire go = i0__valid && i1__valid && (!o__valid || o__ready) && !(STUCK);
-  assign i0__ready = go;
-  assign i1__ready = go;
+  wire go = in0_valid && in1_valid && (!out_valid || out_ready) && !(STUCK);
+  assign in0_ready = go;
+  assign in1_ready = go;
   always @(posedge clk)
-    if (rst) begin o__valid <= 0; count <= 0; end
+    if (rst) begin out_valid <= 0; count <= 0; end
     else begin
       count <= count + 1;
       if (go) begin
-        o__valid <= 1;
+        out_valid <= 1;
         for (n = 0; n < 4; n = n + 1)
-          o__payload[32*n +: 32] <= $signed(i0__payload[8*n +: 8]) + $signed(i1__payload[8*n +: 8]);
-      end else if (o__ready && !(EXTRA)) o__valid <= 0;
-      else if (DROP) o__valid <= 0;
+          out_data[32*n +: 32] <= $signed(in0_data[8*n +: 8]) + $signed(in1_data[8*n +: 8]);
+      end else if (out_ready && !(EXTRA)) out_valid <= 0;
+      else if (DROP) out_valid <= 0;
     end
 endmodule
 """
@@ -58,12 +58,12 @@ def make(folder, **faults):
     text = CORE
     for fault in ("STUCK", "DROP", "EXTRA"):
         text = text.replace(fault, faults.get(fault, "0"))
-    (folder / "t_core.v").write_text(text)
+    (folder / "t_core.sv").write_text(text)
     (folder / "t_top.sv").write_text(top_verilog(INTERFACE))
     (folder / "harness.cpp").write_text(harness_cpp(INTERFACE))
     return StreamBench.build(
         INTERFACE.to_json(),
-        ["t_core.v", "t_top.sv", "harness.cpp"],
+        ["t_core.sv", "t_top.sv", "harness.cpp"],
         folder=folder,
         output=folder / "o",
     )
@@ -144,9 +144,9 @@ def test_run_reports_broken_cores(tmp_path, faults, message):
 def test_wrapper_is_lint_clean(tmp_path):
     (tmp_path / "t_top.sv").write_text(top_verilog(INTERFACE))
     core = CORE.replace("STUCK", "0").replace("DROP", "0").replace("EXTRA", "0")
-    (tmp_path / "t_core.v").write_text(core)
-    (tmp_path / "lint.vlt").write_text('`verilator_config\nlint_off -file "t_core.v"\n')
-    lint(["lint.vlt", "t_core.v", "t_top.sv"], "t_top", cwd=tmp_path)
+    (tmp_path / "t_core.sv").write_text(core)
+    (tmp_path / "lint.vlt").write_text('`verilator_config\nlint_off -file "t_core.sv"\n')
+    lint(["lint.vlt", "t_core.sv", "t_top.sv"], "t_top", cwd=tmp_path)
 
 
 def test_lint_refuses_a_warning(tmp_path):

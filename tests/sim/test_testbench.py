@@ -6,30 +6,19 @@ import json
 
 import numpy as np
 import pytest
+from dense_designs import DESIGNS, dense
 
 from rlx import driver, target
 from rlx.cli import main
 from rlx.errors import OutputError, SimulationError, ToolMissingError
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
-from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q import QClamp, QDense
+from rlx.ops.q import QClamp
 from rlx_fpga import FpgaOptions
 from rlx_sim import icarus
 from rlx_sim.icarus import find_icarus
 from rlx_sim.testbench import SIMULATORS, run_testbench, verdict_of
 from rlx_sim.toolchain import Tool
-
-DESIGNS = {
-    "files": {"dsp": 4, "device": "ecp5-25k", "weights": "mem"},
-    "netlist": {"dsp": 4, "device": "artix7-35t", "weights": "inline", "control": "axi-lite"},
-    "unrolled": {"style": "unrolled", "device": "ecp5-85k"},
-    "folded": {"style": "folded", "device": "ice40-up5k"},
-    "load": {"style": "folded", "device": "ice40-up5k", "weights": "load"},
-    "stream": {"style": "folded", "device": "ice40-up5k", "weights": "stream",
-               "control": "axi-lite"},
-}  # fmt: skip
-"""Options of the designs of :func:`dense`: each style, and weights from each place."""
 
 WEIGHTS_BY_STREAM = ("load", "stream")
 
@@ -38,19 +27,6 @@ def clamp():
     graph = Graph("net")
     x = graph.input("x", TensorType((1, 4, 2), DType.I8))
     graph.output(graph.apply(QClamp(low=-50, high=90), x))
-    return GraphModule(graph, Stage.MIR)
-
-
-def dense():
-    rng = np.random.default_rng(0)
-    graph = Graph("net")
-    x = graph.input("x", TensorType((1, 12), DType.I8))
-    for inputs, outputs in ((12, 6), (6, 5)):
-        weights = graph.constant(rng.integers(-127, 128, (outputs, inputs)).astype(np.int8))
-        bias = graph.constant(rng.integers(-1000, 1000, outputs).astype(np.int32))
-        layer = QDense(x_zero_point=3, rescale=Rescale.of(0.003), zero_point=3)
-        x = graph.apply(layer, x, weights, bias)
-    graph.output(x)
     return GraphModule(graph, Stage.MIR)
 
 
@@ -83,7 +59,7 @@ def test_testbench_reports_in_both_simulators_what_the_other_bench_reports(folde
 
 @pytest.mark.sim
 @pytest.mark.parametrize("name", DESIGNS)
-def test_every_style_passes_in_icarus(designs, name):
+def test_every_architecture_passes_in_icarus(designs, name):
     found = run_testbench(designs / name, simulator="icarus")
     assert found.passed, found.log
     report = json.loads((designs / name / "report.json").read_text())

@@ -40,17 +40,24 @@ def network():
 def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("weights")
     for weights in ("mem", "inline"):
-        for style, name in (("stream", weights), ("folded", f"{weights}_folded")):
-            options = FpgaOptions(dsp=8, weights=weights, style=style, device="ecp5-25k")
+        for architecture, name in (("dataflow", weights), ("engine", f"{weights}_engine")):
+            options = FpgaOptions(
+                dsp=8, weights=weights, architecture=architecture, device="ecp5-25k"
+            )
             driver.emit(network(), target.load("fpga"), root / name, options=options)
     return root
+
+
+def text_of(folder):
+    """Return the SystemVerilog of the core and its cells."""
+    return "".join(path.read_text() for path in sorted((folder / "rtl").rglob("*.sv")))
 
 
 @pytest.mark.slow
 def test_files_hold_what_the_netlist_would(folders):
     interface = json.loads((folders / "mem" / "report.json").read_text())["interface"]
     assert interface["memories"]
-    inline = (folders / "inline" / "rtl" / "net_core.v").read_text()
+    inline = text_of(folders / "inline")
     found = [
         [int(word, 16) for word in re.findall(r"words\[\d+\] = \d+'h([0-9a-f]+);", block)]
         for block in re.findall(r"initial begin\n(.*?)  end\n", inline, re.DOTALL)
@@ -61,12 +68,12 @@ def test_files_hold_what_the_netlist_would(folders):
         for path in interface["memories"]
     ]
     assert sorted(found) == sorted(stored)
-    assert "words[0]" not in (folders / "mem" / "rtl" / "net_core.v").read_text()
+    assert "words[0]" not in text_of(folders / "mem")
     assert not (folders / "inline" / "mem").exists()
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("weights", ["mem", "inline", "mem_folded"])
+@pytest.mark.parametrize("weights", ["mem", "inline", "mem_engine"])
 def test_simulation_gives_the_reference(folders, weights):
     vectors = read_golden(folders / weights)
     found = VerilatorHarness().simulate(folders / weights, vectors, timeout_s=600)
