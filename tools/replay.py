@@ -32,8 +32,8 @@ EMISSIONS = {
     "cortexm-m55-ram": ("cortexm", "--cpu", "cortex-m55", "--optimize", "ram", "--io", "arena"),
     "fpga": ("fpga",),
     "fpga-artix-dsp": ("fpga", "--device", "artix7-100t", "--dsp", "120", "--control", "axi-lite"),
-    "fpga-folded": ("fpga", "--style", "folded"),
-    "fpga-unrolled": ("fpga", "--style", "unrolled"),
+    "fpga-engine": ("fpga", "--architecture", "engine"),
+    "fpga-parallel": ("fpga", "--architecture", "parallel"),
 }
 """Options of ``rlx emit`` by a name for them: every target, architecture and kind of core."""
 

@@ -25,6 +25,7 @@ from rlx.cli import COMMANDS, root
 from rlx.cli.model_command import ModelCommand
 from rlx.cli.plugin_options import PluginOptions
 from rlx.cli.sweep_option import SweepCommand
+from rlx.cli.targets import TargetsCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,9 +114,10 @@ def options(command: str, target: str | None = None) -> dict[str, list[click.Par
         found += _sweeps()
     if isinstance(click_command, ModelCommand):
         found += [p for f in frontends.frontends() for p in PluginOptions("format", f).params()]
-        if any(p.name == "target" or "--target" in p.opts for p in found):
-            for name in [target] if target else targets.names():
-                found += _of_target(targets.load(name))
+    of_targets = isinstance(click_command, TargetsCommand)
+    if of_targets or any(p.name == "target" or "--target" in p.opts for p in found):
+        for name in [target] if target else targets.names():
+            found += _of_target(targets.load(name))
     by_flag: dict[str, list[click.Parameter]] = {}
     for param in found:
         for flag in (*param.opts, *param.secondary_opts):
@@ -200,8 +202,8 @@ def test_the_page_of_the_command_line_names_every_command():
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("rlx emit m.tflite --target cortexm --style folded", "--style"),
-        ("rlx emit m.tflite --target fpga --style foldd", "'foldd'"),
+        ("rlx emit m.tflite --target cortexm --architecture engine", "--architecture"),
+        ("rlx emit m.tflite --target fpga --architecture foldd", "'foldd'"),
         ("rlx emti m.tflite", "no such command"),
         ("--no-such-option", "--no-such-option"),
         ("verify --devices all", "--devices"),

@@ -11,7 +11,8 @@ the language say more about a block (neither Sphinx nor GitHub shows them)::
 
 ``fails``: each command ends with another status than 0. ``varies``: numbers differ from machine to
 machine, such as those that depend on the compiler's version; any number will do. A fenced block
-``python`` with the word ``run`` is a script.
+``python`` with the word ``run`` is a script. The blocks ``{doctest}`` of a page are one session of
+Python, which is run at the end of the page, in the folder where that ends.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FENCE = re.compile(
-    r"^(?P<indent> *)```(?P<language>console|python)(?P<words>[^\n]*)\n"
+    r"^(?P<indent> *)```(?P<language>console|python|\{doctest\})(?P<words>[^\n]*)\n"
     r"(?P<text>.*?)^(?P=indent)```",
     re.MULTILINE | re.DOTALL,
 )
@@ -76,14 +77,22 @@ def same(shown: str, printed: str) -> bool:
 def commands(page: str) -> list[Command]:
     """Return the commands of a page in its order."""
     found: list[Command] = []
+    session: list[tuple[int, str]] = []
     for block in FENCE.finditer(page):
         first = page.count("\n", 0, block.start("text")) + 1
         words = block["words"].split()
         if block["language"] == "console":
             found.extend(_of_block(block["text"], first, words))
+        elif block["language"] == "{doctest}":
+            session.append((first, block["text"]))
         elif "run" in words:
             script = f"python - <<'END_OF_SCRIPT'\n{block['text']}END_OF_SCRIPT"
             found.append(Command(first, script))
+    if session:
+        text = "\n".join(text for _, text in session)
+        options = "-o ELLIPSIS -o IGNORE_EXCEPTION_DETAIL"  # those of Sphinx
+        script = f"cat > page <<'END_OF_PAGE'\n{text}END_OF_PAGE\npython -m doctest {options} page"
+        found.append(Command(session[0][0], script))
     return found
 
 

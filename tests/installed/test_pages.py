@@ -29,8 +29,11 @@ PAGES = (
     "docs/how-to/look-at-a-network.md",
     "docs/how-to/read-a-report.md",
     "docs/guide/notebook.md",
+    "docs/guide/graphs.md",
+    "docs/how-to/run-on-the-host.md",
+    "docs/how-to/measure-on-the-host.md",
 )
-"""Pages whose every ``console`` block, and every ``python run`` block, is run."""
+"""Pages whose every block ``console``, ``python run`` and ``{doctest}`` is run."""
 
 _ROOT = "needs root; the test suite runs where these programs are installed"
 _CHECKOUT = "of contributors: sets up a checkout, which is not there"
@@ -45,7 +48,7 @@ NOT_RUN = {
     ),
     "make docs    # builds the documentation": _CHECKOUT,
     "rlx build out/fpga                      # place and route; needs rlx[synth]": _BUILD,
-    "rlx emit tagger.rlx --target fpga --style unrolled -o out/tagger": _OWN,
+    "rlx emit tagger.rlx --target fpga --architecture parallel -o out/tagger": _OWN,
     "rlx new cmake product --model kws.tflite": _OWN,
     "pip install 'rlx[sim,synth]'": _BUILD,
     "rlx emit digits/digits.tflite --target fpga -o hardware": _BUILD,

@@ -36,3 +36,12 @@ def test_output_is_compared_without_padding_and_with_wildcards():
     assert same("a b\nc", "a   b c")
     assert not same("a c", "a b c")
     assert same("...\nall equal: ...", "x\nall equal: 16 of 16")
+
+
+def test_blocks_of_doctests_are_one_session(tmp_path):
+    (tmp_path / "work").mkdir()
+    reader = Reader(tmp_path / "work", os.environ)
+    page = "```{doctest}\n>>> x = 2\n\n```\ntext\n```{doctest}\n>>> x + 1\n3\n\n```\n"
+    reader.follow("page", page, timeout_s=60)
+    with pytest.raises(PageError, match=r"(?s)page, line 2: .*Expected:\n    4\nGot:\n    3\n"):
+        reader.follow("page", page.replace("\n3\n", "\n4\n"), timeout_s=60)

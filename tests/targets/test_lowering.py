@@ -14,7 +14,7 @@ DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.rlx"
 CASES = [
     ("cortexm", {}, "rlx_cortexm.lower"),
     ("cortexm", {"cpu": "cortex-m55", "optimize": "ram"}, "rlx_cortexm.lower"),
-    ("fpga", {}, "rlx_fpga.lower"),
+    ("fpga", {}, "rlx_fpga.architectures.dataflow.lower"),
 ]
 
 
@@ -53,10 +53,10 @@ def test_a_rule_runs_once_for_each_node_of_an_emission(name, options, module, mo
     assert set(lowered.module.graph.op_nodes) <= set(runs)
 
 
-@pytest.mark.parametrize("name", ["cortexm", "fpga"])
-def test_no_node_is_looked_at_before_the_graph_is_simplified(name, monkeypatch):
+@pytest.mark.parametrize(("name", "module"), [(n, m) for n, given, m in CASES if not given])
+def test_no_node_is_looked_at_before_the_graph_is_simplified(name, module, monkeypatch):
     """The nodes that are looked at are those that are emitted, and no others."""
     found = target.load(name)
-    runs = counting(import_module(f"rlx_{name}.lower").RULES, monkeypatch)
+    runs = counting(import_module(module).RULES, monkeypatch)
     lowered = driver.lower(frontends.load(DIGITS), found)
     assert set(runs) == set(lowered.module.graph.op_nodes)

@@ -23,9 +23,9 @@ PAGE: Final = ROOT / "docs" / "reference" / "tflite-operators.md"
 
 COLUMNS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "Cortex-M": ("cortexm", {}),
-    "FPGA `stream`": ("fpga", {"style": "stream"}),
-    "FPGA `folded`": ("fpga", {"style": "folded"}),
-    "FPGA `unrolled`": ("fpga", {"style": "unrolled"}),
+    "FPGA `dataflow`": ("fpga", {"architecture": "dataflow"}),
+    "FPGA `engine`": ("fpga", {"architecture": "engine"}),
+    "FPGA `parallel`": ("fpga", {"architecture": "parallel"}),
 }
 """Target and options of each column."""
 
