@@ -1,4 +1,4 @@
-// net_top: AXI4-Stream ports around the netlist net_core.v.
+// net_top: AXI4-Stream ports around net_core.
 //
 // A frame is one tensor in row-major order (NHWC), one beat after the other without gaps or
 // markers. Element 0 of a beat is in the lowest bits of tdata; elements are two's complement.
