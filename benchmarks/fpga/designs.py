@@ -45,7 +45,7 @@ class Design:
 
     @property
     def name(self) -> str:
-        """Network, device and budget of DSP slices."""
+        """Network, device and budget: DSP slices, or LUTs on a device that has no DSP slices."""
         return "{network} {device} {budget}".format(**self.row)
 
     @property
