@@ -62,7 +62,7 @@ class SkidBuffer(Cell):
             ]
         with m.Elif(self.i.valid & ~back_valid):
             m.d.sync += [back.eq(raw(self.i)), back_valid.eq(1)]
-        self.inside = {"back": back, "back_valid": back_valid}
+        self.inside = {"front_valid": front_valid, "back": back, "back_valid": back_valid}
         return m
 
 

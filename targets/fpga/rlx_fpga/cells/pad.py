@@ -81,6 +81,7 @@ class Pad(Cell):
                 self.o.valid.eq(move),
                 raw(self.o).eq(Mux(inside, raw(self.i), Const(padding, 8 * self.lanes))),
             ]
+        self.inside = {"index": raster.index}
         return m
 
 
@@ -105,6 +106,7 @@ class Slice(Cell):
         step: Sequence[int],
     ) -> None:
         self.lanes, self.sizes = lanes, tuple(sizes)
+        self.start, self.stop, self.step = tuple(start), tuple(stop), tuple(step)
         self.kept = [tuple(range(*part)) for part in zip(start, stop, step, strict=True)]
         if len(self.kept) != len(sizes) or not all(
             kept and kept[0] >= 0 and kept[-1] < size
@@ -145,6 +147,7 @@ class Slice(Cell):
         ]
         with m.If(free):
             m.d.sync += [self.o.valid.eq(self.i.valid & keep), raw(self.o).eq(raw(self.i))]
+        self.inside = {"index": raster.index}
         return m
 
 

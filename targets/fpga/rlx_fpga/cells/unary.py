@@ -76,7 +76,7 @@ class Offset(_Unary):
     """
 
     def __init__(self, lanes: int, width: int, offset: int) -> None:
-        self.offset = offset
+        self.width, self.offset = width, offset
         half = 1 << (width - 1)
         self.out_bits = signed_bits(offset - half, offset + half - 1)
         super().__init__(lanes, width, self.out_bits)

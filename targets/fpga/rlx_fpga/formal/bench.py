@@ -4,6 +4,11 @@ A proof by induction needs two things: the properties hold in the first cycles a
 if they hold for some consecutive cycles, beginning in **any** state, they hold in the next one. The
 second is false for many states that never occur, so invariants rule them out: relations between the
 registers of the cell (``Part.inside``) and what the bench knows. They are proved in the same way.
+
+A reset may come in any cycle, in the middle of a frame or while a beat waits. It resets the bench
+with the cell, so that from the next cycle on all properties are those of a cell after power-up:
+whatever a cell keeps over a reset, be it a beat or its place in a frame, breaks one of them. In the
+cycle of the reset itself inputs are arbitrary, and nothing is promised.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from amaranth import Assert, ClockDomain, Const, Module, Mux, Signal, Value
+from amaranth import Assert, ClockDomain, Const, Module, Mux, Signal, Value, signed
 from amaranth.hdl import Assume
 
 from rlx_fpga.cells.streams import raw
@@ -64,10 +69,10 @@ class Bench:
         """
         self.m, self.cell = Module(), cell
         # Registers begin with their initial values, as after a reset.
-        clock = ClockDomain("sync", reset_less=True)
+        clock = ClockDomain("sync")
         self.m.domains += clock
         self.m.submodules.cell = self.built(cell)
-        self.ports: dict[str, Signal] = {"clk": clock.clk}
+        self.ports: dict[str, Signal] = {"clk": clock.clk, "rst": clock.rst}
         self.depth = 2
         self.paths: list[tuple[str, str]] = []
         self._invariants = invariants
@@ -90,13 +95,13 @@ class Bench:
         return before
 
     def assume(self, condition: Value) -> None:
-        """Leave out inputs for which ``condition`` is false."""
-        self.m.d.comb += Assume(condition)
+        """Leave out inputs for which ``condition`` is false, except in a reset."""
+        self.m.d.comb += Assume(self.ports["rst"] | condition)
 
     def check(self, name: str, condition: Value) -> None:
-        """Prove that ``condition`` holds in every cycle."""
+        """Prove that ``condition`` holds in every cycle without a reset."""
         good = Signal(name=f"good_{name}")
-        self.m.d.comb += [good.eq(condition), Assert(good)]
+        self.m.d.comb += [good.eq(self.ports["rst"] | condition), Assert(good)]
 
     def invariant(self, name: str, condition: Value) -> None:
         """Prove ``condition`` for the sake of the induction."""
@@ -161,6 +166,15 @@ class Bench:
         willing += [port.ready for port in ports[len(inputs) :]]
         moved = [port.valid & port.ready for port in ports]
         self.never_for(cycles, all_of(willing) & ~any_of(moved), "deadlock")
+
+    def listed(self, index: Value, entries: Sequence[int], width: int, name: str) -> Value:
+        """Return the entry at ``index``, a signed number of ``width`` bits; one case for each."""
+        found = Signal(signed(width), name=name)
+        with self.m.Switch(index.as_unsigned()):
+            for place, entry in enumerate(entries):
+                with self.m.Case(place):
+                    self.m.d.comb += found.eq(entry)
+        return found
 
     def word(self, memory: Memory, address: Value) -> Value:
         """Return the word of a memory of the cell."""

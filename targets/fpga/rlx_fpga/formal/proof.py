@@ -45,5 +45,6 @@ def proof_files(proofs: Sequence[Proof]) -> dict[str, str | bytes]:
         files[f"formal/{name}.sv"] = head + verilog_of(bench, name)
         files[f"formal/{name}.ys"] = render("proof.ys.j2", **values)
         files[f"formal/{name}.sby"] = render("proof.sby.j2", **values)
+    files["formal/README.md"] = render("proof_readme.md.j2", proofs=proofs)
     files["formal/Makefile"] = render("proof_makefile.j2", depths=depths)
     return files

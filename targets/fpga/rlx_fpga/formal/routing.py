@@ -13,6 +13,7 @@ from rlx_fpga.cells.fork import Fork
 from rlx_fpga.cells.sizes import index_signal
 from rlx_fpga.cells.streams import Cell, raw, stream_of
 from rlx_fpga.formal.bench import Bench, Moved, Watch, all_of, any_of, register
+from rlx_fpga.formal.places import Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +44,8 @@ def repeat(bench: Bench) -> None:
     """Groups of beats, each group so many times, in order."""
     cell, m = bench.cell, bench.m
     arrive, leave = bench.source("i"), bench.sink("o")
-    taken = _Place(bench, "in", arrive.done, [cell.beats])
-    given = _Place(bench, "out", leave.done, [cell.times, cell.beats])
+    taken = Place(bench, "in", arrive.done, [cell.beats])
+    given = Place(bench, "out", leave.done, [cell.times, cell.beats])
     turn, place = given.index
     chosen, watched = bench.free(1, "choose"), Signal(name="watched")
     mark, code = index_signal(cell.beats, name="mark"), Signal(len(arrive.codes), name="code")
@@ -57,14 +58,18 @@ def repeat(bench: Bench) -> None:
     bench.check("in_place", ~(leave.offered & due) | (leave.codes == code))
     again = arrive.done & watched & (taken.index[0] == mark)
     bench.check("group_after_group", ~again | over)
-    # In the first round a beat is given only after it was taken; there are no others before.
+    # In the first round a beat is given only after it was taken.
+    ahead = Signal(range(cell.beats + 2), name="ahead")
+    m.d.sync += ahead.eq(ahead + arrive.done - (leave.done & (turn == 0)))
+    bench.check("from_something", ~leave.offered | (turn != 0) | (ahead != 0))
+    bench.invariant("ahead_counted", ahead == (leave.offered & (turn == 0)))
     bench.never_for(2, ~leave.offered & (turn != 0), "held_back")
     bench.moves(["i"], ["o"], 1)
     _repeat_invariants(bench, taken, given, (watched, mark, code))
 
 
 def _repeat_invariants(
-    bench: Bench, taken: _Place, given: _Place, chosen: tuple[Signal, Signal, Signal]
+    bench: Bench, taken: Place, given: Place, chosen: tuple[Signal, Signal, Signal]
 ) -> None:
     cell, inside = bench.cell, bench.cell.inside
     watched, mark, code = chosen
@@ -88,14 +93,13 @@ def _repeat_invariants(
 
 
 def constant(bench: Bench) -> None:
-    """The words of the memory in order, again and again, one in every cycle."""
+    """The words of the constant in order, again and again, one in every cycle."""
     cell, inside = bench.cell, bench.cell.inside
     leave = bench.sink("o")
     count = len(cell.words)
-    place = _Place(bench, "out", leave.done, [count])
-    # The memory is the cell's own: nothing writes to it.
-    word = bench.word(inside["memory"], place.index[0])
-    bench.check("in_place", ~leave.offered | (leave.codes == word))
+    place = Place(bench, "out", leave.done, [count])
+    word = bench.listed(place.index[0], cell.words, len(leave.codes), "word")
+    bench.check("in_place", ~leave.offered | (leave.codes == word.as_unsigned()))
     bench.never_for(2, ~leave.offered, "held_back")
     place.one_behind(leave.offered, [inside["place"]])
 
@@ -118,35 +122,6 @@ def concat(bench: Bench) -> None:
     bench.never_for(2, any_of([one.done for one in arrive]) & ~leave.offered, "held_back")
     bench.moves(names, ["o"], 1)
     runs.one_behind(leave.offered, inside["turn"], inside["count"])
-
-
-class _Place:
-    """Where a stream stands in a nest of counters, outermost first; known from transfers alone."""
-
-    def __init__(self, bench: Bench, name: str, step: Value, sizes: Sequence[int]) -> None:
-        self._bench, self._name, self._sizes = bench, name, sizes
-        self.index = [
-            index_signal(size, name=f"{name}_place{axis}") for axis, size in enumerate(sizes)
-        ]
-        for index, following in zip(self.index, self._next(), strict=True):
-            bench.m.d.sync += index.eq(Mux(step, following, index))
-
-    def _next(self) -> list[Value]:
-        following: list[Value] = []
-        carry: Value = Value.cast(1)
-        for index, size in zip(reversed(self.index), reversed(self._sizes), strict=True):
-            at_end = index == size - 1
-            following.insert(0, Mux(carry, Mux(at_end, 0, index + 1), index))
-            carry = carry & at_end
-        return following
-
-    def one_behind(self, by_one: Value, counters: Sequence[Value]) -> None:
-        """State that the cell's counters are one step ahead if ``by_one``, else the same."""
-        pairs = zip(self.index, self._next(), counters, self._sizes, strict=True)
-        for axis, (index, following, counter, size) in enumerate(pairs):
-            name = f"{self._name}_place{axis}"
-            self._bench.invariant(f"{name}_within", (index < size) & (counter < size))
-            self._bench.invariant(f"{name}_matches", counter == Mux(by_one, following, index))
 
 
 class _Runs:

@@ -1,11 +1,13 @@
 """Which cells have a proof, and in which form they are proved.
 
-Cells move beats without looking at them, so they are proved with beats of few bits: what holds for
-any two bits at a time holds for all. Depths, counts and ratios are those of the cell.
+Cells that move beats without looking at them are proved with beats of few bits: what holds for any
+two bits at a time holds for all. Cells that compute are proved with elements as wide as they are,
+and at most two lanes. Depths, counts, ratios, sizes and constants are those of the cell.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -18,14 +20,17 @@ from rlx_fpga.cells.concat import Concat
 from rlx_fpga.cells.credit import ResultQueue
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
+from rlx_fpga.cells.pad import Pad, Slice
 from rlx_fpga.cells.repeat import Constant, Repeat
 from rlx_fpga.cells.streams import Part, lanes_of
+from rlx_fpga.cells.table import Table
+from rlx_fpga.cells.unary import Clamp, Offset
 from rlx_fpga.cells.width import Gather, Scatter, WidthConverter
-from rlx_fpga.formal import lanes, queues, routing
+from rlx_fpga.formal import frames, functions, lanes, queues, routing
 from rlx_fpga.formal.bench import Bench
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from amaranth.lib import wiring
 
@@ -34,6 +39,9 @@ BITS: Final = 2
 
 GROUP_BEATS: Final = 64
 """Maximum beats of a group in a proof, where a cell keeps them in registers or as constants."""
+
+LANES: Final = 2
+"""Maximum lanes in a proof of a cell that does the same in each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +138,51 @@ def _join(_: Product | ScaledSum) -> Proof:
     return Proof("join", lambda: Product(1, 3, 4), routing.join)
 
 
+def _pad(cell: Pad) -> Proof:
+    count = min(cell.lanes, LANES)
+    sizes = cell.sizes, cell.before, cell.after
+    parts = ("pad", *map(_by, sizes), "of", _number(cell.value), *_by_lanes(count))
+    return Proof("_".join(parts), lambda: Pad(count, *sizes, cell.value), frames.pad)
+
+
+def _slice(cell: Slice) -> Proof:
+    places = cell.start, cell.stop, cell.step
+    name = "_".join(("slice", *map(_by, (cell.sizes, *places))))
+    return Proof(name, lambda: Slice(1, cell.sizes, *places), frames.slice_)
+
+
+def _clamp(cell: Clamp) -> Proof:
+    count = min(cell.lanes, LANES)
+    parts = ("clamp", _number(cell.low), "to", _number(cell.high), *_by_lanes(count))
+    return Proof("_".join(parts), lambda: Clamp(count, cell.low, cell.high), functions.clamp)
+
+
+def _offset(cell: Offset) -> Proof:
+    count, width = min(cell.lanes, LANES), cell.width
+    parts = ("offset", str(width), _number(cell.offset), *_by_lanes(count))
+    return Proof("_".join(parts), lambda: Offset(count, width, cell.offset), functions.offset)
+
+
+def _table(cell: Table) -> Proof:
+    count = min(cell.lanes, LANES)
+    entries = hashlib.sha256(repr(cell.table).encode()).hexdigest()[:8]
+    parts = ("table", str(cell.width), entries, *_by_lanes(count))
+    return Proof("_".join(parts), lambda: Table(count, cell.table, cell.width), functions.table)
+
+
+def _by(sizes: Sequence[int]) -> str:
+    return "x".join(map(str, sizes))
+
+
+def _by_lanes(count: int) -> list[str]:
+    return [f"by_{count}"] if count > 1 else []
+
+
+def _number(value: int) -> str:
+    """Return a number as part of an identifier."""
+    return f"minus_{-value}" if value < 0 else str(value)
+
+
 DIAMOND: Final = Proof("fork_and_join", lambda: routing.Diamond(3), routing.diamond)
 """A fork whose branches are joined again."""
 
@@ -146,6 +199,11 @@ PROOFS: Final[Mapping[type[Part], Callable[..., Proof]]] = {
     Concat: _concat,
     Product: _join,
     ScaledSum: _join,
+    Pad: _pad,
+    Slice: _slice,
+    Clamp: _clamp,
+    Offset: _offset,
+    Table: _table,
 }
 """The proof of a cell, by its class."""
 

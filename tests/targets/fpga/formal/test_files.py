@@ -35,13 +35,24 @@ def test_proofs_are_emitted_on_demand_alone():
 
 def test_proofs_are_of_the_cells_of_the_design():
     found = proofs(formal=True)
-    names = {Path(path).stem for path in found} - {"Makefile"}
-    assert {"skid_buffer", "fork_2"} <= names
+    names = {Path(path).stem for path in found} - {"Makefile", "README"}
+    assert {"skid_buffer", "fork_2", "clamp_minus_5_to_5"} <= names
     assert any(name.startswith("concat") for name in names)
     assert {f"formal/{name}.{end}" for name in names for end in ("sv", "ys", "sby")} == (
-        set(found) - {"formal/Makefile"}
+        set(found) - {"formal/Makefile", "formal/README.md"}
     )
     assert found == proofs(formal=True)
+
+
+def test_readme_has_the_promise_of_each_proof():
+    found = proofs(formal=True)
+    readme = found["formal/README.md"]
+    for path, text in found.items():
+        if path.endswith(".sv"):
+            name = Path(path).stem
+            (head,) = (line for line in text.splitlines() if line.startswith(f"// {name}: "))
+            promise = head.partition(": ")[2].replace("``", "`")
+            assert f"| `{name}` | {promise} |" in readme
 
 
 @pytest.mark.synth
