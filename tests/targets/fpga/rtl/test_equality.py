@@ -32,10 +32,10 @@ OUTPUTS = 8
 MAX_BITS = 9
 
 
-def prove_equal(design, folder):
-    """Prove that the printed design is Amaranth's netlist of it."""
+def prove_equal(design, folder, foreign=""):
+    """Prove that the printed design is Amaranth's netlist of it; both hold ``foreign`` modules."""
     sources = sources_of(design(), Interface("net", (), ()))
-    (folder / "gate.sv").write_text("".join((*sources.modules.values(), sources.core)))
+    (folder / "gate.sv").write_text("".join((*sources.modules.values(), sources.core, foreign)))
     component = design()
     gold = rtlil.convert(component, name="gold", ports=ports_of(component))
     (folder / "gold.il").write_text(gold)
