@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from amaranth import Const, Module
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
 from rlx_fpga.cells.pad import Pad, Slice
+from rlx_fpga.cells.raster import Raster
 
 
 def codes(shape, seed=0):
@@ -64,6 +66,13 @@ def test_pad_starts_anew_after_a_reset():
 def test_pad_refuses(arguments, message):
     with pytest.raises(ValueError, match=message):
         Pad(1, *arguments)
+
+
+def test_a_frame_has_beats_on_every_axis():
+    m = Module()
+    m._MustUse__silence = True
+    with pytest.raises(ValueError, match=r"^every axis needs at least one beat, not \(3, 0\)$"):
+        Raster(m, (3, 0), Const(1))
 
 
 def check_slice(x, lanes, start, stop, step, **options):

@@ -13,6 +13,7 @@ from rlx.ops.q import (
     QDense,
     QMean,
     QMul,
+    QPrelu,
     QReshape,
     QTranspose,
     Window,
@@ -138,6 +139,10 @@ def test_results_more_than_needed_are_computed_if_that_saves_multipliers():
 def test_renamings_are_no_layers():
     assert isinstance(plan(QReshape(shape=(4,)), (2, 2)), Alias)
     assert isinstance(plan(QTranspose(axes=(0, 2, 1, 3)), (2, 1, 3, 4)), Alias)
+    alias = plan(QReshape(shape=(4,)), (2, 2))
+    (only,) = alias.folds()
+    with pytest.raises(AssertionError, match=r"^an alias has no layer$"):
+        alias.build(only)
 
 
 @pytest.mark.parametrize(
@@ -165,6 +170,15 @@ def test_renamings_are_no_layers():
                 QMul(x_zero_point=0, y_zero_point=0, **SCALE), constants=[np.ones(2, np.int8)] * 2
             ),
             r"^q.mul %2 'node': both operands are constants: fold them first$",
+        ),
+        (
+            lambda: plan(
+                QPrelu(x_zero_point=0, y_zero_point=0, slope_rescale=Rescale.of(0.1), **SCALE),
+                (2, 3),
+                (3,),
+            ),
+            r"^q.prelu %2 'node': it needs one computed operand, and constants that differ by"
+            r" channel only$",
         ),
         (
             lambda: plan(QConcat(axis=0), constants=[np.ones(2, np.int8)] * 2),

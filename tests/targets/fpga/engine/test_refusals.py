@@ -3,9 +3,22 @@
 import numpy as np
 import pytest
 
-from rlx.ir import Graph, i8
+from rlx.ir import Graph, Refusal, i8
 from rlx.numerics.fixed_point import Rescale, Rounding
-from rlx.ops.q import QArgmax, QConcat, QConvert, QDense, QMaxPool2d, QMinimum, QTranspose, Window
+from rlx.ops.q import (
+    QAdd,
+    QArgmax,
+    QAveragePool2d,
+    QConcat,
+    QConvert,
+    QDense,
+    QMaximum,
+    QMaxPool2d,
+    QMinimum,
+    QPrelu,
+    QTranspose,
+    Window,
+)
 from rlx_fpga.architectures import ARCHITECTURES, architecture
 
 
@@ -13,15 +26,29 @@ def constant(graph, *shape):
     return graph.constant(np.ones(shape, np.int8))
 
 
-def dense(graph):
-    rounding = next(one for one in Rounding if one is not Rounding.DOUBLE)
-    op = QDense(x_zero_point=0, rescale=Rescale.of(0.1, rounding=rounding), zero_point=0)
-    bias = graph.constant(np.zeros(2, np.int32))
-    return graph.apply(op, graph.input("x", i8(1, 3)), constant(graph, 2, 3), bias)
+def dense(graph, bias, **options):
+    op = QDense(x_zero_point=0, rescale=Rescale.of(0.1, **options), zero_point=0)
+    biases = graph.constant(np.full(2, bias, np.int32))
+    return graph.apply(op, graph.input("x", i8(1, 3)), constant(graph, 2, 3), biases)
 
+
+def single_rounding(graph):
+    return dense(graph, 0, rounding=Rounding.SINGLE)
+
+
+def large_bias(graph):
+    # Three products of -128 and 1 are below it.
+    return dense(graph, -(1 << 31) + 3 * 128)
+
+
+HALF = Rescale.of(0.5)
+SUM = QAdd(x_zero_point=0, y_zero_point=0, x_rescale=HALF, y_rescale=HALF,
+           rescale=Rescale.of(2.0**-19), zero_point=0)  # fmt: skip
+PRELU = QPrelu(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.9),
+               slope_rescale=Rescale.of(0.01), zero_point=0)  # fmt: skip
 
 CASES = {
-    "the engine rounds twice only": dense,
+    "the engine rounds twice only": single_rounding,
     "the engine does it on the last axis of an output only": lambda graph: graph.apply(
         QArgmax(axis=1), graph.input("x", i8(1, 3, 4))
     ),
@@ -34,6 +61,22 @@ CASES = {
     "the engine moves values along at most three axes": lambda graph: graph.apply(
         QTranspose(axes=(3, 2, 1, 0)), graph.input("x", i8(2, 3, 2, 3))
     ),
+    "an accumulator of more than 32 bits would be needed": large_bias,
+    "the engine divides all windows by the same number: no padding": lambda graph: graph.apply(
+        QAveragePool2d(window=Window.same((4, 4), (3, 3))), graph.input("x", i8(1, 4, 4, 1))
+    ),
+    "the engine adds two computed tensors of the same shape": lambda graph: graph.apply(
+        SUM, graph.input("x", i8(1, 3)), graph.input("y", i8(1, 1))
+    ),
+    "the engine compares two tensors of the same shape": lambda graph: graph.apply(
+        QMaximum(), graph.input("x", i8(1, 3)), graph.input("y", i8(1, 1))
+    ),
+    "the engine has one table for all channels": lambda graph: graph.apply(
+        PRELU, graph.input("x", i8(1, 3)), graph.constant(np.array([1, 2, 3], np.int8))
+    ),
+    "it needs one computed operand, and constants that differ by channel only": (
+        lambda graph: graph.apply(PRELU, graph.input("x", i8(1, 3)), graph.input("y", i8(3)))
+    ),
     "the array keeps the larger of two values, not the smaller": lambda graph: graph.apply(
         QMinimum(), graph.input("x", i8(1, 3)), graph.input("y", i8(1, 3))
     ),
@@ -44,6 +87,12 @@ CASES = {
 def test_engine_says_why_it_refuses(reason):
     node = CASES[reason](Graph("net")).node
     assert architecture("engine").lowering(node).reason == reason
+
+
+def test_engine_takes_the_largest_accumulators():
+    """The bound is exact: with one less of magnitude than what is refused it fits."""
+    node = dense(Graph("net"), -(1 << 31) + 3 * 128 + 1).node
+    assert not isinstance(architecture("engine").lowering(node), Refusal)
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rlx.numerics.fixed_point import Rescale, Rounding
-from rlx_fpga.architectures.parallel.affine import requantizer_line
+from rlx_fpga.architectures.parallel.affine import _roundest, requantizer_line
 from rlx_fpga.architectures.parallel.program import signed_digits
 
 
@@ -58,3 +59,19 @@ def test_a_scaling_that_may_wrap_has_no_line():
 def test_one_code_is_a_constant():
     line = requantizer_line(Scaled(Rescale.of(0.5), 0, 3, 3), 0, (-5, 5))
     assert (line.factor, line.low, line.high) == (0, 3, 3)
+
+
+@given(low=st.integers(-(1 << 40), 1 << 40), size=st.integers(0, 1 << 20))
+def test_roundest_number_of_a_range(low, size):
+    """It is in the range, and no other there has more trailing zero bits."""
+    found = _roundest(low, low + size)
+    assert low <= found <= low + size
+    if found:
+        step = 2 * (found & -found)
+        # The multiples of the next power of two are all outside.
+        assert -(-low // step) * step > low + size
+
+
+def test_an_empty_range_has_no_number():
+    with pytest.raises(AssertionError, match=r"^an empty range$"):
+        _roundest(5, 4)

@@ -121,6 +121,26 @@ def test_another_op_is_refused(op, inputs, reason):
     assert line == f"{op.name} %{inputs} 'm': the parallel architecture lacks it: {reason}"
 
 
+def test_scaling_that_would_wrap_is_refused():
+    """A factor of 4 shifts the accumulator by 3 bits first: 2^29 would become more than 32 bits."""
+
+    def network(bias):
+        graph = Graph("net")
+        weights = graph.constant(np.full((1, 2), 5, np.int8))
+        biases = graph.constant(np.array([bias], np.int32))
+        op = QDense(x_zero_point=0, rescale=Rescale.of(4.0), zero_point=0)
+        graph.output(graph.apply(op, graph.input("x", i8(1, 2)), weights, biases, name="d"))
+        return graph
+
+    x = {"x": np.array([[-128, 127]], np.int8)}
+    largest = (1 << 28) - 128 * 10 - 1
+    assert np.array_equal(run(network(largest), x)[0], evaluate(network(largest), x)[0])
+    with pytest.raises(UnsupportedOpError) as caught:
+        unroll(network(1 << 29))
+    problem = "q.dense %3 'd': its scaling cannot be expressed as one multiplication"
+    assert str(caught.value) == problem
+
+
 def pooled(op, *shape):
     """Return the codes of ``op`` by its netlist, and the reference's, for 40 frames."""
     graph = Graph("net")
