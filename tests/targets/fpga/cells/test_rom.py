@@ -1,11 +1,22 @@
 """Tables that are walked through in a circle."""
 
+import numpy as np
 import pytest
 from amaranth import ResetInserter, Signal
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from rlx_fpga.cells.rom import RIPPLE_WORDS, CyclicRom, Store
+from rlx_fpga.cells.rom import (
+    RIPPLE_WORDS,
+    CyclicRom,
+    Store,
+    distinct_bits,
+    pack,
+    signed_bits,
+    varying_bits,
+)
 
 DEEP = {2049: 18, 1440: 56, 3168: 48, 5504: 24}
 """Words in several banks, some of them longer than needed, and their bits."""
@@ -70,3 +81,81 @@ def test_addresses_of_few_words_feed_no_carry_chain(store):
     assert (few.logic.add, many.logic.add) == (0, RIPPLE_WORDS.bit_length())
     assert "$add" not in rtlil.convert(few)
     assert "$add" in rtlil.convert(many)
+
+
+def read(rom, steps):
+    """Return the word after each step."""
+    found = []
+
+    async def walk(ctx):
+        ctx.set(rom.step, 1)
+        for _ in range(steps):
+            await ctx.tick()
+            found.append(ctx.get(rom.data))
+
+    simulator = Simulator(rom)
+    if not rom.constant:
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(walk)
+        simulator.run()
+        return found
+
+    async def look(ctx):
+        found.append(ctx.get(rom.data))
+
+    simulator.add_testbench(look)
+    simulator.run()
+    return found * steps
+
+
+@pytest.mark.slow
+@settings(max_examples=20)
+@given(data=st.data(), width=st.integers(1, 70), store=st.sampled_from(Store))
+def test_any_words_of_any_width(data, width, store):
+    """Words of all zeros or all ones, equal words, and words wider than a machine word."""
+    top = (1 << width) - 1
+    word = st.one_of(st.integers(0, top), st.sampled_from([0, top, top >> 1]))
+    words = data.draw(st.lists(word, min_size=1, max_size=12))
+    rom = CyclicRom(words, width, store)
+    steps = 2 * len(words) + 1
+    assert read(rom, steps) == [words[step % len(words)] for step in range(steps)]
+    assert rom.memory_bits == (len(words) * width if len(set(words)) > 1 else 0)
+
+
+def columns(words, width):
+    """Return each bit's values, word by word."""
+    return [tuple(word >> bit & 1 for word in words) for bit in range(width)]
+
+
+@given(data=st.data(), width=st.integers(1, 70))
+def test_bits_that_cost_nothing_are_not_counted(data, width):
+    """Bits that are the same in all words; in short memories also equal columns."""
+    words = data.draw(st.lists(st.integers(0, (1 << width) - 1), min_size=1, max_size=10))
+    varying = [column for column in columns(words, width) if len(set(column)) > 1]
+    assert varying_bits(words, width) == len(varying)
+    expected = len(set(varying)) if len(words) <= 8 else len(varying)
+    assert distinct_bits(words, width) == expected
+
+
+@given(data=st.data(), width=st.sampled_from([1, 3, 8, 9, 20, 31, 40]), count=st.integers(1, 9))
+def test_rows_are_packed_from_the_lowest_bits_on(data, width, count):
+    """Three ways of packing, for narrow rows, bytes and wide rows, must agree."""
+    half = 1 << (width - 1)
+    values = st.lists(st.integers(-half, half - 1), min_size=count, max_size=count)
+    rows = np.array(data.draw(st.lists(values, min_size=1, max_size=4)), np.int64)
+    for word, row in zip(pack(rows, width), rows.tolist(), strict=True):
+        lanes = [(word >> (width * lane)) & ((1 << width) - 1) for lane in range(count)]
+        assert [lane - 2 * half * (lane >= half) for lane in lanes] == row
+        assert word >> (width * count) == 0
+
+
+@given(st.integers(-(1 << 40), 1 << 40), st.integers(-(1 << 40), 1 << 40))
+def test_width_of_signed_numbers_is_the_smallest(a, b):
+    low, high = min(a, b), max(a, b)
+    bits = signed_bits(low, high)
+
+    def fits(size):
+        return -(1 << (size - 1)) <= low and high < 1 << (size - 1)
+
+    assert fits(bits)
+    assert bits == 1 or not fits(bits - 1)
