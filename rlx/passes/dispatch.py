@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import UnsupportedOpError, UsageError
 from rlx.ir import Op
+from rlx.names import shorten
 from rlx.suggest import closest, did_you_mean
 
 if TYPE_CHECKING:
@@ -135,6 +136,17 @@ class OpDispatch:
         return {**row, "nodes": list(self.nodes), "hint": self.hint}
 
 
+_NAMED: Final = 3
+"""Nodes of one op that the message of an error names; a report has them all."""
+
+
+def _refusal(entry: OpDispatch) -> str:
+    """Return the line of a message for an op that is refused."""
+    named = ", ".join(shorten(label) for label in entry.nodes[:_NAMED])
+    more = f" and {len(entry.nodes) - _NAMED} more" if len(entry.nodes) > _NAMED else ""
+    return f"{entry.op} ({named}{more}): {entry.reason}"
+
+
 @dataclass(frozen=True, slots=True)
 class DispatchReport:
     """What happens to each op of a graph on its way to a target or backend.
@@ -163,10 +175,10 @@ class DispatchReport:
         """Raise one UnsupportedOpError that names every op that cannot be lowered."""
         bad = [e for e in self.entries if e.path is Outcome.REFUSED]
         if bad:
-            lines = [f"{e.op} ({', '.join(e.nodes)}): {e.reason}" for e in bad]
             hints = dict.fromkeys(e.hint for e in bad if e.hint is not None)
             raise UnsupportedOpError(
-                f"{self.owner} cannot lower {len(bad)} kind(s) of op:\n    " + "\n    ".join(lines),
+                f"{self.owner} cannot lower {len(bad)} kind(s) of op:\n    "
+                + "\n    ".join(map(_refusal, bad)),
                 where=f"graph {self.graph!r}",
                 hint="; ".join(hints)
                 or "change the model, or pick another target ('rlx targets' lists what each has)",

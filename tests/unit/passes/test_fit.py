@@ -73,6 +73,22 @@ def test_one_error_lists_everything_that_is_refused():
         report.require_ready()
 
 
+def test_an_error_names_some_nodes_of_an_op_and_shortens_their_names():
+    graph = Graph("net")
+    value = graph.input("x", i8(4))
+    for i in range(5):
+        value = graph.apply(QClamp(low=i), value, name="part/" * 40 + str(i))
+    graph.output(value)
+    report = fit(graph, "tiny", lacks("q.clamp", "q.table")).report
+    with pytest.raises(UnsupportedOpError) as caught:
+        report.require_ready()
+    line = caught.value.message.splitlines()[1]
+    labels = report.entries[0].nodes
+    assert len(labels) == 5
+    shown = ", ".join(f"{label[:61]}..." for label in labels[:3])
+    assert line == f"    q.clamp ({shown} and 2 more): it comes down to q.table: not here"
+
+
 def test_hints_of_refusals_are_given_once():
     graph = chain(QTranspose(axes=(0, 2, 1, 3)), QReshape(shape=(6,)))
     report = fit(graph, "tiny", lambda node: Refusal("no", hint="do this")).report
