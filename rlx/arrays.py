@@ -54,7 +54,7 @@ _KEYS: Final = frozenset({"descr", "fortran_order", "shape"})
 
 _AS_NPY: Final = "write it with numpy.save"
 _AS_NPZ: Final = "write it with numpy.savez"
-_NUMBERS: Final = "give integers, as the model's inputs have"
+_NUMBERS: Final = "store integers or real numbers, as the model's inputs are"
 
 
 def read_arrays(path: Path) -> dict[str, Array] | Array:

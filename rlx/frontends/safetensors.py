@@ -82,6 +82,9 @@ def stored_tensors(path: Path, limits: Limits) -> list[StoredTensor]:
         RefusedError: It is malformed or over a limit.
     """
     length = int.from_bytes(read_start(path, _LENGTH_BYTES), "little")
+    size = path.stat().st_size
+    if length > size:  # no higher limit would help
+        raise DamagedError(f"has a header of {length} bytes, but {size} bytes in all")
     if length > limits.document_bytes:
         raise OverLimitError(
             f"has a header of {length} bytes; the limit is {limits.document_bytes}",
