@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
 from rlx import frontends
+from rlx.errors import UsageError
 from rlx.ir import Graph
 from rlx.ir.module import GraphModule, Stage
 from rlx.tracing import Graph as Builder
@@ -20,7 +22,8 @@ def module_of(model: Model) -> tuple[GraphModule, str | None]:
     """Return a model as a module, and the hash of its file if it is one.
 
     Raises:
-        FrontendError: A file cannot be read.
+        UsageError: It is none of these, or the file is missing.
+        FrontendError: The file is malformed.
     """
     if isinstance(model, GraphModule):
         return model, None
@@ -28,5 +31,11 @@ def module_of(model: Model) -> tuple[GraphModule, str | None]:
         model = freeze(model.graph, model.parameters)
     if isinstance(model, Graph):
         return GraphModule(model, Stage.HIR), None
+    if not isinstance(model, str | PathLike):
+        raise UsageError(
+            f"a {type(model).__name__} is no network",
+            where="model",
+            hint="give what rlx.load returned, a graph, or a path; @rlx.model makes a function one",
+        )
     path = Path(model)
     return frontends.load(path), hashlib.sha256(path.read_bytes()).hexdigest()

@@ -329,3 +329,8 @@ def test_integers_under_another_name_are_those_of_the_output():
     found = rlx.compare(graph, {"from elsewhere": codes}, {"x": codes})
     found.require("exact")
     assert found.outputs[0].closeness.maximum == 0
+
+
+def test_what_is_no_network_is_refused():
+    with pytest.raises(UsageError, match=r"^model: a function is no network\n.*@rlx\.model"):
+        rlx.compare(lambda x: x, {"y": np.zeros((1, 2))})
