@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -59,6 +60,11 @@ def missing_file(path: Path, hint: str) -> UsageError:
     if guess is not None:
         hint = f"did you mean {str(path.with_name(guess))!r}?"
     return UsageError(f"no file {str(path)!r}", hint=hint)
+
+
+def typed(path: Path) -> str:
+    """Return a path as it is typed in a shell."""
+    return shlex.quote(str(path))
 
 
 def print_json(data: Mapping[str, Any]) -> None:

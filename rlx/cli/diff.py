@@ -49,8 +49,13 @@ def _difference(old: Path, new: Path) -> FolderDiff | GraphDiff:
     """Return what differs.
 
     Raises:
-        UsageError: One is a folder, the other a file.
+        UsageError: One is a folder, the other a file, or one is missing.
     """
+    from rlx.cli.common import missing_file
+
+    for path in (old, new):
+        if not path.exists():
+            raise missing_file(path, "give two output folders, or two model files")
     folders = [path for path in (old, new) if path.is_dir()]
     if len(folders) == 1:
         raise UsageError(
@@ -62,12 +67,8 @@ def _difference(old: Path, new: Path) -> FolderDiff | GraphDiff:
 
         return folder_diff(read_emitted(old), read_emitted(new))
     from rlx import frontends
-    from rlx.cli.common import missing_file
     from rlx.ir.diff import inspect_graph_diff
 
-    for path in (old, new):
-        if not path.exists():
-            raise missing_file(path, "give two output folders, or two model files")
     return inspect_graph_diff(frontends.load(old).graph, frontends.load(new).graph)
 
 

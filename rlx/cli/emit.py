@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from rlx.cli.common import json_option, policy_option, print_json, progress
+from rlx.cli.common import json_option, policy_option, print_json, progress, typed
 from rlx.cli.model_command import load_model, model_command, selected_target, target_option
 from rlx.cli.samples import FILES, load, say, scaling_options
 from rlx.cli.table import prose, show, wide_option
@@ -87,7 +87,7 @@ def command(
         prose(f"changed: {difference.summary or _same(difference)}")
     if vectors is None:
         print(f"{golden.frames} random vectors; --vectors FILE for yours")
-    print(f"wrote {len(emission.files)} files to {out}; next: rlx verify {out}")
+    print(f"wrote {len(emission.files)} files to {out}; next: rlx verify {typed(out)}")
 
 
 def _emitted(folder: Path) -> Emitted | None:

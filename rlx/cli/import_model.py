@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.common import json_option, print_json, progress, typed
 from rlx.cli.model_command import load_model, model_command
 from rlx.errors import UsageError
 
@@ -57,7 +57,7 @@ def command(
         print_json(report)
         return
     ops = ", ".join(f"{name} {count}" for name, count in report["ops"].items())
-    print(f"wrote {out}: {report['op_count']} ops ({ops}); next: rlx inspect {out}")
+    print(f"wrote {out}: {report['op_count']} ops ({ops}); next: rlx inspect {typed(out)}")
 
 
 def _with_weights(

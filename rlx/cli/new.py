@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rlx.cli.common import json_option, print_json
+from rlx.cli.common import json_option, print_json, typed
 
 
 @click.command("new")
@@ -31,5 +31,5 @@ def command(kind: str, folder: Path, model: Path | None, as_json: bool) -> None:
         print_json({"kind": kind, "out": str(folder), "files": files})
         return
     print(f"wrote {len(files)} files to {folder}; next:")
-    for line in (f"cd {folder}", *projects.kind(kind).commands):
+    for line in (f"cd {typed(folder)}", *projects.kind(kind).commands):
         print(f"  {line}")

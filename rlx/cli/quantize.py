@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rlx.cli.common import json_option, print_json, progress_bar
+from rlx.cli.common import json_option, print_json, progress_bar, typed
 from rlx.cli.model_command import load_model, model_command
 from rlx.cli.samples import FILES, data_of, scaling_options
 from rlx.cli.table import print_table, prose, wide_option
@@ -124,7 +124,7 @@ def command(
     if calib is None:
         _refuse_options_without_samples(click.get_current_context())
         save(convert(module), out)
-        print(f"wrote {out} with the scales of {model.name}; next: rlx inspect {out}")
+        print(f"wrote {out} with the scales of {model.name}; next: rlx inspect {typed(out)}")
         return
     samples = data_of(calib, module.graph)
     test = chosen.pop("test")

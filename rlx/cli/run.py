@@ -75,6 +75,8 @@ def command(
     names = None if labels is None else read_names(labels)
     given = _given(graph, paths, frames)
     expected = None if expect is None else read_classes(expect)[:frames]
+    if not (paths or as_json):
+        say(["the inputs are random values; --input FILE for yours"])
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")
         result = run(graph, given.inputs)

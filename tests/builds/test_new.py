@@ -138,6 +138,12 @@ def test_command_says_what_to_type_next(tmp_path, capsys, monkeypatch):
     assert (tmp_path / "product" / "digits.rlx").read_bytes() == MODEL.read_bytes()
 
 
+def test_what_to_type_next_can_be_typed(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "cmake", "my product"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "  cd 'my product'"
+
+
 def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "README.md").write_text("mine")
     with pytest.raises(OutputError, match=r"the folder is not empty\n  hint: name a new folder$"):

@@ -71,6 +71,21 @@ def test_targets_lists_what_options_take(capsys):
     assert "ecp5-85k" in capsys.readouterr().out
 
 
+def test_random_inputs_are_said_to_be(capsys, digits_model):
+    assert main(["run", str(digits_model)]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == "note: the inputs are random values; --input FILE for yours\n"
+    assert "random" not in captured.out
+
+
+def test_without_arguments_the_help_is_shown(capsys):
+    assert main([]) == 0
+    without = capsys.readouterr()
+    assert main(["--help"]) == 0
+    assert without == capsys.readouterr()
+    assert without.out.startswith("Usage: rlx")
+
+
 @pytest.mark.parametrize("target", ["cortexm", "fpga"])
 def test_estimate_shows_macs_for_each_layer(capsys, target, digits_model):
     estimate = run_json(capsys, "estimate", digits_model, "--target", target)

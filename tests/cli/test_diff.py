@@ -95,6 +95,7 @@ def test_models_are_compared_as_inspect_does(digits_model, capsys):
         (("digits", "digits/README.md"), "is a folder, the other is none"),
         (("digits", "digits/src"), "cannot be read: no such file"),
         (("none", "digits/README.md"), "no file"),
+        (("digits", "none"), "no file"),
     ],
 )
 def test_refused(folders, capsys, names, message):
