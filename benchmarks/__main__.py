@@ -65,6 +65,8 @@ def _check(module: ModuleType, rows: list[dict[str, Any]]) -> list[str]:
     before = stored.read(module.STORED)
     for what in stored.unmatched(rows, before, module.KEY):
         print(f"note: no stored result for {what}", file=sys.stderr)
+    for what in stored.elsewhere(rows, before, module.KEY):
+        print(f"note: {what}", file=sys.stderr)
     return stored.grown(rows, before, module.KEY, module.COSTS)
 
 

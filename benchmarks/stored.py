@@ -63,5 +63,22 @@ def unmatched(rows: Iterable[Row], stored: Iterable[Row], key: Sequence[str]) ->
     return [" ".join(map(str, _key(row, key))) for row in rows if _key(row, key) not in before]
 
 
+def elsewhere(rows: Iterable[Row], stored: Iterable[Row], key: Sequence[str]) -> list[str]:
+    """Return a line for each other machine that the stored figures of rows come from."""
+    before = {_key(row, key): _machine(row) for row in stored}
+    pairs = {(_machine(row), before.get(_key(row, key), "")) for row in rows}
+    return [
+        f"measured on {here}, stored on {there}"
+        for here, there in sorted(pairs)
+        if here and there and here != there
+    ]
+
+
+def _machine(row: Row) -> str:
+    """Return the processor of a row, and its kernels for products; nothing if it depends on none."""
+    blas = row.get("blas")
+    return row.get("processor", "") + (f" with kernels of {blas}" if blas else "")
+
+
 def _key(row: Row, key: Sequence[str]) -> tuple[Any, ...]:
     return tuple(row[name] for name in key)

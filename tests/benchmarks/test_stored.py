@@ -41,6 +41,17 @@ def test_rows_that_were_not_stored_are_listed():
     assert stored.unmatched([ROW, other], [ROW], KEY) == ["a m7"]
 
 
+def test_another_machine_is_told():
+    old = {**ROW, "processor": "old"}
+    new = {**ROW, "processor": "new", "blas": "Haswell"}
+    assert stored.elsewhere([new, new], [old], KEY) == [
+        "measured on new with kernels of Haswell, stored on old"
+    ]
+    assert stored.elsewhere([old], [old], KEY) == []
+    assert stored.elsewhere([ROW], [ROW], KEY) == []
+    assert stored.elsewhere([{**new, "cpu": "m7"}], [old], KEY) == []
+
+
 def test_lines_are_sorted_and_others_are_kept(tmp_path):
     path = tmp_path / "results" / "x.jsonl"
     assert stored.read(path) == []
