@@ -15,6 +15,7 @@ from rlx.ir import DType, Origin, State, TensorType
 from rlx.ir import Graph as IrGraph
 from rlx.ir.module import GraphModule, Stage
 from rlx.ops import real
+from rlx.ops.expression import Expression
 from rlx.tracing.arrays import as_dtype, as_shape
 from rlx.tracing.tensor import Tensor
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.ir import Array, Node, Op, QuantParams
-    from rlx.ops.expression import Expression, Operand
+    from rlx.ops.expression import Operand
     from rlx.tracing.arrays import DTypeLike, ShapeLike
 
 
@@ -258,7 +259,15 @@ class Graph:
             _TRACED.reset(token)
 
     def check_owned(self, tensor: Expression) -> None:
-        """Raise ValueError unless ``tensor`` belongs to this graph."""
+        """Raise unless ``tensor`` is a tensor of this graph.
+
+        Raises:
+            TypeError: It is no tensor.
+            ValueError: It belongs to another graph.
+        """
+        if not isinstance(tensor, Expression):
+            kind = type(tensor).__name__
+            raise TypeError(f"a tensor is needed, not {kind}; x.builder.constant() makes one")
         if tensor.graph is not self.graph:
             raise ValueError(
                 f"{tensor!r} belongs to graph {tensor.graph.name!r}, not to {self.name!r}"

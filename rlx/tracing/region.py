@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rlx.errors import ShapeError
 from rlx.ir import Graph as IrGraph
 from rlx.ir import Input, copy_node
+from rlx.ops.expression import Expression
 from rlx.tracing.graph import Graph
 from rlx.tracing.tensor import Tensor
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rlx.ir import TensorType, Value
-    from rlx.ops.expression import Expression
 
 Tensors: TypeAlias = "Tensor | tuple[Tensor, ...] | None"
 """What functions that become regions take and give: one tensor, several, or none."""
@@ -39,7 +39,7 @@ class Region(Graph):
         Raises:
             ValueError: It belongs to another graph.
         """
-        if tensor.graph is self.graph:
+        if not isinstance(tensor, Expression) or tensor.graph is self.graph:
             return super().taken(tensor)
         assert self.parent is not None  # regions have a graph around them
         outer = self.parent.taken(tensor)

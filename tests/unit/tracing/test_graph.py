@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import rlx
 from rlx.errors import ShapeError
 from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8
 from rlx.ir.evaluate import evaluate
@@ -116,6 +117,21 @@ def test_shape_errors_name_the_line():
     )
     with pytest.raises(ShapeError, match=message):
         x @ x
+
+
+@pytest.mark.parametrize("mask", [np.zeros((3, 3), np.float32), np.ones((3, 3), bool), 0.0])
+def test_where_only_tensors_are_taken_others_are_refused(mask):
+    graph = Graph("one")
+    x = graph.input("x", (2, 3, 4))
+    message = r"^a tensor is needed, not \w+; x\.builder\.constant\(\) makes one$"
+    with pytest.raises(TypeError, match=message):
+        x.attention(x, x, mask)
+    with pytest.raises(TypeError, match=message):
+        graph.output(mask)
+    masked = x.attention(x, x, x.builder.constant(np.zeros((3, 3), np.float32)))
+    assert masked.shape == (2, 3, 4)
+    with pytest.raises(TypeError, match=message):
+        rlx.if_(x.max() > 0.0, lambda: x.attention(x, x, mask), lambda: x)
 
 
 def test_graphs_do_not_mix():
