@@ -62,6 +62,22 @@ def missing_file(path: Path, hint: str) -> UsageError:
     return UsageError(f"no file {str(path)!r}", hint=hint)
 
 
+def keep_inputs(out: Path | None, *inputs: Path | None) -> None:
+    """Refuse a file to write that the command reads: it would be lost.
+
+    Raises:
+        UsageError: Both are one file, by whatever path.
+    """
+    if out is None or not out.exists():
+        return
+    for path in inputs:
+        if path is not None and path.exists() and out.samefile(path):
+            raise UsageError(
+                f"{str(out)!r} is read by this command, and would be replaced",
+                hint="name another file to write",
+            )
+
+
 def typed(path: Path) -> str:
     """Return a path as it is typed in a shell."""
     return shlex.quote(str(path))

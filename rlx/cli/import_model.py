@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlx.cli.common import json_option, print_json, progress, typed
+from rlx.cli.common import json_option, keep_inputs, print_json, progress, typed
 from rlx.cli.model_command import load_model, model_command
 from rlx.errors import UsageError
 
@@ -44,6 +44,7 @@ def command(
     """
     from rlx.ir.file import save
 
+    keep_inputs(out, model, *weights)
     with progress(enabled=not as_json) as show:
         show(f"reading {model.name}")
         module = load_model(model)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rlx.cli.common import json_option, print_json
+from rlx.cli.common import json_option, keep_inputs, print_json
 from rlx.cli.host_needs import show_needs
 from rlx.cli.host_way import dump_stages, show_fusion
 from rlx.cli.model_command import load_model, model_command
@@ -100,6 +100,8 @@ def command(
         "--dump-dir": dump_dir is not None,
     }  # fmt: skip
     _check_ways([name for name, asked in ways.items() if asked], machine, policies, as_json)
+    for path in (svg, html):
+        keep_inputs(path, model)
     module = load_model(model)
     if svg or html or dump_dir:
         _wrote(_files(module, svg, html, dump_dir), as_json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.common import json_option, keep_inputs, print_json, progress
 from rlx.cli.host_needs import read_machine
 from rlx.cli.model_command import load_model, model_command
 from rlx.cli.table import prose, show_table, wide_option
@@ -51,6 +51,7 @@ def command(
     """
     from rlx.latency import compiled_for
 
+    keep_inputs(trace, model)
     graph = load_model(model).graph
     limits = None if machine is None else _machine(machine)
     with progress(enabled=not as_json) as show:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rlx.cli.common import json_option, print_json, progress_bar, typed
+from rlx.cli.common import json_option, keep_inputs, print_json, progress_bar, typed
 from rlx.cli.model_command import load_model, model_command
 from rlx.cli.samples import FILES, data_of, scaling_options
 from rlx.cli.table import print_table, prose, wide_option
@@ -115,6 +115,8 @@ def command(
     from rlx.api import convert, quantize
     from rlx.ir.file import save
 
+    for path in (out, plot):
+        keep_inputs(path, model, calib, chosen["test"])
     share = _share(max_drop)
     if plot is not None:
         from rlx.calibration.plots import check_plot

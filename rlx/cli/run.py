@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from rlx.cli.common import json_option, print_json, progress
+from rlx.cli.common import json_option, keep_inputs, print_json, progress
 from rlx.cli.model_command import load_model, model_command
 from rlx.cli.run_output import print_result, summary
 from rlx.cli.samples import FILES, load, say, scaling_options
@@ -72,6 +72,7 @@ def command(
     from rlx.samples import read_classes, read_names
 
     graph = _with_weights(load_model(model).graph, weights)
+    keep_inputs(out, model, *paths, labels, expect, *weights)
     names = None if labels is None else read_names(labels)
     given = _given(graph, paths, frames)
     expected = None if expect is None else read_classes(expect)[:frames]

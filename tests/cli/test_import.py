@@ -2,11 +2,13 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from onnx_builder import model, node
 from safetensors.numpy import save_file
+from support import ROOT
 
 from rlx.cli import main
 from rlx.ir import DType, Graph, TensorType
@@ -134,3 +136,29 @@ def test_weights_that_do_not_fit_are_refused(dense, tmp_path, capsys):
     assert "no parameter or constant called 'layer.w'" in capsys.readouterr().err
     assert main([*command, "--rename", "layer.w"]) == 2
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("import", "{model}", "-o", "{model}"),
+        ("quantize", "{model}", "-o", "{model}"),
+        ("quantize", "model.tflite", "--calib", "{model}", "-o", "q.rlx", "--plot", "{model}"),
+        ("run", "{model}", "-o", "{model}"),
+        ("run", "model.tflite", "--input", "{model}", "-o", "link"),
+        ("inspect", "{model}", "--svg", "{model}"),
+        ("inspect", "{model}", "--html", "./{model}"),
+        ("profile", "{model}", "--trace", "{model}"),
+    ],
+)
+def test_what_a_command_reads_is_not_replaced(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    content = (ROOT / "examples" / "digits" / "digits.tflite").read_bytes()
+    for name in ("model.tflite", "own.svg"):
+        Path(name).write_bytes(content)
+    Path("link").symlink_to("own.svg")
+    model = "own.svg" if "model.tflite" in command else "model.tflite"
+    assert main([text.replace("{model}", model) for text in command]) == 2
+    assert "is read by this command, and would be replaced" in capsys.readouterr().err
+    assert Path(model).read_bytes() == content
+    assert Path("link").is_symlink()
