@@ -110,6 +110,10 @@ class Outcome(StrEnum):
     REFUSED = "refused"
 
 
+_NAMED: Final = 3
+"""Nodes of one op that the message of an error names; a report has them all."""
+
+
 @dataclass(frozen=True, slots=True)
 class OpDispatch:
     """What happens to the nodes of one op.
@@ -130,21 +134,16 @@ class OpDispatch:
     nodes: tuple[str, ...]
     hint: str | None = None
 
+    def __str__(self) -> str:
+        """Return the line of a message: some of the nodes, and why they are not native."""
+        named = ", ".join(shorten(label) for label in self.nodes[:_NAMED])
+        more = f" and {len(self.nodes) - _NAMED} more" if len(self.nodes) > _NAMED else ""
+        return f"{self.op} ({named}{more}): {self.reason}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the row ready for JSON."""
         row = {"op": self.op, "count": self.count, "path": str(self.path), "reason": self.reason}
         return {**row, "nodes": list(self.nodes), "hint": self.hint}
-
-
-_NAMED: Final = 3
-"""Nodes of one op that the message of an error names; a report has them all."""
-
-
-def _refusal(entry: OpDispatch) -> str:
-    """Return the line of a message for an op that is refused."""
-    named = ", ".join(shorten(label) for label in entry.nodes[:_NAMED])
-    more = f" and {len(entry.nodes) - _NAMED} more" if len(entry.nodes) > _NAMED else ""
-    return f"{entry.op} ({named}{more}): {entry.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +177,7 @@ class DispatchReport:
             hints = dict.fromkeys(e.hint for e in bad if e.hint is not None)
             raise UnsupportedOpError(
                 f"{self.owner} cannot lower {len(bad)} kind(s) of op:\n    "
-                + "\n    ".join(map(_refusal, bad)),
+                + "\n    ".join(map(str, bad)),
                 where=f"graph {self.graph!r}",
                 hint="; ".join(hints)
                 or "change the model, or pick another target ('rlx targets' lists what each has)",

@@ -13,7 +13,7 @@ conversion serves calibrated and quantized models.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -96,8 +96,7 @@ def prepare(graph: Graph) -> Fitted:
     _check_sources(graph)
     fitted = fit(graph, "quantization", refusal)
     bad = [e for e in fitted.report.entries if e.path is Outcome.REFUSED]
-    lines = [f"{e.op} ({', '.join(e.nodes)}): {e.reason}" for e in bad]
-    lines += _unmade(fitted.graph)
+    lines = [*map(str, bad), *_unmade(fitted.graph)]
     if lines:
         hints = dict.fromkeys(e.hint for e in bad if e.hint is not None)
         raise UnsupportedOpError(
@@ -117,6 +116,9 @@ def _unmade(graph: Graph) -> list[str]:
     ]
 
 
+_QUANTIZED: Final = "a network of such ops is quantized: give it to rlx emit as it is"
+
+
 def refusal(node: Node) -> Refusal | None:
     """Return why a node of a float graph cannot be converted as it stands, or None."""
     if known(node.results[0]) is not None or stays(node) or argument(node) is not None:
@@ -126,6 +128,8 @@ def refusal(node: Node) -> Refusal | None:
             "it has symbolic dimensions", hint="bind them to numbers before the conversion"
         )
     reason = RULES.reason(type(node.op))
+    if reason is not None and node.op.name.startswith("q."):
+        return Refusal("it computes with integers already", hint=_QUANTIZED)
     if reason is not None:
         return Refusal("it has no integer form" if reason == "it has no rule" else reason)
     return RULES[type(node.op)].check(node)

@@ -90,7 +90,7 @@ def test_the_kernels_of_products_are_named():
     assert machine.versions()["blas"] == machine.blas()
     code = "from benchmarks.host import machine; print(machine.blas())"
     found = subprocess.run(
-        [sys.executable, "-c", code], cwd=machine.ROOT, env={**os.environ, "OPENBLAS_CORETYPE": "Zen"},
-        stdout=subprocess.PIPE, text=True, check=True,
+        [sys.executable, "-c", code], cwd=machine.ROOT, stdout=subprocess.PIPE, text=True, check=True,
+        env={**os.environ, "OPENBLAS_CORETYPE": "Zen"},
     ).stdout.strip()  # fmt: skip
     assert found in ("Zen", "Haswell", "-"), "Zen is one that every x86 build has"

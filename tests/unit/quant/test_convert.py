@@ -381,3 +381,13 @@ def test_the_same_graph_gives_the_same_integers():
     graph = built(lambda x: x.conv(normal(3, 3, 3, 4)).relu().mean(1, 2).softmax(), IMAGE)
     texts = {str(convert_with(graph)[0].graph) for _ in range(2)}
     assert len(texts) == 1
+
+
+def test_a_quantized_network_is_told_to_be_one():
+    graph = Graph("done")
+    x = graph.input("x", (1, 4), "i8", quant=QuantParams(0.5, 0))
+    graph.output(x.apply(QClamp(low=0)))
+    with pytest.raises(UnsupportedOpError) as caught:
+        prepare(graph.graph)
+    assert "q.clamp (%1): it computes with integers already" in caught.value.message
+    assert caught.value.hint.startswith("a network of such ops is quantized")
