@@ -167,7 +167,10 @@ def _no_moments(layer: Weighted, *, squares: bool) -> Moments:
 
 def _add_moments(moments: Moments, layer: Weighted, array: Array) -> None:
     """Add the patches of a batch, a few samples at a time: they are larger than the image."""
-    x: npt.NDArray[Any] = array.reshape(-1, *array.shape[1:])
+    # An operand whose leading dimension is not that of the samples has one more axis.
+    extra = array.ndim - len(layer.node.operands[0].type.shape)
+    lead = min(1 + extra, array.ndim - 1)
+    x: npt.NDArray[Any] = array.reshape(-1, *array.shape[lead:])
     size = x[:1].nbytes * max(layer.rows().shape[1] * layer.groups // _channels(layer, x), 1)
     step = max(1, _PATCH_BYTES // max(size, 1))
     for start in range(0, len(x), step):

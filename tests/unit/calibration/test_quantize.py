@@ -187,6 +187,20 @@ def test_batches_give_what_single_samples_give():
             np.testing.assert_allclose(array[i : i + 1], values[value], rtol=1e-4, atol=1e-5)
 
 
+def test_a_layer_may_read_another_axis_in_place_of_that_of_the_samples():
+    """A convolution over images that are the columns of one: its operand is [columns, ...]."""
+    weights = np.random.default_rng(3).normal(size=(2, 2, 2, 3)).astype(np.float32)
+
+    def net(x):
+        columns = x.transpose(2, 1, 0, 3).tanh()
+        return columns.conv(weights).transpose(2, 1, 0, 3).relu()
+
+    graph = rlx.trace("columns", net, rlx.f32(2, 5, 4, 3)).graph
+    data = np.random.default_rng(4).normal(size=(6, 2, 5, 4, 3)).astype(np.float32)
+    for bits in ("8", "4"):
+        assert rlx.quantize(graph, {"x": data}, weights=bits).report.comparison.output.cosine > 0.95
+
+
 def test_a_graph_that_cannot_be_batched_runs_sample_by_sample():
     def turned(x):
         return x.reshape(4, 1).relu().reshape(1, 4)
