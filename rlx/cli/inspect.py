@@ -100,11 +100,9 @@ def command(
         "--dump-dir": dump_dir is not None,
     }  # fmt: skip
     _check_ways([name for name, asked in ways.items() if asked], machine, policies, as_json)
-    for path in (svg, html):
-        keep_inputs(path, model)
     module = load_model(model)
     if svg or html or dump_dir:
-        _wrote(_files(module, svg, html, dump_dir), as_json)
+        _wrote(_files(model, svg, html, dump_dir, module), as_json)
         return
     if text:
         print(module.graph)
@@ -211,9 +209,11 @@ def _wrote(paths: Sequence[Path], as_json: bool) -> None:
 
 
 def _files(
-    module: GraphModule, svg: Path | None, html: Path | None, dump_dir: Path | None
+    model: Path, svg: Path | None, html: Path | None, dump_dir: Path | None, module: GraphModule
 ) -> list[Path]:
     """Write what was asked for, each file at once, and return the files."""
+    for path in (svg, html):
+        keep_inputs(path, model)
     if dump_dir is not None:
         return dump_stages(module, dump_dir)
     from rlx.drawing import layout, to_svg

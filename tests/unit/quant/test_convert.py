@@ -7,7 +7,7 @@ import pytest
 from quant_support import calibrated, convert_with, random_samples
 
 from rlx.errors import QuantizationError, UnsupportedOpError
-from rlx.ir import DType, QuantParams
+from rlx.ir import DType, QuantParams, i8
 from rlx.ir.evaluate import evaluate, evaluate_all
 from rlx.ir.module import GraphModule, Stage
 from rlx.ir.verify import verify
@@ -385,7 +385,7 @@ def test_the_same_graph_gives_the_same_integers():
 
 def test_a_quantized_network_is_told_to_be_one():
     graph = Graph("done")
-    x = graph.input("x", (1, 4), "i8", quant=QuantParams(0.5, 0))
+    x = graph.input("x", i8(1, 4))
     graph.output(x.apply(QClamp(low=0)))
     with pytest.raises(UnsupportedOpError) as caught:
         prepare(graph.graph)
