@@ -103,11 +103,17 @@ def batchable(graph: Graph) -> bool:
 
 
 def computed_values(graph: Graph) -> list[Value]:
-    """Return the inputs and the results of all ops, in order."""
+    """Return the inputs and all results that depend on inputs or states, in order.
+
+    Results of constants are the same for every sample, and have no part for each of them.
+    """
     inputs = set(graph.inputs)
-    return [
-        value
-        for node in graph.nodes
-        for value in node.results
-        if value in inputs or not isinstance(node.op, Source)
-    ]
+    moving = inputs | {n.result for n in graph.nodes if isinstance(n.op, State)}
+    found: list[Value] = []
+    for node in graph.nodes:
+        if isinstance(node.op, Source):
+            found += [value for value in node.results if value in inputs]
+        elif not moving.isdisjoint(node.operands):
+            moving.update(node.results)
+            found += node.results
+    return found

@@ -279,11 +279,7 @@ def layers(
 
 def _seen(graph: Graph, samples: Samples, progress: Progress | None) -> dict[Value, _Seen]:
     """Run a graph and return the figures of all values that depend on its inputs."""
-    moving = set(graph.inputs)
-    for node in graph.op_nodes:
-        if not moving.isdisjoint(node.operands):
-            moving.update(node.results)
-    found = {value: _Seen(value.type) for value in computed_values(graph) if value in moving}
+    found = {value: _Seen(value.type) for value in computed_values(graph)}
     done = 0
     for inputs, arrays in Runner(graph, list(found)).run(samples):
         for (value, seen), array in zip(found.items(), arrays, strict=True):

@@ -201,6 +201,27 @@ def test_a_layer_may_read_another_axis_in_place_of_that_of_the_samples():
         assert rlx.quantize(graph, {"x": data}, weights=bits).report.comparison.output.cosine > 0.95
 
 
+def test_factors_that_are_computed_of_constants_are_no_values_of_a_sample():
+    """As a batch normalization leaves them that is part of no convolution."""
+    factor, shift = np.float32([[0.5], [2.0]]), np.float32([[0.1], [0.2]])
+
+    def net(x):
+        variance = x.builder.constant(factor)
+        return (x.tanh() * (variance + 0.1).rsqrt() + shift * variance).relu()
+
+    graph = rlx.trace("normalized", net, rlx.f32(1, 2, 6)).graph
+    assert len(computed_values(graph)) == 1 + 4
+    data = np.random.default_rng(4).normal(size=(6, 1, 2, 6)).astype(np.float32)
+    assert rlx.quantize(graph, {"x": data}).report.comparison.output.cosine > 0.99
+
+    def normalized(x):
+        spread = np.float32([1.0, 4.0])
+        return x.tanh().batch_norm(spread, spread, spread, spread, axis=1)
+
+    graph = rlx.trace("normalized", normalized, rlx.f32(1, 2, 6)).graph
+    assert rlx.quantize(graph, {"x": data}).report.comparison.output.cosine > 0.99
+
+
 def test_a_graph_that_cannot_be_batched_runs_sample_by_sample():
     def turned(x):
         return x.reshape(4, 1).relu().reshape(1, 4)
