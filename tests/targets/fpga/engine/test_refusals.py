@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rlx.errors import UnsupportedOpError
 from rlx.ir import Graph, Refusal, i8
 from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import (
@@ -20,6 +21,7 @@ from rlx.ops.q import (
     Window,
 )
 from rlx_fpga.architectures import ARCHITECTURES, architecture
+from rlx_fpga.architectures.engine import lower
 
 
 def constant(graph, *shape):
@@ -93,6 +95,30 @@ def test_engine_takes_the_largest_accumulators():
     """The bound is exact: with one less of magnitude than what is refused it fits."""
     node = dense(Graph("net"), -(1 << 31) + 3 * 128 + 1).node
     assert not isinstance(architecture("engine").lowering(node), Refusal)
+
+
+@pytest.mark.parametrize("taps", [(1, 2), (3, 3), (5, 7), (11, 11)])
+def test_every_average_has_an_exact_scaling(taps):
+    """Of all sums; if one did not divide, the node would be refused, not computed wrongly."""
+    count = taps[0] * taps[1]
+    graph = Graph("net")
+    op = QAveragePool2d(window=Window(kernel=taps))
+    node = graph.apply(op, graph.input("x", i8(1, *taps, 1))).node
+    assert not isinstance(architecture("engine").lowering(node), Refusal)
+    scale = lower._division(node, count)
+    sums = np.arange(-128 * count, 127 * count + 1)
+    exact = np.sign(sums) * ((2 * np.abs(sums) + count) // (2 * count))
+    found = Rescale((scale.multiplier,), (-scale.right,)).apply(sums << scale.left)
+    assert np.array_equal(found, exact)
+
+
+def test_average_without_an_exact_scaling_is_refused(monkeypatch):
+    monkeypatch.setattr(lower.Rescale, "apply", lambda _self, sums: sums * 0)
+    graph = Graph("net")
+    op = QAveragePool2d(window=Window(kernel=(3, 3)))
+    node = graph.apply(op, graph.input("x", i8(1, 3, 3, 1))).node
+    with pytest.raises(UnsupportedOpError, match=r": no scaling divides by 9 exactly\n"):
+        lower._division(node, 9)
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
