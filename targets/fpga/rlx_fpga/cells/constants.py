@@ -117,17 +117,28 @@ class Constants:
                 known[key] = mangle(_plain(path), taken=names, prefix=self.prefix)
                 names.add(known[key])
                 self._write(known[key], words)
-            self._refer(instance, known[key], words)
+            self._refer(instance, path[0], known[key], words)
 
     def _is_file(self, words: _Words) -> bool:
         return self.in_files and not words.attributes
 
-    def _refer(self, instance: Any, name: str, words: _Words) -> None:  # noqa: ANN401 - no stubs
-        """Make ``instance`` refer to the memory called ``name``."""
+    def _refer(
+        self,
+        instance: Any,  # noqa: ANN401 - no stubs
+        layer: str,
+        name: str,
+        words: _Words,
+    ) -> None:
+        """Make ``instance`` refer to the memory called ``name``, of ``layer``."""
         if self._is_file(words):
             instance.type = f"{self.prefix}_rom"
+            common = f"mem/{self.prefix}_{layer}"
+            # A layer hands down what the names of its files have in common. A name that was
+            # shortened has nothing in common with others.
+            file = common if _path(name).startswith(f"{common}_") else ""
             instance.parameters |= {
-                "Width": words.width, "Depth": len(words.words), "File": _path(name),
+                "Width": words.width, "Depth": len(words.words),
+                "File": file or _path(name), "Part": _path(name)[len(file):] if file else "",
             }  # fmt: skip
         else:
             instance.type = name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,10 +16,12 @@ from rlx_fpga.rtl import memories
 from rlx_fpga.rtl.aliases import aliases
 from rlx_fpga.rtl.comments import docstring
 from rlx_fpga.rtl.expressions import Expressions
+from rlx_fpga.rtl.hierarchy import Hierarchy, clocks, kind_of
 from rlx_fpga.rtl.layout import commented, indented, wrapped
-from rlx_fpga.rtl.naming import Names, component_of, members
-from rlx_fpga.rtl.processes import Process, Processes, assigned
+from rlx_fpga.rtl.naming import Names, component_of
+from rlx_fpga.rtl.processes import Process, Processes
 from rlx_fpga.rtl.statements import Statements
+from rlx_fpga.rtl.streams import instance, streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,10 +35,16 @@ _SELF: Final = "module_itself"
 _DIGITS: Final = 6
 """Hexadecimal digits of a module's hash."""
 
-_FEW: Final = 5
-"""Ports of an instance that is not written port by port."""
+_FILE: Final = "File"
+"""Parameter of a memory: its file, or what the names of all files of a layer begin with."""
 
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_FILES: Final = "Files"
+"""Parameter of a module that hands the former down: layers that differ only in it share one."""
+
+_SENT: Final = re.compile(r"^out_(?=(?:data|valid|ready)$)")
+"""What the names of the ports of a stream that a part sends begin with."""
+
+_SENT_READY: Final = re.compile(r"out\d*_ready")
 
 
 @dataclass(frozen=True)
@@ -62,11 +70,14 @@ class Module:
         name: Its name.
         ports: In the order of declaration; signals are those of the fragment that was printed.
         lines: From its comment to ``endmodule``; long ones are not wrapped yet.
+        files: What the parameter ``Files`` is for the fragment that was printed; None if the
+            module has no such parameter.
     """
 
     name: str
     ports: tuple[Port, ...]
     lines: list[str]
+    files: str | None
 
 
 @dataclass
@@ -80,57 +91,56 @@ class Modules:
 
     Attributes:
         texts: Text of each module below the top, by name, in the order in which they are complete.
+        hierarchy: What the parts of the design have.
     """
 
     design: Design
     prefix: str
     comments: Mapping[str, Sequence[str]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    hierarchy: Hierarchy = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.hierarchy = Hierarchy(self.design)
 
     def core(self, name: str) -> str:
         """Return the text of the top module, which has the design's ports."""
         fragment = self.design.fragment
-        clocks = dict(_clocks(fragment))
+        clocked = dict(clocks(fragment))
         given = [
-            Port(clocks.get(id(signal), port), signal, direction is PortDirection.Output)
+            Port(clocked.get(id(signal), port), signal, direction is PortDirection.Output)
             for port, signal, direction in self.design.ports
         ]
-        given.sort(key=lambda port: id(port.signal) not in clocks)
+        given.sort(key=lambda port: id(port.signal) not in clocked)
         return _text(self._print(fragment, name, given, comments=self.comments).lines)
 
     def _module(self, fragment: Fragment, instance: str) -> Module:
         """Return the module of a fragment below the top; equal ones are one."""
         printed = self._print(fragment, _SELF, list(self._ports(fragment)))
-        # The same cell has the same hash in every design, whatever that is called.
-        plain = re.sub(rf"\b{self.prefix}_", "", "\n".join(printed.lines))
+        # The same cell has the same hash in every design, whatever that is called, and however its
+        # lines are broken therefore.
+        plain = "".join(re.sub(rf"\b{self.prefix}_", "", "\n".join(printed.lines)).split())
         digest = hashlib.sha256(plain.encode()).hexdigest()[:_DIGITS]
         name = mangle(f"{kind_of(fragment, instance)}_{digest}", prefix=self.prefix)
         text = _text([line.replace(_SELF, name) for line in printed.lines])
         assert self.texts.setdefault(name, text) == text, "two modules have one hash"
-        return Module(name, printed.ports, printed.lines)
+        return replace(printed, name=name)
 
     def _ports(self, fragment: Fragment) -> Iterator[Port]:
         """Yield the ports: clock and reset, members of the component, then what else crosses."""
-        info = self.design.fragments[fragment]
-        outside = self.design.fragments[info.parent].used_signals
-        crossing = {id(s): s for s in info.used_signals if s in outside and len(s)}
-        driven = self._driven(fragment)
+        crossing = self.hierarchy.crossing(fragment)
+        driven = self.hierarchy.driven(fragment)
         names = Names(("clk", "rst"))
         found: list[tuple[str, Signal]] = []
-        for key, name in _clocks(fragment):
+        for key, name in clocks(fragment):
             if key in crossing:
                 found.append((name, crossing.pop(key)))
-        component = component_of(fragment)
-        for name, signal in () if component is None else members(component):
+        for name, signal in self.hierarchy.members(fragment):
             if id(signal) in crossing:
                 found.append((names.free(name), crossing.pop(id(signal))))
         found += [(names.free(signal.name), signal) for signal in crossing.values()]
         for name, signal in found:
             yield Port(name, signal, id(signal) in driven)
-
-    def _driven(self, fragment: Fragment) -> set[int]:
-        """Return the signals that a fragment or a part of it drives."""
-        return {id(signal) for signal in _drivers(fragment)}
 
     def _print(
         self,
@@ -159,14 +169,17 @@ class _Printer:
         self._ports = ports
         self._comments = comments
         self._names = Names()
-        self._used = list(_used(modules.design, fragment))
+        self._hierarchy = modules.hierarchy
+        self._used = self._hierarchy.used(fragment)
         # A port has its name for those outside; an instance called alike gets another.
         for port in ports:
             self._names.give(port.signal, port.name)
         assert [self._names.of(port.signal) for port in ports] == [port.name for port in ports]
         self._instances = [self._names.free(f"{n or 'part'}") for _, n, _ in fragment.subfragments]
-        self._driven = {id(signal) for signal in _drivers(fragment)}
+        self._driven = self._hierarchy.driven(fragment)
         self._copies: set[int] = set()
+        self._sent: set[int] = set()
+        self._files: str | None = None
         self._name_signals()
         self._join_aliases()
         self._expressions = Expressions(self._names.of, self._names.free)
@@ -191,7 +204,7 @@ class _Printer:
         )
         lines = [
             *self._head(),
-            f"module {self._name} (",
+            *self._opening(),
             *indented(self._port_lines(registers)),
             ");",
             "",
@@ -199,21 +212,26 @@ class _Printer:
             "",
             "endmodule",
         ]
-        return Module(self._name, tuple(self._ports), lines)
+        return Module(self._name, tuple(self._ports), lines, self._files)
+
+    def _opening(self) -> list[str]:
+        if self._files is None:
+            return [f"module {self._name} ("]
+        return [f"module {self._name} #(", f'  parameter {_FILES} = ""', ") ("]
 
     def _name_signals(self) -> None:
         """Name members, then ports of parts after these, then what is left."""
-        component = component_of(self._fragment)
         here = {id(signal) for signal in self._used}
-        for name, signal in () if component is None else members(component):
+        for name, signal in self._hierarchy.members(self._fragment):
             if id(signal) in here:
                 self._names.give(signal, name)
-        for (part, _, _), instance in zip(
-            self._fragment.subfragments, self._instances, strict=True
-        ):
-            for name, signal in _ports_of(part):
+        for (part, _, _), owner in zip(self._fragment.subfragments, self._instances, strict=True):
+            for name, signal in self._hierarchy.members(part):
                 if id(signal) in here:
-                    self._names.give(signal, f"{instance}_{name}")
+                    # The stream that a part sends has the name of the part.
+                    self._names.give(signal, f"{owner}_{_SENT.sub('', name)}")
+                    if _SENT_READY.fullmatch(name):
+                        self._sent.add(id(signal))
         for signal in self._used:
             self._names.give(signal, signal.name.replace("__", "_") or "value")
 
@@ -222,7 +240,7 @@ class _Printer:
         statements = self._fragment.statements.get("comb", ())
         for statement, signal, other in aliases(statements, ports, self._driven):
             self._copies.add(id(statement))
-            if self._names.of(signal).endswith("_out_ready") and id(other) not in ports:
+            if id(signal) in self._sent and id(other) not in ports:
                 # A stream between two parts is called after its source.
                 signal, other = other, signal
             self._names.join(signal, other)
@@ -248,8 +266,18 @@ class _Printer:
     def _declarations(self, registers: Mapping[str, Signal]) -> list[str]:
         ports = {port.name for port in self._ports}
         inner = {self._names.of(s): s for s in self._used if self._names.of(s) not in ports}
+        found = streams(name for name in inner if name not in registers)
+        sent = {name for stream in found for name in stream}
+        others = {name: signal for name, signal in inner.items() if name not in sent}
+        lines = [self._declared({n: inner[n] for n in stream}, registers) for stream in found]
+        return [*(" ".join(line) for line in lines), *self._declared(others, registers)]
+
+    def _declared(
+        self, signals: Mapping[str, Signal], registers: Mapping[str, Signal]
+    ) -> list[str]:
+        """Return declarations, one for all signals of a shape that are next to each other."""
         found = []
-        for kind, names in groupby(inner, key=lambda n: (_shape(inner[n]), n in registers)):
+        for kind, names in groupby(signals, key=lambda n: (_shape(signals[n]), n in registers)):
             texts = [n + (self._start(registers[n]) if kind[1] else "") for n in names]
             found.append(f"logic {kind[0]}{', '.join(texts)};")
         return found
@@ -288,90 +316,35 @@ class _Printer:
                 comment = [f"// {line}" for line in self._comments.get(name, ())]
                 module = self._modules._module(part, name)
                 ports = {port.name: self._names.of(port.signal) for port in module.ports}
-                lines += ["", *comment, *_instance(module.name, "", name, ports)]
+                files = [] if module.files is None else [f".{_FILES}({self._file(module.files)})"]
+                lines += ["", *comment, *instance(module.name, files, f"u_{name}", ports)]
         return _joined([lines])
 
     def _foreign(self, part: Instance, name: str) -> list[str]:
         """Return an instance of a module that is not printed here."""
-        values = {key: _parameter(value) for key, value in part.parameters.items()}
+        parameters = [
+            f".{key}({self._file(value) if key == _FILE else _parameter(value)})"
+            for key, value in part.parameters.items()
+        ]
         connected = {}
         for port, (value, direction) in part.ports.items():
             text = self._expressions.exact(Value.cast(value)).text
             connected[port] = self._target(value) if direction == "o" else text
-        parameters = ", ".join(f".{key}({value})" for key, value in values.items())
-        return _instance(part.type, f" #({parameters})" if parameters else "", name, connected)
+        return instance(part.type, parameters, f"u_{name}", connected)
+
+    def _file(self, path: str) -> str:
+        """Return a path: below the top, that of the module's parameter."""
+        if self._fragment is self._modules.design.fragment or self._files not in (None, path):
+            return _parameter(path)
+        self._files = path
+        return _FILES
 
     def _target(self, value: Value) -> str:
         return Statements(self._expressions, self._names.of, "=").target(value)
 
 
-def _used(design: Design, fragment: Fragment) -> Iterator[Signal]:
-    """Yield the signals of a module, those of its memories and foreign instances included."""
-    seen: set[int] = set()
-    inlined = [p for p, _, _ in fragment.subfragments if isinstance(p, Instance | MemoryInstance)]
-    for part in (fragment, *inlined):
-        for signal in design.fragments[part].used_signals:
-            if len(signal) and id(signal) not in seen:
-                seen.add(id(signal))
-                yield signal
-
-
-def _ports_of(part: Fragment) -> Iterator[tuple[str, Signal]]:
-    """Yield the ports of a part by their names."""
-    if isinstance(part, MemoryInstance):
-        yield from memories.signals(part)
-        return
-    component = component_of(part)
-    if component is not None:
-        yield from members(component)
-
-
-def _clocks(fragment: Fragment) -> Iterator[tuple[int, str]]:
-    """Yield clock and reset, by ``id``, with their names."""
-    for domain in fragment.domains.values():
-        yield id(domain.clk), "clk"
-        if domain.rst is not None:
-            yield id(domain.rst), "rst"
-
-
-def kind_of(fragment: Fragment, instance: str) -> str:
-    """Return the kind of cell, for the name of its module."""
-    component = component_of(fragment)
-    if component is None:
-        return instance
-    kind = getattr(component, "kind", None)
-    if isinstance(kind, str):
-        return kind
-    return _CAMEL.sub("_", type(component).__name__.lstrip("_")).lower()
-
-
-def _drivers(fragment: Fragment) -> Iterator[Signal]:
-    """Yield the signals that a fragment or a part of it drives."""
-    if isinstance(fragment, Instance):
-        for value, direction in fragment.ports.values():
-            if direction == "o":
-                yield from Value.cast(value)._lhs_signals()
-    elif isinstance(fragment, MemoryInstance):
-        for port in fragment._read_ports:
-            yield from port._data._lhs_signals()
-    else:
-        for statements in fragment.statements.values():
-            yield from assigned(statements)
-        for part, _, _ in fragment.subfragments:
-            yield from _drivers(part)
-
-
 def _text(lines: Sequence[str]) -> str:
     return "\n".join(wrapped(lines)) + "\n"
-
-
-def _instance(module: str, parameters: str, name: str, ports: Mapping[str, str]) -> list[str]:
-    connections = [f".{port}({value})" for port, value in ports.items()]
-    head = f"{module}{parameters} u_{name}"
-    if len(connections) <= _FEW:
-        return [f"{head} ({', '.join(connections)});"]
-    lines = [f"{line}," for line in connections[:-1]] + connections[-1:]
-    return [f"{head} (", *indented(lines), ");"]
 
 
 def _parameter(value: Any) -> str:  # noqa: ANN401 - whatever Amaranth takes

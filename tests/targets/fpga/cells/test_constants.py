@@ -62,9 +62,11 @@ def test_files_are_called_by_layer_and_part():
         "mem/net_n0_conv2d_bias.mem": "01\n02\n",
         "mem/net_n1_dense_weights_0.mem": "005\n000\n007\n3e8\n",
     }
-    # Equal memories of a layer are one module with two instances.
-    assert text.count('.File("mem/net_n0_conv2d_weights_0.mem")') == 1
-    assert text.count("net_rom #(") == 3
+    # Memories that are equal but for the layer are one module; the core says which layer's.
+    assert text.count('.File(Files), .Part("_weights_0.mem")') == 1
+    assert text.count("net_rom #(") == 2
+    for layer in ("n0_conv2d", "n1_dense"):
+        assert f'#(.Files("mem/net_{layer}")) u_{layer} (' in text
     assert "words[" not in text
 
 

@@ -358,7 +358,8 @@ class Pipeline(Component):
             queue = Queue(name, 0, lanes, lanes, value.type.size, bits)
             readers.setdefault(value, []).append((self, name, queue))
         for name, value in zip(self.input_names, self.program.graph.inputs, strict=True):
-            yield _net(name, self, name, self.lanes(value), readers.get(value, []))
+            register = port_name((name,))
+            yield _net(register, self, name, self.lanes(value), readers.get(value, []))
         for stage, layer in zip(self.program.stages, self.layers, strict=True):
             value = stage.node.result
             yield _net(stage.name, layer.cell, "o", self.lanes(value), readers.get(value, []))
