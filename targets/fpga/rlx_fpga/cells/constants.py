@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _MEMORY: Final = "memory"
 """Name of the memory in a cell that has only that; the cell's name is used instead."""
 
+_SUFFIX: Final = ".mem"
+"""Suffix of files of words."""
+
 _MODULES: Final = ("rom", "core", "control", "top", "top_pins", "tb")
 """Suffixes of the other modules of a design; submodules of the netlist begin with the core's."""
 
@@ -132,13 +135,14 @@ class Constants:
         """Make ``instance`` refer to the memory called ``name``, of ``layer``."""
         if self._is_file(words):
             instance.type = f"{self.prefix}_rom"
+            # A layer hands down what the names of its files have in common; a name that was
+            # shortened has nothing in common with others. Yosys can join no empty strings.
             common = f"mem/{self.prefix}_{layer}"
-            # A layer hands down what the names of its files have in common. A name that was
-            # shortened has nothing in common with others.
-            file = common if _path(name).startswith(f"{common}_") else ""
+            whole = _path(name).removesuffix(_SUFFIX)
+            first = common if whole.startswith(f"{common}_") else whole
             instance.parameters |= {
                 "Width": words.width, "Depth": len(words.words),
-                "File": file or _path(name), "Part": _path(name)[len(file):] if file else "",
+                "File": first, "Part": _path(name).removeprefix(first),
             }  # fmt: skip
         else:
             instance.type = name
@@ -151,7 +155,7 @@ class Constants:
 
 
 def _path(name: str) -> str:
-    return f"mem/{name}.mem"
+    return f"mem/{name}{_SUFFIX}"
 
 
 def _plain(path: tuple[str, ...]) -> str:

@@ -46,6 +46,14 @@ class Hierarchy:
         outside = self._own(self._fragments[fragment].parent)
         return {key: one for key, one in self._own(fragment).items() if key in outside}
 
+    def at_parts(self, fragment: Fragment) -> set[int]:
+        """Return the signals at the ports of a module's parts, by ``id``."""
+        found: set[int] = set()
+        for part, _, _ in fragment.subfragments:
+            inlined = isinstance(part, Instance | MemoryInstance)
+            found.update(self._own(part) if inlined else self.crossing(part))
+        return found
+
     def driven(self, fragment: Fragment) -> set[int]:
         """Return the signals that a part drives, by ``id``, those that its own parts drive too."""
         key = id(fragment)

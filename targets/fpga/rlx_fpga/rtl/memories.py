@@ -108,7 +108,8 @@ def _write(
             part = expressions.exact(data[low:high]).text
             write = [f"{name}[{address}][{high - 1}:{low}] <= {part};"]
             body += _guarded(expressions, port._en[index], write)
-    return _clocked(memory, port._domain, name_of, body)
+    # IEEE 1800 reserves what an always_ff block writes for it; the words have initial values too.
+    return _clocked(memory, port._domain, name_of, body, "always")
 
 
 def _forwarded(
@@ -135,7 +136,11 @@ def _guarded(expressions: Expressions, enable: object, body: list[str]) -> list[
 
 
 def _clocked(
-    memory: MemoryInstance, domain: str, name_of: Callable[[Signal], str], body: list[str]
+    memory: MemoryInstance,
+    domain: str,
+    name_of: Callable[[Signal], str],
+    body: list[str],
+    process: str = "always_ff",
 ) -> list[str]:
     clock = memory.domains[domain].clk
-    return ["", f"always_ff @(posedge {name_of(clock)}) begin", *indented(body), "end", ""]
+    return ["", f"{process} @(posedge {name_of(clock)}) begin", *indented(body), "end", ""]

@@ -18,6 +18,7 @@ from rlx_fpga.rtl.comments import docstring
 from rlx_fpga.rtl.expressions import Expressions
 from rlx_fpga.rtl.hierarchy import Hierarchy, clocks, kind_of
 from rlx_fpga.rtl.layout import commented, indented, wrapped
+from rlx_fpga.rtl.liveness import pruned
 from rlx_fpga.rtl.naming import Names, component_of
 from rlx_fpga.rtl.processes import Process, Processes
 from rlx_fpga.rtl.statements import Statements
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from amaranth.hdl import Fragment
+    from amaranth.hdl._ast import Statement
     from amaranth.hdl._ir import Design
 
 _SELF: Final = "module_itself"
@@ -170,7 +172,7 @@ class _Printer:
         self._comments = comments
         self._names = Names()
         self._hierarchy = modules.hierarchy
-        self._used = self._hierarchy.used(fragment)
+        self._statements, self._used = self._pruned()
         # A port has its name for those outside; an instance called alike gets another.
         for port in ports:
             self._names.give(port.signal, port.name)
@@ -219,6 +221,13 @@ class _Printer:
             return [f"module {self._name} ("]
         return [f"module {self._name} #(", f'  parameter {_FILES} = ""', ") ("]
 
+    def _pruned(self) -> tuple[dict[str, list[Statement]], list[Signal]]:
+        """Return the statements that have an effect, and all signals of the module."""
+        fragment, used = self._fragment, self._hierarchy.used(self._fragment)
+        roots = {id(port.signal) for port in self._ports} | self._hierarchy.at_parts(fragment)
+        statements, found = pruned(fragment.statements, roots)
+        return statements, [signal for signal in used if id(signal) in found]
+
     def _name_signals(self) -> None:
         """Name members, then ports of parts after these, then what is left."""
         here = {id(signal) for signal in self._used}
@@ -237,7 +246,7 @@ class _Printer:
 
     def _join_aliases(self) -> None:
         ports = {id(port.signal) for port in self._ports}
-        statements = self._fragment.statements.get("comb", ())
+        statements = self._statements.get("comb", ())
         for statement, signal, other in aliases(statements, ports, self._driven):
             self._copies.add(id(statement))
             if id(signal) in self._sent and id(other) not in ports:
@@ -295,7 +304,7 @@ class _Printer:
 
     def _blocks(self) -> list[Process]:
         found = []
-        for domain, statements in self._fragment.statements.items():
+        for domain, statements in self._statements.items():
             if domain == "comb":
                 kept = [s for s in statements if id(s) not in self._copies]
                 found.append(self._processes.combinational(kept))

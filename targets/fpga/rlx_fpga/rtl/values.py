@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from amaranth.hdl._ast import Operator, Slice
+from amaranth.hdl import Const, Signal
+from amaranth.hdl._ast import Concat, Operator, Part, Slice, SwitchValue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from amaranth.hdl import Value
 
@@ -40,3 +41,25 @@ def reachable(cases: Iterable[tuple[Patterns, Arm]]) -> Iterator[tuple[Patterns,
         yield (None if always else patterns), arm
         if always:
             return
+
+
+_INNER: Final[dict[type, Callable[[Any], Iterable[Value]]]] = {
+    Const: lambda _: (),
+    Operator: lambda value: value.operands,
+    Slice: lambda value: (value.value,),
+    Part: lambda value: (value.value, value.offset),
+    Concat: lambda value: value.parts,
+    SwitchValue: lambda value: (value.test, *(element for _, element in value.cases)),
+}
+"""What a value of each kind is made of."""
+
+
+def signals_of(value: Value) -> Iterator[Signal]:
+    """Yield the signals in ``value``, some more than once."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Signal):
+            yield value
+        else:
+            waiting += _INNER[type(value)](value)

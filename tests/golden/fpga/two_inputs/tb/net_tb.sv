@@ -227,7 +227,7 @@ endmodule
 
 module net_tb;
   parameter Frames = 16;
-  parameter IdleLimit = 100000;
+  parameter [31:0] IdleLimit = 100000;
 
   reg clk = 0;
   reg rst_n = 0;

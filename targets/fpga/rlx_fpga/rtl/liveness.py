@@ -1,0 +1,96 @@
+"""Liveness: which signals of a module have any effect outside of it.
+
+Python code describes what a design may need, such as whether a state machine is in a state. What
+nobody reads would be lines to understand, and warnings of tools that look for mistakes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amaranth.hdl import Signal
+from amaranth.hdl._ast import Assign, Property, Switch
+
+from rlx_fpga.rtl.values import signals_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from amaranth.hdl._ast import Statement
+
+
+def live(statements: Iterable[Statement], roots: Iterable[int]) -> set[int]:
+    """Return the signals, by ``id``, that ``roots`` and assertions depend on, these included.
+
+    Args:
+        statements: Those of the module, of all clocks.
+        roots: Ports of the module and of its parts, by ``id``.
+    """
+    reads: dict[int, set[int]] = {}
+    found: set[int] = set()
+    waiting = [*roots, *_collect(statements, frozenset(), reads)]
+    while waiting:
+        signal = waiting.pop()
+        if signal not in found:
+            found.add(signal)
+            waiting += reads.get(signal, ())
+    return found
+
+
+def _collect(
+    statements: Iterable[Statement], conditions: frozenset[int], reads: dict[int, set[int]]
+) -> set[int]:
+    """Note for each assigned signal what it depends on; return what assertions depend on.
+
+    Args:
+        statements: Some statements.
+        conditions: Signals of the conditions around them.
+        reads: Signals that each signal depends on.
+    """
+    checked: set[int] = set()
+    for statement in statements:
+        match statement:
+            case Switch():
+                inner = conditions | {id(signal) for signal in signals_of(statement.test)}
+                for _, body, _ in statement.cases:
+                    checked |= _collect(body, inner, reads)
+            case Property():
+                checked |= conditions | {id(signal) for signal in signals_of(statement.test)}
+            case Assign():
+                sources = {id(signal) for signal in signals_of(statement.rhs)} | conditions
+                targets = {id(signal) for signal in signals_of(statement.lhs)}
+                if len(targets) > 1 or not isinstance(statement.lhs, Signal):
+                    sources |= targets  # assigned together, or at an index
+                for target in targets:
+                    reads.setdefault(target, set()).update(sources)
+    return checked
+
+
+def kept(statements: Sequence[Statement], signals: set[int]) -> list[Statement]:
+    """Return ``statements`` without assignments to other ``signals``, by ``id``."""
+    found: list[Statement] = []
+    for statement in statements:
+        if isinstance(statement, Switch):
+            arms = [(p, kept(body, signals), loc) for p, body, loc in statement.cases]
+            if any(body for _, body, _ in arms):
+                found.append(Switch(statement.test, arms, src_loc=statement.src_loc))
+        elif not isinstance(statement, Assign) or _is_kept(statement, signals):
+            found.append(statement)
+    return found
+
+
+def _is_kept(statement: Assign, signals: set[int]) -> bool:
+    return any(id(signal) in signals for signal in signals_of(statement.lhs))
+
+
+def pruned(
+    statements: Mapping[str, Sequence[Statement]], roots: Iterable[int]
+) -> tuple[dict[str, list[Statement]], set[int]]:
+    """Return the statements of each clock that have an effect, and the signals in them.
+
+    Args:
+        statements: Those of a module, by the name of their clock domain.
+        roots: Ports of the module and of its parts, by ``id``.
+    """
+    found = live((s for group in statements.values() for s in group), roots)
+    return {domain: kept(group, found) for domain, group in statements.items()}, found
