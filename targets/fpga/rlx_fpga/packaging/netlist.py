@@ -13,6 +13,7 @@ from amaranth.hdl._ir import PortDirection
 from amaranth.lib.wiring import In
 
 from rlx.names import comment_text
+from rlx.runtime.garbage import uncollected
 from rlx_fpga.cells.constants import Constants
 from rlx_fpga.cells.multiply import NetlistPlatform, Packing
 from rlx_fpga.packaging.axi import control_files, harness_cpp, regroup_files, top_verilog
@@ -106,6 +107,7 @@ class Sources:
     memories: dict[str, str]
 
 
+@uncollected()
 def sources_of(
     component: wiring.Component,
     interface: Interface,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from rlx_fpga.rtl.layout import commented
 from rlx_fpga.rtl.naming import port_name
 
 if TYPE_CHECKING:
@@ -19,13 +21,13 @@ _MEMBER: Final = re.compile(r"^(    )(\w[\w, .()]*?): (In|Out)\b[,:]?\s*")
 _WORD: Final = re.compile(r"[a-z]\w*(?:\.\w+)*")
 
 
-def docstring(cell: object) -> str:
-    """Return what a cell's docstring says about its hardware.
+@cache
+def heading(docstring: str) -> list[str]:
+    """Return what the docstring of a cell says about its hardware, as comment lines.
 
     Sections about Python's arguments are left out; members are called ports.
     """
-    text = inspect.cleandoc(type(cell).__doc__ or "")
-    return "\n".join(_lines(text)).strip()
+    return commented("\n".join(_lines(inspect.cleandoc(docstring))).strip())
 
 
 def _lines(text: str) -> Iterator[str]:

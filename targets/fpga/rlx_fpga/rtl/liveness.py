@@ -19,22 +19,27 @@ if TYPE_CHECKING:
     from amaranth.hdl._ast import Statement
 
 
-def live(statements: Iterable[Statement], roots: Iterable[int]) -> set[int]:
-    """Return the signals, by ``id``, that ``roots`` and assertions depend on, these included.
+def pruned(
+    statements: Mapping[str, Sequence[Statement]], roots: Iterable[int]
+) -> tuple[Mapping[str, Sequence[Statement]], set[int]]:
+    """Return the statements that have an effect, and the signals in them, by ``id``.
 
     Args:
-        statements: Those of the module, of all clocks.
+        statements: Those of a module, by the name of their clock domain.
         roots: Ports of the module and of its parts, by ``id``.
     """
     reads: dict[int, set[int]] = {}
+    waiting = set(roots)
+    for group in statements.values():
+        waiting |= _collect(group, frozenset(), reads)
     found: set[int] = set()
-    waiting = [*roots, *_collect(statements, frozenset(), reads)]
     while waiting:
         signal = waiting.pop()
-        if signal not in found:
-            found.add(signal)
-            waiting += reads.get(signal, ())
-    return found
+        found.add(signal)
+        waiting |= reads.get(signal, set()) - found
+    if reads.keys() <= found:
+        return statements, found
+    return {domain: _kept(group, found) for domain, group in statements.items()}, found
 
 
 def _collect(
@@ -66,12 +71,12 @@ def _collect(
     return checked
 
 
-def kept(statements: Sequence[Statement], signals: set[int]) -> list[Statement]:
+def _kept(statements: Sequence[Statement], signals: set[int]) -> list[Statement]:
     """Return ``statements`` without assignments to other ``signals``, by ``id``."""
     found: list[Statement] = []
     for statement in statements:
         if isinstance(statement, Switch):
-            arms = [(p, kept(body, signals), loc) for p, body, loc in statement.cases]
+            arms = [(p, _kept(body, signals), loc) for p, body, loc in statement.cases]
             if any(body for _, body, _ in arms):
                 found.append(Switch(statement.test, arms, src_loc=statement.src_loc))
         elif not isinstance(statement, Assign) or _is_kept(statement, signals):
@@ -81,16 +86,3 @@ def kept(statements: Sequence[Statement], signals: set[int]) -> list[Statement]:
 
 def _is_kept(statement: Assign, signals: set[int]) -> bool:
     return any(id(signal) in signals for signal in signals_of(statement.lhs))
-
-
-def pruned(
-    statements: Mapping[str, Sequence[Statement]], roots: Iterable[int]
-) -> tuple[dict[str, list[Statement]], set[int]]:
-    """Return the statements of each clock that have an effect, and the signals in them.
-
-    Args:
-        statements: Those of a module, by the name of their clock domain.
-        roots: Ports of the module and of its parts, by ``id``.
-    """
-    found = live((s for group in statements.values() for s in group), roots)
-    return {domain: kept(group, found) for domain, group in statements.items()}, found

@@ -14,10 +14,10 @@ from amaranth.hdl._ir import PortDirection
 from rlx.names import mangle
 from rlx_fpga.rtl import memories
 from rlx_fpga.rtl.aliases import aliases
-from rlx_fpga.rtl.comments import docstring
+from rlx_fpga.rtl.comments import heading
 from rlx_fpga.rtl.expressions import Expressions
 from rlx_fpga.rtl.hierarchy import Hierarchy, clocks, kind_of
-from rlx_fpga.rtl.layout import commented, indented, wrapped
+from rlx_fpga.rtl.layout import indented, wrapped
 from rlx_fpga.rtl.liveness import pruned
 from rlx_fpga.rtl.naming import Names, component_of
 from rlx_fpga.rtl.processes import Process, Processes
@@ -221,7 +221,7 @@ class _Printer:
             return [f"module {self._name} ("]
         return [f"module {self._name} #(", f'  parameter {_FILES} = ""', ") ("]
 
-    def _pruned(self) -> tuple[dict[str, list[Statement]], list[Signal]]:
+    def _pruned(self) -> tuple[Mapping[str, Sequence[Statement]], list[Signal]]:
         """Return the statements that have an effect, and all signals of the module."""
         fragment, used = self._fragment, self._hierarchy.used(self._fragment)
         roots = {id(port.signal) for port in self._ports} | self._hierarchy.at_parts(fragment)
@@ -258,7 +258,7 @@ class _Printer:
         component = component_of(self._fragment)
         if component is None or self._fragment is self._modules.design.fragment:
             return []
-        return commented(docstring(component))
+        return heading(type(component).__doc__ or "")
 
     def _port_lines(self, registers: Mapping[str, Signal]) -> list[str]:
         lines = []
