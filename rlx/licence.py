@@ -14,12 +14,14 @@ LICENCE: Final = "Owned by the owner of the model; the parts that come from rlx 
 _BLOCK: Final = f"/* {LICENCE} */\n"
 _SLASHES: Final = f"// {LICENCE}\n"
 _HASH: Final = f"# {LICENCE}\n"
+_SAVE_FILE: Final = f"[*] {LICENCE}\n"
 
 COMMENTS: Final[Mapping[str, str]] = {
     **dict.fromkeys((".c", ".h", ".ld"), _BLOCK),
     **dict.fromkeys((".cpp", ".sv", ".v", ".vlt"), _SLASHES),
     **dict.fromkeys((".core", ".lpf", ".pcf", ".py", ".sby", ".sdc", ".tcl", ".xdc"), _HASH),
-    **dict.fromkeys((".yml", ".ys"), _HASH),
+    **dict.fromkeys((".sucl", ".yml", ".ys"), _HASH),
+    ".gtkw": _SAVE_FILE,
     **dict.fromkeys(("CMakeLists.txt", "Kconfig", "Makefile"), _HASH),
 }
 """The line as a comment, by the name of a file or the end of it."""

@@ -161,6 +161,16 @@ class BuildResource(TypedDict):
     available: Number | None
 
 
+class LayerCells(TypedDict):
+    """Cells of a layer by kind, as estimated and synthesized; the last row is what is of none."""
+
+    layer: str
+    op: str | None
+    node: str | None
+    estimate: dict[str, Number] | None
+    synthesis: dict[str, Number]
+
+
 LongestPath = TypedDict(
     "LongestPath", {"from": str, "to": str, "logic_ns": float, "routing_ns": float}
 )  # fmt: skip
@@ -190,6 +200,7 @@ class Build(TypedDict):
     frames_per_second: NotRequired[float | None]
     seeds: NotRequired[list[Seed]]
     cells: NotRequired[dict[str, int]]
+    layers: NotRequired[list[LayerCells]]
 
 
 class Example(TypedDict):

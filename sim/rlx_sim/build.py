@@ -16,8 +16,10 @@ from rlx.scratch import work_folder
 from rlx.steps import length_text, steps_of
 from rlx_fpga.devices import DEFAULT_DEVICE
 from rlx_fpga.devices import device as find_device
+from rlx_fpga.packaging.netlist import built_layers
 from rlx_fpga.packaging.synthesis import RESOURCES, synthesize
 from rlx_sim.fpga import read_report
+from rlx_sim.layers import layer_rows
 from rlx_sim.nextpnr import find_nextpnr, place_and_route, placed
 from rlx_sim.view import build_view
 
@@ -60,6 +62,8 @@ class HardwareBuild:
         cells: Cells by type, as Yosys counts them.
         resources: For each resource ``resource``, ``estimate`` (of the report), ``synthesis``,
             ``placed`` (nextpnr; with the four-pin wrapper) and ``available`` in the device.
+        layers: For each layer ``layer``, ``op``, ``node`` (of the model), ``estimate`` and
+            ``synthesis``, cells by resource; see ``rlx_sim.layers``.
         routed: Result of each seed; empty if the device has no open-source place and route.
         interval: Cycles for each frame, from the report.
         problems: Resources or clock beyond the device or the given limits.
@@ -75,6 +79,7 @@ class HardwareBuild:
     interval: int | None
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    layers: Sequence[Mapping[str, Any]] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -95,6 +100,7 @@ class HardwareBuild:
             "interval": self.interval,
             "frames_per_second": None if frames is None else round(frames, 1),
             "resources": [dict(row) for row in self.resources],
+            "layers": [dict(row) for row in self.layers],
             "seeds": [
                 {
                     "seed": one.seed,
@@ -163,7 +169,8 @@ class FpgaBuilder:
             notify(f"yosys: {chosen.name}")
             found = synthesize(
                 _files(folder), design["sources"], design["top"], chosen,
-                keep=work, timeout_s=timeout_s, show=notify.detail,
+                layers=built_layers(report, design), keep=work, timeout_s=timeout_s,
+                show=notify.detail,
             )  # fmt: skip
             target = TARGET_MHZ if clock_mhz is None else clock_mhz
             problems = _overflows(found, chosen)
@@ -301,6 +308,7 @@ def _summary(
         interval=report.get("interval"),
         problems=tuple(problems),
         notes=() if device.pnr else (_vendor_note(device),),
+        layers=layer_rows(report, found, device.family),
         tools=tools,
     )
 

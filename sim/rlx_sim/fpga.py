@@ -85,8 +85,8 @@ def verify_fpga(
         ``target``, ``inputs``, ``equal`` (inputs with correct outputs), ``mismatches`` (the first
         of each wrong frame; one more if a test of the cocotb bench failed), ``latency`` and
         ``interval`` in cycles, the ``predicted_interval`` of the report, ``stalled``, ``cocotb``,
-        ``testbench``, ``testbench_icarus``, ``lint``, ``waves``, ``tools``, and ``runs``: the
-        results of each simulation, as rows of a table.
+        ``testbench``, ``testbench_icarus``, ``lint``, ``waves`` and its ``layouts``, ``tools``, and
+        ``runs``: the results of each simulation, as rows of a table.
 
     Raises:
         OutputError: The folder holds no hardware design.
@@ -107,7 +107,7 @@ def verify_fpga(
     plain, stalled = _harness_runs(folder, vectors, waves, timeout_s, notify)
     result = _result(report, vectors, plain, stalled)
     if waves is not None:
-        result["waves"] = str(waves)
+        result |= {"waves": str(waves), "layouts": layouts(folder, design["top"])}
     if cocotb:
         notify("cocotb: the emitted bench")
         _add_bench(result, run_bench(folder, timeout_s=timeout_s, show=notify.detail))
@@ -132,6 +132,12 @@ def trace_format(waves: Path | None) -> str | None:
             f"a waveform ends in .vcd or .fst, not {waves.name!r}", hint="--waves out.vcd"
         )
     return form
+
+
+def layouts(folder: Path, top: str) -> list[str]:
+    """Return the files that say how viewers show a waveform of the harness, if there are any."""
+    found = (folder / "tb" / f"{top}.{kind}" for kind in ("gtkw", "sucl"))
+    return [str(path) for path in found if path.is_file()]
 
 
 def _harness_runs(

@@ -95,7 +95,9 @@ def hardware_view(network: str, report: Mapping[str, Any]) -> View:
         Figure("lint", report["lint"]),
     ]
     if "waves" in report:
-        figures.append(Figure("waveform", report["waves"]))
+        found = report.get("layouts", ())
+        note = f"layouts: {', '.join(found)}" if found else ""
+        figures.append(Figure("waveform", report["waves"], "", note))
     return [
         Table(f"Simulations of {network}", columns, rows),
         Figures(f"Measured: {network} in Verilator", tuple(figures)),
@@ -106,6 +108,8 @@ def build_view(report: Mapping[str, Any]) -> View:
     """Return cells, seeds and clock of a build; ``report`` is its ``as_json()``."""
     top, device = report["top"], report["device"]
     view: list[Table | Figures] = [_cells(f"Cells of {top} in {device}", report["resources"])]
+    if report["layers"]:
+        view.append(_layers(f"Cells of each layer of {top}, after synthesis", report))
     if report["seeds"]:
         view.append(_seeds(f"Place and route on {device}", report["seeds"]))
     fmax, rate = report["fmax_mhz"], report["frames_per_second"]
@@ -137,6 +141,38 @@ def _cells(title: str, resources: Sequence[Mapping[str, Any]]) -> Table:
         for row in resources
     )  # fmt: skip
     return Table(title, columns, rows)
+
+
+_KINDS: Final = (("LUT", "lut", 1), ("FF", "ff", 2), ("DSP", "dsp", 3), ("BRAM", "bram", 3))
+"""Heading and key of each kind of cell, and the priority of its prediction."""
+
+
+def _layers(title: str, report: Mapping[str, Any]) -> Table:
+    """Return the cells of each layer; totals are those of the design."""
+    whole = {row["resource"]: row for row in report["resources"]}
+    rows = report["layers"]
+    predicted = rows[0]["estimate"] is not None
+    columns = [Column("layer", shortest=12), Column("node of the model", priority=4, shortest=8)]
+    for heading, key, priority in _KINDS:
+        total = whole[key]
+        columns.append(Column(heading, right=True, total=total["synthesis"]))
+        if predicted:
+            total_predicted = sum(row["estimate"][key] for row in rows)
+            columns.append(
+                Column("predicted", priority=priority, right=True, total=total_predicted)
+            )
+    cells = [
+        (
+            row["layer"], row["node"],
+            *(
+                row[part][key]
+                for _, key, _ in _KINDS
+                for part in (("synthesis", "estimate") if predicted else ("synthesis",))
+            ),
+        )
+        for row in rows
+    ]  # fmt: skip
+    return Table(title, tuple(columns), tuple(cells), total="all")
 
 
 def _seeds(title: str, seeds: Sequence[Mapping[str, Any]]) -> Table:

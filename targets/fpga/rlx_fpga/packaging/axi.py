@@ -48,6 +48,24 @@ class PortSignal:
     direction: Direction
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An instance in the core.
+
+    Attributes:
+        name: Its name without ``u_``; that of a layer, if it is one.
+        signals: Its ports, beside clock and reset.
+    """
+
+    name: str
+    signals: tuple[PortSignal, ...]
+
+    @property
+    def instance(self) -> str:
+        """Its name in the core."""
+        return f"u_{self.name}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamPort:
     """One AXI4-Stream port: a frame is one tensor, row-major.
@@ -231,6 +249,7 @@ class Interface:
         modules: Paths of the modules below the core, those that it uses first.
         memories: Paths of files with constant words.
         weights: Port through which weights are loaded; None if they are in the core.
+        parts: Instances in the core.
     """
 
     prefix: str
@@ -240,6 +259,7 @@ class Interface:
     modules: tuple[str, ...] = ()
     memories: tuple[str, ...] = ()
     weights: WeightPort | None = None
+    parts: tuple[Part, ...] = ()
 
     @property
     def core(self) -> str:
@@ -313,6 +333,7 @@ class Interface:
             "top": self.top,
             "core": self.core,
             "sources": list(self.sources),
+            "parts": [part.name for part in self.parts],
             "memories": list(self.memories),
             "memory_define": self.memory_define,
             "inputs": [port.to_json() for port in self.inputs],

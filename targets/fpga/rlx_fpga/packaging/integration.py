@@ -14,6 +14,8 @@ from rlx_fpga.packaging.render import render
 from rlx_fpga.packaging.synthesis import UNCONSTRAINED, near_constants, synthesis_script
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rlx_fpga.devices import FpgaDevice
     from rlx_fpga.devices.pll import Pll
     from rlx_fpga.packaging.axi import Interface, StreamPort
@@ -62,20 +64,23 @@ FLOWS: Final = {
 """By family."""
 
 
-def integration_files(interface: Interface, device: FpgaDevice, clock_mhz: float) -> dict[str, str]:
+def integration_files(
+    interface: Interface, device: FpgaDevice, clock_mhz: float, layers: Sequence[str] = ()
+) -> dict[str, str]:
     """Return the files for synthesis, place and route, and other projects.
 
     Args:
         interface: Ports of the core.
         device: Device of the scripts and constraints.
         clock_mhz: Clock in the constraints.
+        layers: Names of the instances in the core whose cells the script counts.
     """
     prefix = interface.prefix
     scripts = _nextpnr if device.pnr else _vivado
     pll = board_pll(device, clock_mhz)
     return {
         f"synth/{device.name}.ys": synthesis_script(
-            interface.sources, interface.top, device, pll=pll is not None
+            interface.sources, interface.top, device, layers=layers, pll=pll is not None
         ),
         **near_constants(device),
         f"synth/{interface.top}_pins.sv": pins_verilog(interface, device.family, pll),

@@ -16,10 +16,18 @@ from rlx.names import comment_text
 from rlx.runtime.garbage import uncollected
 from rlx_fpga.cells.constants import Constants
 from rlx_fpga.cells.multiply import NetlistPlatform, Packing
-from rlx_fpga.packaging.axi import control_files, harness_cpp, regroup_files, top_verilog
+from rlx_fpga.packaging.axi import (
+    Part,
+    PortSignal,
+    control_files,
+    harness_cpp,
+    regroup_files,
+    top_verilog,
+)
 from rlx_fpga.packaging.bench import bench_frames
 from rlx_fpga.packaging.integration import board_pll, integration_files
 from rlx_fpga.packaging.render import render
+from rlx_fpga.packaging.waves import wave_layouts
 from rlx_fpga.rtl.modules import Modules
 from rlx_fpga.rtl.naming import port_name
 
@@ -32,9 +40,13 @@ if TYPE_CHECKING:
     from rlx.ir import Value as GraphValue
     from rlx_fpga.devices import FpgaDevice
     from rlx_fpga.packaging.axi import Interface
+    from rlx_fpga.rtl.modules import Port
 
 IDLE_CYCLES: Final = 100_000
 """Minimum number of cycles without a transfer after which a bench reports a stuck core."""
+
+CLOCKING: Final = ("clk", "rst")
+"""Ports of every module that has registers."""
 
 _INSTANCE: Final = re.compile(r"^ *(\w+)(?: #\(| u_)", re.MULTILINE)
 """An instance in the text of a module: the name of what it is an instance of."""
@@ -65,7 +77,12 @@ def design_files(
     prefix = interface.prefix
     sources = sources_of(component, interface, comments=comments, memory_files=memory_files)
     words = sources.memories
-    interface = replace(interface, modules=tuple(sources.modules), memories=tuple(words))
+    interface = replace(
+        interface,
+        modules=tuple(sources.modules),
+        memories=tuple(words),
+        parts=sources.parts,
+    )
     interval = int(report["interval"])
     frames = bench_frames(interval)
     idle = max(IDLE_CYCLES, 4 * interval)
@@ -86,7 +103,10 @@ def design_files(
             "tb.sv.j2", interface=interface, frames=frames, idle_limit=idle
         ),
         "tb/run.py": render("run.py.j2", interface=interface),
-        **integration_files(interface, device, float(report["clock_mhz"])),
+        **wave_layouts(interface, report),
+        **integration_files(
+            interface, device, float(report["clock_mhz"]), built_layers(report, interface.to_json())
+        ),
         "README.md": readme(interface, report, device),
         "report.json": json.dumps({**report, "interface": interface.to_json()}, indent=2) + "\n",
     }
@@ -100,11 +120,13 @@ class Sources:
         modules: SystemVerilog of each module below the core, by path, those that it uses first.
         core: SystemVerilog of the core.
         memories: Content of memory files, by path.
+        parts: Instances in the core.
     """
 
     modules: dict[str, str]
     core: str
     memories: dict[str, str]
+    parts: tuple[Part, ...]
 
 
 @uncollected()
@@ -135,7 +157,30 @@ def sources_of(
         {cell_path(name): text for name, text in texts.items() if name in used},
         render("core_head.sv.j2", interface=interface) + core,
         constants.files,
+        tuple(_part(name, ports) for name, ports in modules.parts.items()),
     )
+
+
+def _part(name: str, ports: Sequence[Port]) -> Part:
+    return Part(
+        name,
+        tuple(
+            PortSignal(port.name, len(port.signal), "out" if port.output else "in")
+            for port in ports
+            if port.name not in CLOCKING
+        ),
+    )
+
+
+def built_layers(report: Mapping[str, Any], interface: Mapping[str, Any]) -> list[str]:
+    """Return the layers that are instances in the core.
+
+    Args:
+        report: With ``layers``.
+        interface: As in ``report.json``; that of an older rlx names no instances.
+    """
+    parts = interface.get("parts", ())
+    return [row["name"] for row in report["layers"] if row["name"] in parts]
 
 
 def layer_comments(nodes: Sequence[Node], report: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -33,6 +33,9 @@ RESOURCES: Final = ("lut", "ff", "dsp", "bram", "lut_ram")
 """Resources that cells are summed to: LUTs, flip-flops, DSP slices, block RAMs, LUT RAMs. ``lut``
 counts every LUT that is taken, those of carry chains, memories and shift registers included."""
 
+CORE: Final = "u_core"
+"""Instance of the core in its wrapper."""
+
 HEADINGS: Final = "2"
 """Level of the headings that Yosys prints: the passes of our script, and those that they call."""
 
@@ -129,6 +132,7 @@ def synthesize(
     top: str,
     device: FpgaDevice,
     *,
+    layers: Sequence[str] = (),
     keep: Path | None = None,
     timeout_s: float = TIMEOUT_S,
     show: Callable[[str], None] | None = None,
@@ -140,30 +144,36 @@ def synthesize(
         sources: Paths of its Verilog files, dependencies first.
         top: Module whose cells are counted.
         device: Device to map to.
-        keep: Folder to leave ``<device>.json`` (or ``.edif``) and ``<device>_stat.json`` in.
+        layers: Names of instances in the core, without ``u_``, whose cells are counted too.
+        keep: Folder to leave ``<device>.json`` (or ``.edif``), ``<device>_stat.json`` and
+            ``<device>_layers.json`` in.
         timeout_s: Wall-clock limit.
         show: Called with the name of each pass of Yosys.
 
     Returns:
         ``tool``, ``device``, a number for each of :data:`RESOURCES` (there may be half block RAMs),
-        and ``cells`` (count by type).
+        ``cells`` (count by type), and ``layers``: the cells of each of the given layers, by name.
 
     Raises:
         SimulationError: Yosys failed; carries its last lines.
     """
     tool = find_yosys()
     with work_folder("synth") as folder:
-        script = {"run.ys": synthesis_script(sources, top, device)}
+        script = {"run.ys": synthesis_script(sources, top, device, layers=layers)}
         _lay_out(folder, {**files, **near_constants(device), **script})
         # Relative paths only: YoWASP's tools see a different temporary folder.
         argv = (*tool.command, "-q", "-v", HEADINGS, "-s", "run.ys")
         run(argv, cwd=folder, timeout_s=timeout_s, hint=HINT, on_line=pass_reader(show))
         cells = read_cells(folder / f"{device.name}_stat.json", top)
+        parts = read_layers(folder / f"{device.name}_layers.json", top, layers)
         if keep is not None:
             for path in sorted(folder.glob(f"{device.name}*")):
                 shutil.copy(path, keep)
     sums = resources(cells, device.family)
-    return {"tool": f"yosys {tool.version}", "device": device.name, **sums, "cells": cells}
+    return {
+        **{"tool": f"yosys {tool.version}", "device": device.name, **sums, "cells": cells},
+        **({"layers": parts} if layers else {}),
+    }
 
 
 def pass_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | None:
@@ -180,7 +190,12 @@ def pass_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | N
 
 
 def synthesis_script(
-    sources: Sequence[str], top: str, device: FpgaDevice, *, pll: bool = False
+    sources: Sequence[str],
+    top: str,
+    device: FpgaDevice,
+    *,
+    layers: Sequence[str] = (),
+    pll: bool = False,
 ) -> str:
     """Return the Yosys script that maps ``top`` to ``device``; it runs in the output folder.
 
@@ -188,10 +203,13 @@ def synthesis_script(
         sources: Paths of the Verilog files, dependencies first.
         top: Module whose cells are counted.
         device: The device.
+        layers: Names of instances in the core, without ``u_``, whose cells are counted too.
         pll: Whether the wrapper around ``top`` makes the clock with its PLL, which needs a board.
     """
     near = near_constants(device)
-    return render("synth.ys.j2", sources=sources, top=top, device=device, near=near, pll=pll)
+    return render(
+        "synth.ys.j2", sources=sources, top=top, device=device, layers=layers, near=near, pll=pll
+    )
 
 
 def near_constants(device: FpgaDevice) -> dict[str, str]:
@@ -213,12 +231,42 @@ def read_cells(path: Path, top: str) -> dict[str, int]:
         SimulationError: The file is missing or has another form.
     """
     try:
-        counts = json.loads(path.read_text(encoding="utf-8"))["modules"]["\\" + top][
-            "num_cells_by_type"
-        ]
+        counts = json.loads(path.read_text(encoding="utf-8"))["modules"][f"\\{top}"]
+        return _cells(counts)
     except (OSError, ValueError, KeyError, TypeError):
-        raise SimulationError(f"left no cell counts in {path.name}", where="yosys") from None
-    return {name: counts[name] for name in sorted(counts) if not name.startswith("$")}
+        raise _no_counts(path) from None
+
+
+def read_layers(path: Path, top: str, layers: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Return the cells of each layer by type, from a file with an object for each.
+
+    A layer of which synthesis has left nothing has no cells.
+
+    Raises:
+        SimulationError: The file is missing, has another form, or other layers.
+    """
+    found: dict[str, dict[str, int]] = {}
+    try:
+        text = path.read_text(encoding="utf-8") if layers else ""
+        for layer in layers:
+            counts, end = json.JSONDecoder().raw_decode(text := text.lstrip())
+            if f"/c:{CORE}.u_{layer}.*" not in counts["invocation"]:
+                raise _no_counts(path)
+            found[layer] = _cells(counts["modules"].get(f"\\{top}", {"num_cells_by_type": {}}))
+            text = text[end:]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise _no_counts(path) from None
+    return found
+
+
+def _cells(counts: Mapping[str, Any]) -> dict[str, int]:
+    """Return cells by type, without those that only describe."""
+    cells = counts["num_cells_by_type"]
+    return {name: cells[name] for name in sorted(cells) if not name.startswith("$")}
+
+
+def _no_counts(path: Path) -> SimulationError:
+    return SimulationError(f"left no cell counts in {path.name}", where="yosys")
 
 
 def resources(cells: Mapping[str, int], family: str) -> dict[str, float]:

@@ -94,12 +94,15 @@ class Modules:
     Attributes:
         texts: Text of each module below the top, by name, in the order in which they are complete.
         hierarchy: What the parts of the design have.
+        parts: Ports of each module that the top has an instance of, by the instance's name without
+            ``u_``, in order; foreign modules are left out.
     """
 
     design: Design
     prefix: str
     comments: Mapping[str, Sequence[str]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, tuple[Port, ...]] = field(default_factory=dict)
     hierarchy: Hierarchy = field(init=False)
 
     def __post_init__(self) -> None:
@@ -324,6 +327,8 @@ class _Printer:
             else:
                 comment = [f"// {line}" for line in self._comments.get(name, ())]
                 module = self._modules._module(part, name)
+                if self._fragment is self._modules.design.fragment:
+                    self._modules.parts[name] = module.ports
                 ports = {port.name: self._names.of(port.signal) for port in module.ports}
                 files = [] if module.files is None else [f".{_FILES}({self._file(module.files)})"]
                 lines += ["", *comment, *instance(module.name, files, f"u_{name}", ports)]
