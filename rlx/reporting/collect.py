@@ -14,6 +14,7 @@ from rlx.reporting.model import (
     Clock,
     Figure,
     Layer,
+    LayerCells,
     Memory,
     MemoryBox,
     Port,
@@ -59,6 +60,7 @@ class Measured:
         verification: What ``rlx verify --json`` prints.
         layers: Time of each layer, in order.
         build: What ``rlx build --json`` prints.
+        placement: The picture of the placement that the build left, as SVG.
         board: Time of a layer on hardware, by the layer's name.
         tools: Name and version of each tool used for ``layers``.
     """
@@ -66,6 +68,7 @@ class Measured:
     verification: Mapping[str, Any] | None = None
     layers: Sequence[int] | None = None
     build: Mapping[str, Any] | None = None
+    placement: str | None = None
     board: Mapping[str, float] | None = None
     tools: Mapping[str, str] | None = None
 
@@ -99,6 +102,8 @@ def collect(folder: Path, measured: Measured | None = None) -> Report:
         pipelined=pipelined,
         memory=memory,
         resources=_resources(totals, measured.build),
+        layer_cells=_layer_cells(measured.build),
+        placement=measured.placement,
         clock=_clock(totals, measured.build),
         verification=verification,
         facts=_facts(manifest, measured),
@@ -273,6 +278,13 @@ def _resource(name: str, totals: Mapping[str, Any], row: Mapping[str, Any]) -> R
         placed=row.get("placed"),
         available=available,
         percent=percent,
+    )
+
+
+def _layer_cells(build: Mapping[str, Any] | None) -> tuple[LayerCells, ...]:
+    return tuple(
+        LayerCells(name=row["layer"], predicted=row["estimate"], synthesis=row["synthesis"])
+        for row in (build or {}).get("layers", ())
     )
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx import verifier
@@ -74,6 +75,7 @@ def gather(
         layers=None if counts is None else counts.layers,
         tools=None if counts is None else counts.tools,
         build=None if wanted.build is None else _build(wanted.build),
+        placement=None if wanted.build is None else _placement(wanted.build),
         board=None if wanted.board is None else _board(wanted.board, network),
     )
     report = collect(folder, measured)
@@ -118,6 +120,14 @@ def _layer_counts(
 def _build(path: Path) -> Mapping[str, Any]:
     file = path / "build.json" if path.is_dir() else path
     return _object(file, ("resources", "tools"), "rlx build --json")
+
+
+def _placement(path: Path) -> str | None:
+    """Return the picture of a placement in the folder of a build, if there is one."""
+    name = path.is_dir() and _build(path).get("placement")
+    if not name:
+        return None
+    return _text(path / PurePosixPath(str(name)).name)
 
 
 def _board(path: Path, network: Mapping[str, Any]) -> dict[str, float]:

@@ -178,6 +178,21 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LayerCells:
+    """Cells of a layer of an FPGA design after synthesis; the last row is what belongs to none.
+
+    Attributes:
+        name: Name of the layer.
+        predicted: What the compiler said, by kind of cell; None if it said nothing.
+        synthesis: What synthesis counted.
+    """
+
+    name: str
+    predicted: Mapping[str, Number] | None
+    synthesis: Mapping[str, Number]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
     """Clock of an FPGA design in MHz: what rates are computed for, and what each seed reached."""
 
@@ -268,6 +283,8 @@ class Report:
         pipelined: Whether layers work at the same time, so that the slowest sets the rate.
         memory: The arena over time, or None.
         resources: Cells of an FPGA, or none.
+        layer_cells: Cells of each layer of an FPGA design after synthesis, or none.
+        placement: Picture of a placement, as SVG, or None.
         clock: Clock of an FPGA, or None.
         verification: Result of ``rlx verify``; None if it was not run.
         accuracy: Correct classes, or None.
@@ -288,6 +305,8 @@ class Report:
     pipelined: bool = False
     memory: Memory | None = None
     resources: tuple[Resource, ...] = ()
+    layer_cells: tuple[LayerCells, ...] = ()
+    placement: str | None = None
     clock: Clock | None = None
     verification: Verified | None = None
     accuracy: Accuracy | None = None

@@ -32,7 +32,8 @@ def html_text(report: Report) -> str:
     """Return the page.
 
     The browser may load nothing from anywhere, and run no other script than the page's
-    own, by its hash: a text from a model that slipped through the escaping would not run.
+    own, by its hash: a text from a model that slipped through the escaping would not run. The
+    picture of a placement is in the page too.
     """
     return (
         _environment()
@@ -44,6 +45,7 @@ def html_text(report: Report) -> str:
             graph_svg=graph_svg,
             style=Markup(_source("page.css")),
             script=Markup(_source("page.js")),
+            picture=_picture(report.placement),
             script_hash=_hash(_source("page.js")),
             largest=max((one.share for one in report.layers), default=0) or 1,
             widest=max((one.percent or 0 for one in report.resources), default=0),
@@ -75,6 +77,13 @@ def resource_name(name: str) -> str:
 @cache
 def _source(name: str) -> str:
     return (template_root() / "report" / name).read_text(encoding="utf-8")
+
+
+def _picture(svg: str | None) -> str | None:
+    """Return the address of a picture that is in the page itself, where nothing in it can run."""
+    if svg is None:
+        return None
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
 
 
 def _hash(script: str) -> str:

@@ -76,7 +76,7 @@ def utilization(layer: Layer) -> float | None:
 
 
 def markdown_text(report: Report) -> str:
-    """Return the verdict, the figures, the changes, and the layers folded away."""
+    """Return the verdict, the figures, the changes, and the layers and cells folded away."""
     lines = [f"### {_cell(f'{report.title}: {report.target} {report.device}')}", ""]
     lines += [_verdict(report), ""]
     heads = ("figure", "predicted", "measured", "error", "limit")
@@ -86,7 +86,27 @@ def markdown_text(report: Report) -> str:
     if report.warnings:
         lines += ["", *(f"- {_cell(text)}" for text in report.warnings)]
     lines += ["", "<details><summary>Layers</summary>", "", *_layer_rows(report), "", "</details>"]
+    if report.layer_cells:
+        summary = "<details><summary>Cells of each layer after synthesis</summary>"
+        lines += ["", summary, "", *_cell_rows(report), "", "</details>"]
     return "\n".join([*lines, ""])
+
+
+def _cell_rows(report: Report) -> list[str]:
+    """Return the cells of each layer, those that were predicted in brackets."""
+    kinds = ("lut", "ff", "dsp", "bram")
+    rows = [
+        (
+            one.name,
+            *(
+                number_text(one.synthesis[kind])
+                + (f" ({number_text(one.predicted[kind])})" if one.predicted else "")
+                for kind in kinds
+            ),
+        )
+        for one in report.layer_cells
+    ]
+    return _table(("layer (predicted)", *(kind.upper() for kind in kinds)), rows)
 
 
 def summary_rows(report: Report) -> list[list[object]]:

@@ -201,6 +201,7 @@ class Build(TypedDict):
     seeds: NotRequired[list[Seed]]
     cells: NotRequired[dict[str, int]]
     layers: NotRequired[list[LayerCells]]
+    placement: NotRequired[str | None]
 
 
 class Example(TypedDict):

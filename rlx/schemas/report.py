@@ -53,6 +53,14 @@ class ReportMemory(TypedDict):
     limit: int | None
 
 
+class ReportLayerCells(TypedDict):
+    """Cells of a layer by kind; the last row is what belongs to none."""
+
+    name: str
+    predicted: dict[str, Number] | None
+    synthesis: dict[str, Number]
+
+
 class Resource(TypedDict):
     """Cells of one kind of an FPGA; ``percent`` is a part of the device."""
 
@@ -124,6 +132,8 @@ class Report(TypedDict):
     pipelined: bool
     memory: ReportMemory | None
     resources: list[Resource]
+    layer_cells: list[ReportLayerCells]
+    placement: str | None
     clock: Clock | None
     verification: Verified | None
     accuracy: ReportAccuracy | None

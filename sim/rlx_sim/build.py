@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,8 +19,9 @@ from rlx_fpga.devices import device as find_device
 from rlx_fpga.packaging.netlist import built_layers
 from rlx_fpga.packaging.synthesis import RESOURCES, synthesize
 from rlx_sim.fpga import read_report
-from rlx_sim.layers import layer_rows
+from rlx_sim.layers import REST, layer_rows
 from rlx_sim.nextpnr import find_nextpnr, place_and_route, placed
+from rlx_sim.placement import placement_svg, read_placed
 from rlx_sim.view import build_view
 
 if TYPE_CHECKING:
@@ -48,6 +49,11 @@ and 76 s for 3,907 LUTs (engine), 38 and over 204 s for 8,781 (dataflow, harder 
 iCE40: 19 and 27 s for 2,529 (engine).
 """
 
+PICTURE: Final = "placement.svg"
+"""Picture of a placement, in the folder that is kept."""
+
+_LOCATIONS: Final = "placed_netlist.json"
+
 _READ: Final = ("rtl", "mem", "synth")
 """Folders that synthesis reads."""
 
@@ -69,6 +75,7 @@ class HardwareBuild:
         problems: Resources or clock beyond the device or the given limits.
         notes: Steps that were left out, and how to run them.
         tools: Name and version of each tool used.
+        placement: Name of the picture of the first placement, in the folder that is kept.
     """
 
     device: FpgaDevice
@@ -81,6 +88,7 @@ class HardwareBuild:
     notes: tuple[str, ...] = ()
     layers: Sequence[Mapping[str, Any]] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
+    placement: str | None = None
 
     @property
     def fmax_mhz(self) -> float | None:
@@ -110,6 +118,7 @@ class HardwareBuild:
                 for one in self.routed
             ],
             "cells": dict(self.cells),
+            "placement": self.placement,
             "problems": list(self.problems),
             "notes": list(self.notes),
             "tools": dict(sorted(self.tools.items())),
@@ -145,8 +154,8 @@ class FpgaBuilder:
             clock_mhz: Target clock; a median below it is a problem. None for a target of
                 :data:`TARGET_MHZ` that may be missed.
             timeout_s: Wall-clock limit of each run of a tool.
-            keep: Folder for netlist, reports, logs and ``build.json``, written at the end; one that
-                rlx made before is replaced. None to keep nothing.
+            keep: Folder for netlist, reports, logs, a picture of the placement and ``build.json``,
+                written at the end; one that rlx made before is replaced. None to keep nothing.
             progress: Called with a description of each step.
 
         Raises:
@@ -175,13 +184,14 @@ class FpgaBuilder:
             target = TARGET_MHZ if clock_mhz is None else clock_mhz
             problems = _overflows(found, chosen)
             routed, misfits = (
-                _place(work, chosen, seeds, target, timeout_s, notify)
+                _place(work, chosen, seeds, target, timeout_s, notify, drawn=keep is not None)
                 if chosen.pnr and not problems
                 else ((), ())
             )
             problems += [*misfits, *_too_slow(routed, clock_mhz)]
             build = _summary(chosen, report, found, routed, problems)
             if keep is not None:
+                build = _with_picture(work, build, report)
                 write_folder(keep, _kept(work, build), producer=manifest.producer, force=True)
         return build
 
@@ -250,8 +260,13 @@ def _place(
     target_mhz: float,
     timeout_s: float,
     notify: Steps,
+    *,
+    drawn: bool,
 ) -> tuple[list[RoutedDesign], list[str]]:
-    """Place and route once for each seed; return the results, and why the design does not fit."""
+    """Place and route once for each seed; return the results, and why the design does not fit.
+
+    The netlist that the first one places is left in ``work`` if it is to be ``drawn``.
+    """
     found = []
     for seed in range(1, seeds + 1):
         notify(f"{device.pnr[0]}: seed {seed} of {seeds}")
@@ -262,6 +277,7 @@ def _place(
                     device,
                     seed=seed,
                     target_mhz=target_mhz,
+                    locations=work / _LOCATIONS if drawn and seed == 1 else None,
                     timeout_s=timeout_s,
                     show=notify.detail,
                 )
@@ -269,6 +285,29 @@ def _place(
         except DoesNotFitError as e:
             return [], [e.message]
     return found, []
+
+
+def _with_picture(work: Path, build: HardwareBuild, report: Mapping[str, Any]) -> HardwareBuild:
+    """Replace the netlist that the first seed placed by a picture of it."""
+    placed_netlist = work / _LOCATIONS
+    if not build.routed or not placed_netlist.is_file():
+        return build
+    first, design = build.routed[0], report["interface"]
+    layers = built_layers(report, design)
+    title = f"{build.top} on {build.device.name}, seed {first.seed}: {first.fmax_mhz:.1f} MHz"
+    (work / PICTURE).write_text(
+        placement_svg(
+            read_placed(placed_netlist),
+            build.device,
+            title=title,
+            # Layers of an engine share its parts.
+            layers=layers or design.get("parts", ()),
+            rest=REST if layers else f"memory, {REST}",
+        ),
+        encoding="utf-8",
+    )
+    placed_netlist.unlink()
+    return replace(build, placement=PICTURE)
 
 
 def _fmax(routed: Sequence[RoutedDesign]) -> float | None:

@@ -152,6 +152,7 @@ def place_and_route(
     *,
     seed: int,
     target_mhz: float,
+    locations: Path | None = None,
     timeout_s: float = TIMEOUT_S,
     show: Callable[[str], None] | None = None,
 ) -> RoutedDesign:
@@ -162,6 +163,7 @@ def place_and_route(
         device: The device to place it in; its ``pnr`` must not be empty.
         seed: Seed of the placement.
         target_mhz: Clock that nextpnr optimizes for; missing it is no error.
+        locations: File in ``folder`` for the placed netlist; None for none.
         timeout_s: Wall-clock limit.
         show: Called with what nextpnr is doing: the phase and how far it is.
 
@@ -181,6 +183,7 @@ def place_and_route(
         *("--json", f"{device.name}.json", "--report", f"{stem}.json", "--log", f"{stem}.log"),
         *("--seed", str(seed), "--freq", f"{target_mhz:g}"),
         *("--timing-allow-fail", UNCONSTRAINED[device.family]),
+        *(() if locations is None else ("--write", locations.name)),
     ]
     done = run(
         argv, cwd=folder, timeout_s=timeout_s, hint=HINT, check=False, on_line=phase_reader(show)

@@ -89,11 +89,19 @@ class Builder:
         path = TimingPath("u_top.a", "u_top.b", 3.5, 4.5)
         routed = [RoutedDesign(1, 125.0, {}, path), RoutedDesign(2, 100.0, {}, None)][:seeds]
         row = {"resource": "lut", "estimate": 8781, "synthesis": 8800, "available": 83640}
+        kinds = dict.fromkeys(("lut", "ff", "dsp", "bram"), 4400)
+        layer = {"layer": "n0_conv2d", "op": "q.conv2d", "node": "conv", "estimate": kinds,
+                 "synthesis": kinds}  # fmt: skip
+        rest = {"layer": "ports and control", "op": None, "node": None, "estimate": None}
         return HardwareBuild(
             device=device("ecp5-85k"),
             top="digits_top",
             cells={"LUT4": 8800},
-            resources=[{**row, "placed": 8900 if seeds else None}],
+            resources=[
+                {**row, "resource": kind, "placed": 8900 if seeds else None} for kind in kinds
+            ],
+            layers=[layer, {**rest, "estimate": kinds, "synthesis": kinds}],
+            placement="placement.svg" if seeds else None,
             routed=routed,
             interval=263,
             problems=("400 MHz wanted, 112.5 MHz reached",),

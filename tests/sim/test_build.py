@@ -95,8 +95,12 @@ def test_build_reports_clock_and_cells(folder, tmp_path, capsys):
     }  # fmt: skip
     assert sorted(read_manifest(kept).files) == [
         "build.json", "ecp5-25k.json", "ecp5-25k_seed1.json", "ecp5-25k_seed1.log",
-        "ecp5-25k_seed2.json", "ecp5-25k_seed2.log", "ecp5-25k_stat.json",
+        "ecp5-25k_seed2.json", "ecp5-25k_seed2.log", "ecp5-25k_stat.json", "placement.svg",
     ]  # fmt: skip
+    assert (found["placement"], found["layers"]) == ("placement.svg", [])
+    picture = (kept / "placement.svg").read_text()
+    assert f"t_top on ecp5-25k, seed 1: {clocks[0]:.1f} MHz" in picture
+    assert picture.count("<circle") == CELL_MULTIPLIERS + 1  # and that of the legend
     assert json.loads((kept / "build.json").read_text()) == found
     assert msgspec.to_builtins(msgspec.convert(found, SCHEMAS["build"])) == found
 

@@ -77,10 +77,10 @@ class Fpga:
             UsageError: A folding does not fit its layer.
         """
         core = built_or_advised(module, options)
-        require_fit(module, core, options)
         interface = _interface(module, core, options)
-        weights = _weight_files(interface, core)
         report = with_ports(core.report, interface, options)
+        require_fit(module, replace(core, report=report), options)
+        weights = _weight_files(interface, core)
         files = weights | _files(core, interface, report, options)
         if options.synth:
             sources = json.loads(files["report.json"])["interface"]["sources"]

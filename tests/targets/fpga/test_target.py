@@ -14,6 +14,7 @@ from rlx.driver import emit, lower
 from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError, UsageError
 from rlx.ir import DType, Graph, QuantParams, TensorType
 from rlx.ir.module import GraphModule, Stage
+from rlx.names import comment_text
 from rlx.numerics.exponential import softmax_scaling
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import (
@@ -94,7 +95,8 @@ def test_emission_holds_the_folder_and_the_report():
         "rtl/net_core.sv", "rtl/net_rom.sv",
         "rtl/net_top.sv", "synth/Makefile", "synth/ecp5-85k.tcl", "synth/ecp5-85k.ys",
         "synth/ecp5_near.v", "synth/net.lpf", "synth/net.sdc", "synth/net_top_pins.sv",
-        "tb/harness.cpp", "tb/net_tb.sv",
+        "tb/harness.cpp", "tb/net_tb.gtkw", "tb/net_tb.sucl", "tb/net_tb.sv", "tb/net_top.gtkw",
+        "tb/net_top.sucl",
         "tb/run.py", "tb/test_net.py",
     ]  # fmt: skip
     assert emission.facts == {"prefix": "net"}
@@ -278,7 +280,10 @@ def test_names_of_the_model_reach_no_code(start):
     hostile = files_of(network(model=HOSTILE[start], names=names), prefix="net")
     assert plain.keys() == hostile.keys()
     different = {name for name in plain if plain[name] != hostile[name]}
-    assert different <= {"report.json", "rtl/net_core.sv"}
+    layouts = {f"tb/net_{end}" for end in ("tb.gtkw", "tb.sucl", "top.gtkw", "top.sucl")}
+    assert different <= {"report.json", "rtl/net_core.sv", "README.md", *layouts}
+    rows = [line for line in hostile["README.md"].splitlines() if line.startswith("| n0_conv2d |")]
+    assert [row.split(" | ")[2] for row in rows] == [f"`{comment_text(names[1])}`"]
     core = [uncommented(files["rtl/net_core.sv"]) for files in (plain, hostile)]
     assert core[0] == core[1]
     assert json.loads(hostile["report.json"])["sources"]["n0_conv2d"] == names[1]

@@ -54,6 +54,7 @@ class FpgaDevice:
         synth: Yosys command that maps a design to it, without ``-top`` and outputs.
         pnr: Program and arguments of nextpnr, without inputs and outputs; empty if unsupported.
         clock_mhz: Default clock of predictions.
+        grid: Columns and rows of nextpnr's grid of tiles; zeros if unsupported.
         clock_pin: Pin of the board's clock; empty if the logic has none of its own.
         platform: Class of ``board`` in amaranth-boards; empty for a device alone.
         reset: Reset button of ``board``; empty if no button is active low.
@@ -78,6 +79,7 @@ class FpgaDevice:
     synth: str
     pnr: tuple[str, ...]
     clock_mhz: float
+    grid: tuple[int, int] = (0, 0)
     joint_cells: bool = False
     spram: int = 0
     spram_cell: str = ""
@@ -162,7 +164,8 @@ def _data() -> dict[str, Any]:
 
 def _device(name: str, row: Mapping[str, Any], families: Mapping[str, Any]) -> FpgaDevice:
     pnr = tuple(row.get("pnr", "").split())
-    return FpgaDevice(name=name, **{**families[row["family"]], **row, "pnr": pnr})
+    grid = tuple(row.get("grid", (0, 0)))
+    return FpgaDevice(name=name, **{**families[row["family"]], **row, "pnr": pnr, "grid": grid})
 
 
 def _board(name: str, row: Mapping[str, Any]) -> FpgaDevice:

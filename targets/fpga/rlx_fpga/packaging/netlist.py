@@ -258,16 +258,19 @@ def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirectio
 def readme(interface: Interface, report: Mapping[str, Any], device: FpgaDevice) -> str:
     """Return the folder's README."""
     columns = report["columns"]
+    sources = report.get("sources", {})
 
     def cells(row: Mapping[str, Any]) -> list[str]:
-        return [str(row.get(name, "")) for name in columns]
+        name, op, *rest = (str(row.get(column, "")) for column in columns)
+        node = comment_text(sources.get(row["name"], ""))
+        return [name, op, node and f"`{node}`", *rest]
 
     return render(
         "README.md.j2",
         interface=interface,
         report=report,
         device=device,
-        columns=columns,
+        columns=[*columns[:2], "node of the model", *columns[2:]],
         cells=cells,
         pll=board_pll(device, float(report["clock_mhz"])),
     )

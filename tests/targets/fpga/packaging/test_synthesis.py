@@ -14,6 +14,7 @@ from rlx_fpga.packaging import synthesis
 from rlx_fpga.packaging.synthesis import (
     RESOURCES,
     read_cells,
+    read_layers,
     resources,
     synthesis_script,
     synthesize,
@@ -28,6 +29,37 @@ def test_script_names_the_pins_only_where_they_are_placed(name):
     assert ("synth/t_top_pins.sv" in text) == bool(chosen.pnr)
     assert (f"write_json {name}.json" in text) == bool(chosen.pnr)
     assert (f"-edif {name}.edif" in text) == (not chosen.pnr)
+
+
+@pytest.mark.parametrize("name", devices())
+def test_script_counts_the_cells_of_layers_before_the_hierarchy_is_gone(name):
+    text = synthesis_script(["rtl/t_top.sv"], "t_top", device(name), layers=["n0_a", "n1_b"])
+    lines = text.splitlines()
+    first = lines.index(f"tee -q -o {name}_layers.json stat -json t_top/c:u_core.u_n0_a.*")
+    assert lines[first + 1] == f"tee -q -a {name}_layers.json stat -json t_top/c:u_core.u_n1_b.*"
+    assert lines.index(f"tee -q -o {name}_stat.json stat -json") < first
+    assert "flatten" not in lines[:first]
+
+
+def counts(layer, cells, top="t"):
+    """Return what Yosys prints of a layer; nothing is left of one without cells."""
+    modules = {f"\\{top}": {"num_cells_by_type": cells}} if cells else {}
+    return json.dumps({"invocation": f"stat -json {top}/c:u_core.u_{layer}.*", "modules": modules})
+
+
+def test_read_layers_takes_one_object_after_the_other(tmp_path):
+    path = tmp_path / "x_layers.json"
+    path.write_text(counts("a", {"LUT4": 3, "$scopeinfo": 9}) + "\n\n" + counts("b", {}) + "\n")
+    assert read_layers(path, "t", ["a", "b"]) == {"a": {"LUT4": 3}, "b": {}}
+    assert read_layers(tmp_path / "none", "t", []) == {}
+
+
+@pytest.mark.parametrize("layers", [["b"], ["a", "b"]])
+def test_read_layers_refuses_the_counts_of_others(tmp_path, layers):
+    path = tmp_path / "x_layers.json"
+    path.write_text(counts("a", {"LUT4": 3}))
+    with pytest.raises(SimulationError, match=r"^yosys: left no cell counts in x_layers.json$"):
+        read_layers(path, "t", layers)
 
 
 @pytest.mark.synth

@@ -465,7 +465,7 @@ int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
   VerilatedContext context;
   context.commandArgs(argc, argv);
-  Vtop top{&context};
+  Vtop top{&context, ""};  // waveforms begin with the wrapper, as those of cocotb
   Bench bench(top, context, options);
   const int status = bench.run();
   if (status == 0) bench.save();

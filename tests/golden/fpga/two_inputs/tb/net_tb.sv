@@ -241,6 +241,14 @@ module net_tb;
 
   always #5 clk = !clk;
 
+  // The argument +waves writes a waveform; Verilator needs --trace for it when it builds.
+  initial begin
+    if ($test$plusargs("waves")) begin
+      $dumpfile("net_tb.vcd");
+      $dumpvars(0, net_tb);
+    end
+  end
+
   wire [23:0] s0_axis_tdata;
   wire s0_axis_tvalid, s0_axis_tready, s0_axis_tlast, s0_axis_done;
   wire [23:0] s1_axis_tdata;
