@@ -98,6 +98,8 @@ def test_verify_runs_everything_but_cocotb(folder, tmp_path):
     waves = tmp_path / "tiny.vcd"
     result = verify_fpga(folder, read_golden(folder), timeout_s=300, cocotb=False, waves=waves)
     assert result.pop("waves") == str(waves)
+    layouts = [str(folder / "tb" / f"tiny_top.{kind}") for kind in ("gtkw", "sucl")]
+    assert result.pop("layouts") == layouts
     text = waves.read_text()
     assert text.startswith("$")
     assert {"m_axis_tdata", "u_core"} <= set(text.split())
