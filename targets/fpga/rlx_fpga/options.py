@@ -284,11 +284,11 @@ class FpgaOptions:
 
     @property
     def default_lut(self) -> int | None:
-        """LUT budget with which LUT multipliers are used by default, for speed.
+        """LUT budget with which LUT multipliers are used by default.
 
-        None if they are not: with ``--dsp`` or ``--lut``, or for other goals.
+        None if they are not: with ``--dsp`` or ``--lut``.
         """
-        if self.aim not in FASTEST or self.dsp is not None or self.lut is not None:
+        if self.dsp is not None or self.lut is not None:
             return None
         return int(self.chosen_device.lut * DEFAULT_LUT_SHARE)
 

@@ -126,7 +126,7 @@ class Accumulator(Part):
         self.kind = kind
         self.pe = pe
         self.group = group
-        self.ranges = ranges
+        self.ranges, self.delay = ranges, delay
         lanes = drain_lanes(pe, group, beat_cycles, outputs)
         self.idle = -outputs % pe
         if lanes is None and self.idle:

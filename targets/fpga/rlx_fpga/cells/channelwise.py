@@ -11,22 +11,18 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.accumulate import Accumulator, Ranges, ranges_of
 from rlx_fpga.cells.multiply import LATENCY, Packing, multiply_each
-from rlx_fpga.cells.mvu import (
-    OPERAND_STAGES,
-    array_logic,
-    enter,
-    field,
-    needs_multiplier,
-    weight_bits,
-)
+from rlx_fpga.cells.mvu import MultiplierArray, array_logic, enter, field, matrix_accumulator
 from rlx_fpga.cells.pipe import follow, register
-from rlx_fpga.cells.rom import CyclicRom, Store, pack, signed_bits
+from rlx_fpga.cells.rom import Store, signed_bits
 from rlx_fpga.cells.streams import Cell, Lanes, raw, require_divisor, stream_of
+from rlx_fpga.cells.weights import WeightMemories, weight_bits
 from rlx_fpga.cost.logic import Logic, counter, total
 from rlx_fpga.cost.memories import Ram
 
 if TYPE_CHECKING:
-    from rlx_fpga.cells.rom import Integers
+    from collections.abc import Mapping
+
+    from rlx_fpga.cells.rom import CyclicRom, Integers, RomSizes
 
 
 class Depthwise(Cell):
@@ -72,47 +68,35 @@ class Depthwise(Cell):
         self.multiplier = outputs // channels
         self.pe = pe
         self.products = pe * self.multiplier
-        self.weight_bits = weight_bits(weights)
+        self.array = depthwise_array(self.products, weight_bits(weights), logic, packing)
         ranges = ranges_of(weights, bias)
-        self.accumulator = Accumulator(
-            "sum",
-            pe=self.products,
-            group=self.taps,
-            term_bits=min(8 + self.weight_bits, ranges.sum_bits),
-            ranges=ranges,
-            delay=OPERAND_STAGES + LATENCY,
-            bias=bias,
-            beat_cycles=beat_cycles,
+        self.accumulator = matrix_accumulator(
+            weights.shape, self.array, ranges, bias, beat_cycles
         )
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
-        self.logic_products = logic if needs_multiplier(self.weight_bits) else self.products
-        packed = packing is Packing.INDEPENDENT and not self.logic_products
-        self.packing = packing if packed else Packing.NONE
-        self.multipliers = self.products - self.logic_products - packed * (self.products // 2)
-        self.weights, self.store = weights, store
-        self.latency = OPERAND_STAGES + LATENCY + self.accumulator.latency
+        self.multipliers = self.array.multipliers
+        self.weights, self.store = WeightMemories(weights, split=False), store
+        self.latency = self.accumulator.delay + self.accumulator.latency
         super().__init__({"i": In(stream_of(pe)), "o": Out(stream_of(self.lanes, self.acc_bits))})
 
     @cached_property
     def rom(self) -> CyclicRom:
         """The memory of the weights; its words are packed when they are first asked for."""
-        folded = self.weights.reshape(-1, self.products, self.taps).transpose(0, 2, 1)
-        words = pack(folded.reshape(-1, self.products), self.weight_bits)
-        return CyclicRom(words, self.weight_bits * self.products, self.store)
+        (rom,) = self.weights.roms(self.products, 1, self.array.packing, self.store)
+        return rom
 
     @cached_property
     def memory_bits(self) -> int:
         """Bits of weights and biases."""
-        return self.accumulator.memory_bits + self.rom.memory_bits
+        (rom,) = self.weights.sizes(self.products, 1, self.array.packing, self.store)
+        return self.accumulator.memory_bits + rom.bits
 
     @cached_property
     def logic(self) -> Logic:
         """Operand and product registers, memory, accumulators."""
-        array = array_logic(
-            [self.rom.sizes], self.products, self.logic_products, self.weight_bits, 8 * self.pe
-        )
-        return total([Logic(register=7, test=21 + self.pe), array, self.accumulator.logic])
+        roms = self.weights.sizes(self.products, 1, self.array.packing, self.store)
+        return depthwise_logic(self.array, roms, self.pe) + self.accumulator.logic
 
     def elaborate(self, platform: object) -> Module:
         """Memory, operand registers, products, accumulators."""
@@ -122,18 +106,29 @@ class Depthwise(Cell):
         operands = {
             f"product_{index}": (
                 field(codes, index // self.multiplier, 8),
-                field(weights, index, self.weight_bits),
+                field(weights, index, self.array.weight_bits),
             )
             for index in range(self.products)
         }
         products = multiply_each(
-            m, platform, operands, logic=self.logic_products, packing=self.packing
+            m, platform, operands, logic=self.array.logic, packing=self.array.packing
         )
         for index, product in enumerate(products):
             m.d.comb += accumulator.terms[index].eq(product)
         m.d.comb += accumulator.valid.eq(follow(m, valid, "valid", LATENCY, reset=True))
         connect(m, accumulator.o, flipped(self.o))
         return m
+
+
+def depthwise_array(products: int, bits: int, logic: int, packing: Packing) -> MultiplierArray:
+    """Return the array of a depthwise unit: no two products have an operand in common."""
+    independent = packing is Packing.INDEPENDENT
+    return MultiplierArray.of(products, 1, bits, logic, packing if independent else Packing.NONE)
+
+
+def depthwise_logic(array: MultiplierArray, roms: Mapping[RomSizes, int], pe: int) -> Logic:
+    """Return what a ``Depthwise`` is made of, without its accumulators."""
+    return Logic(register=7, test=21 + pe) + array_logic(roms, array, 8 * pe)
 
 
 class Pool(Cell):

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
 from amaranth import Module, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rlx_fpga.cells.accumulate import Accumulator, ranges_of
-from rlx_fpga.cells.multiply import LATENCY, Packing, multiply_each, multiply_shared, pack_factors
+from rlx_fpga.cells.multiply import LATENCY, Packing, multiply_each, multiply_shared
 from rlx_fpga.cells.pipe import follow
-from rlx_fpga.cells.rom import CyclicRom, RomSizes, Store, pack, signed_bits
+from rlx_fpga.cells.rom import Store
 from rlx_fpga.cells.streams import Cell, raw, require_divisor, stream_of
+from rlx_fpga.cells.weights import WeightMemories, weight_bits
 from rlx_fpga.cost.logic import Logic, total
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from amaranth.lib import stream
 
-    from rlx_fpga.cells.rom import Integers
+    from rlx_fpga.cells.accumulate import Ranges
+    from rlx_fpga.cells.rom import CyclicRom, Integers, RomSizes
 
-# Wider words of weights are split into several memories.
-MAX_WORD_BITS = 1024
 # Operands of an adder in the tree, which has a register behind each level.
 ADDER_OPERANDS = 3
 # Registers in front of the multipliers: the beat, again while memories are read, then both.
@@ -79,46 +78,33 @@ class MatrixVector(Cell):
         if not 1 <= pe <= outputs:
             msg = f"pe must lie between 1 and the {outputs} outputs, not {pe}"
             raise ValueError(msg)
-        self.weights = weights
+        self.weights, self.store = WeightMemories(weights), store
         self.pe, self.simd = pe, simd
         self.group = terms // simd
         self.repeat = -(-outputs // pe)
-        self.weight_bits = weight_bits(weights)
+        self.array = MultiplierArray.of(pe, simd, weight_bits(weights), logic, packing)
         ranges = ranges_of(weights, bias)
-        levels, term_bits = _tree_of(simd, 8 + self.weight_bits)
-        delay = OPERAND_STAGES + LATENCY + levels
-        self.accumulator = Accumulator(
-            "sum",
-            pe=pe,
-            group=self.group,
-            term_bits=min(term_bits, ranges.sum_bits),
-            ranges=ranges,
-            delay=delay,
-            bias=bias,
-            beat_cycles=beat_cycles,
-            outputs=outputs,
+        self.accumulator = matrix_accumulator(
+            (outputs, terms), self.array, ranges, bias, beat_cycles
         )
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
-        self.logic_products = logic if needs_multiplier(self.weight_bits) else pe * simd
-        self.packing = Packing.NONE if self.logic_products else packing
-        self.stored_bits = stored_bits(weights, self.packing)
-        self.store = store
-        self.latency = delay + self.accumulator.latency
-        self.multipliers = pe * simd - self.logic_products - packed_pairs(self.packing, pe, simd)
+        self.latency = self.accumulator.delay + self.accumulator.latency
+        self.multipliers = self.array.multipliers
         super().__init__({"i": In(stream_of(simd)), "o": Out(stream_of(self.lanes, self.acc_bits))})
 
     @cached_property
     def roms(self) -> list[CyclicRom]:
         """The memories of the weights; their words are packed when they are first asked for."""
-        return weight_roms(
-            self.weights, self.pe, self.simd, self.stored_bits, self.packing, self.store
-        )
+        return self.weights.roms(self.pe, self.simd, self.array.packing, self.store)
 
     @cached_property
     def memory_bits(self) -> int:
         """Bits of weights and biases."""
-        return self.accumulator.memory_bits + sum(rom.memory_bits for rom in self.roms)
+        roms = self.weights.sizes(self.pe, self.simd, self.array.packing, self.store)
+        return self.accumulator.memory_bits + sum(
+            count * rom.bits for rom, count in roms.items()
+        )
 
     @property
     def cycles_per_vector(self) -> int:
@@ -128,18 +114,8 @@ class MatrixVector(Cell):
     @cached_property
     def logic(self) -> Logic:
         """Operand and product registers, adder trees, memories, accumulators."""
-        pe, simd, bits = self.pe, self.simd, self.weight_bits
-        registers, sums = _tree_bits(simd, 8 + bits)
-        shared = self.packing is Packing.SHARED_OPERAND
-        own = Logic(
-            register=7 + pe * registers,
-            test=22,
-            tree=pe * sums,
-            paired=packed_pairs(self.packing, pe, simd) if shared else 0,
-        )
-        roms = [rom.sizes for rom in self.roms]
-        array = array_logic(roms, pe * simd, self.logic_products, bits, 8 * simd)
-        return total([own, array, self.accumulator.logic])
+        roms = self.weights.sizes(self.pe, self.simd, self.array.packing, self.store)
+        return matrix_logic(self.array, roms) + self.accumulator.logic
 
     def elaborate(self, platform: object) -> Module:
         """Memory, operand registers, products, adder tree, accumulators."""
@@ -147,7 +123,8 @@ class MatrixVector(Cell):
         m.submodules.accumulator = accumulator = self.accumulator
         codes, factors, valid = enter(m, self.i, accumulator, self.roms)
         products = self._products(m, platform, codes, factors)
-        levels, _ = _tree_of(self.simd, 8 + self.weight_bits)
+        array = self.array
+        levels, _ = _tree_of(self.simd, 8 + array.weight_bits)
         for row in range(self.pe):
             mine = products[row * self.simd : (row + 1) * self.simd]
             m.d.comb += accumulator.terms[row].eq(_tree(m, mine, f"sum_{row}"))
@@ -161,59 +138,121 @@ class MatrixVector(Cell):
     ) -> list[Value]:
         """Return the products of all outputs, those of the first output first."""
         x = [field(codes, column, 8) for column in range(self.simd)]
+        array = self.array
+        stored = self.weights.bits[array.packing]
         # Fields of the registers: Amaranth would traverse their concatenation for each field.
-        y = [
-            field(word, place, self.stored_bits)
-            for word in factors
-            for place in range(len(word) // self.stored_bits)
-        ]
+        y = [field(word, place, stored) for word in factors for place in range(len(word) // stored)]
         rows = [y[row * self.simd : (row + 1) * self.simd] for row in range(self.pe)]
         products: list[Value] = []
-        paired = self.pe - self.pe % 2 if self.packing is Packing.SHARED_OPERAND else 0
+        paired = self.pe - self.pe % 2 if array.packing is Packing.SHARED_OPERAND else 0
         for row in range(0, paired, 2):
             pairs = [
-                multiply_shared(m, platform, x[k], pair, self.weight_bits, f"product_{row}_{k}")
+                multiply_shared(m, platform, x[k], pair, array.weight_bits, f"product_{row}_{k}")
                 for k, pair in enumerate(zip(rows[row], rows[row + 1], strict=True))
             ]
             products += [low for low, _ in pairs] + [high for _, high in pairs]
         single = {
-            f"product_{row}_{k}": (x[k], rows[row][k][: self.weight_bits].as_signed())
+            f"product_{row}_{k}": (x[k], rows[row][k][: array.weight_bits].as_signed())
             for row in range(paired, self.pe)
             for k in range(self.simd)
         }
-        logic = self.logic_products
-        return products + multiply_each(m, platform, single, logic=logic, packing=self.packing)
+        return products + multiply_each(
+            m, platform, single, logic=array.logic, packing=array.packing
+        )
 
 
-def array_logic(
-    roms: Sequence[RomSizes], products: int, logic: int, weight_bits: int, codes: int
-) -> Logic:
+@dataclass(frozen=True, slots=True)
+class MultiplierArray:
+    """An array of multipliers, for int8 values and weights.
+
+    Attributes:
+        pe: Results, or input channels of a depthwise unit, at the same time.
+        simd: Terms of each.
+        weight_bits: Bits of a weight.
+        logic: LUT multipliers.
+        packing: How two of the other products share a DSP slice.
+    """
+
+    pe: int
+    simd: int
+    weight_bits: int
+    logic: int
+    packing: Packing
+
+    @staticmethod
+    def of(pe: int, simd: int, bits: int, logic: int, packing: Packing) -> MultiplierArray:
+        """Return the array: products with ternary weights are additions, in LUTs."""
+        logic = logic if needs_multiplier(bits) else pe * simd
+        return MultiplierArray(pe, simd, bits, logic, Packing.NONE if logic else packing)
+
+    @property
+    def multipliers(self) -> int:
+        """DSP slices."""
+        return self.pe * self.simd - self.logic - packed_pairs(self.packing, self.pe, self.simd)
+
+
+def matrix_accumulator(
+    shape: tuple[int, int],
+    array: MultiplierArray,
+    ranges: Ranges,
+    bias: Integers | None,
+    beat_cycles: int,
+) -> Accumulator:
+    """Return the accumulators behind an array for weights of ``shape``: outputs, terms."""
+    levels, term_bits = _tree_of(array.simd, 8 + array.weight_bits)
+    outputs, terms = shape
+    return Accumulator(
+        "sum",
+        pe=array.pe,
+        group=terms // array.simd,
+        term_bits=min(term_bits, ranges.sum_bits),
+        ranges=ranges,
+        delay=OPERAND_STAGES + LATENCY + levels,
+        bias=bias,
+        beat_cycles=beat_cycles,
+        outputs=outputs,
+    )
+
+
+def matrix_logic(array: MultiplierArray, roms: Mapping[RomSizes, int]) -> Logic:
+    """Return what a ``MatrixVector`` is made of, without its accumulators."""
+    registers, sums = _tree_bits(array.simd, 8 + array.weight_bits)
+    shared = array.packing is Packing.SHARED_OPERAND
+    own = Logic(
+        register=7 + array.pe * registers,
+        test=22,
+        tree=array.pe * sums,
+        paired=packed_pairs(array.packing, array.pe, array.simd) if shared else 0,
+    )
+    return own + array_logic(roms, array, 8 * array.simd)
+
+
+def array_logic(roms: Mapping[RomSizes, int], array: MultiplierArray, codes: int) -> Logic:
     """Return memories, operands and products of an array of multipliers.
 
     In a short memory, many bits of weights are the same in all words: products with them are
     products with a constant. Registers of equal bits are merged.
 
     Args:
-        roms: Sizes of the memories of the weights.
-        products: Products.
-        logic: Those of them in LUT multipliers.
-        weight_bits: Bits of a weight.
+        roms: Sizes of the memories of the weights, and how many there are of each.
+        array: The array.
         codes: Bits of a beat of the input.
     """
-    width = sum(rom.width for rom in roms)
-    varying = sum(rom.varying for rom in roms)
-    distinct = sum(rom.distinct for rom in roms)
-    bits = logic * 8 * weight_bits
+    products = array.pe * array.simd
+    width = sum(count * rom.width for rom, count in roms.items())
+    varying = sum(count * rom.varying for rom, count in roms.items())
+    distinct = sum(count * rom.distinct for rom, count in roms.items())
+    bits = array.logic * 8 * array.weight_bits
     product = bits * varying / width
-    merged = distinct * logic // products - (varying - distinct)
-    factors = sum(rom.width for rom in roms if not rom.constant)
+    merged = distinct * array.logic // products - (varying - distinct)
+    factors = sum(count * rom.width for rom, count in roms.items() if not rom.constant)
     own = Logic(
-        register=(4 if logic else 3) * codes + merged,
-        operand=factors + products * (8 + weight_bits),
+        register=(4 if array.logic else 3) * codes + merged,
+        operand=factors + products * (8 + array.weight_bits),
         product=product,
         scaled=bits - product,
     )
-    return total([own, *(rom.logic.times(count) for rom, count in Counter(roms).items())])
+    return total([own, *(rom.logic.times(count) for rom, count in roms.items())])
 
 
 def packed_pairs(packing: Packing, pe: int, simd: int) -> int:
@@ -227,49 +266,12 @@ def packed_pairs(packing: Packing, pe: int, simd: int) -> int:
             return pe * simd // 2
 
 
-def weight_bits(weights: Integers) -> int:
-    """Return the minimum width that holds all weights: that of the memory and the products."""
-    return signed_bits(int(weights.min()), int(weights.max()))
-
-
 def needs_multiplier(bits: int) -> bool:
     """Return whether products with weights of ``bits`` bits justify a multiplier.
 
     With two bits (ternary weights) additions are enough.
     """
     return bits > 2
-
-
-def stored_bits(weights: Integers, packing: Packing) -> int:
-    """Return the width of a weight in memory; packed factors can be one below the minimum."""
-    bits = weight_bits(weights)
-    packed = packing is Packing.SHARED_OPERAND and int(weights.min()) == -1 << (bits - 1)
-    return bits + packed
-
-
-def together(bits: int, simd: int) -> int:
-    """Return the outputs whose weights of ``bits`` bits share a memory."""
-    return max(1, MAX_WORD_BITS // (bits * simd))
-
-
-def weight_roms(
-    weights: Integers, pe: int, simd: int, bits: int, packing: Packing, store: Store
-) -> list[CyclicRom]:
-    """Return the memories of the weights, in the order in which a folded unit reads them.
-
-    Each word holds ``pe * simd`` weights; wide words are split between processing elements.
-    """
-    outputs, terms = weights.shape
-    filled = np.pad(weights, ((0, -outputs % pe), (0, 0)))
-    blocks = filled.reshape(-1, pe, terms // simd, simd).transpose(0, 2, 1, 3)
-    folded = blocks.reshape(-1, pe, simd)
-    if packing is Packing.SHARED_OPERAND:
-        folded = pack_factors(folded)
-    step = together(bits, simd)
-    return [
-        CyclicRom(pack(part.reshape(len(part), -1), bits), bits * part.shape[1] * simd, store)
-        for part in np.split(folded, range(step, pe, step), axis=1)
-    ]
 
 
 def enter(

@@ -102,6 +102,11 @@ class RomSizes:
         return not self.varying
 
     @property
+    def bits(self) -> int:
+        """Bits of all words; 0 if they are equal."""
+        return 0 if self.constant else self.width * self.depth
+
+    @property
     def logic(self) -> Logic:
         """Address counter and memories; registers and a multiplexer behind banks."""
         if self.constant:

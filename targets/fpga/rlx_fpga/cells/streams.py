@@ -120,9 +120,17 @@ class Cell(Part):
 
     def cost(self, family: str) -> Resources:
         """Return the predicted cells of the device family ``family``, parts included."""
-        # Slices may be narrower than 18 bits.
-        extra = sum(blocks_of(*bits, family) - 1 for bits in self.wide_products)
-        return resources_of(self.logic, family, self.multipliers + extra)
+        return resources_of(self.logic, family, self.slices(family))
+
+    def slices(self, family: str) -> int:
+        """Return the DSP slices on ``family``, whose slices may be narrower than 18 bits."""
+        return self.multipliers + _extra_slices(self.wide_products, family)
+
+
+@lru_cache(maxsize=4096)
+def _extra_slices(products: tuple[tuple[int, int], ...], family: str) -> int:
+    """Return the DSP slices that products of so many bits take beyond one each."""
+    return sum(blocks_of(*bits, family) - 1 for bits in products)
 
 
 def lanes_of(cell: Part, port: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -61,7 +61,19 @@ class Logic:
         """Return ``count`` copies."""
         if count == 1:
             return self
-        return Logic(*(getattr(self, one.name) * count for one in fields(self)))
+        return Logic(
+            self.register * count,
+            self.add * count,
+            self.compare * count,
+            self.test * count,
+            self.mux * count,
+            self.product * count,
+            self.scaled * count,
+            self.tree * count,
+            self.operand * count,
+            self.paired * count,
+            self.memories * count,
+        )
 
 
 def total(parts: Iterable[Logic]) -> Logic:

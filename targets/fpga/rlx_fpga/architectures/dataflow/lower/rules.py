@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rlx.ir import Node, Value
     from rlx_fpga.cells.chain import Chain
     from rlx_fpga.cells.streams import Cell
+    from rlx_fpga.cost.costs import Resources
 
 Rule: TypeAlias = "Callable[[Node], Plan]"
 """Makes the plan of a node; raises UnsupportedOpError where it cannot be built exactly."""
@@ -66,6 +67,7 @@ class Plan(Lowering, ABC):
     def __init__(self, node: Node) -> None:
         self.node = node
         self.operands: tuple[Value, ...] = node.operands[:1]
+        self._costs: dict[tuple[Fold, str], Resources] = {}
 
     @abstractmethod
     def folds(self) -> list[Fold]:
@@ -74,6 +76,17 @@ class Plan(Lowering, ABC):
     @abstractmethod
     def build(self, fold: Fold) -> Layer:
         """Return the layer for one of the foldings."""
+
+    def cost(self, fold: Fold, family: str) -> Resources:
+        """Return the predicted cells of the layer for one of the foldings, on ``family``."""
+        key = fold, family
+        if key not in self._costs:
+            self._costs[key] = self._cost(fold, family)
+        return self._costs[key]
+
+    def _cost(self, fold: Fold, family: str) -> Resources:
+        """Return what the layer's cell says; plans with many foldings do not build it for that."""
+        return self.build(fold).cell.cost(family)
 
 
 class Alias(Plan):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +14,7 @@ from rlx.ops.q import Linear
 from rlx_fpga.architectures.dataflow.lower.rules import Layer, Plan, divisors, pipeline_hold
 from rlx_fpga.architectures.dataflow.lower.windows import (
     Image,
+    whole_front,
     whole_window,
     whole_windowed,
     window_cell,
@@ -20,20 +22,24 @@ from rlx_fpga.architectures.dataflow.lower.windows import (
 )
 from rlx_fpga.cells.accumulate import drain_lanes, ranges_of
 from rlx_fpga.cells.chain import Chain
-from rlx_fpga.cells.channelwise import Depthwise
+from rlx_fpga.cells.channelwise import Depthwise, depthwise_array, depthwise_logic
 from rlx_fpga.cells.multiply import Packing
 from rlx_fpga.cells.mvu import (
     MatrixVector,
+    MultiplierArray,
+    matrix_accumulator,
+    matrix_logic,
     needs_multiplier,
     packed_pairs,
-    stored_bits,
-    weight_bits,
 )
 from rlx_fpga.cells.requantize import Requantize, lane_multipliers
+from rlx_fpga.cells.weights import WeightMemories, weight_bits
+from rlx_fpga.cost.costs import resources_of
+from rlx_fpga.cost.logic import total
 from rlx_fpga.explore.fold import Fold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from rlx.ir import Node
     from rlx.numerics.fixed_point import Rescale
@@ -41,6 +47,9 @@ if TYPE_CHECKING:
     from rlx_fpga.cells.accumulate import Ranges
     from rlx_fpga.cells.rom import Integers
     from rlx_fpga.cells.streams import Cell
+    from rlx_fpga.cells.window import WindowGenerator
+    from rlx_fpga.cost.costs import Resources
+    from rlx_fpga.cost.logic import Logic
 
 
 EXTRA_RESULTS: Final = 3
@@ -55,6 +64,19 @@ class Weighted(Plan):
         self.attributes = op
         self.weights: Integers = constant_operand(node, 1, "weights").astype(np.int8)
         self.bias = Linear.of(op, self.weights, constant_operand(node, 2, "biases")).bias
+        # Parts that foldings have in common.
+        self._requantizers: dict[tuple[int, int], Requantize] = {}
+        self._windows: dict[tuple[int, int], Logic] = {}
+        self._accumulators: dict[tuple[int, int, int], Logic] = {}
+
+    @abstractmethod
+    def logic(self, fold: Fold) -> Logic:
+        """Return what the layer is made of: that of its cells, without building them all."""
+
+    def _cost(self, fold: Fold, family: str) -> Resources:
+        requantize = self.requantize(fold)
+        slices = fold.multipliers - requantize.multipliers + requantize.slices(family)
+        return resources_of(self.logic(fold), family, slices)
 
     @cached_property
     def ranges(self) -> Ranges:
@@ -122,13 +144,25 @@ class Weighted(Plan):
 
     def requantize(self, fold: Fold) -> Requantize:
         """Return the requantizer behind the accumulators."""
-        return requantizer(
-            self.attributes,
-            len(self.weights),
-            fold.drain_lanes,
-            self.ranges.out_bits,
-            beat_cycles=fold.beat_cycles,
-        )
+        key = fold.drain_lanes, fold.beat_cycles
+        if key not in self._requantizers:
+            self._requantizers[key] = requantizer(
+                self.attributes,
+                len(self.weights),
+                fold.drain_lanes,
+                self.ranges.out_bits,
+                beat_cycles=fold.beat_cycles,
+            )
+        return self._requantizers[key]
+
+    def accumulators(self, array: MultiplierArray, terms: int, beat_cycles: int) -> Logic:
+        """Return what the accumulators behind an array are made of."""
+        key = array.pe, array.simd, beat_cycles
+        if key not in self._accumulators:
+            shape = len(self.weights), terms
+            cell = matrix_accumulator(shape, array, self.ranges, self.bias, beat_cycles)
+            self._accumulators[key] = cell.logic
+        return self._accumulators[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +206,9 @@ class Matrix(Weighted):
         self.image, self.window = image, window
 
     @cached_property
-    def stored_bits(self) -> Mapping[Packing, int]:
-        """Width of a weight in memory, by how products share multipliers."""
-        return {packing: stored_bits(self.weights, packing) for packing in Packing}
+    def memories(self) -> WeightMemories:
+        """The memories of the weights, for any folding."""
+        return WeightMemories(self.weights)
 
     def folds(self) -> list[Fold]:
         """Return foldings by ``pe`` (not always a divisor of the outputs) and divisors of channels.
@@ -234,6 +268,49 @@ class Matrix(Weighted):
             for pe, groups, drain in self._drained(outputs, terms // simd, simd)
         ]
 
+    def logic(self, fold: Fold) -> Logic:
+        """See the base."""
+        terms = self.weights.shape[1]
+        array = MultiplierArray.of(
+            fold.pe, fold.simd, self.weight_bits, fold.logic, fold.packing
+        )
+        roms = self.memories.sizes(fold.pe, fold.simd, array.packing, fold.store)
+        return total([
+            self._front_logic(fold),
+            matrix_logic(array, roms),
+            self.accumulators(array, terms, fold.beat_cycles),
+            self.requantize(fold).logic,
+        ])  # fmt: skip
+
+    def _front_logic(self, fold: Fold) -> Logic:
+        """Return what stands in front of the array: memoised by words and repetitions."""
+        key = fold.simd, self._repeat(fold)
+        if key not in self._windows:
+            self._windows[key] = total(cell.logic for cell in self._front(fold).values())
+        return self._windows[key]
+
+    def _repeat(self, fold: Fold) -> int:
+        """Return how often the terms of a result are sent."""
+        return -(-len(self.weights) // fold.pe)
+
+    def _front(self, fold: Fold) -> dict[str, Cell]:
+        """Return the cells in front of the array: a window, unless it would change nothing."""
+        repeat = self._repeat(fold)
+        if self.pixelwise and repeat == 1:
+            return {}
+        pad_value = self.attributes.x_zero_point
+        if self.image.channels % fold.simd:
+            return whole_front(self.image, self.window, fold.simd, pad_value, repeat)
+        window = window_cell(
+            self.image,
+            self.window,
+            lanes=fold.simd,
+            pad_value=pad_value,
+            repeat=repeat,
+            order="dense",
+        )
+        return {"window": window}
+
     def build(self, fold: Fold) -> Layer:
         """Return window, matrix-vector unit and requantizer; no window if none is needed."""
         _ = self.ranges
@@ -247,32 +324,14 @@ class Matrix(Weighted):
             store=fold.store,
             packing=fold.packing,
         )
+        front = self._front(fold)
         cells: dict[str, Cell] = {"matrix": matrix, "requantize": self.requantize(fold)}
-        if self.pixelwise and matrix.repeat == 1:
+        if not front:
             beats = self.image.count * matrix.group
             return Layer(Chain(cells), fold, beats, pipeline_hold([*cells.values()], beats))
-        pad_value = self.attributes.x_zero_point
         if self.image.channels % fold.simd:
-            whole = whole_window(self.image, self.window)
-            assert whole is not None
-            return whole_windowed(
-                whole,
-                cells,
-                fold,
-                self.image,
-                self.window,
-                pad_value=pad_value,
-                repeat=matrix.repeat,
-            )
-        window = window_cell(
-            self.image,
-            self.window,
-            lanes=fold.simd,
-            pad_value=pad_value,
-            repeat=matrix.repeat,
-            order="dense",
-        )
-        return windowed({"window": window, **cells}, fold, self.image)
+            return whole_windowed(front, cells, fold, self.image, self.window)
+        return windowed({**front, **cells}, fold, self.image)
 
 
 class DepthwiseConvolution(Weighted):
@@ -297,12 +356,42 @@ class DepthwiseConvolution(Weighted):
             ]
         return found
 
+    @cached_property
+    def memories(self) -> WeightMemories:
+        """The memory of the weights, for any folding."""
+        return WeightMemories(self.weights.reshape(len(self.weights), -1), split=False)
+
+    def logic(self, fold: Fold) -> Logic:
+        """See the base."""
+        products = fold.pe * len(self.weights) // self.image.channels
+        array = depthwise_array(products, self.weight_bits, fold.logic, fold.packing)
+        roms = self.memories.sizes(products, 1, array.packing, fold.store)
+        key = fold.pe, 1
+        if key not in self._windows:
+            self._windows[key] = self._window(fold).logic
+        return total([
+            self._windows[key],
+            depthwise_logic(array, roms, fold.pe),
+            self.accumulators(array, self.window.taps, fold.beat_cycles),
+            self.requantize(fold).logic,
+        ])  # fmt: skip
+
+    def _window(self, fold: Fold) -> WindowGenerator:
+        """Return the window generator in front of the unit."""
+        return window_cell(
+            self.image,
+            self.window,
+            lanes=fold.pe,
+            pad_value=self.attributes.x_zero_point,
+            repeat=1,
+            order="channelwise",
+        )
+
     def build(self, fold: Fold) -> Layer:
         """Return window, depthwise unit and requantizer."""
         _ = self.ranges
-        outputs = len(self.weights)
         unit = Depthwise(
-            self.weights.reshape(outputs, -1),
+            self.weights.reshape(len(self.weights), -1),
             self.bias,
             channels=self.image.channels,
             pe=fold.pe,
@@ -311,14 +400,7 @@ class DepthwiseConvolution(Weighted):
             store=fold.store,
             packing=fold.packing,
         )
-        window = window_cell(
-            self.image,
-            self.window,
-            lanes=fold.pe,
-            pad_value=self.attributes.x_zero_point,
-            repeat=1,
-            order="channelwise",
-        )
+        window = self._window(fold)
         cells = {"window": window, "depthwise": unit, "requantize": self.requantize(fold)}
         return windowed(cells, fold, self.image)
 

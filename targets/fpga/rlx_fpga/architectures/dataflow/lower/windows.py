@@ -129,27 +129,31 @@ def whole_window(image: Image, window: Window) -> WholeWindow | None:
     )
 
 
-def whole_windowed(
-    whole: WholeWindow,
-    cells: dict[str, Cell],
-    fold: Fold,
-    image: Image,
-    window: Window,
-    *,
-    pad_value: int,
-    repeat: int,
-) -> Layer:
-    """Return a layer with whole windows, which are split into parts of ``fold.simd`` taps."""
-    (top, bottom), (left, right) = window.padding
+def whole_front(
+    image: Image, window: Window, simd: int, pad_value: int, repeat: int
+) -> dict[str, Cell]:
+    """Return the cells that send whole windows in parts of ``simd`` taps, ``repeat`` times."""
+    whole = whole_window(image, window)
+    assert whole is not None
     front: dict[str, Cell] = {}
-    added = Fraction(0)
     if window.is_padded:
+        (top, bottom), (left, right) = window.padding
         sizes = (image.height, image.width)
-        pad = Pad(image.channels, sizes, (top, left), (bottom, right), pad_value)
+        front["pad"] = Pad(image.channels, sizes, (top, left), (bottom, right), pad_value)
+    return {**front, "window": whole, "replay": Replay(whole.lanes, simd, repeat)}
+
+
+def whole_windowed(
+    front: dict[str, Cell], cells: dict[str, Cell], fold: Fold, image: Image, window: Window
+) -> Layer:
+    """Return a layer that begins with ``front``, as made by ``whole_front``."""
+    whole, replay, pad = front["window"], front["replay"], front.get("pad")
+    assert isinstance(whole, WholeWindow)
+    assert isinstance(replay, Replay)
+    added = Fraction(0)
+    if isinstance(pad, Pad):
         added = Fraction(pad.beats_out - pad.beats_in, pad.beats_out)
-        front["pad"] = pad
-    replay = Replay(whole.lanes, fold.simd, repeat)
-    front |= {"window": whole, "replay": replay}
+    (top, _), (left, _) = window.padding
     geometry = whole.geometry
     pixels = geometry.out_height * geometry.out_width
     # One window in the shift registers, one replayed; then one accumulated, one drained.
