@@ -14,7 +14,7 @@ A choice is the result of ``solver.choose`` for the foldings that are fast enoug
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rlx.errors import UsageError
 from rlx.suggest import did_you_mean
@@ -25,18 +25,15 @@ if TYPE_CHECKING:
 
     from rlx_fpga.explore.fold import Fold
 
-    Price = Callable[[str, Fold], Amount]
+    Price = Callable[[str, Fold], Option]
     Delay = Callable[[str, Fold], int]
-    Value = Callable[[str, Fold, Amount], int]
+    Value = Callable[[str, Fold, Option], int]
 
 
-_MULTIPLIERS_FIRST: Final = Amount(1 << 20, 1, 1)
-
-
-def multipliers_only(name: str, fold: Fold) -> Amount:
+def multipliers_only(name: str, fold: Fold) -> Option:
     """Return what a folding takes if only DSP slices count."""
     del name
-    return Amount(dsp=fold.multipliers)
+    return Option(Amount(dsp=fold.multipliers), fold.multipliers)
 
 
 @dataclass
@@ -46,8 +43,7 @@ class Folding:
     Args:
         choices: Foldings to choose from, by name of the layer.
         given: ``(pe, simd)`` of layers whose folding is fixed.
-        price: Resources of a folding of a layer.
-        weights: Cost of a DSP slice, of a part of a block RAM and of a LUT.
+        price: Resources of a folding of a layer, and their cost.
 
     Raises:
         UsageError: A layer in ``given`` does not exist or cannot be folded like that.
@@ -56,15 +52,14 @@ class Folding:
     choices: Mapping[str, Sequence[Fold]]
     given: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     price: Price = multipliers_only
-    weights: Amount = _MULTIPLIERS_FIRST
 
     def __post_init__(self) -> None:
         allowed = {name: list(folds) for name, folds in self.choices.items()}
         for name, (pe, simd) in self.given.items():
             allowed[name] = [_given(self.choices, name, pe, simd)]
         self.allowed = allowed
-        self._prices: dict[str, list[tuple[Fold, Amount]]] = {}
-        self._valued: dict[tuple[str, Value, Amount], list[Option]] = {}
+        self._prices: dict[str, list[tuple[Fold, Option]]] = {}
+        self._valued: dict[tuple[str, Value], list[Option]] = {}
 
     @property
     def steps(self) -> list[int]:
@@ -136,20 +131,18 @@ class Folding:
 
     def amount(self, folds: Mapping[str, Fold]) -> Amount:
         """Return the resources of a choice."""
-        return sum((self.price(name, fold) for name, fold in folds.items()), Amount())
+        return sum((self.price(name, fold).amount for name, fold in folds.items()), Amount())
 
     def cost(self, name: str, fold: Fold) -> int:
         """Return the cost of a folding; on a tie, fewer lanes cost less."""
         return self._cost(name, fold, self.price(name, fold))
 
-    def _cost(self, name: str, fold: Fold, amount: Amount) -> int:
+    def _cost(self, name: str, fold: Fold, price: Option) -> int:
         del name
-        weights = self.weights
-        parts = amount.dsp * weights.dsp + amount.bram * weights.bram + amount.lut * weights.lut
-        return (parts << 12) + fold.pe * fold.simd
+        return (price.value << 12) + fold.pe * fold.simd
 
-    def _size(self, name: str, fold: Fold, amount: Amount) -> int:
-        return (amount.lut << 40) + self._cost(name, fold, amount)
+    def _size(self, name: str, fold: Fold, price: Option) -> int:
+        return (price.amount.lut << 40) + self._cost(name, fold, price)
 
     def _chosen(self, limit: Amount, cycles: int | None, value: Value) -> dict[str, Fold] | None:
         folds, options = [], []
@@ -169,16 +162,16 @@ class Folding:
     ) -> tuple[list[Fold], list[Option]]:
         """Return the foldings that are fast enough, and the solver's options for them."""
         folds = self._priced(name)
-        options = self._valued.get((name, value, self.weights))
+        options = self._valued.get((name, value))
         if options is None:
-            options = [Option(amount, value(name, fold, amount)) for fold, amount in folds]
-            self._valued[name, value, self.weights] = options
+            options = [Option(price.amount, value(name, fold, price)) for fold, price in folds]
+            self._valued[name, value] = options
         if cycles is None:
             return [fold for fold, _ in folds], options
         fast = [n for n, (fold, _) in enumerate(folds) if fold.cycles <= cycles]
         return [folds[n][0] for n in fast], [options[n] for n in fast]
 
-    def _priced(self, name: str) -> list[tuple[Fold, Amount]]:
+    def _priced(self, name: str) -> list[tuple[Fold, Option]]:
         """Return all foldings of a layer with their resources, from small to large."""
         found = self._prices.get(name)
         if found is None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rlx.errors import UsageError
 from rlx_fpga.explore.fold import Fold
 from rlx_fpga.explore.folding import Folding
-from rlx_fpga.explore.solver import Amount
+from rlx_fpga.explore.solver import Amount, Option
 
 CHOICES = {
     "a": [Fold(1, 1, 80, 1), Fold(2, 1, 40, 2), Fold(2, 4, 10, 8)],
@@ -21,7 +21,8 @@ layers_of = st.lists(st.lists(folds, min_size=1, max_size=4), min_size=1, max_si
 def price(name, fold):
     """More lanes take more memory, more results more logic."""
     del name
-    return Amount(fold.multipliers, fold.pe * fold.simd % 5, 3 * fold.pe)
+    amount = Amount(fold.multipliers, fold.pe * fold.simd % 5, 3 * fold.pe)
+    return Option(amount, 3 * amount.dsp + 2 * amount.bram + amount.lut)
 
 
 def slowest(chosen):
@@ -29,13 +30,13 @@ def slowest(chosen):
 
 
 def amount(chosen):
-    return sum((price("", fold) for fold in chosen), Amount())
+    return sum((price("", fold).amount for fold in chosen), Amount())
 
 
 @given(layers_of, st.builds(Amount, st.integers(0, 20), st.integers(0, 9), st.integers(3, 30)))
 def test_every_goal_is_reached_as_by_trying_all_combinations(layers, limit):
     choices = {f"n{index}": layer for index, layer in enumerate(layers)}
-    folding = Folding(choices, price=price, weights=Amount(3, 2, 1))
+    folding = Folding(choices, price=price)
     fitting = [c for c in itertools.product(*layers) if amount(c).fits(limit)]
     found = folding.fastest(limit)
     if not fitting:

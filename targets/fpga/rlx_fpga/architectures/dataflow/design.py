@@ -133,19 +133,18 @@ class _Search:
         run out; only then do further products take LUTs. Small layers give theirs away if that
         makes the slowest one faster.
         """
-        found = folding_for(self.program, self.options, self.device, logic=self.logic)
-        if self.options.aim not in FASTEST:
+        speed = self.options.aim in FASTEST
+        found = self._folding(free_dsp=speed and self.logic)
+        if not speed or self.logic:
             return found
-        if not self.logic:
-            few = folding_for(
-                self.program, self.options, self.device, logic=False, few=FEW_PRODUCTS
-            )
-            after, before = few.min_cycles(self.limit), found.min_cycles(self.limit)
-            if after is None or (before is not None and after >= before):
-                return found
-            found = few
-        found.weights = replace(found.weights, dsp=0)
-        return found
+        few = self._folding(few=FEW_PRODUCTS, free_dsp=True)
+        after, before = few.min_cycles(self.limit), found.min_cycles(self.limit)
+        return few if after is not None and (before is None or after < before) else found
+
+    def _folding(self, *, few: int = 0, free_dsp: bool = False) -> Folding:
+        return folding_for(
+            self.program, self.options, self.device, logic=self.logic, few=few, free_dsp=free_dsp
+        )
 
     def best(self) -> StreamDesign | None:
         """Return the best design for the goal; None if none fits and reaches the rate."""
@@ -230,7 +229,7 @@ class _Search:
         """Return the cycles by which a layer delays a frame."""
         if name not in self._holds:
             stage = next(stage for stage in self.program.stages if stage.name == name)
-            layer = stage.plan.build(self.folding.allowed[name][0])
+            layer = stage.layer(self.folding.allowed[name][0])
             self._holds[name] = min(layer.hold, Fraction(1))
         return int(self._holds[name] * fold.cycles)
 
@@ -252,9 +251,10 @@ def _reserved(limit: Amount, taken: Amount, excess: Amount) -> Amount:
 
 def resources_by_layer(pipeline: Pipeline, family: str) -> dict[str, Resources]:
     """Return the cells of each layer, with its queues and registers, and of the ``PORTS``."""
-    names = [stage.name for stage in pipeline.program.stages]
-    found = dict.fromkeys([*names, PORTS], Resources())
-    for part, cell in pipeline.parts().items():
-        owner = next((n for n in names if part == n or part.startswith(f"{n}_")), PORTS)
-        found[owner] += cell.cost(family)
+    found = {PORTS: Resources()}
+    for stage, layer in zip(pipeline.program.stages, pipeline.layers, strict=True):
+        found[stage.name] = stage.plan.cost(layer.fold, family)
+    for owner, cells in pipeline.between().items():
+        for cell in cells:
+            found[owner] += cell.cost(family)
     return found

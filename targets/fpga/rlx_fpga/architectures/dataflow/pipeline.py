@@ -24,10 +24,11 @@ from rlx_fpga.cells.multiply import Packing
 from rlx_fpga.cells.rom import Store
 from rlx_fpga.cells.streams import lanes_of, stream_of
 from rlx_fpga.cells.width import WidthConverter
+from rlx_fpga.cost.costs import PORTS
 from rlx_fpga.rtl.naming import port_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rlx.ir import Graph, Node, Value
     from rlx_fpga.architectures.dataflow.lower import Layer, Plan
@@ -60,6 +61,17 @@ class PipelineStage:
     def folds(self) -> list[Fold]:
         """Foldings of the plan."""
         return self.plan.folds()
+
+    @cached_property
+    def _layers(self) -> dict[Fold, Layer]:
+        """Layers that have been built."""
+        return {}
+
+    def layer(self, fold: Fold) -> Layer:
+        """Return the layer for a folding: the same one for the same folding."""
+        if fold not in self._layers:
+            self._layers[fold] = self.plan.build(fold)
+        return self._layers[fold]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +263,9 @@ class Pipeline(Component):
         self,
         program: StagedGraph,
         folds: Mapping[str, Fold],
-        build: Callable[[PipelineStage, Fold], Layer] | None = None,
     ) -> None:
         self.program = program
-        build = build or (lambda stage, fold: stage.plan.build(fold))
-        self.layers = [build(stage, folds[stage.name]) for stage in program.stages]
+        self.layers = [stage.layer(folds[stage.name]) for stage in program.stages]
         self.input_lanes = [self._lanes_read(value) for value in program.graph.inputs]
         self._lanes = dict(zip(program.graph.inputs, self.input_lanes, strict=True))
         for stage, layer in zip(program.stages, self.layers, strict=True):
@@ -316,6 +326,23 @@ class Pipeline(Component):
             found.update(named for named in (net.register, net.fork) if named is not None)
             for _, _, cells in net.branches:
                 found |= cells
+        return found
+
+    def between(self) -> dict[str, list[Cell]]:
+        """Return the cells around each layer, by its name, and those at the ``PORTS``.
+
+        What is in front of its operands and behind its result belongs to a layer.
+        """
+        names = {
+            layer.cell: stage.name
+            for stage, layer in zip(self.program.stages, self.layers, strict=True)
+        }
+        found: dict[str, list[Cell]] = {name: [] for name in (*names.values(), PORTS)}
+        for net in self._nets():
+            behind = [named[1] for named in (net.register, net.fork) if named is not None]
+            found[names.get(net.component, PORTS)] += behind
+            for reader, _, cells in net.branches:
+                found[names.get(reader, PORTS)] += cells.values()
         return found
 
     def elaborate(self, platform: object) -> Module:

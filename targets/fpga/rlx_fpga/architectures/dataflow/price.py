@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 from rlx_fpga.cells.multiply import PACKINGS
 from rlx_fpga.cells.rom import STORES
 from rlx_fpga.cost.memories import LIBRARIES
 from rlx_fpga.explore.folding import Folding
-from rlx_fpga.explore.solver import Amount
+from rlx_fpga.explore.solver import Amount, Option
 
 if TYPE_CHECKING:
     from rlx_fpga.architectures.dataflow.pipeline import StagedGraph
     from rlx_fpga.cost.costs import Resources
     from rlx_fpga.devices import FpgaDevice
+    from rlx_fpga.explore.fold import Fold
     from rlx_fpga.options import FpgaOptions
+
+SHARE: Final = 10**7
+"""Cost of all of a device's DSP slices, of all its block RAMs, and so on."""
 
 
 def folding_for(
@@ -24,20 +29,33 @@ def folding_for(
     *,
     logic: bool,
     few: int = 0,
+    free_dsp: bool = False,
 ) -> Folding:
-    """Return the foldings of ``program``, priced for ``device``; see ``StagedGraph.choices``."""
+    """Return the foldings of ``program``, priced for ``device``.
+
+    Args:
+        program: What to fold.
+        options: The user's options.
+        device: The device.
+        logic: As of ``StagedGraph.choices``, like ``few``.
+        few: See there.
+        free_dsp: DSP slices cost nothing.
+    """
     plans = {stage.name: stage.plan for stage in program.stages}
-    return Folding(
-        program.choices(
-            logic=logic,
-            few=few,
-            packing=PACKINGS[device.family],
-            store=STORES[device.family],
-        ),
-        {name: (pe, simd) for name, pe, simd in options.fold},
-        lambda name, fold: amount_of(plans[name].cost(fold, device.family), device),
-        _weights(device),
+    weights = _weights(device)
+    if free_dsp:
+        weights = replace(weights, dsp=0)
+
+    def price(name: str, fold: Fold) -> Option:
+        cells = plans[name].cost(fold, device.family)
+        amount = amount_of(cells, device)
+        cost = amount.dsp * weights.dsp + amount.bram * weights.bram + amount.lut * weights.lut
+        return Option(amount, cost + cells.ff * weights.ff)
+
+    choices = program.choices(
+        logic=logic, few=few, packing=PACKINGS[device.family], store=STORES[device.family]
     )
+    return Folding(choices, {name: (pe, simd) for name, pe, simd in options.fold}, price)
 
 
 def amount_of(cells: Resources, device: FpgaDevice) -> Amount:
@@ -46,7 +64,20 @@ def amount_of(cells: Resources, device: FpgaDevice) -> Amount:
     return Amount(cells.dsp, parts, cells.logic_cells if device.joint_cells else cells.lut)
 
 
-def _weights(device: FpgaDevice) -> Amount:
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """Costs of a DSP slice, of a part of a block RAM, of a LUT or logic cell, of a flip-flop."""
+
+    dsp: int
+    bram: int
+    lut: int
+    ff: int
+
+
+def _weights(device: FpgaDevice) -> _Weights:
     """Return costs by scarcity: all DSP slices cost as much as all block RAMs, or all LUTs."""
-    whole = Amount(device.dsp, device.bram * LIBRARIES[device.family].parts, device.lut)
-    return Amount(*(10**7 // max(count, 1) for count in (whole.dsp, whole.bram, whole.lut)))
+    parts = device.bram * LIBRARIES[device.family].parts
+    dsp, bram, lut, ff = (
+        SHARE // max(count, 1) for count in (device.dsp, parts, device.lut, device.ff)
+    )
+    return _Weights(dsp, bram, lut, 0 if device.joint_cells else ff)

@@ -74,7 +74,7 @@ class Weighted(Plan):
         """Return what the layer is made of: that of its cells, without building them all."""
 
     def _cost(self, fold: Fold, family: str) -> Resources:
-        requantize = self.requantize(fold)
+        requantize = self._drain(fold)
         slices = fold.multipliers - requantize.multipliers + requantize.slices(family)
         return resources_of(self.logic(fold), family, slices)
 
@@ -144,15 +144,19 @@ class Weighted(Plan):
 
     def requantize(self, fold: Fold) -> Requantize:
         """Return the requantizer behind the accumulators."""
+        return requantizer(
+            self.attributes,
+            len(self.weights),
+            fold.drain_lanes,
+            self.ranges.out_bits,
+            beat_cycles=fold.beat_cycles,
+        )
+
+    def _drain(self, fold: Fold) -> Requantize:
+        """Return a requantizer like that behind the accumulators, to read its cost."""
         key = fold.drain_lanes, fold.beat_cycles
         if key not in self._requantizers:
-            self._requantizers[key] = requantizer(
-                self.attributes,
-                len(self.weights),
-                fold.drain_lanes,
-                self.ranges.out_bits,
-                beat_cycles=fold.beat_cycles,
-            )
+            self._requantizers[key] = self.requantize(fold)
         return self._requantizers[key]
 
     def accumulators(self, array: MultiplierArray, terms: int, beat_cycles: int) -> Logic:
@@ -279,7 +283,7 @@ class Matrix(Weighted):
             self._front_logic(fold),
             matrix_logic(array, roms),
             self.accumulators(array, terms, fold.beat_cycles),
-            self.requantize(fold).logic,
+            self._drain(fold).logic,
         ])  # fmt: skip
 
     def _front_logic(self, fold: Fold) -> Logic:
@@ -373,7 +377,7 @@ class DepthwiseConvolution(Weighted):
             self._windows[key],
             depthwise_logic(array, roms, fold.pe),
             self.accumulators(array, self.window.taps, fold.beat_cycles),
-            self.requantize(fold).logic,
+            self._drain(fold).logic,
         ])  # fmt: skip
 
     def _window(self, fold: Fold) -> WindowGenerator:
