@@ -147,6 +147,12 @@ def resources_of(logic: Logic, family: str, dsp: int = 0) -> Resources:
     )
 
 
+def lut_multiplier_bit(family: str) -> float:
+    """Return the minimum LUTs of a bit of one factor times a bit of the other."""
+    lut, _ = _coefficients(family)
+    return min(lut[LUT_TERMS.index(name)] for name in ("product", "scaled"))
+
+
 @cache
 def _coefficients(family: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     data: Any = json.loads(files("rlx_fpga.cost").joinpath("coefficients.json").read_text("utf-8"))

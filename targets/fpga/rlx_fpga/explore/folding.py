@@ -13,8 +13,10 @@ A choice is the result of ``solver.choose`` for the foldings that are fast enoug
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 from rlx.errors import UsageError
 from rlx.suggest import did_you_mean
@@ -26,8 +28,17 @@ if TYPE_CHECKING:
     from rlx_fpga.explore.fold import Fold
 
     Price = Callable[[str, Fold], Option]
+    Bound = Callable[[str, Fold], Amount]
     Delay = Callable[[str, Fold], int]
     Value = Callable[[str, Fold, Option], int]
+
+T = TypeVar("T")
+
+
+def nothing(name: str, fold: Fold) -> Amount:
+    """Return what a folding takes at least, if nothing is known."""
+    del name, fold
+    return Amount()
 
 
 def multipliers_only(name: str, fold: Fold) -> Option:
@@ -43,7 +54,10 @@ class Folding:
     Args:
         choices: Foldings to choose from, by name of the layer.
         given: ``(pe, simd)`` of layers whose folding is fixed.
-        price: Resources of a folding of a layer, and their cost.
+        price: Resources of a folding of a layer, and their cost. It is asked once for each, and
+            only for those that can be chosen.
+        bound: What a folding takes at least, found faster than its price.
+        margin: How much faster than its slowest permitted folding a layer may be; None for any.
 
     Raises:
         UsageError: A layer in ``given`` does not exist or cannot be folded like that.
@@ -52,16 +66,21 @@ class Folding:
     choices: Mapping[str, Sequence[Fold]]
     given: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     price: Price = multipliers_only
+    bound: Bound = nothing
+    margin: int | None = None
 
     def __post_init__(self) -> None:
         allowed = {name: list(folds) for name, folds in self.choices.items()}
         for name, (pe, simd) in self.given.items():
             allowed[name] = [_given(self.choices, name, pe, simd)]
         self.allowed = allowed
-        self._prices: dict[str, list[tuple[Fold, Option]]] = {}
-        self._valued: dict[tuple[str, Value], list[Option]] = {}
+        for folds in allowed.values():
+            # From small to large: of choices with equal values the first one is taken.
+            folds.sort(key=lambda one: (one.multipliers, one.logic, one.pe * one.simd, one.cycles))
+        self._priced: dict[tuple[str, Fold], Option] = {}
+        self._valued: dict[tuple[str, Value], dict[Fold, Option]] = {}
 
-    @property
+    @cached_property
     def steps(self) -> list[int]:
         """All cycles that a layer can take, ascending."""
         return sorted({fold.cycles for folds in self.allowed.values() for fold in folds})
@@ -112,30 +131,27 @@ class Folding:
 
     def min_cycles(self, limit: Amount) -> int | None:
         """Return the minimum cycles of the slowest layer within ``limit``; None if nothing fits."""
-        steps = self.steps
-        if not steps:
+        if not self.steps:
             return 0
-        low, high, best = 0, len(steps) - 1, None
-        while low <= high:
-            middle = (low + high) // 2
-            if self.cheapest(limit, steps[middle]) is None:
-                low = middle + 1
-            else:
-                best, high = steps[middle], middle - 1
-        return best
+        bounds = Folding(self.allowed, price=lambda *one: Option(self.bound(*one), 0))
+        least = first_step(self.steps, lambda step: bounds.cheapest(limit, step) and step)
+        if least is None:
+            return None
+        return first_step(self.steps, lambda step: self.cheapest(limit, step) and step, least)
 
     def min_amount(self) -> Amount:
         """Return the minimum of each resource, each on its own, at any speed."""
-        layers = [self._options(name, None, self._cost)[1] for name in self.allowed]
-        return min_amount(layers)
+        return min_amount([
+            [self._price(name, fold) for fold in folds] for name, folds in self.allowed.items()
+        ])  # fmt: skip
 
     def amount(self, folds: Mapping[str, Fold]) -> Amount:
         """Return the resources of a choice."""
-        return sum((self.price(name, fold).amount for name, fold in folds.items()), Amount())
+        return sum((self._price(name, fold).amount for name, fold in folds.items()), Amount())
 
     def cost(self, name: str, fold: Fold) -> int:
         """Return the cost of a folding; on a tie, fewer lanes cost less."""
-        return self._cost(name, fold, self.price(name, fold))
+        return self._cost(name, fold, self._price(name, fold))
 
     def _cost(self, name: str, fold: Fold, price: Option) -> int:
         del name
@@ -160,27 +176,44 @@ class Folding:
     def _options(
         self, name: str, cycles: int | None, value: Value
     ) -> tuple[list[Fold], list[Option]]:
-        """Return the foldings that are fast enough, and the solver's options for them."""
-        folds = self._priced(name)
-        options = self._valued.get((name, value))
-        if options is None:
-            options = [Option(price.amount, value(name, fold, price)) for fold, price in folds]
-            self._valued[name, value] = options
-        if cycles is None:
-            return [fold for fold, _ in folds], options
-        fast = [n for n, (fold, _) in enumerate(folds) if fold.cycles <= cycles]
-        return [folds[n][0] for n in fast], [options[n] for n in fast]
+        """Return the foldings to choose from, and the solver's options for them."""
+        folds = [f for f in self.allowed[name] if cycles is None or f.cycles <= cycles]
+        if self.margin is not None and folds:
+            slowest = max(fold.cycles for fold in folds)
+            folds = [fold for fold in folds if fold.cycles * self.margin >= slowest]
+        known = self._valued.setdefault((name, value), {})
+        for fold in folds:
+            if fold not in known:
+                price = self._price(name, fold)
+                known[fold] = Option(price.amount, value(name, fold, price))
+        return folds, [known[fold] for fold in folds]
 
-    def _priced(self, name: str) -> list[tuple[Fold, Option]]:
-        """Return all foldings of a layer with their resources, from small to large."""
-        found = self._prices.get(name)
+    def _price(self, name: str, fold: Fold) -> Option:
+        """Return the price of a folding, which is asked for once."""
+        key = name, fold
+        if key not in self._priced:
+            self._priced[key] = self.price(name, fold)
+        return self._priced[key]
+
+
+def first_step(
+    steps: Sequence[int], build: Callable[[int], T | None], least: int = 0
+) -> T | None:
+    """Return what ``build`` returns for the first step for which that is not None.
+
+    What can be built for a step can be built for later ones. Steps are tried from ``least`` on at
+    growing distances, then by bisection: those far behind the first one never.
+    """
+    low, high, stride, best = bisect_left(steps, least), len(steps) - 1, 1, None
+    place = low
+    while low <= high:
+        found = build(steps[place])
         if found is None:
-            folds = sorted(
-                self.allowed[name],
-                key=lambda fold: (fold.multipliers, fold.logic, fold.pe * fold.simd, fold.cycles),
-            )
-            found = self._prices[name] = [(fold, self.price(name, fold)) for fold in folds]
-        return found
+            low, stride = place + 1, 2 * stride
+        else:
+            best, high = found, place - 1
+        place = min(low + stride - 1, high) if best is None else (low + high) // 2
+    return best
 
 
 def _given(choices: Mapping[str, Sequence[Fold]], name: str, pe: int, simd: int) -> Fold:

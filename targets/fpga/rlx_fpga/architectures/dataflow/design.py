@@ -11,6 +11,7 @@ from rlx_fpga.architectures.dataflow.pipeline import Pipeline, StagedGraph, stag
 from rlx_fpga.architectures.dataflow.price import amount_of, folding_for
 from rlx_fpga.architectures.dataflow.refusal import too_large, too_slow
 from rlx_fpga.cost.costs import PORTS, Resources
+from rlx_fpga.explore.folding import first_step
 from rlx_fpga.explore.solver import Amount
 from rlx_fpga.options import FASTEST
 
@@ -165,23 +166,17 @@ class _Search:
 
     def fastest(self) -> StreamDesign | None:
         """Return a design with the minimum initiation interval; None if nothing fits."""
-        steps, minimum = self.folding.steps, self.folding.min_cycles(self.limit)
+        folding = self.folding
+        # Nothing is faster than what the layers alone permit.
+        minimum = folding.min_cycles(self.limit)
         if minimum is None:
             return None
-        # Nothing is faster than what the layers alone permit, and few designs are much slower.
-        low = steps.index(minimum) if steps else 0
-        high, stride, best = len(steps) - 1, 1, None
-        place = low
-        while low <= high:
-            step = steps[place] if steps else 0
-            design = self._fitted(self.folding.cheapest, step)
-            design = design or self._fitted(self.folding.smallest, step)
-            if design is None:
-                low, stride = place + 1, 2 * stride
-            else:
-                best, high = design, place - 1
-            place = (low + high) // 2 if best else min(place + stride, high)
-        return best
+        return first_step(
+            folding.steps or [0],
+            lambda step: self._fitted(folding.cheapest, step)
+            or self._fitted(folding.smallest, step),
+            minimum,
+        )
 
     def _fitted(self, choose: Choice, cycles: int | None) -> StreamDesign | None:
         """Return the design of the best choice that fits as a whole.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlx_fpga.cells.multiply import PACKINGS
 from rlx_fpga.cells.rom import STORES
+from rlx_fpga.cost.costs import lut_multiplier_bit
 from rlx_fpga.cost.memories import LIBRARIES
 from rlx_fpga.explore.folding import Folding
 from rlx_fpga.explore.solver import Amount, Option
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 SHARE: Final = 10**7
 """Cost of all of a device's DSP slices, of all its block RAMs, and so on."""
+
+MARGIN: Final = 4
+"""How much faster than its slowest permitted folding a layer may be.
+
+A faster one costs less only where its memories need fewer block RAMs because they are wide.
+"""
 
 
 def folding_for(
@@ -52,10 +59,19 @@ def folding_for(
         cost = amount.dsp * weights.dsp + amount.bram * weights.bram + amount.lut * weights.lut
         return Option(amount, cost + cells.ff * weights.ff)
 
+    per_bit = lut_multiplier_bit(device.family)
+
+    def bound(name: str, fold: Fold) -> Amount:
+        del name
+        return Amount(fold.multipliers, 0, int(per_bit * 8 * fold.weight_bits * fold.logic))
+
     choices = program.choices(
         logic=logic, few=few, packing=PACKINGS[device.family], store=STORES[device.family]
     )
-    return Folding(choices, {name: (pe, simd) for name, pe, simd in options.fold}, price)
+    # Delays are shorter the faster a layer is.
+    margin = None if options.aim == "latency" else MARGIN
+    given = {name: (pe, simd) for name, pe, simd in options.fold}
+    return Folding(choices, given, price, bound, margin)
 
 
 def amount_of(cells: Resources, device: FpgaDevice) -> Amount:
