@@ -16,7 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from rlx.errors import UsageError
 from rlx.suggest import did_you_mean
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     Value = Callable[[str, Fold, Option], int]
 
 T = TypeVar("T")
+
+MANY: Final = 10_000
+"""Foldings of a network from which on not all of them are priced."""
 
 
 def nothing(name: str, fold: Fold) -> Amount:
@@ -133,6 +136,8 @@ class Folding:
         """Return the minimum cycles of the slowest layer within ``limit``; None if nothing fits."""
         if not self.steps:
             return 0
+        if self.cheapest(limit, self.steps[-1]) is None:
+            return None
         bounds = Folding(self.allowed, price=lambda *one: Option(self.bound(*one), 0))
         least = first_step(self.steps, lambda step: bounds.cheapest(limit, step) and step)
         if least is None:
@@ -140,10 +145,15 @@ class Folding:
         return first_step(self.steps, lambda step: self.cheapest(limit, step) and step, least)
 
     def min_amount(self) -> Amount:
-        """Return the minimum of each resource, each on its own, at any speed."""
-        return min_amount([
-            [self._price(name, fold) for fold in folds] for name, folds in self.allowed.items()
-        ])  # fmt: skip
+        """Return the minimum of each resource, each on its own, at any speed.
+
+        Of very many foldings only those within the margin are priced: it may then be a little more.
+        """
+        if sum(map(len, self.allowed.values())) > MANY:
+            layers = [self._options(name, None, self._cost)[1] for name in self.allowed]
+        else:
+            layers = [[self._price(n, fold) for fold in self.allowed[n]] for n in self.allowed]
+        return min_amount(layers)
 
     def amount(self, folds: Mapping[str, Fold]) -> Amount:
         """Return the resources of a choice."""

@@ -200,7 +200,10 @@ def _by_bounds(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] 
 
     If the table would be very large even so, the best choice found with prices is returned.
     """
-    known, kept = _within_bounds(layers, space)
+    found = _within_bounds(layers, space)
+    if found is None:
+        return None
+    known, kept = found
     low = [_minimum(layer) for layer in kept]
     left = space - sum(low, Amount())
     rest = [
@@ -210,16 +213,19 @@ def _by_bounds(layers: Sequence[dict[int, Option]], space: Amount) -> list[int] 
     if min(left.dsp, left.bram, left.lut) < 0:
         return known
     work = math.prod(_shape(rest, left)) * sum(map(len, rest))
-    found = None if known is not None and work > TABLE_WORK else _by_table(rest, left)
-    if found is None or known is None:
-        return found or known
-    return min((found, known), key=lambda places: _value(layers, places))
+    exact = None if known is not None and work > TABLE_WORK else _by_table(rest, left)
+    if exact is None or known is None:
+        return exact or known
+    return min((exact, known), key=lambda places: _value(layers, places))
 
 
 def _within_bounds(
     layers: Sequence[dict[int, Option]], space: Amount
-) -> tuple[list[int] | None, list[dict[int, Option]]]:
-    """Return the best choice found with prices, and the options that a better one may have."""
+) -> tuple[list[int] | None, list[dict[int, Option]]] | None:
+    """Return the best choice found with prices, and the options that a better one may have.
+
+    None if nothing fits: the bound exceeds the sum of all maximum values.
+    """
     places = [place for layer in layers for place in layer]
     options = [option for layer in layers for option in layer.values()]
     values = np.array([option.value for option in options], np.float64)
@@ -230,6 +236,7 @@ def _within_bounds(
     units = np.maximum(limit, 1)
     prices, bound, excess = np.zeros(3), -np.inf, values
     best, picked = np.inf, None
+    most = float(np.maximum.reduceat(values, starts).sum())
     for step in range(ROUNDS):
         reduced = values + amounts @ prices
         lowest = np.minimum.reduceat(reduced, starts)
@@ -239,6 +246,8 @@ def _within_bounds(
         total = float(lowest.sum() - prices @ limit)
         if total > bound:
             bound, excess = total, over
+        if bound > most * (1 + SLACK) + 1:
+            return None
         if (used <= limit).all() and values[chosen].sum() < best:
             best, picked = float(values[chosen].sum()), chosen
         slope = (used - limit) / units

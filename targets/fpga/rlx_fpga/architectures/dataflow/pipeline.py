@@ -57,9 +57,36 @@ class PipelineStage:
     plan: Plan
     sources: tuple[Value, ...]
 
+    def choices(self, *, logic: bool, few: int, packing: Packing, store: Store) -> list[Fold]:
+        """Return the foldings to choose from.
+
+        Args:
+            logic: Include foldings with LUT multipliers, and with weights in LUTs.
+            few: Include LUT multipliers for layers of at most so many products.
+            packing: How two products share a DSP slice of the device.
+            store: Where weights are stored on the device.
+        """
+        key = logic, few, packing, store
+        if key not in self._choices:
+            plain = [fold.stored_in(store) for fold in self._folds]
+            folds = [fold.packed(packing) for fold in plain]
+            folds += [
+                fold.with_lut_multipliers()
+                for fold in plain
+                if fold.products and (logic or fold.products <= few)
+            ]
+            if logic:
+                folds += [fold.stored_in(Store.TABLES) for fold in folds if fold.weight_bits]
+            self._choices[key] = folds
+        return self._choices[key]
+
     @cached_property
-    def folds(self) -> list[Fold]:
-        """Foldings of the plan."""
+    def _choices(self) -> dict[tuple[bool, int, Packing, Store], list[Fold]]:
+        """Choices that have been made."""
+        return {}
+
+    @cached_property
+    def _folds(self) -> list[Fold]:
         return self.plan.folds()
 
     @cached_property
@@ -96,27 +123,11 @@ class StagedGraph:
         packing: Packing = Packing.NONE,
         store: Store = Store.FREE,
     ) -> dict[str, list[Fold]]:
-        """Return the foldings to choose from, by name of the stage.
-
-        Args:
-            logic: Include foldings with LUT multipliers, and with weights in LUTs.
-            few: Include LUT multipliers for layers of at most so many products.
-            packing: How two products share a DSP slice of the device.
-            store: Where weights are stored on the device.
-        """
-        found = {}
-        for stage in self.stages:
-            plain = [fold.stored_in(store) for fold in stage.folds]
-            folds = [fold.packed(packing) for fold in plain]
-            folds += [
-                f.with_lut_multipliers()
-                for f in plain
-                if f.products and (logic or f.products <= few)
-            ]
-            if logic:
-                folds += [fold.stored_in(Store.TABLES) for fold in folds if fold.weight_bits]
-            found[stage.name] = folds
-        return found
+        """Return the foldings to choose from by name of the stage; see its ``choices``."""
+        return {
+            stage.name: stage.choices(logic=logic, few=few, packing=packing, store=store)
+            for stage in self.stages
+        }
 
 
 LANES_MAX: Final = 8_192
