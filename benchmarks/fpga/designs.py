@@ -13,7 +13,8 @@ from benchmarks import stored
 from benchmarks.fpga.points import RESULTS, is_available, load
 from rlx import driver, target
 from rlx_fpga import FpgaOptions
-from rlx_fpga.architectures.dataflow.pipeline import Pipeline, staged_graph
+from rlx_fpga.architectures.dataflow.pipeline import Pipeline
+from rlx_fpga.architectures.dataflow.staged import staged_graph
 from rlx_fpga.cells.multiply import Packing
 from rlx_fpga.cells.rom import Store
 from rlx_fpga.cost.logic import Logic, total
@@ -22,7 +23,7 @@ from rlx_fpga.devices import device
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rlx_fpga.architectures.dataflow.pipeline import StagedGraph
+    from rlx_fpga.architectures.dataflow.staged import StagedGraph
     from rlx_fpga.explore.fold import Fold
 
 STORED = RESULTS / "fpga_designs.jsonl"

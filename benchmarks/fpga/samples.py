@@ -20,7 +20,7 @@ from rlx.ops.q import (
     QSoftmax,
     Window,
 )
-from rlx_fpga.architectures.dataflow.pipeline import staged_graph
+from rlx_fpga.architectures.dataflow.staged import staged_graph
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.width import WidthConverter
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rlx.ir import Value
-    from rlx_fpga.architectures.dataflow.pipeline import PipelineStage
+    from rlx_fpga.architectures.dataflow.staged import PipelineStage
     from rlx_fpga.cells.streams import Cell
     from rlx_fpga.explore.fold import Fold
 

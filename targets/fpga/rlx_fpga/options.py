@@ -54,7 +54,8 @@ AIMS: Final = ("throughput", "latency", "size", "energy")
 - ``energy``: minimum product of cost and initiation interval (that reaches ``--fps``). Every cell
   is clocked in every cycle, so this measures a frame in clocked cells. It is no power estimate.
 
-Cost is the sum of the shares of the device's DSP slices, block RAMs and LUTs.
+Cost is the sum of the shares of the device's DSP slices, block RAMs, LUTs and flip-flops; logic
+cells take the place of the last two where each has one of both.
 """
 
 FASTEST: Final = ("throughput", "latency")

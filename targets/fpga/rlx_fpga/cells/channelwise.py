@@ -70,9 +70,7 @@ class Depthwise(Cell):
         self.products = pe * self.multiplier
         self.array = depthwise_array(self.products, weight_bits(weights), logic, packing)
         ranges = ranges_of(weights, bias)
-        self.accumulator = matrix_accumulator(
-            weights.shape, self.array, ranges, bias, beat_cycles
-        )
+        self.accumulator = matrix_accumulator(weights.shape, self.array, ranges, bias, beat_cycles)
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
         self.multipliers = self.array.multipliers

@@ -102,9 +102,7 @@ class MatrixVector(Cell):
     def memory_bits(self) -> int:
         """Bits of weights and biases."""
         roms = self.weights.sizes(self.pe, self.simd, self.array.packing, self.store)
-        return self.accumulator.memory_bits + sum(
-            count * rom.bits for rom, count in roms.items()
-        )
+        return self.accumulator.memory_bits + sum(count * rom.bits for rom, count in roms.items())
 
     @property
     def cycles_per_vector(self) -> int:

@@ -107,8 +107,7 @@ class WeightMemories:
         split = {width: banks(width, depth, store) for width in widths}
         banked = any(len(words) > 1 for words in split.values())
         if banked and (
-            min(map(min, split.values())) <= EQUAL_COLUMN_WORDS
-            or packing is Packing.SHARED_OPERAND
+            min(map(min, split.values())) <= EQUAL_COLUMN_WORDS or packing is Packing.SHARED_OPERAND
         ):
             # No device whose memories have banks shares slices so, and few end in a short bank.
             yield from (rom.sizes for rom in self.roms(pe, simd, packing, store))

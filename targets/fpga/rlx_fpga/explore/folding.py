@@ -126,7 +126,8 @@ class Folding:
         best, found = None, None
         for step in steps:
             chosen = self.cheapest(limit, step)
-            assert chosen is not None
+            if chosen is None:
+                continue
             product = step * sum(self.cost(name, fold) for name, fold in chosen.items())
             if best is None or product < best:
                 best, found = product, chosen
@@ -139,10 +140,14 @@ class Folding:
         if self.cheapest(limit, self.steps[-1]) is None:
             return None
         bounds = Folding(self.allowed, price=lambda *one: Option(self.bound(*one), 0))
-        least = first_step(self.steps, lambda step: bounds.cheapest(limit, step) and step)
-        if least is None:
+        minimum = first_step(self.steps, lambda step: bounds._step(limit, step))
+        if minimum is None:
             return None
-        return first_step(self.steps, lambda step: self.cheapest(limit, step) and step, least)
+        return first_step(self.steps, lambda step: self._step(limit, step), minimum)
+
+    def _step(self, limit: Amount, cycles: int) -> int | None:
+        """Return ``cycles`` if there is a choice with no slower layer, else None."""
+        return None if self.cheapest(limit, cycles) is None else cycles
 
     def min_amount(self) -> Amount:
         """Return the minimum of each resource, each on its own, at any speed.
@@ -207,14 +212,14 @@ class Folding:
 
 
 def first_step(
-    steps: Sequence[int], build: Callable[[int], T | None], least: int = 0
+    steps: Sequence[int], build: Callable[[int], T | None], minimum: int = 0
 ) -> T | None:
     """Return what ``build`` returns for the first step for which that is not None.
 
-    What can be built for a step can be built for later ones. Steps are tried from ``least`` on at
+    What can be built for a step can be built for later ones. Steps are tried from ``minimum`` on at
     growing distances, then by bisection: those far behind the first one never.
     """
-    low, high, stride, best = bisect_left(steps, least), len(steps) - 1, 1, None
+    low, high, stride, best = bisect_left(steps, minimum), len(steps) - 1, 1, None
     place = low
     while low <= high:
         found = build(steps[place])

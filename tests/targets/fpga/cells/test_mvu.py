@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
-from rlx_fpga.cells import mvu
+from rlx_fpga.cells import weights as weights_of_a_cell
 from rlx_fpga.cells.accumulate import drain_lanes
 from rlx_fpga.cells.multiply import WIDE_BITS, NetlistPlatform, Packing
 from rlx_fpga.cells.mvu import MatrixVector
@@ -206,7 +206,7 @@ def test_matrix_vector_in_pairs_holds_the_extremes(weight, value):
     weights = np.array([[-128] * 4, [weight] * 4, [127] * 4], np.int8)
     cell = MatrixVector(weights, None, pe=3, simd=2, packing=Packing.SHARED_OPERAND)
     # The minimum of eight bits minus one needs a ninth bit.
-    assert cell.stored_bits == 9
+    assert cell.weights.bits[Packing.SHARED_OPERAND] == 9
     run = run_cell(cell, feed(np.full((2, 4), value), cell), 6 // cell.lanes)
     assert np.array_equal(run.output.reshape(-1, 3), [value * weights.sum(axis=1, dtype=int)] * 2)
 
@@ -245,7 +245,7 @@ def test_operands_are_not_cut_from_long_concatenations(packing, monkeypatch):
         return plain(self, module, value)
 
     monkeypatch.setattr(ir.NetlistEmitter, "emit_rhs", spy)
-    monkeypatch.setattr(mvu, "MAX_WORD_BITS", 128)
+    monkeypatch.setattr(weights_of_a_cell, "MAX_WORD_BITS", 128)
     cell = MatrixVector(*parameters(4, 16), pe=4, simd=16, packing=packing)
     assert len(cell.roms) == cell.pe
     rtlil.convert(cell, platform=NetlistPlatform("p"))

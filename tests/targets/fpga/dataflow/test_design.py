@@ -1,6 +1,7 @@
 """Budgets, rates and goals: what is chosen, and what is refused with which words."""
 
 import re
+from pathlib import Path
 
 import pytest
 from targets.fpga.test_target import network
@@ -8,7 +9,9 @@ from targets.fpga.test_target import network
 from rlx import driver, frontends
 from rlx.errors import DoesNotFitError
 from rlx_fpga import TARGET, FpgaOptions
+from rlx_fpga.architectures.dataflow.design import design_of
 
+EXAMPLES = Path(__file__).parents[4] / "examples"
 NETWORK = network()
 
 
@@ -99,11 +102,12 @@ def test_lookup_tables_to_spare_make_products_where_speed_is_the_goal():
 
 
 def test_more_lookup_tables_never_make_a_slower_design():
-    found = [estimate(dsp=4, lut=lut) for lut in range(4000, 40000, 4000)]
+    budgets = range(4000, 9000, 500)
+    found = [estimate(dsp=4, lut=lut) for lut in budgets]
     intervals = [report["interval"] for report in found]
     assert intervals == sorted(intervals, reverse=True)
-    assert len(set(intervals)) > 2
-    for report, lut in zip(found, range(4000, 40000, 4000), strict=True):
+    assert len(set(intervals)) > 4
+    for report, lut in zip(found, budgets, strict=True):
         assert report["lut"] <= lut
 
 
@@ -142,3 +146,61 @@ def test_refused_rate_reports_the_maximum():
     cycles, rate, clock = found.groups()
     assert estimate(device="ecp5-25k", fps=float(rate), clock=50e6)["interval"] <= int(cycles)
     assert estimate(device="ecp5-25k", fps=1e6, clock=float(clock) * 1e6)["fps"] >= 1e6
+
+
+BUDGETS = [
+    ("ice40-up5k", {}),
+    ("ecp5-25k", {}),
+    ("ecp5-25k", {"lut": 9000}),
+    ("ecp5-45k", {"dsp": 9}),
+    ("artix7-35t", {}),
+    ("artix7-35t", {"dsp": 7, "lut": 12000}),
+    ("zu3eg", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "budget"), BUDGETS)
+@pytest.mark.parametrize("example", ["digits/digits.tflite", "mnist/tinyconv.rlx"])
+def test_no_rate_finds_a_faster_design_than_the_default(example, name, budget):
+    module = frontends.load(EXAMPLES / example)
+    lowered = driver.lower(module, TARGET, options=FpgaOptions()).module
+
+    def interval(**options):
+        return design_of(
+            lowered.graph, FpgaOptions(device=name, **budget, **options)
+        ).pipeline.interval
+
+    fastest, clock = interval(), 50e6
+    for part in (1, 2, 5):
+        assert interval(fps=clock / (part * fastest + 0.5), clock=clock) <= part * fastest
+    for times in (1.02, 1.1, 1.3, 2, 4):
+        with pytest.raises(DoesNotFitError, match=f"initiation interval {fastest} cycles"):
+            interval(fps=times * clock / fastest, clock=clock)
+
+
+def test_an_ice40_is_filled_by_its_logic_cells():
+    """DSP slices that are narrow, and flip-flops, count where layers are chosen."""
+    module = frontends.load(EXAMPLES / "digits" / "digits.tflite")
+    found = TARGET.estimate(
+        driver.lower(module, TARGET, options=FpgaOptions()).module,
+        FpgaOptions(device="ice40-up5k"),
+    )
+    assert found["interval"] == 4608
+    assert found["logic_cells"] <= 5280
+
+
+def test_a_rate_that_takes_most_of_the_luts_is_found_with_a_budget():
+    module = frontends.load(EXAMPLES / "mnist" / "tinyconv.rlx")
+    lowered = driver.lower(module, TARGET, options=FpgaOptions()).module
+
+    def estimated(**options):
+        return TARGET.estimate(lowered, FpgaOptions(device="ecp5-25k", **options))
+
+    default, whole = estimated(), estimated(lut=24288)
+    rate = (default["fps"] + whole["fps"]) / 2
+    assert default["fps"] < rate
+    with pytest.raises(DoesNotFitError, match=r"\n  hint: --lut 24288, or --fps"):
+        estimated(fps=rate)
+    found = estimated(fps=rate, lut=24288)
+    assert found["fps"] >= rate
+    assert 24288 * 2 // 3 < found["lut"] <= 24288

@@ -22,7 +22,8 @@ from rlx.ops.q import (
     QTranspose,
     Window,
 )
-from rlx_fpga.architectures.dataflow.pipeline import Pipeline, staged_graph
+from rlx_fpga.architectures.dataflow.pipeline import Pipeline
+from rlx_fpga.architectures.dataflow.staged import staged_graph
 from rlx_fpga.explore.folding import Folding
 from rlx_fpga.explore.solver import Amount
 from strategies import STRATEGIES, random_graphs

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rlx.errors import UsageError
 from rlx_fpga.explore.fold import Fold
-from rlx_fpga.explore.folding import Folding
+from rlx_fpga.explore.folding import Folding, first_step, multipliers_only
 from rlx_fpga.explore.solver import Amount, Option
 
 CHOICES = {
@@ -78,6 +78,53 @@ def test_no_layer_is_slower_than_asked():
     folding = Folding(CHOICES)
     assert folding.cheapest(Amount(dsp=99), 30)["a"].cycles == 10
     assert folding.cheapest(Amount(dsp=99), 9) is None
+
+
+def test_only_foldings_within_the_margin_are_priced():
+    asked = []
+
+    def price(name, fold):
+        asked.append(fold.cycles)
+        return Option(Amount(dsp=fold.multipliers), fold.multipliers)
+
+    choices = {"a": [Fold(pe, 1, 960 // pe, pe) for pe in (1, 2, 3, 4, 6, 12, 24, 48)]}
+    folding = Folding(choices, price=price, margin=4)
+    assert folding.cheapest(Amount(dsp=99), 160)["a"].cycles == 160
+    assert sorted(asked) == [40, 80, 160]
+    assert folding.cheapest(Amount(dsp=99), 80)["a"].cycles == 80
+    assert sorted(asked) == [20, 40, 80, 160]
+
+
+def test_bounds_keep_slow_foldings_from_being_priced():
+    asked = []
+
+    def price(name, fold):
+        asked.append(fold.cycles)
+        return multipliers_only(name, fold)
+
+    def bound(name, fold):
+        return Amount(dsp=fold.multipliers)
+
+    choices = {"a": [Fold(pe, 1, 6000 // pe, pe) for pe in range(1, 61)]}
+    folding = Folding(choices, price=price, bound=bound, margin=2)
+    assert folding.min_cycles(Amount(dsp=20)) == 300
+    # The slowest ones show that something fits, those from half of 300 on what is fastest.
+    assert {cycles for cycles in asked if cycles < 3000} == {6000 // pe for pe in range(20, 41)}
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, unique=True), st.integers(-1, 51), st.data())
+def test_first_step_is_the_first_that_can_be_built(steps, first, data):
+    steps.sort()
+    minimum = data.draw(st.integers(0, 60))
+    tried = []
+
+    def build(step):
+        tried.append(step)
+        return str(step) if step >= first else None
+
+    wanted = [str(step) for step in steps if step >= max(first, minimum)]
+    assert first_step(steps, build, minimum) == (wanted[0] if wanted else None)
+    assert len(tried) == len(set(tried))
 
 
 def test_foldings_can_be_given():

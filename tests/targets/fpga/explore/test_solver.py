@@ -5,6 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlx_fpga.explore import solver
 from rlx_fpga.explore.solver import Amount, Option, choose, min_amount
 
 amounts = st.builds(Amount, st.integers(0, 4), st.integers(0, 3), st.integers(0, 9))
@@ -66,6 +67,18 @@ def test_nothing_fits_below_the_minimum_amount(layers):
     if minimum.dsp:
         assert choose(layers, Amount(minimum.dsp - 1, 99, 99)) is None
     assert choose(layers, Amount(99, 99, 99)) is not None
+
+
+def test_two_resources_that_are_short_together_are_found_without_a_table(monkeypatch):
+    """Each layer takes many DSP slices or many block RAMs; there is enough of neither for all."""
+    monkeypatch.setattr(solver, "_by_table", no_table)
+    layer = [Option(Amount(dsp=900), 3), Option(Amount(bram=900), 2), Option(Amount(450, 460), 1)]
+    assert solver.choose([layer] * 60, Amount(24000, 24000, 99)) is None
+
+
+def no_table(layers, space):
+    if space.bram:
+        raise AssertionError("a table of many cells was built")
 
 
 def test_choose_of_nothing():

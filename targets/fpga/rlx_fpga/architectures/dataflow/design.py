@@ -7,9 +7,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from rlx_fpga.architectures.dataflow.pipeline import Pipeline, StagedGraph, staged_graph
+from rlx_fpga.architectures.dataflow.pipeline import Pipeline
 from rlx_fpga.architectures.dataflow.price import amount_of, folding_for
 from rlx_fpga.architectures.dataflow.refusal import too_large, too_slow
+from rlx_fpga.architectures.dataflow.staged import staged_graph
 from rlx_fpga.cost.costs import PORTS, Resources
 from rlx_fpga.explore.folding import first_step
 from rlx_fpga.explore.solver import Amount
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rlx.ir import Graph
-    from rlx_fpga.architectures.dataflow.lower import Layer
-    from rlx_fpga.architectures.dataflow.pipeline import PipelineStage
+    from rlx_fpga.architectures.dataflow.staged import StagedGraph
     from rlx_fpga.explore.fold import Fold
     from rlx_fpga.explore.folding import Folding
     from rlx_fpga.options import FpgaOptions
@@ -76,7 +76,9 @@ def design_of(graph: Graph, options: FpgaOptions) -> StreamDesign:
             free = replace(given, fps=None, optimize="throughput")
             fastest, _ = _within_budget(program, free)
             if fastest is not None:
-                raise too_slow(program, options, fastest.pipeline.interval)
+                more = given is not whole and _within_budget(program, whole)[0] is not None
+                lut = whole.lut if more and options.lut is None else None
+                raise too_slow(program, options, fastest.pipeline.interval, lut)
     raise too_large(program, options, smallest)
 
 
@@ -132,14 +134,17 @@ class _Search:
 
         Where speed is the goal and LUT multipliers may take over, DSP slices are free until they
         run out; only then do further products take LUTs. Small layers give theirs away if that
-        makes the slowest one faster.
+        makes the slowest one faster, and speed or a rate asks for it.
         """
-        speed = self.options.aim in FASTEST
+        speed, wanted = self.options.aim in FASTEST, self.options.max_cycles
         found = self._folding(free_dsp=speed and self.logic)
-        if not speed or self.logic:
+        if self.logic or not (speed or wanted):
             return found
-        few = self._folding(few=FEW_PRODUCTS, free_dsp=True)
-        after, before = few.min_cycles(self.limit), found.min_cycles(self.limit)
+        before = found.min_cycles(self.limit)
+        if before is not None and not speed and wanted is not None and before <= wanted:
+            return found
+        few = self._folding(few=FEW_PRODUCTS, free_dsp=speed)
+        after = few.min_cycles(self.limit)
         return few if after is not None and (before is None or after < before) else found
 
     def _folding(self, *, few: int = 0, free_dsp: bool = False) -> Folding:
@@ -152,7 +157,7 @@ class _Search:
         wanted = self.options.max_cycles
         match self.options.aim:
             case "size":
-                return self._fitted(self.folding.cheapest, wanted)
+                return self._cheapest(wanted)
             case "energy":
                 return self._fitted(self.folding.lowest_energy, wanted)
         found = self.fastest()
@@ -162,7 +167,7 @@ class _Search:
         if self.options.aim == "latency":
             return self._fitted(self._lowest_latency, interval) or found
         # Whole layers, and ports, can be slower than foldings predict: others may be as slow.
-        return self._fitted(self.folding.cheapest, interval) or found
+        return self._cheapest(interval) or found
 
     def fastest(self) -> StreamDesign | None:
         """Return a design with the minimum initiation interval; None if nothing fits."""
@@ -171,12 +176,12 @@ class _Search:
         minimum = folding.min_cycles(self.limit)
         if minimum is None:
             return None
-        return first_step(
-            folding.steps or [0],
-            lambda step: self._fitted(folding.cheapest, step)
-            or self._fitted(folding.smallest, step),
-            minimum,
-        )
+        return first_step(folding.steps or [0], self._cheapest, minimum)
+
+    def _cheapest(self, cycles: int | None) -> StreamDesign | None:
+        """Return the cheapest design that is fast enough, or the smallest if that does not fit."""
+        folding = self.folding
+        return self._fitted(folding.cheapest, cycles) or self._fitted(folding.smallest, cycles)
 
     def _fitted(self, choose: Choice, cycles: int | None) -> StreamDesign | None:
         """Return the design of the best choice that fits as a whole.

@@ -1,27 +1,20 @@
-"""From a graph of integer ops to a dataflow pipeline: one stage for each op."""
+"""From the stages of a graph and a folding for each to a dataflow pipeline."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from amaranth import Module
 from amaranth.lib.wiring import Component, In, Out, connect, flipped
 
-from rlx.errors import EmitError
-from rlx.ir import DType
 from rlx_fpga.architectures.dataflow.balance import OperandFlow, StageFlow, queue_depths
 from rlx_fpga.architectures.dataflow.latency import StageTiming, arrival_curves, fill
-from rlx_fpga.architectures.dataflow.lower import Alias, plan_of
 from rlx_fpga.architectures.dataflow.stage import Stage
-from rlx_fpga.architectures.refusals import INT8_INPUT
 from rlx_fpga.cells.fifo import Fifo, SkidBuffer
 from rlx_fpga.cells.fork import Fork
-from rlx_fpga.cells.multiply import Packing
-from rlx_fpga.cells.rom import Store
 from rlx_fpga.cells.streams import lanes_of, stream_of
 from rlx_fpga.cells.width import WidthConverter
 from rlx_fpga.cost.costs import PORTS
@@ -30,8 +23,9 @@ from rlx_fpga.rtl.naming import port_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rlx.ir import Graph, Node, Value
-    from rlx_fpga.architectures.dataflow.lower import Layer, Plan
+    from rlx.ir import Value
+    from rlx_fpga.architectures.dataflow.lower import Layer
+    from rlx_fpga.architectures.dataflow.staged import PipelineStage, StagedGraph
     from rlx_fpga.cells.streams import Cell
     from rlx_fpga.explore.fold import Fold
 
@@ -39,153 +33,6 @@ if TYPE_CHECKING:
 REGISTER_BEATS = 2
 # A stage with this part of the slowest stage's cycles cannot catch up much.
 BUSY = Fraction(3, 4)
-
-
-@dataclass(frozen=True)
-class PipelineStage:
-    """An op of the pipeline, before its folding is chosen.
-
-    Attributes:
-        name: Identifier, unique in the pipeline.
-        node: The op.
-        plan: Its possible implementations.
-        sources: For each operand, the value whose stream it is (aliases resolved).
-    """
-
-    name: str
-    node: Node
-    plan: Plan
-    sources: tuple[Value, ...]
-
-    def choices(self, *, logic: bool, few: int, packing: Packing, store: Store) -> list[Fold]:
-        """Return the foldings to choose from.
-
-        Args:
-            logic: Include foldings with LUT multipliers, and with weights in LUTs.
-            few: Include LUT multipliers for layers of at most so many products.
-            packing: How two products share a DSP slice of the device.
-            store: Where weights are stored on the device.
-        """
-        key = logic, few, packing, store
-        if key not in self._choices:
-            plain = [fold.stored_in(store) for fold in self._folds]
-            folds = [fold.packed(packing) for fold in plain]
-            folds += [
-                fold.with_lut_multipliers()
-                for fold in plain
-                if fold.products and (logic or fold.products <= few)
-            ]
-            if logic:
-                folds += [fold.stored_in(Store.TABLES) for fold in folds if fold.weight_bits]
-            self._choices[key] = folds
-        return self._choices[key]
-
-    @cached_property
-    def _choices(self) -> dict[tuple[bool, int, Packing, Store], list[Fold]]:
-        """Choices that have been made."""
-        return {}
-
-    @cached_property
-    def _folds(self) -> list[Fold]:
-        return self.plan.folds()
-
-    @cached_property
-    def _layers(self) -> dict[Fold, Layer]:
-        """Layers that have been built."""
-        return {}
-
-    def layer(self, fold: Fold) -> Layer:
-        """Return the layer for a folding: the same one for the same folding."""
-        if fold not in self._layers:
-            self._layers[fold] = self.plan.build(fold)
-        return self._layers[fold]
-
-
-@dataclass(frozen=True, slots=True)
-class StagedGraph:
-    """The stages of a graph, before any folding is chosen.
-
-    Attributes:
-        graph: The graph.
-        stages: In the order of the graph.
-        outputs: For each output of the graph, the value whose stream it is.
-    """
-
-    graph: Graph
-    stages: tuple[PipelineStage, ...]
-    outputs: tuple[Value, ...]
-
-    def choices(
-        self,
-        *,
-        logic: bool = False,
-        few: int = 0,
-        packing: Packing = Packing.NONE,
-        store: Store = Store.FREE,
-    ) -> dict[str, list[Fold]]:
-        """Return the foldings to choose from by name of the stage; see its ``choices``."""
-        return {
-            stage.name: stage.choices(logic=logic, few=few, packing=packing, store=store)
-            for stage in self.stages
-        }
-
-
-LANES_MAX: Final = 8_192
-"""Maximum int8 values in a beat of an input: 65,536 data wires."""
-
-
-def staged_graph(graph: Graph) -> StagedGraph:
-    """Return the stages of ``graph``.
-
-    Raises:
-        UnsupportedOpError: An op has no rule, or cannot be built as it stands.
-        EmitError: Inputs, outputs or parameters cannot become streams.
-    """
-    if graph.params:
-        names = ", ".join(repr(param.name) for param in graph.params)
-        raise EmitError(
-            f"parameters must be bound before hardware is made: {names}",
-            hint="give them values: rlx.bind(module, values), or rlx import MODEL --weights FILE",
-        )
-    for value in graph.inputs:
-        _check_input(value)
-    stream_of_value: dict[Value, Value] = {value: value for value in graph.inputs}
-    stages: list[PipelineStage] = []
-    for node in graph.op_nodes:
-        plan = plan_of(node)
-        sources = tuple(stream_of_value[operand] for operand in plan.operands)
-        if isinstance(plan, Alias):
-            stream_of_value[node.result] = sources[0]
-            continue
-        # Names of the model never reach hardware; the report maps stages to nodes.
-        name = f"n{len(stages)}_{node.op.name.rpartition('.')[2]}"
-        stages.append(PipelineStage(name, node, plan, sources))
-        stream_of_value[node.result] = node.result
-    for value in graph.outputs:
-        if value not in stream_of_value:
-            raise EmitError(
-                "is a constant; only streams can go out",
-                where=f"output {value.node.label}",
-                hint="take it from the model's outputs: it is the same for every input",
-            )
-    return StagedGraph(graph, tuple(stages), tuple(stream_of_value[v] for v in graph.outputs))
-
-
-def _check_input(value: Value) -> None:
-    """Refuse an input that no stream can carry."""
-    type_ = value.type
-    if type_.dtype is not DType.I8 or not type_.is_static:
-        raise EmitError(
-            f"input {value.name!r} must be an int8 tensor of fixed shape, not {type_}",
-            hint=INT8_INPUT,
-        )
-    # All channels of a pixel come in one beat.
-    if type_.rank > 2 and type_.static_shape[-1] > LANES_MAX:
-        raise EmitError(
-            f"a beat would have {type_.static_shape[-1]} int8 values; the limit is {LANES_MAX}",
-            where=f"input {value.name!r}",
-            hint="give it fewer channels and more pixels, or use --architecture engine",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,11 +117,7 @@ class Pipeline(Component):
 
     _MustUse__silence = True
 
-    def __init__(
-        self,
-        program: StagedGraph,
-        folds: Mapping[str, Fold],
-    ) -> None:
+    def __init__(self, program: StagedGraph, folds: Mapping[str, Fold]) -> None:
         self.program = program
         self.layers = [stage.layer(folds[stage.name]) for stage in program.stages]
         self.input_lanes = [self._lanes_read(value) for value in program.graph.inputs]

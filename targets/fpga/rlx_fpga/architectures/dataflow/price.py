@@ -13,7 +13,7 @@ from rlx_fpga.explore.folding import Folding
 from rlx_fpga.explore.solver import Amount, Option
 
 if TYPE_CHECKING:
-    from rlx_fpga.architectures.dataflow.pipeline import StagedGraph
+    from rlx_fpga.architectures.dataflow.staged import StagedGraph
     from rlx_fpga.cost.costs import Resources
     from rlx_fpga.devices import FpgaDevice
     from rlx_fpga.explore.fold import Fold

@@ -14,24 +14,26 @@ from rlx_fpga.explore.solver import Amount
 from rlx_fpga.options import BUDGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rlx_fpga.architectures.dataflow.pipeline import StagedGraph
+    from rlx_fpga.architectures.dataflow.staged import StagedGraph
     from rlx_fpga.cost.costs import Resources
     from rlx_fpga.devices import FpgaDevice
     from rlx_fpga.options import FpgaOptions
 
 
-def too_slow(program: StagedGraph, options: FpgaOptions, fastest: int) -> DoesNotFitError:
+def too_slow(
+    program: StagedGraph, options: FpgaOptions, fastest: int, lut: int | None
+) -> DoesNotFitError:
     """Return (not raise) the error for a rate that no design within the budget reaches.
 
     Args:
         program: The stages.
         options: The user's options, with a rate.
         fastest: Minimum initiation interval within the budget.
+        lut: A LUT budget with which it is reached, if there is one.
     """
     assert options.fps is not None
     found = [
+        *([] if lut is None else [f"--lut {lut}"]),
         f"--fps {int(options.clock_hz / fastest)}",
         f"--clock {-(-options.fps * fastest // 1e6):.0f}MHz",
         *_other_device(program, options),

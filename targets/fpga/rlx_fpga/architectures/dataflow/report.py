@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from rlx_fpga.architectures.dataflow.design import StreamDesign
     from rlx_fpga.architectures.dataflow.lower import Layer
-    from rlx_fpga.architectures.dataflow.pipeline import PipelineStage, Queue
+    from rlx_fpga.architectures.dataflow.pipeline import Queue
+    from rlx_fpga.architectures.dataflow.staged import PipelineStage
     from rlx_fpga.cost.costs import Resources
 
 

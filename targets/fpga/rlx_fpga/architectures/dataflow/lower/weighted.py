@@ -275,9 +275,7 @@ class Matrix(Weighted):
     def logic(self, fold: Fold) -> Logic:
         """See the base."""
         terms = self.weights.shape[1]
-        array = MultiplierArray.of(
-            fold.pe, fold.simd, self.weight_bits, fold.logic, fold.packing
-        )
+        array = MultiplierArray.of(fold.pe, fold.simd, self.weight_bits, fold.logic, fold.packing)
         roms = self.memories.sizes(fold.pe, fold.simd, array.packing, fold.store)
         return total([
             self._front_logic(fold),
