@@ -37,6 +37,7 @@ class Runner:
     def __init__(self, graph: Graph, watched: Sequence[Value]) -> None:
         """Prepare to run ``graph`` and return the arrays of ``watched``."""
         self._watched = tuple(watched)
+        self._moving = set(computed_values(graph))
         self._graph = DeadCode().apply(decompose(observed(graph, watched)))
         self._batched = batchable(self._graph)
         size = sum(v.type.nbytes for n in self._graph.op_nodes for v in n.results)
@@ -66,12 +67,17 @@ class Runner:
                 for i in range(count)
             ]
             arrays = [np.stack(parts) for parts in zip(*runs, strict=True)]
-        return [
-            array.reshape(count, *value.type.static_shape[1:])
-            if value.type.shape[:1] == (1,)
-            else array.reshape(count, *value.type.static_shape)
-            for value, array in zip(self._watched, arrays, strict=True)
-        ]
+        pairs = zip(self._watched, arrays, strict=True)
+        return [self._by_sample(value, array, count) for value, array in pairs]
+
+    def _by_sample(self, value: Value, array: Array, count: int) -> Array:
+        """Return an array of the program as ``[count, *shape]``."""
+        shape = value.type.static_shape
+        if shape[:1] == (1,):
+            shape = shape[1:]
+        if self._batched and value not in self._moving:
+            array = np.broadcast_to(array.reshape(shape), (count, *shape))
+        return array.reshape(count, *shape)
 
     def _program(self, count: int) -> CompiledGraph:
         """Return the graph compiled for batches of ``count``; two sizes at most are kept."""
@@ -105,7 +111,7 @@ def batchable(graph: Graph) -> bool:
 def computed_values(graph: Graph) -> list[Value]:
     """Return the inputs and all results that depend on inputs or states, in order.
 
-    Results of constants are the same for every sample, and have no part for each of them.
+    Results of constants are the same for every sample.
     """
     inputs = set(graph.inputs)
     moving = inputs | {n.result for n in graph.nodes if isinstance(n.op, State)}

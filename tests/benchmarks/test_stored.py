@@ -41,7 +41,7 @@ def test_rows_that_were_not_stored_are_listed():
     assert stored.unmatched([ROW, other], [ROW], KEY) == ["a m7"]
 
 
-def test_another_machine_is_told():
+def test_another_machine_is_reported():
     old = {**ROW, "processor": "old"}
     new = {**ROW, "processor": "new", "blas": "Haswell"}
     assert stored.elsewhere([new, new], [old], KEY) == [

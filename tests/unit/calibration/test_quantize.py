@@ -211,6 +211,9 @@ def test_factors_that_are_computed_of_constants_are_no_values_of_a_sample():
 
     graph = rlx.trace("normalized", net, rlx.f32(1, 2, 6)).graph
     assert len(computed_values(graph)) == 1 + 4
+    same = rlx.compare(graph, graph, {"x": np.ones((6, 1, 2, 6), np.float32)}, criteria="exact")
+    assert same.passed
+    assert [layer.closeness.count for layer in same.layers] == [72, 2 * 6, 2 * 6, 72, 2 * 6, 72, 72]
     data = np.random.default_rng(4).normal(size=(6, 1, 2, 6)).astype(np.float32)
     assert rlx.quantize(graph, {"x": data}).report.comparison.output.cosine > 0.99
 
