@@ -39,6 +39,8 @@ def grown(
 ) -> list[str]:
     """Return a line for each of ``costs`` that grew by more than :data:`TOLERANCE`.
 
+    Rows that name their machine are compared with those of the same machine only.
+
     Costs that are no counts, and differ from machine to machine, are given with what they may grow
     by besides. Rows and costs that were not stored before do not count.
     """
@@ -47,6 +49,9 @@ def grown(
     problems = []
     for row in rows:
         old = before.get(_key(row, key), {})
+        if old and _machine(row) != _machine(old):
+            # Times do not compare, not even as ratios: other processors take other kernels.
+            continue
         for cost, more in slack.items():
             if cost in old and cost in row and row[cost] > old[cost] * (1 + TOLERANCE) + more:
                 share = (row[cost] / old[cost] - 1) * 100 if old[cost] else float("inf")
@@ -68,7 +73,7 @@ def elsewhere(rows: Iterable[Row], stored: Iterable[Row], key: Sequence[str]) ->
     before = {_key(row, key): _machine(row) for row in stored}
     pairs = {(_machine(row), before.get(_key(row, key), "")) for row in rows}
     return [
-        f"measured on {here}, stored on {there}"
+        f"measured on {here}, stored on {there}: not compared"
         for here, there in sorted(pairs)
         if here and there and here != there
     ]

@@ -45,11 +45,18 @@ def test_another_machine_is_reported():
     old = {**ROW, "processor": "old"}
     new = {**ROW, "processor": "new", "blas": "Haswell"}
     assert stored.elsewhere([new, new], [old], KEY) == [
-        "measured on new with kernels of Haswell, stored on old"
+        "measured on new with kernels of Haswell, stored on old: not compared"
     ]
     assert stored.elsewhere([old], [old], KEY) == []
     assert stored.elsewhere([ROW], [ROW], KEY) == []
     assert stored.elsewhere([{**new, "cpu": "m7"}], [old], KEY) == []
+
+
+def test_only_figures_of_one_machine_are_compared():
+    old = {**ROW, "processor": "old"}
+    more = {"instructions": 2 * ROW["instructions"]}
+    assert stored.grown([{**old, **more}], [old], KEY, COSTS)
+    assert stored.grown([{**old, **more, "processor": "new"}], [old], KEY, COSTS) == []
 
 
 def test_lines_are_sorted_and_others_are_kept(tmp_path):

@@ -99,7 +99,7 @@ class ResultQueue(Part):
             m.d.sync += [self.o.valid.eq(any_waiting), raw(self.o).eq(read.data)]
         self.inside = {
             "memory": beats, "write": write, "read": read, "waiting": waiting,
-            "any_waiting": any_waiting, "room": room,
+            "any_waiting": any_waiting, "credits": room,
         }  # fmt: skip
         for step, port in ((self.push, write), (load, read)):
             place = index_signal(depth)

@@ -47,7 +47,7 @@ def _deep(bench: Bench) -> None:
     watch = _queue(bench, cell.depth + 2)
     read, waiting = inside["read"], inside["waiting"]
     bench.invariant("any_waiting_matches", inside["any_waiting"] == (waiting != 0))
-    bench.invariant("room_matches", inside["has_room"] == (waiting != cell.depth))
+    bench.invariant("space_matches", inside["has_room"] == (waiting != cell.depth))
     watch.held_in(
         (register(raw(cell.o)), cell.o.valid),
         (register(Value.cast(read.data)), inside["fetched"]),
@@ -90,11 +90,11 @@ def result_queue(bench: Bench) -> None:
     watch.flows(leave.offered, 3)
     closed = ~cell.open & (coming == 0) & (watch.inside == 0)
     bench.never_for(2, closed, "closed_though_empty")
-    waiting, room = inside["waiting"], inside["room"]
+    waiting, credit = inside["waiting"], inside["credits"]
     bench.check("space_for_all", coming + watch.inside <= cell.depth)
-    bench.invariant("room_counted", room + coming + watch.inside == cell.depth)
+    bench.invariant("credit_counted", credit + coming + watch.inside == cell.depth)
     bench.invariant("any_waiting_matches", inside["any_waiting"] == (waiting != 0))
-    bench.invariant("open_matches", cell.open == (room >= cell.burst))
+    bench.invariant("open_matches", cell.open == (credit >= cell.burst))
     write, read = inside["write"].addr, inside["read"].addr
     watch.held_in(
         (register(raw(cell.o)), cell.o.valid),

@@ -87,7 +87,7 @@ def ends(g, reads, frames, depth):
         # What was written before this cycle can be read in it.
         if left == 0 and written >= frame * g.words + g.needed[place]:
             left = reads
-        room = written < released + depth
+        free = written < released + depth
         if left:
             left -= 1
             if left == 0:
@@ -95,7 +95,7 @@ def ends(g, reads, frames, depth):
                 pixel += 1
                 if place == pixels - 1:
                     found.append(cycle + 1)
-        written += room
+        written += free
         cycle += 1
         assert cycle < 100_000, "the buffer is stuck"
     return found

@@ -87,7 +87,7 @@ KEPT = {
     "skid_buffer": (keeps_inside("front_valid"), keeps_inside("back_valid")),
     "fifo_2": (keeps("level", lambda cell: cell.inside["queue"].level),),
     "fifo_33": (keeps_inside("fetched"), keeps_inside("any_waiting")),
-    "result_queue_3_2": (keeps_inside("room"), keeps_inside("any_waiting"), keeps_valid),
+    "result_queue_3_2": (keeps_inside("credits"), keeps_inside("any_waiting"), keeps_valid),
     "fork_2": (keeps_inside("served"),),
     "gather_2_to_6": (keeps_inside("count"),),
     "scatter_6_to_2": (keeps_inside("left"),),
