@@ -68,7 +68,8 @@ def test_clocks_are_medians_of_three_seeds_and_fast_enough():
     found = {points.point_of(row): row for row in stored.read(clock.STORED)}
     assert found.keys() == {point for point in predictions if device(point[1]).pnr}
     for point, row in found.items():
-        assert points.is_current(row, predictions[point]), row
+        # Designs that are folded differently now are marked on the page.
+        assert row["interval"] == predictions[point]["interval"], row
         assert len(row["seeds"]) == clock.SEEDS
         assert row["fmax_mhz"] == round(median(row["seeds"]), 1)
         assert row["fmax_mhz"] >= 75

@@ -65,10 +65,11 @@ def test_rate_asks_for_the_smallest_design_that_reaches_it():
     assert FpgaOptions(device="ice40-up5k").clock_hz == 24e6
 
 
-def test_lut_multipliers_are_used_by_default_for_speed_only():
+def test_lut_multipliers_are_used_by_default_without_a_budget():
     assert FpgaOptions().default_lut == 83640 * 2 // 3
+    assert FpgaOptions(optimize="size", fps=9.0).default_lut == 83640 * 2 // 3
     assert FpgaOptions(optimize="latency", device="ecp5-25k").default_lut == 24288 * 2 // 3
-    for decided in ({"lut": 9}, {"dsp": 9}, {"optimize": "size"}, {"fps": 9.0}):
+    for decided in ({"lut": 9}, {"dsp": 9}):
         assert FpgaOptions(**decided).default_lut is None
 
 

@@ -62,4 +62,5 @@ def signals_of(value: Value) -> Iterator[Signal]:
         if isinstance(value, Signal):
             yield value
         else:
-            waiting += _INNER[type(value)](value)
+            # Of a kind without an entry nothing is printed: expressions refuse it by name.
+            waiting += _INNER.get(type(value), lambda _: ())(value)
