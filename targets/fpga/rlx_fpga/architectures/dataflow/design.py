@@ -130,7 +130,7 @@ class _Search:
         self.device = options.chosen_device
         self.limit = options.budget
         if self.device.joint_cells:
-            whole = self.limit.lut >= self.device.lut
+            whole = (options.lut or 0) >= self.device.lut
             cells = self.device.lut if whole else int(JOINT_SHARE * self.device.lut)
             self.limit = replace(self.limit, lut=cells)
         self.smallest: Resources | None = None
