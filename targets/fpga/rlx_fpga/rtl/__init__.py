@@ -9,8 +9,9 @@ each distinct cell. The modules are
 - ``statements``: assignments, conditions and their order;
 - ``processes``: which ``assign``, ``always_comb`` and ``always_ff`` blocks a cell has;
 - ``memories``: memories and their ports;
+- ``hierarchy``: signals and ports of the parts of a design; ``liveness``: which signals matter;
 - ``naming``: names of ports and signals; ``aliases``: signals with more names than one;
-- ``layout``: lines;
+- ``layout``: lines; ``streams``: instances, with each stream in a line;
 - ``comments``: what stands above a module;
 - ``modules``: whole modules, equal ones once.
 

@@ -311,7 +311,7 @@ class _Printer:
             if domain == "comb":
                 kept = [s for s in statements if id(s) not in self._copies]
                 found.append(self._processes.combinational(kept))
-            else:
+            elif statements:
                 found.append(self._processes.clocked(self._fragment, domain, statements))
         return found
 
