@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from amaranth.hdl import Instance, MemoryInstance, Value
+from amaranth.hdl import Instance, MemoryInstance, Signal, Value
+from amaranth.hdl._ast import Concat, Operator
 
 from rlx_fpga.rtl import memories
 from rlx_fpga.rtl.naming import component_of, members
@@ -14,7 +15,7 @@ from rlx_fpga.rtl.processes import assigned
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from amaranth.hdl import Fragment, Signal
+    from amaranth.hdl import Fragment
     from amaranth.hdl._ir import Design
 
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -111,10 +112,29 @@ def _drivers(fragment: Fragment) -> Iterator[Signal]:
     if isinstance(fragment, Instance):
         for value, direction in fragment.ports.values():
             if direction == "o":
-                yield from Value.cast(value)._lhs_signals()
+                yield from _whole(Value.cast(value))
     elif isinstance(fragment, MemoryInstance):
         for port in fragment._read_ports:
-            yield from port._data._lhs_signals()
+            yield from _whole(port._data)
     else:
         for statements in fragment.statements.values():
             yield from assigned(statements)
+
+
+def _whole(value: Value) -> Iterator[Signal]:
+    """Yield the signals that an output drives.
+
+    Raises:
+        TypeError: It drives some bits of a signal: the others would have no driver.
+    """
+    match value:
+        case Signal():
+            yield value
+        case Concat():
+            for part in value.parts:
+                yield from _whole(part)
+        case Operator() if value.operator in ("u", "s"):
+            yield from _whole(value.operands[0])
+        case _:
+            msg = f"no SystemVerilog for an output that drives a {type(value).__name__} of a signal"
+            raise TypeError(msg)
