@@ -35,7 +35,7 @@ measured on the emitted core under Verilator, every output equal to the referenc
 cycles are marked with \\*.
 
 These designs use `--dsp N` and no LUT multipliers, to be comparable with other systems. What
-`rlx emit` makes without options is faster and larger: KWS has an interval of 9,000 cycles in
+`rlx emit` makes without options is faster and larger: KWS has an interval of 8,048 cycles in
 place of 20,000 on an ECP5 85k, by two thirds of its LUTs. VWW has half of the products that its
 file has, because channels that are the same for every input are left out. Designs for AMD
 devices were synthesized by Yosys and simulated, but never placed: their clock is not known.

@@ -324,11 +324,9 @@ def pack(rows: Integers, width: int) -> list[int]:
         return words
     if width == 8:
         return [int.from_bytes(row.tobytes(), "little") for row in rows.astype(np.int8)]
-    mask = (1 << width) - 1
-    return [
-        sum((int(value) & mask) << (width * column) for column, value in enumerate(row))
-        for row in rows
-    ]
+    bits = np.unpackbits(rows.astype("<i8")[..., None].view(np.uint8), axis=-1, bitorder="little")
+    packed = np.packbits(bits[..., :width].reshape(len(rows), -1), axis=-1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in packed]
 
 
 def signed_bits(low: int, high: int) -> int:

@@ -57,8 +57,8 @@ class Folding:
     Args:
         choices: Foldings to choose from, by name of the layer.
         given: ``(pe, simd)`` of layers whose folding is fixed.
-        price: Resources of a folding of a layer, and their cost. It is asked once for each, and
-            only for those that can be chosen.
+        price: Resources of a folding of a layer, and their cost. It is asked for once, and
+            only for those that can be chosen (again for those that are).
         bound: What a folding takes at least, found faster than its price.
         margin: How much faster than its slowest permitted folding a layer may be; None for any.
 
@@ -80,8 +80,8 @@ class Folding:
         for folds in allowed.values():
             # From small to large: of choices with equal values the first one is taken.
             folds.sort(key=lambda one: (one.multipliers, one.logic, one.pe * one.simd, one.cycles))
-        self._priced: dict[tuple[str, Fold], Option] = {}
-        self._valued: dict[tuple[str, Value], dict[Fold, Option]] = {}
+        self._priced: dict[tuple[str, int], Option] = {}
+        self._valued: dict[tuple[str, Value], dict[int, Option]] = {}
 
     @cached_property
     def steps(self) -> list[int]:
@@ -157,16 +157,19 @@ class Folding:
         if sum(map(len, self.allowed.values())) > MANY:
             layers = [self._options(name, None, self._cost)[1] for name in self.allowed]
         else:
-            layers = [[self._price(n, fold) for fold in self.allowed[n]] for n in self.allowed]
+            layers = [
+                [self._price(name, place) for place in range(len(folds))]
+                for name, folds in self.allowed.items()
+            ]
         return min_amount(layers)
 
     def amount(self, folds: Mapping[str, Fold]) -> Amount:
         """Return the resources of a choice."""
-        return sum((self._price(name, fold).amount for name, fold in folds.items()), Amount())
+        return sum((self.price(name, fold).amount for name, fold in folds.items()), Amount())
 
     def cost(self, name: str, fold: Fold) -> int:
         """Return the cost of a folding; on a tie, fewer lanes cost less."""
-        return self._cost(name, fold, self._price(name, fold))
+        return self._cost(name, fold, self.price(name, fold))
 
     def _cost(self, name: str, fold: Fold, price: Option) -> int:
         del name
@@ -192,22 +195,24 @@ class Folding:
         self, name: str, cycles: int | None, value: Value
     ) -> tuple[list[Fold], list[Option]]:
         """Return the foldings to choose from, and the solver's options for them."""
-        folds = [f for f in self.allowed[name] if cycles is None or f.cycles <= cycles]
-        if self.margin is not None and folds:
-            slowest = max(fold.cycles for fold in folds)
-            folds = [fold for fold in folds if fold.cycles * self.margin >= slowest]
+        every = self.allowed[name]
+        places = [n for n, f in enumerate(every) if cycles is None or f.cycles <= cycles]
+        if self.margin is not None and places:
+            slowest = max(every[n].cycles for n in places)
+            places = [n for n in places if every[n].cycles * self.margin >= slowest]
+        # By place, not by folding: hashes of these would take most of the time.
         known = self._valued.setdefault((name, value), {})
-        for fold in folds:
-            if fold not in known:
-                price = self._price(name, fold)
-                known[fold] = Option(price.amount, value(name, fold, price))
-        return folds, [known[fold] for fold in folds]
+        for place in places:
+            if place not in known:
+                price = self._price(name, place)
+                known[place] = Option(price.amount, value(name, every[place], price))
+        return [every[n] for n in places], [known[n] for n in places]
 
-    def _price(self, name: str, fold: Fold) -> Option:
+    def _price(self, name: str, place: int) -> Option:
         """Return the price of a folding, which is asked for once."""
-        key = name, fold
+        key = name, place
         if key not in self._priced:
-            self._priced[key] = self.price(name, fold)
+            self._priced[key] = self.price(name, self.allowed[name][place])
         return self._priced[key]
 
 
