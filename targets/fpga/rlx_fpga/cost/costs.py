@@ -147,10 +147,10 @@ def resources_of(logic: Logic, family: str, dsp: int = 0) -> Resources:
     )
 
 
-def lut_multiplier_bit(family: str) -> float:
-    """Return the minimum LUTs of a bit of one factor times a bit of the other."""
-    lut, _ = _coefficients(family)
-    return min(lut[LUT_TERMS.index(name)] for name in ("product", "scaled"))
+def lut_of_product(family: str) -> tuple[float, float]:
+    """Return about the LUTs of an int8 value times a bit of a weight, and of adding a product."""
+    lut = dict(zip(LUT_TERMS, _coefficients(family)[0], strict=True))
+    return 8 * lut["product"], 16 * lut["tree"]
 
 
 @cache

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rlx_fpga.explore.fold import Fold
 
     Price = Callable[[str, Fold], Option]
-    Bound = Callable[[str, Fold], Amount]
+    Guess = Callable[[str, Fold], Amount]
     Delay = Callable[[str, Fold], int]
     Value = Callable[[str, Fold, Option], int]
 
@@ -39,7 +39,7 @@ MANY: Final = 10_000
 
 
 def nothing(name: str, fold: Fold) -> Amount:
-    """Return what a folding takes at least, if nothing is known."""
+    """Return about what a folding takes, if nothing is known."""
     del name, fold
     return Amount()
 
@@ -59,7 +59,8 @@ class Folding:
         given: ``(pe, simd)`` of layers whose folding is fixed.
         price: Resources of a folding of a layer, and their cost. It is asked for once, and
             only for those that can be chosen (again for those that are).
-        bound: What a folding takes at least, found faster than its price.
+        guess: About what a folding takes, found faster than its price: it says only where a
+            search for the fastest choice begins.
         margin: How much faster than its slowest permitted folding a layer may be; None for any.
 
     Raises:
@@ -69,7 +70,7 @@ class Folding:
     choices: Mapping[str, Sequence[Fold]]
     given: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     price: Price = multipliers_only
-    bound: Bound = nothing
+    guess: Guess = nothing
     margin: int | None = None
 
     def __post_init__(self) -> None:
@@ -139,11 +140,9 @@ class Folding:
             return 0
         if self.cheapest(limit, self.steps[-1]) is None:
             return None
-        bounds = Folding(self.allowed, price=lambda *one: Option(self.bound(*one), 0))
-        minimum = first_step(self.steps, lambda step: bounds._step(limit, step))
-        if minimum is None:
-            return None
-        return first_step(self.steps, lambda step: self._step(limit, step), minimum)
+        guesses = Folding(self.allowed, price=lambda *one: Option(self.guess(*one), 0))
+        guess = first_step(self.steps, lambda step: guesses._step(limit, step))
+        return first_step(self.steps, lambda step: self._step(limit, step), guess=guess or 0)
 
     def _step(self, limit: Amount, cycles: int) -> int | None:
         """Return ``cycles`` if there is a choice with no slower layer, else None."""
@@ -217,22 +216,32 @@ class Folding:
 
 
 def first_step(
-    steps: Sequence[int], build: Callable[[int], T | None], minimum: int = 0
+    steps: Sequence[int], build: Callable[[int], T | None], minimum: int = 0, guess: int = 0
 ) -> T | None:
     """Return what ``build`` returns for the first step for which that is not None.
 
-    What can be built for a step can be built for later ones. Steps are tried from ``minimum`` on at
-    growing distances, then by bisection: those far behind the first one never.
+    What can be built for a step can be built for later ones. Steps are tried from ``guess`` on at
+    growing distances, up or down, then by bisection: those far from the first one never.
+
+    Args:
+        steps: Ascending.
+        build: Returns None if nothing can be built for a step.
+        minimum: For smaller steps nothing can be built.
+        guess: About the first step.
     """
-    low, high, stride, best = bisect_left(steps, minimum), len(steps) - 1, 1, None
-    place = low
+    low, high, best, failed = bisect_left(steps, minimum), len(steps) - 1, None, False
+    place, stride = min(max(bisect_left(steps, guess), low), high), 1
     while low <= high:
         found = build(steps[place])
         if found is None:
-            low, stride = place + 1, 2 * stride
+            low, failed = place + 1, True
         else:
             best, high = found, place - 1
-        place = min(low + stride - 1, high) if best is None else (low + high) // 2
+        if best is not None and failed:
+            place = (low + high) // 2
+        else:
+            place = min(low + stride - 1, high) if failed else max(high - stride + 1, low)
+        stride *= 2
     return best
 
 

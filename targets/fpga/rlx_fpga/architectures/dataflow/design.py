@@ -102,9 +102,7 @@ def _within_budget(
     if options.aim not in FASTEST:
         return plain.best() or share.best(), plain.smallest
     found = share.best()
-    # What layers take is less than what designs take: no design is faster than this.
-    bound = plain.folding.min_cycles(plain.limit)
-    if bound is None or (found is not None and found.pipeline.interval < bound):
+    if found is not None and not plain.may_reach(found.pipeline.interval):
         return found, plain.smallest
     designs = [design for design in (plain.best(), found) if design is not None]
     return min(designs, key=lambda one: one.pipeline.interval, default=None), plain.smallest
@@ -135,6 +133,7 @@ class _Search:
             self.limit = replace(self.limit, lut=cells)
         self.smallest: Resources | None = None
         self._holds: dict[str, Fraction] = {}
+        self._found: dict[int | None, StreamDesign | None] = {}
 
     @cached_property
     def folding(self) -> Folding:
@@ -159,6 +158,10 @@ class _Search:
         return folding_for(
             self.program, self.options, self.device, logic=self.logic, few=few, free_dsp=free_dsp
         )
+
+    def may_reach(self, cycles: int) -> bool:
+        """Return whether the layers alone fit with no slower one: what is between them may not."""
+        return self._folding(few=FEW_PRODUCTS).cheapest(self.limit, cycles) is not None
 
     def best(self) -> StreamDesign | None:
         """Return the best design for the goal; None if none fits and reaches the rate."""
@@ -191,8 +194,11 @@ class _Search:
 
     def _cheapest(self, cycles: int | None) -> StreamDesign | None:
         """Return the cheapest design that is fast enough, or the smallest if that does not fit."""
-        folding = self.folding
-        return self._fitted(folding.cheapest, cycles) or self._fitted(folding.smallest, cycles)
+        if cycles not in self._found:
+            self._found[cycles] = self._fitted(self.folding.cheapest, cycles) or self._fitted(
+                self.folding.smallest, cycles
+            )
+        return self._found[cycles]
 
     def _fitted(self, choose: Choice, cycles: int | None) -> StreamDesign | None:
         """Return the design of the best choice that fits as a whole.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlx_fpga.cells.multiply import PACKINGS
 from rlx_fpga.cells.rom import STORES
-from rlx_fpga.cost.costs import lut_multiplier_bit
+from rlx_fpga.cost.costs import lut_of_product
 from rlx_fpga.cost.memories import LIBRARIES
 from rlx_fpga.explore.folding import Folding
 from rlx_fpga.explore.solver import Amount, Option
@@ -59,11 +59,12 @@ def folding_for(
         cost = amount.dsp * weights.dsp + amount.bram * weights.bram + amount.lut * weights.lut
         return Option(amount, cost + cells.ff * weights.ff)
 
-    per_bit = lut_multiplier_bit(device.family)
+    multiplier, adder = lut_of_product(device.family)
 
-    def bound(name: str, fold: Fold) -> Amount:
+    def guess(name: str, fold: Fold) -> Amount:
         del name
-        return Amount(fold.multipliers, 0, int(per_bit * 8 * fold.weight_bits * fold.logic))
+        lut = multiplier * fold.weight_bits * fold.logic + adder * fold.pe * fold.simd
+        return Amount(fold.multipliers, 0, int(lut))
 
     choices = program.choices(
         logic=logic, few=few, packing=PACKINGS[device.family], store=STORES[device.family]
@@ -71,7 +72,7 @@ def folding_for(
     # Delays are shorter the faster a layer is.
     margin = None if options.aim == "latency" else MARGIN
     given = {name: (pe, simd) for name, pe, simd in options.fold}
-    return Folding(choices, given, price, bound, margin)
+    return Folding(choices, given, price, guess, margin)
 
 
 def amount_of(cells: Resources, device: FpgaDevice) -> Amount:
