@@ -64,12 +64,11 @@ def test_estimates_are_right_within_a_fifth():
 
 
 def test_clocks_are_medians_of_three_seeds_and_fast_enough():
+    # Those of earlier designs are marked on the page.
     predictions = {points.point_of(row): row for row in stored.read(predicted.STORED)}
     found = {points.point_of(row): row for row in stored.read(clock.STORED)}
     assert found.keys() == {point for point in predictions if device(point[1]).pnr}
-    for point, row in found.items():
-        # Designs that are folded differently now are marked on the page.
-        assert row["interval"] == predictions[point]["interval"], row
+    for row in found.values():
         assert len(row["seeds"]) == clock.SEEDS
         assert row["fmax_mhz"] == round(median(row["seeds"]), 1)
         assert row["fmax_mhz"] >= 75

@@ -64,8 +64,8 @@ def raw(interface: stream.Interface) -> Value:
 class Part(wiring.Component):
     """A component whose ports are created when they are first accessed.
 
-    Many parts are created only to read their cost, hundreds of times where foldings are compared:
-    ports would take most of the time.
+    Many parts are created only to read their cost: queues and registers of each design that a
+    search counts, parts of foldings that it compares. Ports would take most of the time.
 
     Attributes:
         inside: Registers and memories by name, of a part that has been elaborated: what the

@@ -163,9 +163,9 @@ class _Table:
             lut = self.luts[:rows, :columns] + option.amount.lut
             equal = value == values[there]
             better = (value < values[there]) | (equal & (lut < luts[there]))
-            values[there] = np.where(better, value, values[there])
-            luts[there] = np.where(better, lut, luts[there])
-            picked[there] = np.where(better, place, picked[there])
+            np.copyto(values[there], value, where=better)
+            np.copyto(luts[there], lut, where=better)
+            np.copyto(picked[there], np.int16(place), where=better)
         return _Table(values, luts), picked
 
 

@@ -177,7 +177,6 @@ class _Search:
         interval = found.pipeline.interval
         if self.options.aim == "latency":
             return self._fitted(self._lowest_latency, interval) or found
-        # Whole layers, and ports, can be slower than foldings predict: others may be as slow.
         return self._cheapest(interval) or found
 
     def fastest(self) -> StreamDesign | None:
@@ -190,7 +189,15 @@ class _Search:
         minimum = folding.min_cycles(self.limit)
         if minimum is None:
             return None
-        return first_step(folding.steps, self._cheapest, minimum)
+        found = first_step(folding.steps, self._cheapest, minimum) or self._cheapest(None)
+        # Whole layers, and ports, can be slower than foldings predict: an interval need not be one
+        # of their cycles.
+        while found is not None and found.pipeline.interval > minimum:
+            faster = self._cheapest(found.pipeline.interval - 1)
+            if faster is None:
+                break
+            found = faster
+        return found
 
     def _cheapest(self, cycles: int | None) -> StreamDesign | None:
         """Return the cheapest design that is fast enough, or the smallest if that does not fit."""
