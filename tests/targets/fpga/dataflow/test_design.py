@@ -8,6 +8,9 @@ from targets.fpga.test_target import network
 
 from rlx import driver, frontends
 from rlx.errors import DoesNotFitError
+from rlx.ir import Graph, i8
+from rlx.ir.module import GraphModule, Stage
+from rlx.ops.q import QReshape
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.architectures.dataflow.design import design_of
 
@@ -204,3 +207,14 @@ def test_a_rate_that_takes_most_of_the_luts_is_found_with_a_budget():
     found = estimated(fps=rate, lut=24288)
     assert found["fps"] >= rate
     assert 24288 * 2 // 3 < found["lut"] <= 24288
+
+
+def test_ports_decide_where_there_are_no_layers():
+    graph = Graph("g")
+    x = graph.input("x", i8(1, 6))
+    graph.output(x, graph.apply(QReshape(shape=(6,)), x), names=["same", "flat"])
+    module = GraphModule(graph, Stage.MIR)
+    assert TARGET.estimate(module, FpgaOptions())["interval"] == 6
+    assert TARGET.estimate(module, FpgaOptions(fps=1000.0))["interval"] == 6
+    with pytest.raises(DoesNotFitError, match="initiation interval 6 cycles"):
+        TARGET.estimate(module, FpgaOptions(fps=1e9))
