@@ -122,6 +122,16 @@ def _commented(text: str) -> list[str]:
     return [line for line in text.split("\n") if not line.lstrip().startswith("#")]
 
 
+def _gtkwave(text: str) -> list[str]:
+    """Return the lines of a save file of GTKWave, the titles of groups empty."""
+    return ["-" if line.startswith("-") else line for line in text.split("\n")]
+
+
+def _surfer(text: str) -> list[str]:
+    """Return commands of Surfer; the names of dividers, one word each, are empty."""
+    return [re.sub(r"^(divider_add) \w+$", r"\1", line) for line in _commented(text)]
+
+
 def _kconfig(text: str) -> list[str]:
     return [re.sub(r'(bool) "[^"\\$\n]*"', r"\1", line) for line in _commented(text)]
 
@@ -147,6 +157,8 @@ _BY_SUFFIX: dict[str, Callable[[str], object]] = {
     **dict.fromkeys((".yml", ".core"), _yaml),
     **dict.fromkeys((".tcl", ".ys", ".xdc", ".sdc", ".lpf", ".pcf"), _commented),
     **dict.fromkeys((".md", ".txt"), lambda text: text.count("\n")),
+    ".gtkw": _gtkwave,
+    ".sucl": _surfer,
     ".json": _json,
     ".py": _python,
 }
