@@ -11,7 +11,7 @@ from support import ROOT
 from rlx import frontends
 from rlx.driver import emit, lower
 from rlx.reference import random_inputs, reference_outputs
-from rlx_fpga import TARGET, FpgaOptions
+from rlx_fpga import TARGET, FpgaOptions, view
 from rlx_fpga.cells.multiply import blocks_of
 from rlx_fpga.cost.costs import Resources
 from rlx_fpga.cost.memories import Ram, mapping_of
@@ -62,6 +62,15 @@ def test_a_design_has_no_more_logic_cells_than_there_are(name):
     assert report["fits"] is True
     assert report["logic_cells"] <= device(name).lut
     assert report["logic_cells_percent"] <= 100
+
+
+@pytest.mark.parametrize(("percent", "doubted"), [(91.9, False), (92.1, True), (100, True)])
+def test_a_design_that_fills_the_cells_may_not_be_placed(percent, doubted):
+    options = FpgaOptions(device="ice40-up5k")
+    module = lower(frontends.load(TINYCONV), TARGET, options=options).module
+    report = {**TARGET.estimate(module, options), "logic_cells_percent": percent}
+    text = next(figure.note for figure in view._cells(report) if figure.label == "logic cells")
+    assert ("place and route may fail" in text) is doubted
 
 
 @pytest.mark.synth

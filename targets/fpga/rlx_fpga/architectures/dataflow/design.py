@@ -11,7 +11,7 @@ from rlx_fpga.architectures.dataflow.pipeline import Pipeline
 from rlx_fpga.architectures.dataflow.price import amount_of, folding_for
 from rlx_fpga.architectures.dataflow.refusal import too_large, too_slow
 from rlx_fpga.architectures.dataflow.staged import staged_graph
-from rlx_fpga.cost.costs import PORTS, Resources
+from rlx_fpga.cost.costs import JOINT_SHARE, PORTS, Resources
 from rlx_fpga.explore.folding import first_step
 from rlx_fpga.explore.solver import Amount
 from rlx_fpga.options import FASTEST
@@ -29,12 +29,6 @@ if TYPE_CHECKING:
 
 ROUNDS: Final = 8
 """How often layers are chosen anew with less, after what is between them did not fit too."""
-
-JOINT_SHARE: Final = 0.92
-"""Share of logic cells of a LUT and a flip-flop each that is filled, unless nothing else fits.
-
-nextpnr needed up to 9 % more than predicted for the designs for iCE40 that were measured.
-"""
 
 FEW_PRODUCTS: Final = 2
 """Products of a layer that may always use LUT multipliers, to free DSP slices for other layers."""
