@@ -110,8 +110,7 @@ class PadPlan(Plan):
             op.value,
         )
         added = Fraction(cell.beats_out - cell.beats_in, cell.beats_out)
-        hold = added + pipeline_hold([cell], cell.beats_out)
-        return Layer(Chain({"pad": cell}), fold, fold.cycles, hold, added)
+        return _resized("pad", cell, fold, added)
 
 
 @RULES.rule(QSlice)
@@ -144,8 +143,13 @@ class SlicePlan(Plan):
             op.step,
         )
         dropped = Fraction(cell.beats_in - cell.beats_out, cell.beats_in)
-        hold = dropped + pipeline_hold([cell], cell.beats_out)
-        return Layer(Chain({"slice": cell}), fold, fold.cycles, hold, dropped)
+        return _resized("slice", cell, fold, dropped)
+
+
+def _resized(name: str, cell: Pad | Slice, fold: Fold, share: Fraction) -> Layer:
+    """Return the layer of a cell that adds or drops a ``share`` of a frame's beats."""
+    hold = share + pipeline_hold([cell], cell.beats_out)
+    return Layer(Chain({name: cell}), fold, fold.cycles, hold, share)
 
 
 def _in_beats(sizes: tuple[int, ...], lanes: int) -> tuple[int, ...]:
