@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rlx.tables import Column
 from rlx.target import Sweep
 from rlx_fpga.architectures.choice import build
+from rlx_fpga.cost.costs import JOINT_SHARE, WITHIN_A_TENTH
 from rlx_fpga.devices import boards, devices
 from rlx_fpga.explore.fit import shortage
 
@@ -44,12 +45,16 @@ def _estimate(module: GraphModule, options: FpgaOptions) -> Mapping[str, Any]:
 def _row(report: Mapping[str, Any], options: FpgaOptions) -> Mapping[str, Any]:
     """Return the figures of a row."""
     weights = ", weights sent" if options.weights in ("load", "stream") else ""
-    keys = ("fps", "clock_mhz", "lut_percent", "ff_percent", "dsp_percent", "bram_percent")
+    keys = ["fps", "clock_mhz", "lut_percent", "ff_percent", "dsp_percent", "bram_percent"]
+    keys += ["logic_cells_percent"] if "logic_cells_percent" in report else []
     return {"architecture": options.architecture + weights, **{key: report[key] for key in keys}}
 
 
 def _doubt(figures: Mapping[str, Any]) -> str:
     """Return why a design that fits by the prediction may not be placed and routed."""
+    cells = figures.get("logic_cells_percent", 0)
+    if cells > JOINT_SHARE * 100:
+        return f"{cells:g} % of the logic cells, {WITHIN_A_TENTH}"
     share = figures["lut_percent"]
     if share <= _FULL:
         return ""
