@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx_fpga.cost.costs import JOINT_SHARE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rlx_fpga.cost.costs import Resources
     from rlx_fpga.devices import FpgaDevice
     from rlx_fpga.options import FpgaOptions
+
+LUT_PERCENT: Final = 80
+"""Percent of the LUTs up to which a predicted design can be placed and routed."""
 
 
 def device_report(total: Resources, interval: int, options: FpgaOptions) -> dict[str, Any]:
@@ -28,6 +35,18 @@ def device_report(total: Resources, interval: int, options: FpgaOptions) -> dict
             {"logic_cells": cells, "logic_cells_percent": _part(cells, device.lut)} if cells else {}
         ),
     }
+
+
+def doubt(report: Mapping[str, Any]) -> str:
+    """Return why a design that fits by the prediction may not be placed and routed, or nothing."""
+    cells, luts = report.get("logic_cells_percent", 0), report["lut_percent"]
+    if 100 * JOINT_SHARE < cells <= 100:
+        full = f"{cells:g} % of the logic cells, predicted to within a tenth"
+    elif LUT_PERCENT < luts <= 100:
+        full = f"{luts:g} % of the LUTs, predicted to within a fifth"
+    else:
+        return ""
+    return f"{full}: place and route may fail"
 
 
 def cells_of(resources: Resources) -> dict[str, float]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from rlx.tables import Column
 from rlx.target import Sweep
 from rlx_fpga.architectures.choice import build
-from rlx_fpga.cost.costs import JOINT_SHARE, WITHIN_A_TENTH
 from rlx_fpga.devices import boards, devices
 from rlx_fpga.explore.fit import shortage
+from rlx_fpga.report import doubt
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 _FREE = frozenset({"architecture", "weights", "fold"})
 """Options that are varied unless the user chose one of them."""
-
-_FULL = 80
-"""Percent of the LUTs up to which a predicted design can be placed and routed."""
 
 
 def _attempts(options: FpgaOptions, given: frozenset[str]) -> Sequence[FpgaOptions]:
@@ -50,17 +47,6 @@ def _row(report: Mapping[str, Any], options: FpgaOptions) -> Mapping[str, Any]:
     return {"architecture": options.architecture + weights, **{key: report[key] for key in keys}}
 
 
-def _doubt(figures: Mapping[str, Any]) -> str:
-    """Return why a design that fits by the prediction may not be placed and routed."""
-    cells = figures.get("logic_cells_percent", 0)
-    if cells > JOINT_SHARE * 100:
-        return f"{cells:g} % of the logic cells, {WITHIN_A_TENTH}"
-    share = figures["lut_percent"]
-    if share <= _FULL:
-        return ""
-    return f"{share:g} % of the LUTs, predicted to within a fifth: place and route may fail"
-
-
 def _lowered_by(options: FpgaOptions) -> Hashable:
     return options.architecture, options.io
 
@@ -83,6 +69,6 @@ SWEEP = Sweep(
     attempts=_attempts,
     estimate=_estimate,
     row=_row,
-    doubt=_doubt,
+    doubt=doubt,
 )
 """The comparison over devices; ``boards`` are devices whose pins are known."""

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rlx.tables import Column, Figure, Figures, Table, text_of
 from rlx_fpga.architectures import architecture
-from rlx_fpga.cost.costs import JOINT_SHARE, PORTS, WITHIN_A_TENTH
+from rlx_fpga.cost.costs import PORTS
+from rlx_fpga.report import doubt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -99,13 +100,13 @@ def _cells(report: Mapping[str, Any]) -> tuple[Figure, ...]:
     ]
     if "logic_cells" in report:
         share = f"{report['logic_cells_percent']:g} % of {device}; hold a LUT and a flip-flop"
-        if JOINT_SHARE * 100 < report["logic_cells_percent"] <= 100:
-            share += f", {WITHIN_A_TENTH}"
         found.append(Figure("logic cells", report["logic_cells"], "", share))
     if "spram" in report:
         found.append(Figure("SPRAM", report["spram"]))
-    if "fits" in report:
-        found.append(Figure("fits", report["fits"]))
+    fits = report.get("fits", True)
+    doubted = doubt(report) if fits else ""
+    if "fits" in report or doubted:
+        found.append(Figure("fits", fits, "", doubted))
     return tuple(found)
 
 

@@ -65,12 +65,25 @@ def test_a_design_has_no_more_logic_cells_than_there_are(name):
 
 
 @pytest.mark.parametrize(("percent", "doubted"), [(91.9, False), (92.1, True), (100, True)])
-def test_a_design_that_fills_the_cells_may_not_be_placed(percent, doubted):
+@pytest.mark.parametrize("emitted", [False, True])
+def test_a_design_that_fills_the_cells_may_not_be_placed(emitted, percent, doubted):
     options = FpgaOptions(device="ice40-up5k")
     module = lower(frontends.load(TINYCONV), TARGET, options=options).module
     report = {**TARGET.estimate(module, options), "logic_cells_percent": percent}
-    text = next(figure.note for figure in view._cells(report) if figure.label == "logic cells")
-    assert ("place and route may fail" in text) is doubted
+    if emitted:
+        # What cannot fit is not emitted: the report of an emission does not say that it fits.
+        del report["fits"]
+    notes = {figure.label: figure.note for figure in view._cells(report)}
+    assert ("place and route may fail" in notes.get("fits", "")) is doubted
+
+
+def test_the_folder_says_that_the_design_may_not_be_placed(tmp_path):
+    model = frontends.load(ROOT / "examples" / "digits" / "digits.rlx")
+    golden = reference_outputs(model.graph, random_inputs(model.graph, 1))
+    for name, doubted in (("ice40-up5k", True), ("ecp5-25k", False)):
+        emit(model, TARGET, tmp_path / name, options=FpgaOptions(device=name), golden=golden)
+        text = (tmp_path / name / "README.md").read_text("utf-8")
+        assert ("**The design may not fit:** 97.7 % of the logic cells" in text) is doubted
 
 
 @pytest.mark.synth

@@ -35,9 +35,6 @@ JOINT_SHARE: Final = 0.92
 nextpnr needed up to 9 % more than predicted for the designs for iCE40 that were measured.
 """
 
-WITHIN_A_TENTH: Final = "predicted to within a tenth: place and route may fail"
-"""What is to be said of a design that fills more than :data:`JOINT_SHARE`."""
-
 PORTS: Final = "ports"
 """Name under which cells are counted that belong to no layer."""
 

@@ -28,6 +28,7 @@ from rlx_fpga.packaging.bench import bench_frames
 from rlx_fpga.packaging.integration import board_pll, integration_files
 from rlx_fpga.packaging.render import render
 from rlx_fpga.packaging.waves import wave_layouts
+from rlx_fpga.report import doubt
 from rlx_fpga.rtl.modules import Modules
 from rlx_fpga.rtl.naming import port_name
 
@@ -272,5 +273,6 @@ def readme(interface: Interface, report: Mapping[str, Any], device: FpgaDevice) 
         device=device,
         columns=[*columns[:2], "node of the model", *columns[2:]],
         cells=cells,
+        doubt=doubt(report),
         pll=board_pll(device, float(report["clock_mhz"])),
     )
