@@ -137,6 +137,7 @@ class Accumulator(Part):
         self.groups = -(-outputs // pe)
         steps = 2 if self.rounds == 1 else 3
         self.latency = steps + LATENCY
+        self.drain = (self.rounds - 1 - self.idle // self.lanes) * beat_cycles
         self.depth = queue_depth(
             delay + steps, burst=self.rounds, group=group, beat_cycles=beat_cycles
         )

@@ -48,6 +48,7 @@ class Chain(Cell):
         self.multipliers = sum(part.multipliers for part in self.parts.values())
         self.wide_products = tuple(p for part in self.parts.values() for p in part.wide_products)
         self.latency = sum(cell.latency for cell in self.cells.values())
+        self.drain = sum(cell.drain for cell in self.cells.values())
         members = {}
         for port in input_ports(first):
             head = next(iter(self.before.get(port, {"": first}).values()))

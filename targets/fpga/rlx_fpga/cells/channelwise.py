@@ -76,6 +76,7 @@ class Depthwise(Cell):
         self.multipliers = self.array.multipliers
         self.weights, self.store = WeightMemories(weights, split=False), store
         self.latency = self.accumulator.delay + self.accumulator.latency
+        self.drain = self.accumulator.drain
         super().__init__({"i": In(stream_of(pe)), "o": Out(stream_of(self.lanes, self.acc_bits))})
 
     @cached_property
@@ -152,6 +153,7 @@ class Pool(Cell):
         self.lanes = self.accumulator.lanes
         self.out_bits = bits
         self.latency = 1 + self.accumulator.latency
+        self.drain = self.accumulator.drain
         super().__init__({"i": In(stream_of(pe)), "o": Out(stream_of(self.lanes, bits))})
 
     @cached_property

@@ -90,6 +90,7 @@ class MatrixVector(Cell):
         self.lanes = self.accumulator.lanes
         self.acc_bits = ranges.out_bits
         self.latency = self.accumulator.delay + self.accumulator.latency
+        self.drain = self.accumulator.drain
         self.multipliers = self.array.multipliers
         super().__init__({"i": In(stream_of(simd)), "o": Out(stream_of(self.lanes, self.acc_bits))})
 

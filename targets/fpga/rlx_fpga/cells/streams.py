@@ -107,11 +107,14 @@ class Cell(Part):
             DSP slices are as wide.
         latency: Cycles from the transfer of the last beat that an output depends on to the first
             cycle in which that output is valid, without stalls.
+        drain: Cycles from the first to the last of the outputs that the last beat of a pixel
+            yields: more than 0 where results of several accumulators leave one after the other.
     """
 
     multipliers: int = 0
     wide_products: tuple[tuple[int, int], ...] = ()
     latency: int = 1
+    drain: int = 0
 
     @cached_property
     def memory_bits(self) -> int:

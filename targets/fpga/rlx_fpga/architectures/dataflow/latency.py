@@ -9,42 +9,77 @@ out: queues keep them few.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import reduce
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-ArrivalCurve = list[tuple[float, float]]
-"""Parts of a frame, ascending from 0 to 1, and the cycles after which they have arrived."""
+Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """A point in a layer's work on a frame; all figures are parts of a frame.
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrivalCurve:
+    """When a frame arrives.
 
     Attributes:
-        needed: Input that must have arrived before the layer continues.
+        parts: Parts of a frame, ascending from 0 to 1, float64 [points]. One that is there twice is
+            a pause: it has arrived at first, and what follows does from the second time on.
+        times: Cycles after which they have arrived, float64 [points].
+    """
+
+    parts: Floats
+    times: Floats
+
+    @property
+    def end(self) -> float:
+        """Cycles after which the whole frame has arrived."""
+        return float(self.times[-1])
+
+    def arrived(self, parts: Floats) -> Floats:
+        """Return the cycles after which ``parts`` have arrived."""
+        after = np.searchsorted(self.parts, parts)
+        before = np.maximum(after - 1, 0)
+        span = self.parts[after] - self.parts[before]
+        share = np.divide(parts - self.parts[before], span, out=np.ones_like(parts), where=span > 0)
+        return self.times[before] + share * (self.times[after] - self.times[before])
+
+    def resumed(self, parts: Floats) -> Floats:
+        """Return the cycles after which what follows ``parts`` arrives."""
+        last = np.searchsorted(self.parts, parts, side="right") - 1
+        return np.where(self.parts[last] == parts, self.times[last], self.arrived(parts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Demand:
+    """Points of a layer's work on a frame, ascending; all figures are parts of a frame.
+
+    No result needs more than the last point. Without points, results are proportional to input.
+
+    Attributes:
+        needed: Input that must have arrived before the layer continues, float64 [points].
         done: Work done before.
         given: Results produced before.
     """
 
-    needed: float
-    done: float
-    given: float
+    needed: Floats
+    done: Floats
+    given: Floats
 
-    def of(self, index: int, count: int) -> Progress:
-        """Return the same point in image ``index`` of a frame of ``count`` images."""
-        return Progress(
-            (self.needed + index) / count, (self.done + index) / count, (self.given + index) / count
+    def repeated(self, count: int) -> Demand:
+        """Return the demand for a frame of ``count`` images, one after the other."""
+        index = np.arange(count)[:, None]
+        return Demand(
+            *(((one + index) / count).ravel() for one in (self.needed, self.done, self.given))
         )
 
 
-Demand = tuple[Progress, ...]
-"""Points of a layer's work, ascending. None: output is proportional to input."""
-
-EVEN: Demand = ()
+EVEN: Final = Demand(*(np.zeros((3, 0))))
+"""Output is proportional to input."""
 
 
 def at_once(work: float = 1.0) -> Demand:
@@ -53,12 +88,20 @@ def at_once(work: float = 1.0) -> Demand:
     Args:
         work: Part of its work that cannot start earlier.
     """
-    return Progress(0, 0, 0), Progress(1, 1 - work, 0)
+    return Demand(np.array([0.0, 1.0]), np.array([0.0, 1.0 - work]), np.zeros(2))
 
 
-def repeated(demand: Demand, count: int) -> Demand:
-    """Return the demand for ``count`` images, one after the other."""
-    return tuple(step.of(index, count) for index in range(count) for step in demand)
+def by_pixel(needed: Sequence[int], words: int, count: int) -> Demand:
+    """Return the demand of a layer that makes pixels of ``count`` images at a constant rate.
+
+    Args:
+        needed: Words of its image that each pixel needs.
+        words: Words of an image.
+        count: Images of a frame.
+    """
+    index = np.arange(count)[:, None]
+    done = np.arange(len(needed) * count) / (len(needed) * count)
+    return Demand(((np.array(needed) + index * words) / (words * count)).ravel(), done, done)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,37 +130,51 @@ def arrival_curves(
         stages: In topological order.
         inputs: Cycles until each input of the pipeline has arrived, by its (negative) number.
     """
-    found: dict[int, ArrivalCurve] = {
-        source: [(0.0, 0.0), (1.0, float(cycles))] for source, cycles in inputs.items()
+    found = {
+        source: ArrivalCurve(np.array([0.0, 1.0]), np.array([0.0, cycles]))
+        for source, cycles in inputs.items()
     }
     for index, one in enumerate(stages):
-        found[index] = _results(one, [found[source] for source in one.sources])
+        results = _results if one.demand.needed.size else _in_step
+        found[index] = results(one, [found[source] for source in one.sources])
     return found
 
 
 def _results(stage: StageTiming, operands: Sequence[ArrivalCurve]) -> ArrivalCurve:
-    """Return the arrival curve of a stage's results."""
-    demand = stage.demand or tuple(
-        Progress(part, part, part) for part in sorted({part for one in operands for part, _ in one})
+    """Return the arrival curve of the results of a stage with points in its work."""
+    demand = stage.demand
+    work = demand.done * stage.cycles
+    arrived = reduce(np.maximum, (one.arrived(demand.needed) for one in operands))
+    started = _worked(work, arrived)
+    # Results do not wait with the layer: they have left before.
+    reached = work + np.append(0, (started - work)[:-1])
+    end = started[-1] + stage.cycles - work[-1]
+    return ArrivalCurve(
+        np.append(np.repeat(demand.given, 2), 1),
+        np.append(np.column_stack([reached, started]).ravel(), end) + stage.registers,
     )
-    time = done = 0.0
-    curve: ArrivalCurve = []
-    for step in (*demand, Progress(1, 1, 1)):
-        time += (step.done - done) * stage.cycles
-        time = max(time, *(_time_of(one, step.needed) for one in operands))
-        done = step.done
-        curve.append((step.given, time + stage.registers))
-    return curve
 
 
-def _time_of(curve: ArrivalCurve, part: float) -> float:
-    """Return the cycles after which ``part`` of a stream has arrived."""
-    index = bisect_left(curve, part, key=lambda point: point[0])
-    after, late = curve[index]
-    if not index or after == part:
-        return late
-    before, early = curve[index - 1]
-    return early + (late - early) * (part - before) / (after - before)
+def _in_step(stage: StageTiming, operands: Sequence[ArrivalCurve]) -> ArrivalCurve:
+    """Return the arrival curve of results that are proportional to what has been read."""
+    parts = np.unique(np.concatenate([one.parts for one in operands]))
+    arrived, resumed = (
+        reduce(np.maximum, times)
+        for times in zip(
+            *((one.arrived(parts), one.resumed(parts)) for one in operands), strict=True
+        )
+    )
+    twice = np.repeat(parts, 2)
+    times = _worked(twice * stage.cycles, np.column_stack([arrived, resumed]).ravel())
+    return ArrivalCurve(twice, times + stage.registers)
+
+
+def _worked(work: Floats, arrived: Floats) -> Floats:
+    """Return when a stage goes on after each amount of work, if it waits for what has arrived.
+
+    It is ``max(arrived, previous + work since then)`` for each, in closed form.
+    """
+    return work + np.maximum.accumulate(np.maximum(arrived - work, 0))
 
 
 def fill(stages: Sequence[StageTiming], results: Sequence[int]) -> float:
@@ -128,6 +185,6 @@ def fill(stages: Sequence[StageTiming], results: Sequence[int]) -> float:
     """
     held: dict[int, float] = {}
     for index, one in enumerate(stages):
-        needed = max((step.needed for step in one.demand if not step.given), default=0)
-        held[index] = needed + max(held.get(source, 0) for source in one.sources)
-    return max((held.get(result, 0) for result in results), default=0)
+        first = one.demand.needed[one.demand.given == 0]
+        held[index] = max(first, default=0) + max(held.get(source, 0) for source in one.sources)
+    return float(max((held.get(result, 0) for result in results), default=0))

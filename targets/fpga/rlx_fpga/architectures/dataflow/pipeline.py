@@ -158,7 +158,7 @@ class Pipeline(Component):
         }
         found = arrival_curves(self._timings(), ports)
         place = self._places()
-        return max(round(found[place[value]][-1][1]) for value in self.program.outputs)
+        return max(round(found[place[value]].end) for value in self.program.outputs)
 
     @property
     def fill(self) -> float:
@@ -269,6 +269,7 @@ class Pipeline(Component):
                 layer.burst or layer.cycles,
                 # There is a register behind each layer; a fork has none.
                 layer.cell.latency
+                + layer.cell.drain
                 + 1
                 + max(sum(cell.latency for cell in queue.cells().values()) for queue in queues),
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from rlx.operands import unsupported
 from rlx.ops.q import QArgmax, QMean
-from rlx_fpga.architectures.dataflow.latency import at_once, repeated
+from rlx_fpga.architectures.dataflow.latency import at_once
 from rlx_fpga.architectures.dataflow.lower.rules import RULES, Layer, Plan, divisors, pipeline_hold
 from rlx_fpga.architectures.dataflow.lower.weighted import requantizer
 from rlx_fpga.cells.argmax import Argmax
@@ -63,7 +63,7 @@ class MeanPlan(Plan):
         cells["requantize"] = self._requantize(lanes, fold.beat_cycles)
         beats = self.outer * self.count * self.inner // lanes
         hold = Fraction(1, self.outer) + pipeline_hold([*cells.values()], beats)
-        demand = repeated(at_once(fold.beat_cycles / self.count), self.outer)
+        demand = at_once(fold.beat_cycles / self.count).repeated(self.outer)
         return Layer(Chain(cells), fold, fold.cycles, hold, demand=demand)
 
     @property
@@ -101,5 +101,5 @@ class ArgmaxPlan(Plan):
         """Return the cell."""
         cell = Argmax(self.count)
         hold = Fraction(self.count, self.size) + pipeline_hold([cell], self.size)
-        demand = repeated(at_once(1 / self.count), self.size // self.count)
+        demand = at_once(1 / self.count).repeated(self.size // self.count)
         return Layer(Chain({"argmax": cell}), fold, self.size, hold, demand=demand)

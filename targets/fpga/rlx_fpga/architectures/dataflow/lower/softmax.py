@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from rlx.numerics.exponential import softmax_table
 from rlx.ops.q import QSoftmax
-from rlx_fpga.architectures.dataflow.latency import at_once, repeated
+from rlx_fpga.architectures.dataflow.latency import at_once
 from rlx_fpga.architectures.dataflow.lower.rules import RULES, Layer, Plan, pipeline_hold
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.softmax import Softmax
@@ -41,6 +41,6 @@ class SoftmaxPlan(Plan):
         jitter = (Fraction(1, self.rows), Fraction(0))
         cell = self.cell
         left = (cell.interval - self.count - cell.latency + 1) / cell.interval
-        demand = repeated(at_once(left), self.rows)
+        demand = at_once(left).repeated(self.rows)
         chain = Chain({"softmax": cell})
         return Layer(chain, fold, fold.cycles, hold, jitter=jitter, demand=demand)

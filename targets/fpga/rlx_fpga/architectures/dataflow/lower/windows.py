@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from rlx_fpga.architectures.dataflow.latency import Demand, Progress, repeated
+from rlx_fpga.architectures.dataflow.latency import Demand, by_pixel
 from rlx_fpga.architectures.dataflow.lower.rules import Layer, pipeline_hold
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.geometry import geometry_of
@@ -103,14 +103,7 @@ def windowed(cells: dict[str, Cell], fold: Fold, image: Image) -> Layer:
 @cache
 def demand_of(geometry: Geometry, count: int) -> Demand:
     """Return the demand of a layer that slides a window over ``count`` images."""
-    width = geometry.out_width
-    pixels = geometry.out_height * width
-    steps = tuple(
-        Progress(geometry.needed[pixel] / geometry.words, pixel / pixels, pixel / pixels)
-        for row in range(geometry.out_height)
-        for pixel in sorted({row * width, row * width + width - 1})
-    )
-    return repeated(steps, count)
+    return by_pixel(geometry.needed, geometry.words, count)
 
 
 def whole_window(image: Image, window: Window) -> WholeWindow | None:
