@@ -87,7 +87,7 @@ def markdown_text(report: Report) -> str:
         lines += ["", *(f"- {_cell(text)}" for text in report.warnings)]
     lines += ["", "<details><summary>Layers</summary>", "", *_layer_rows(report), "", "</details>"]
     if report.layer_cells:
-        summary = "<details><summary>Cells of each layer after synthesis</summary>"
+        summary = "<details><summary>Cells of each layer or part after synthesis</summary>"
         lines += ["", summary, "", *_cell_rows(report), "", "</details>"]
     return "\n".join([*lines, ""])
 

@@ -16,10 +16,10 @@ from rlx.scratch import work_folder
 from rlx.steps import length_text, steps_of
 from rlx_fpga.devices import DEFAULT_DEVICE
 from rlx_fpga.devices import device as find_device
-from rlx_fpga.packaging.netlist import built_layers
+from rlx_fpga.packaging.netlist import counted_parts
 from rlx_fpga.packaging.synthesis import RESOURCES, synthesize
 from rlx_sim.fpga import read_report
-from rlx_sim.layers import REST, layer_rows
+from rlx_sim.layers import layer_rows, rest_of
 from rlx_sim.nextpnr import find_nextpnr, place_and_route, placed
 from rlx_sim.placement import placement_svg, read_placed
 from rlx_sim.view import build_view
@@ -178,7 +178,7 @@ class FpgaBuilder:
             notify(f"yosys: {chosen.name}")
             found = synthesize(
                 _files(folder), design["sources"], design["top"], chosen,
-                layers=built_layers(report, design), keep=work, timeout_s=timeout_s,
+                layers=counted_parts(report, design), keep=work, timeout_s=timeout_s,
                 show=notify.detail,
             )  # fmt: skip
             target = TARGET_MHZ if clock_mhz is None else clock_mhz
@@ -293,16 +293,14 @@ def _with_picture(work: Path, build: HardwareBuild, report: Mapping[str, Any]) -
     if not build.routed or not placed_netlist.is_file():
         return build
     first, design = build.routed[0], report["interface"]
-    layers = built_layers(report, design)
     title = f"{build.top} on {build.device.name}, seed {first.seed}: {first.fmax_mhz:.1f} MHz"
     (work / PICTURE).write_text(
         placement_svg(
             read_placed(placed_netlist),
             build.device,
             title=title,
-            # Layers of an engine share its parts.
-            layers=layers or design.get("parts", ()),
-            rest=REST if layers else f"memory, {REST}",
+            layers=counted_parts(report, design),
+            rest=rest_of(report),
         ),
         encoding="utf-8",
     )

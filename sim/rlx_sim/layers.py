@@ -1,4 +1,7 @@
-"""Cells of each layer after synthesis, beside those that were predicted."""
+"""Cells of each layer after synthesis, beside those that were predicted.
+
+Layers of an engine share its parts: those have rows in their place.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ PREDICTED: Final = ("lut", "ff", "dsp", "bram")
 def layer_rows(
     report: Mapping[str, Any], found: Mapping[str, Any], family: str
 ) -> list[dict[str, Any]]:
-    """Return a row for each layer, and one for the rest; their sums are the design's cells.
+    """Return a row for each layer or part, and one for the rest: together, the design's cells.
 
-    Empty for designs whose layers share their hardware.
+    Empty for designs of an older rlx, which name no parts.
 
     Args:
         report: Content of ``report.json``.
@@ -31,19 +34,24 @@ def layer_rows(
     layers = found.get("layers", {})
     if not layers:
         return []
-    same = found["device"] == report["device"]
+    predicted = {row["name"]: row for row in report["layers"]}
+    known = found["device"] == report["device"] and predicted.keys() >= layers.keys()
     rows = [
         {
-            "layer": row["name"],
-            "op": row["op"],
-            "node": report.get("sources", {}).get(row["name"]),
-            "estimate": {name: row[name] for name in PREDICTED} if same else None,
-            "synthesis": resources(layers[row["name"]], family),
+            "layer": name,
+            "op": predicted[name]["op"] if name in predicted else None,
+            "node": report.get("sources", {}).get(name),
+            "estimate": {kind: predicted[name][kind] for kind in PREDICTED} if known else None,
+            "synthesis": resources(cells, family),
         }
-        for row in report["layers"]
-        if row["name"] in layers
+        for name, cells in layers.items()
     ]
     return [*rows, _rest(report, found, rows)]
+
+
+def rest_of(report: Mapping[str, Any]) -> str:
+    """Return what is called that has no row: an engine's memory stands in the core itself."""
+    return f"memory, {REST}" if report.get("architecture") == "engine" else REST
 
 
 def _rest(
@@ -52,7 +60,7 @@ def _rest(
     """Return the row of what is left of the whole design."""
     predicted = all(row["estimate"] for row in rows)
     return {
-        "layer": REST,
+        "layer": rest_of(report),
         "op": None,
         "node": None,
         "estimate": _left(report, rows, "estimate", PREDICTED) if predicted else None,

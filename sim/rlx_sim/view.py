@@ -109,7 +109,8 @@ def build_view(report: Mapping[str, Any]) -> View:
     top, device = report["top"], report["device"]
     view: list[Table | Figures] = [_cells(f"Cells of {top} in {device}", report["resources"])]
     if report["layers"]:
-        view.append(_layers(f"Cells of each layer of {top}, after synthesis", report))
+        what = "layer" if any(row["op"] for row in report["layers"]) else "part"
+        view.append(_layers(f"Cells of each {what} of {top}, after synthesis", what, report))
     if report["seeds"]:
         view.append(_seeds(f"Place and route on {device}", report["seeds"]))
     fmax, rate = report["fmax_mhz"], report["frames_per_second"]
@@ -147,12 +148,12 @@ _KINDS: Final = (("LUT", "lut", 1), ("FF", "ff", 2), ("DSP", "dsp", 3), ("BRAM",
 """Heading and key of each kind of cell, and the priority of its prediction."""
 
 
-def _layers(title: str, report: Mapping[str, Any]) -> Table:
-    """Return the cells of each layer; totals are those of the design."""
+def _layers(title: str, what: str, report: Mapping[str, Any]) -> Table:
+    """Return the cells of each layer, or other part; totals are those of the design."""
     whole = {row["resource"]: row for row in report["resources"]}
     rows = report["layers"]
     predicted = rows[0]["estimate"] is not None
-    columns = [Column("layer", shortest=12), Column("node of the model", priority=4, shortest=8)]
+    columns = [Column(what, shortest=12), Column("node of the model", priority=4, shortest=8)]
     for heading, key, priority in _KINDS:
         total = whole[key]
         columns.append(Column(heading, right=True, total=total["synthesis"]))

@@ -83,9 +83,17 @@ def test_another_device_has_no_predictions(designs):
 
 
 @pytest.mark.synth
-def test_layers_that_share_an_engine_have_no_cells(designs):
+def test_what_layers_of_an_engine_share_has_rows_in_their_place(designs):
     found = FPGA.build(designs / "engine", seeds=0).as_json()
-    assert found["layers"] == []
+    check_sums(
+        {**found, "resources": [r for r in found["resources"] if r["resource"] == "lut_ram"]}
+    )
+    rows = {row["layer"]: row["synthesis"] for row in found["layers"]}
+    assert list(rows) == ["sequencer", "array", "scale", "o_buffer", f"memory, {REST}"]
+    assert {row["estimate"] for row in found["layers"]} == {None}
+    for row in found["resources"]:
+        assert sum(one.get(row["resource"], 0) for one in rows.values()) == row["synthesis"]
+    assert rows["array"]["dsp"] > 0 == rows["sequencer"]["dsp"]
 
 
 def test_half_block_rams_are_counted():

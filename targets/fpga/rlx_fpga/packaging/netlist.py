@@ -106,7 +106,10 @@ def design_files(
         "tb/run.py": render("run.py.j2", interface=interface),
         **wave_layouts(interface, report),
         **integration_files(
-            interface, device, float(report["clock_mhz"]), built_layers(report, interface.to_json())
+            interface,
+            device,
+            float(report["clock_mhz"]),
+            counted_parts(report, interface.to_json()),
         ),
         "README.md": readme(interface, report, device),
         "report.json": json.dumps({**report, "interface": interface.to_json()}, indent=2) + "\n",
@@ -173,15 +176,15 @@ def _part(name: str, ports: Sequence[Port]) -> Part:
     )
 
 
-def built_layers(report: Mapping[str, Any], interface: Mapping[str, Any]) -> list[str]:
-    """Return the layers that are instances in the core.
+def counted_parts(report: Mapping[str, Any], interface: Mapping[str, Any]) -> list[str]:
+    """Return the instances in the core whose cells are counted: layers, or what layers share.
 
     Args:
         report: With ``layers``.
         interface: As in ``report.json``; that of an older rlx names no instances.
     """
     parts = interface.get("parts", ())
-    return [row["name"] for row in report["layers"] if row["name"] in parts]
+    return [row["name"] for row in report["layers"] if row["name"] in parts] or list(parts)
 
 
 def layer_comments(nodes: Sequence[Node], report: Mapping[str, Any]) -> dict[str, list[str]]:
