@@ -240,6 +240,18 @@ def test_branches_meet_again_without_deadlock(name, stall):
         simulate(Pipeline(program, folds), x_of(graph), 2, stall_in=stall, stall_out=stall)
 
 
+@pytest.mark.sim
+def test_an_input_with_a_shortcut_may_meet_another_input_twice():
+    graph = Graph("pair")
+    x, y = graph.input("x", i8(1, 6, 6, 2)), graph.input("y", i8(1, 6, 6, 2))
+    short = add(graph, conv(graph, x, 2, 3, padding=SAME), x)
+    graph.output(add(graph, short, add(graph, x, y)))
+    program = staged_graph(graph)
+    rng = np.random.default_rng(2)
+    inputs = {name: rng.integers(-128, 128, (1, 6, 6, 2), np.int8) for name in "xy"}
+    simulate(Pipeline(program, fastest(program, 40)), inputs, 2)
+
+
 def fastest(program, multipliers):
     """Return the foldings with the shortest interval, or None if there are none."""
     return Folding(program.choices()).fastest(Amount(dsp=multipliers))

@@ -86,7 +86,7 @@ def queue_depths(stages: Sequence[StageFlow]) -> list[list[Fraction]]:
             for fork in forks
             if sum(operand.source in lags[fork] for operand in stage.operands) > 1
         ]
-        near = [fork for fork in meeting if not _passed_through(stages, stage, fork, meeting)]
+        near = _nearest(stages, stage, meeting)
         depths.append(
             [_depth(stage, place, near, lags, leads) for place in range(len(stage.operands))]
         )
@@ -154,6 +154,18 @@ def _depth(
         if others:
             depth = max(depth, max(others) + leads[fork][mine.source] + mine.behind)
     return depth
+
+
+def _nearest(
+    stages: Sequence[StageFlow], stage: StageFlow, meeting: Sequence[Fork]
+) -> Sequence[Fork]:
+    """Return the forks that determine the depths in front of ``stage``; one at least."""
+    near = list(meeting)
+    for fork in meeting:
+        # Only among those that are left: an input and a group with it exclude each other.
+        if _passed_through(stages, stage, fork, near):
+            near.remove(fork)
+    return near
 
 
 def _passed_through(
