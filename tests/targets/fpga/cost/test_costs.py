@@ -32,7 +32,7 @@ from rlx_fpga.cells.unary import Clamp, Offset
 from rlx_fpga.cells.whole_window import Replay, WholeWindow
 from rlx_fpga.cells.width import WidthConverter
 from rlx_fpga.cells.window import WindowGenerator
-from rlx_fpga.cost.costs import FF_TERMS, LUT_TERMS, Resources, resources_of
+from rlx_fpga.cost.costs import FF_TERMS, LUT_TERMS, Resources, resources_of, terms_of
 from rlx_fpga.cost.logic import Logic, counter, total
 from rlx_fpga.cost.memories import LIBRARIES, Ram
 from rlx_fpga.packaging.synthesis import resources
@@ -191,3 +191,68 @@ def test_logic_adds_up():
     assert one.times(1) is one
     assert counter(1) == Logic()
     assert counter(5) == Logic(register=3, add=3, test=10)
+
+
+@pytest.mark.parametrize(
+    ("lut", "ff", "cells"),
+    [(100, 0, 100), (0, 100, 100), (100, 50, 132), (50, 100, 132), (2, 2, 4)],
+)
+def test_a_logic_cell_takes_a_third_of_the_pairs_that_there_could_be(lut, ff, cells):
+    """0.37 of the smaller number share a cell with one of the other kind."""
+    assert Resources(lut=lut, ff=ff).logic_cells == cells
+
+
+def term(logic, family, name):
+    found = terms_of(logic, family)
+    return dict(zip(LUT_TERMS + FF_TERMS, found.lut + found.ff, strict=True))[name]
+
+
+@pytest.mark.parametrize("family", sorted(LIBRARIES))
+def test_each_kind_of_logic_has_its_own_term(family):
+    kinds = ("add", "compare", "test", "mux", "product", "scaled", "tree", "register", "operand")
+    logic = Logic(**{name: 10 + n for n, name in enumerate(kinds)})
+    assert [term(logic, family, name) for name in kinds] == [*range(10, 19)]
+    assert terms_of(logic, family).fixed == (0, 0)
+    assert terms_of(Logic(paired=3), family).fixed == (3, 48)
+
+
+def test_a_memory_of_logic_has_a_flip_flop_and_a_multiplexer_for_each_bit():
+    ram = Ram(5, 3, read_only=False, synchronous=True, style="logic")
+    found = terms_of(Logic(mux=7, memories=(ram,)), "ecp5")
+    assert found.fixed == (0, 15)
+    assert term(Logic(mux=7, memories=(ram,)), "ecp5", "mux") == 7 + 15
+    assert term(Logic(memories=(ram,)), "ecp5", "ram_register") == 5
+    asynchronous = Ram(5, 3, read_only=False, synchronous=False, style="logic")
+    assert term(Logic(memories=(asynchronous,)), "ecp5", "ram_register") == 0
+
+
+def test_a_block_that_may_be_read_and_written_at_once_takes_registers_around_it():
+    """A copy of the word, one of the word written, and the comparison of two addresses."""
+    safe = Ram(9, 2048, read_only=False, synchronous=True, collision_free=True)
+    unsafe = Ram(9, 2048, read_only=False, synchronous=True)
+    fixed = Ram(9, 2048, read_only=True, synchronous=True)
+    for ram, cells in ((safe, (0, 0)), (fixed, (0, 0)), (unsafe, (19, 28))):
+        found = terms_of(Logic(memories=(ram,)), "ecp5")
+        assert (found.parts, found.fixed) == (1, cells)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cells_of_copies_and_of_sums(seed):
+    """Block RAMs and DSP slices add up exactly, LUTs and flip-flops but for rounding up."""
+    rng = np.random.default_rng(seed)
+    ram = Ram(*rng.integers(9, 90, 2).tolist(), read_only=False, synchronous=True)
+    fields = ("register", "add", "compare", "test", "mux", "product", "scaled", "tree", "operand")
+    numbers = dict(zip(fields, rng.integers(0, 99, 9).tolist(), strict=True))
+    logic = Logic(**numbers, paired=2, memories=(ram,))
+    assert logic.times(3) == logic + logic + logic == total([logic] * 3)
+    assert [getattr(logic.times(3), name) for name in fields] == [3 * n for n in numbers.values()]
+    one, three = resources_of(logic, "xc7", 5), resources_of(logic.times(3), "xc7", 15)
+    summed = one + one + one
+    assert (summed.dsp, summed.bram) == (three.dsp, three.bram) == (15, 3 * one.bram)
+    assert 0 <= summed.lut - three.lut <= 3
+    assert 0 <= summed.ff - three.ff <= 3
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 9, 1024, 1025])
+def test_a_counter_has_the_bits_of_its_last_value(count):
+    assert counter(count).register == counter(count).add == len(f"{count - 1:b}".lstrip("0"))

@@ -4,7 +4,14 @@ import pytest
 
 from rlx_fpga.cost.costs import LUT_TERMS, terms_of
 from rlx_fpga.cost.logic import Logic
-from rlx_fpga.cost.memories import BANKS_FOR, LIBRARIES, Ram, banks_of, mapping_of
+from rlx_fpga.cost.memories import (
+    BANKS_FOR,
+    LIBRARIES,
+    MemoryMapping,
+    Ram,
+    banks_of,
+    mapping_of,
+)
 
 
 def rom(width, depth):
@@ -99,3 +106,85 @@ def test_banks_need_no_multiplexer_and_hardly_more_blocks(width):
 )
 def test_banks_take_the_fewest_blocks(width, depth, banks):
     assert banks_of(width, depth) == banks
+
+
+def pipelined(width, depth):
+    return Ram(width, depth, read_only=False, synchronous=True, collision_free=True)
+
+
+@pytest.mark.parametrize(
+    ("family", "width", "depth", "luts"),
+    [
+        ("ecp5", 1, 400, 150), ("ecp5", 2, 368, 138), ("ecp5", 3, 336, 126), ("ecp5", 4, 320, 120),
+        ("ecp5", 8, 160, 120), ("ecp5", 12, 112, 126), ("ecp5", 36, 32, 108),
+        ("xc7", 2, 1152, 72), ("xc7", 3, 832, 52), ("xc7", 4, 576, 72), ("xc7", 8, 320, 60),
+        ("xc7", 12, 192, 48), ("xc7", 36, 64, 48),
+    ],
+)  # fmt: skip
+def test_the_deepest_memory_in_lookup_tables_is_that_of_yosys(family, width, depth, luts):
+    """``memory_libmap`` takes these units, and a block for one word more."""
+    place = mapping_of(pipelined(width, depth), family)
+    assert (place.kind, place.luts) == ("lut", luts)
+    assert mapping_of(pipelined(width, depth + 1), family).kind == "block"
+
+
+@pytest.mark.parametrize(
+    ("family", "width", "depth"),
+    [("ice40", 2, 32), ("ice40", 4, 16), ("ice40", 8, 8), ("ice40", 12, 5), ("ice40", 36, 5),
+     ("ecp5", 1, 4), ("ecp5", 2, 2), ("xc7", 1, 2)],
+)  # fmt: skip
+def test_the_deepest_memory_in_logic_is_that_of_yosys(family, width, depth):
+    assert mapping_of(pipelined(width, depth), family).kind == "logic"
+    assert mapping_of(pipelined(width, depth + 1), family).kind != "logic"
+
+
+@pytest.mark.parametrize(
+    ("family", "width", "depth", "parts"),
+    [
+        ("ecp5", 36, 512, 1), ("ecp5", 36, 513, 2), ("ecp5", 37, 512, 2),
+        ("ecp5", 18, 1024, 1), ("ecp5", 18, 1025, 2), ("ecp5", 19, 1024, 2),
+        ("ecp5", 9, 2048, 1), ("ecp5", 9, 2049, 2),
+        ("ice40", 16, 256, 1), ("ice40", 16, 257, 2), ("ice40", 17, 256, 2),
+        ("ice40", 2, 1025, 1), ("ice40", 3, 1024, 1),
+    ],
+)  # fmt: skip
+def test_a_block_is_full_where_it_is_for_yosys(family, width, depth, parts):
+    place = mapping_of(pipelined(width, depth), family)
+    assert (place.kind, place.parts) == ("block", parts)
+
+
+@pytest.mark.parametrize(
+    ("width", "depth", "written", "fixed"),
+    [(10, 2100, 3, 2), (20, 1536, 3, 2), (10, 3072, 3, 2), (28, 1025, 3, 3), (12, 5000, 5, 4)],
+)
+def test_words_that_are_written_take_whole_bytes_of_a_block(width, depth, written, fixed):
+    """Read-only words of one block may lie beside those of another, as Yosys puts them."""
+    assert mapping_of(pipelined(width, depth), "ecp5").parts == written
+    assert mapping_of(rom(width, depth), "ecp5").parts == fixed
+
+
+def test_a_block_that_must_return_the_old_word_costs_more():
+    """Yosys takes the registers for it into account: LUTs serve for one more unit of words."""
+    for depth, kind in ((160, "lut"), (176, "lut"), (177, "block")):
+        assert mapping_of(buffer(8, depth), "ecp5").kind == kind
+    assert mapping_of(pipelined(8, 176), "ecp5").kind == "block"
+
+
+@pytest.mark.parametrize(("family", "kind"), [("ecp5", "lut"), ("xc7", "lut"), ("ice40", "block")])
+def test_a_register_behind_a_read_makes_a_block_only_without_ram_of_lookup_tables(family, kind):
+    ram = Ram(8, 200, read_only=False, synchronous=False, registered=True)
+    assert mapping_of(ram, family).kind == kind
+    plain = Ram(8, 200, read_only=False, synchronous=False)
+    assert mapping_of(plain, family).kind == ("lut" if kind == "lut" else "logic")
+
+
+@pytest.mark.parametrize("family", sorted(LIBRARIES))
+def test_words_that_are_all_equal_need_no_memory(family):
+    assert mapping_of(Ram(0, 9000, True, True, "block"), family) == MemoryMapping("logic")
+    assert mapping_of(Ram(1, 9000, True, True, "block"), family).parts
+
+
+def test_outputs_of_several_memories_are_multiplexed():
+    assert mapping_of(buffer(5, 40, synchronous=False), "ecp5").muxed == 2 * 5
+    assert mapping_of(pipelined(36, 1025), "ice40").muxed == 4 * 36
+    assert mapping_of(pipelined(36, 256), "ice40").muxed == 0
