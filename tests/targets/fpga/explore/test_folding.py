@@ -154,3 +154,93 @@ def test_the_minimum_of_each_resource_is_reported():
 def test_what_does_not_exist_is_refused(given, message):
     with pytest.raises(UsageError, match=message):
         Folding(CHOICES, given)
+
+
+prices = st.integers(0, 60)
+lanes = st.integers(1, 63)
+
+
+@given(prices, prices, lanes, lanes, lanes, lanes)
+def test_cost_is_price_then_lanes(one, other, pe, simd, other_pe, other_simd):
+    cost = {"a": one, "b": other}
+    folding = Folding({}, price=lambda name, fold: Option(Amount(), cost[name]))
+    first = folding.cost("a", Fold(pe, simd, 9))
+    second = folding.cost("b", Fold(other_pe, other_simd, 9))
+    assert (first < second) == ((one, pe * simd) < (other, other_pe * other_simd))
+    assert (first == second) == ((one, pe * simd) == (other, other_pe * other_simd))
+
+
+def free_price(name, fold):
+    """LUTs that have nothing to do with the cost."""
+    del name
+    return Option(Amount(fold.multipliers, 0, 7 * fold.pe % 5), 3 * fold.simd)
+
+
+@given(layers_of, st.integers(0, 20), st.integers(0, 20))
+def test_the_smallest_has_the_fewest_luts_and_then_the_minimum_cost(layers, dsp, cycles):
+    limit = Amount(dsp, 0, 99)
+    folding = Folding({f"n{n}": layer for n, layer in enumerate(layers)}, price=free_price)
+
+    def measures(chosen):
+        taken = folding.amount(dict(enumerate(chosen)))
+        return taken.lut, sum(folding.cost("", fold) for fold in chosen)
+
+    fitting = [
+        measures(chosen)
+        for chosen in itertools.product(*layers)
+        if slowest(chosen) <= cycles and folding.amount(dict(enumerate(chosen))).fits(limit)
+    ]
+    found = folding.smallest(limit, cycles)
+    assert (found and measures(found.values())) == min(fitting, default=None)
+
+
+@given(layers_of, st.integers(0, 20), st.integers(0, 20))
+def test_lowest_energy_and_latency_keep_the_limit_of_cycles(layers, dsp, cycles):
+    limit = Amount(dsp, 99, 99)
+    folding = Folding({f"n{n}": layer for n, layer in enumerate(layers)}, price=free_price)
+    fitting = [
+        chosen
+        for chosen in itertools.product(*layers)
+        if 0 < slowest(chosen) <= cycles and folding.amount(dict(enumerate(chosen))).fits(limit)
+    ]
+    if not fitting or folding.min_cycles(limit) == 0:
+        return
+
+    def energy(chosen):
+        return slowest(chosen) * sum(folding.cost("", fold) for fold in chosen)
+
+    def delay(chosen):
+        return sum(fold.pe * fold.cycles for fold in chosen)
+
+    found = folding.lowest_energy(limit, cycles).values()
+    assert slowest(found) <= cycles
+    assert energy(found) == min(map(energy, fitting))
+    found = folding.lowest_latency(limit, lambda _, fold: fold.pe * fold.cycles, cycles).values()
+    assert slowest(found) <= cycles
+    assert delay(found) == min(map(delay, fitting))
+
+
+def test_foldings_are_tried_from_small_to_large():
+    """Of equal choices the first one is taken: fewer multipliers, LUT multipliers, lanes."""
+    folds = [Fold(1, 6, 9, 2), Fold(6, 1, 9, 1, logic=1), Fold(3, 2, 9, 1), Fold(4, 1, 9, 1)]
+    ordered = Folding({"a": folds}).allowed["a"]
+    assert ordered == [folds[3], folds[2], folds[1], folds[0]]
+
+
+def test_of_very_many_foldings_the_minimum_is_that_of_the_priced_ones(monkeypatch):
+    choices = {"a": [Fold(pe, 1, 64 // pe, 65 - pe) for pe in (1, 2, 4, 8, 16)]}
+    folding = Folding(choices, margin=4)
+    assert folding.min_amount() == Amount(dsp=49)
+    monkeypatch.setattr("rlx_fpga.explore.folding.MANY", 5)
+    assert folding.min_amount() == Amount(dsp=49)
+    monkeypatch.setattr("rlx_fpga.explore.folding.MANY", 4)
+    # Those within the margin of the slowest one: 64, 32 and 16 cycles.
+    assert folding.min_amount() == Amount(dsp=61)
+
+
+def test_nothing_to_fold_takes_no_time():
+    assert Folding({}).min_cycles(Amount()) == 0
+    with pytest.raises(
+        UsageError, match=r"^no layer is called 'a'\n  hint: leave it out: no layer of this"
+    ):
+        Folding({}, {"a": (1, 1)})
