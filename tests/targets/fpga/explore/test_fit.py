@@ -72,7 +72,8 @@ def test_the_budgets_that_were_given_are_raised_if_the_device_has_as_much():
     )
     # Only what is short, and nothing if the device has too little of another resource.
     assert refused(report(dsp=5), options).endswith("\n  hint: --dsp 5")
-    large = refused(report(dsp=5, bram=57), options)
+    assert refused(report(dsp=3, lut=600), options).endswith("\n  hint: --lut 600")
+    large = refused(report(dsp=5, ff=SMALL.ff + 1), options)
     assert large.endswith("\n  hint: make the model smaller")
 
 

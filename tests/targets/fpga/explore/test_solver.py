@@ -84,3 +84,36 @@ def no_table(layers, space):
 def test_choose_of_nothing():
     assert choose([], Amount()) == []
     assert choose([[]], Amount(9, 9, 9)) is None
+
+
+triples = st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0, 9))
+
+
+@given(st.lists(st.lists(triples, min_size=1, max_size=4), min_size=1, max_size=4), triples)
+def test_choices_and_minimums_are_those_of_plain_sums(layers, extra):
+    """Each resource is limited on its own; the limit is that of some choice and a little more."""
+    options = [[Option(Amount(*t), costs(Amount(*t))) for t in layer] for layer in layers]
+    sums = [tuple(map(sum, zip(*chosen, strict=True))) for chosen in itertools.product(*layers)]
+    low = [min(column) for column in zip(*sums, strict=True)]
+    assert min_amount(options) == Amount(*low)
+    limit = [a + b for a, b in zip(low, extra, strict=True)]
+    possible = [
+        (5 * d + 3 * b + 2 * t, (d, b, t))
+        for d, b, t in sums
+        if all(n <= most for n, most in zip((d, b, t), limit, strict=True))
+    ]
+    found = choose(options, Amount(*limit))
+    assert (found is None) == (not possible)
+    if found is not None:
+        chosen = [layer[n] for layer, n in zip(layers, found, strict=True)]
+        taken = tuple(map(sum, zip(*chosen, strict=True)))
+        assert (5 * taken[0] + 3 * taken[1] + 2 * taken[2], taken) in possible
+        assert min(possible)[0] == 5 * taken[0] + 3 * taken[1] + 2 * taken[2]
+
+
+@given(triples, triples)
+def test_amounts_are_added_and_subtracted_resource_by_resource(one, other):
+    total = Amount(*one) + Amount(*other)
+    assert (total.dsp, total.bram, total.lut) == tuple(map(sum, zip(one, other, strict=True)))
+    assert total - Amount(*other) == Amount(*one)
+    assert Amount(*one).fits(Amount(*other)) == all(map(int.__le__, one, other))
