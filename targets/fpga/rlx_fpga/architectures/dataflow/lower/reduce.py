@@ -63,7 +63,8 @@ class MeanPlan(Plan):
         cells["requantize"] = self._requantize(lanes, fold.beat_cycles)
         beats = self.outer * self.count * self.inner // lanes
         hold = Fraction(1, self.outer) + pipeline_hold([*cells.values()], beats)
-        demand = at_once(fold.beat_cycles / self.count).repeated(self.outer)
+        last = fold.beat_cycles / (self.count - 1 + fold.beat_cycles)
+        demand = at_once(last).repeated(self.outer)
         return Layer(Chain(cells), fold, fold.cycles, hold, demand=demand)
 
     @property
