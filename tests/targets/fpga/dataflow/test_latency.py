@@ -76,6 +76,55 @@ def test_fill_is_that_of_the_longest_way():
     assert fill(timings, [-1]) == 0
 
 
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_images_of_a_frame_follow_one_another(count):
+    """Each has its share of the input, of the work and of the results."""
+    for found in (WINDOW.repeated(count), by_pixel([2, 3, 4], 4, count)):
+        for one, parts in (
+            (WINDOW.needed, found.needed), (WINDOW.done, found.done), (WINDOW.given, found.given)
+        ):  # fmt: skip
+            wanted = [(index + part) / count for index in range(count) for part in one]
+            assert parts == pytest.approx(wanted)
+
+
+def test_results_arrive_as_their_operand_did():
+    """A curve with a bend, and between its points the straight line."""
+    demand = Demand(np.array([0.75, 1]), np.array([0, 0.5]), np.array([0, 0.25]))
+    quick = StageTiming((-1,), demand, 40, 0)
+    found = arrival_curves([quick, StageTiming((0,), EVEN, 1, 3)], {-1: 80})
+    parts, times = np.array([0.1, 0.25, 0.4, 0.625, 1]), np.array([68.0, 80, 84, 90, 100])
+    assert found[0].arrived(parts) == pytest.approx(times)
+    assert found[1].arrived(parts) == pytest.approx(times + 3)
+
+
+def test_a_stream_may_pause():
+    """What is there has arrived before; what follows comes after the pause."""
+    halves = at_once().repeated(2)
+    found = arrival_curves([StageTiming((-1,), halves, 20, 0)], {-1: 100})[0]
+    half = np.array([0.5])
+    assert (found.arrived(half), found.resumed(half)) == (60, 100)
+    assert found.arrived(np.array([0.75])) == found.resumed(np.array([0.75])) == 105
+    # One that reads in step pauses too, unless it is still busy.
+    for cycles, resumed in ((0, 103), (90, 103), (150, 128)):
+        stages = [StageTiming((-1,), halves, 20, 0), StageTiming((0,), EVEN, cycles, 3)]
+        assert arrival_curves(stages, {-1: 100})[1].resumed(half) == resumed
+
+
+def test_each_input_arrives_in_its_own_time():
+    stages = [StageTiming((-1,), EVEN, 5, 1), StageTiming((-2,), EVEN, 5, 1)]
+    found = arrival_curves(stages, {-1: 70, -2: 30})
+    assert (found[0].end, found[1].end) == (71, 31)
+
+
+def test_what_is_held_back_is_that_of_the_longest_way_to_the_latest_result():
+    timings = [StageTiming((-1,), at_once(), 1, 0), StageTiming((-1,), WINDOW, 1, 0)]
+    assert fill(timings, [0, 1]) == fill(timings, [1, 0]) == 1
+    assert fill(timings, [1]) == 0.5
+    assert fill(timings, []) == fill([], [-1]) == 0
+    # Two images: half a frame must be there before the first of its results.
+    assert fill([StageTiming((-1,), at_once().repeated(2), 1, 0)], [0]) == 0.5
+
+
 def constants(graph, shape):
     """Return random weights and biases of a layer."""
     rng = np.random.default_rng(shape[0])
