@@ -22,9 +22,7 @@ from rlx.ops.q import (
     Window,
 )
 from rlx_fpga import FpgaOptions
-from rlx_fpga.architectures.parallel.design import ParallelDesign
-from rlx_fpga.architectures.parallel.lower import unroll
-from rlx_fpga.architectures.parallel.report import report_of
+from rlx_fpga.architectures import architecture
 from rlx_sim.verify import FPGA
 
 
@@ -61,6 +59,10 @@ def choice():
     return graph
 
 
+def core_of(graph):
+    return architecture("parallel").build(GraphModule(graph, Stage.MIR), FpgaOptions())
+
+
 @pytest.mark.parametrize("make", [network, choice])
 @pytest.mark.parametrize("stalls", [(0.0, 0.0), (0.4, 0.5)])
 @pytest.mark.sim
@@ -69,7 +71,7 @@ def test_frames_keep_their_order_and_none_is_lost(stalls, make):
     (x,) = graph.inputs
     frames = np.random.default_rng(1).integers(-128, 128, (60, x.type.size)).astype(np.int8)
     expected = [evaluate(graph, {"x": frame.reshape(x.type.static_shape)}) for frame in frames]
-    design = ParallelDesign(graph, unroll(graph))
+    design = core_of(graph).component
     run = drive(design, {"i": frames}, {"o0": 60, "o1": 60}, stall_in=stalls[0],
                 stall_out=stalls[1])  # fmt: skip
     for place, port in enumerate(("o0", "o1")):
@@ -80,8 +82,7 @@ def test_frames_keep_their_order_and_none_is_lost(stalls, make):
 
 
 def test_report_has_the_style_and_its_cost():
-    graph = network()
-    report = report_of(ParallelDesign(graph, unroll(graph)), FpgaOptions())
+    report = core_of(network()).report
     assert (report["architecture"], report["interval"], report["multipliers"]) == ("parallel", 1, 0)
     assert report["adders"] == sum(row["adders"] for row in report["layers"])
     assert {row["op"] for row in report["layers"]} == {
