@@ -298,6 +298,17 @@ def test_means_are_over_axes_that_follow_one_another(shape, axes):
     check(graph, codes_for(graph))
 
 
+def test_every_channel_s_accumulator_must_have_32_bits():
+    """Three products of -128 are below the bias, and the last one is too large by one."""
+    for bias, taken in ((-(1 << 31) + 3 * 128 + 1, True), (-(1 << 31) + 3 * 128, False)):
+        graph = Graph("net")
+        w = graph.constant(np.ones((2, 3), np.int8))
+        b = graph.constant(np.array([5, bias], np.int32))
+        op = QDense(x_zero_point=0, rescale=Rescale.of(2.0**-25), zero_point=0)
+        node = graph.apply(op, graph.input("x", i8(1, 3)), w, b).node
+        assert (refusal(node) is None) is taken
+
+
 def activations(size):
     graph = Graph("net")
     graph.output(graph.apply(QClamp(low=-7), graph.input("x", i8(1, size))))
@@ -309,6 +320,7 @@ def test_memory_has_one_port_above_the_limit_only(size, span):
     """A clamp works in place: its operand is all that is stored."""
     program = program_of(activations(size), two_ports=size)
     assert (program.memory, program.span, program.one_port) == (size, span, False)
+    assert program.instructions[0].loops.counts == (1, 1, size, 1, 1, 1)
     assert program_of(activations(size), two_ports=size - 1).one_port
     assert not program_of(activations(size)).one_port
 
