@@ -10,7 +10,8 @@ from targets.fpga.engine.test_design import network
 from targets.fpga.engine.test_lower import convolution
 
 from rlx.ir import Graph, i8
-from rlx.ops.q import QConcat, QPad
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QConcat, QConv2d, QPad, Window
 from rlx_fpga.architectures.engine.program import Feed, Mode
 from rlx_fpga.architectures.engine.sequencer import Sequencer
 
@@ -104,6 +105,29 @@ PROGRAMS = {
 def test_every_step_is_that_of_the_loops(name):
     program = PROGRAMS[name]()
     assert check(program) == sum(map(program.cycles, program.instructions))
+
+
+def padded(before, after):
+    """Return padding of rows and columns, and a convolution with such padding."""
+    graph = Graph("net")
+    x = graph.input("x", i8(1, 2, 3, 1))
+    moved = QPad(before=(0, *before, 0), after=(0, *after, 0), value=7)
+    w, b = graph.constant(np.ones((1, 2, 1, 1), np.int8)), graph.constant(np.zeros(1, np.int32))
+    window = Window((2, 1), padding=tuple(zip(before, after, strict=True)))
+    op = QConv2d(window=window, x_zero_point=3, zero_point=1, rescale=Rescale.of(0.3))
+    graph.output(graph.apply(moved, x), graph.apply(op, x, w, b))
+    return graph
+
+
+@pytest.mark.parametrize("pixels", [1, 6, 7, 8, 15, 40])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_padding_may_be_larger_than_the_image(pixels, axis):
+    """On either side: positions once had the bits of the image's size."""
+    sides = np.zeros((2, 2), int)
+    for side in range(2):
+        sides[:] = 0
+        sides[side, axis] = pixels
+        check(program_of(padded(*sides.tolist())))
 
 
 @pytest.mark.parametrize("name", ["network", "few products for many lanes"])

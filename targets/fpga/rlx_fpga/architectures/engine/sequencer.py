@@ -58,10 +58,18 @@ def _row(one: Instruction) -> dict[str, int]:
 
 
 def _reach(one: Instruction) -> int:
-    """Return a bound of the positions that an instruction reads, padding included."""
+    """Return the magnitude of the outermost position that an instruction reads.
+
+    Padding behind the image may be larger than the image: the last window decides.
+    """
     loops = one.loops
-    window = sum(a * b for a, b in zip(loops.steps[2:], loops.counts[3:5], strict=True))
-    return max(loops.size) + max(map(abs, loops.origin)) + window + max(loops.steps[:2])
+    counts = (*loops.counts[:2], *loops.counts[3:5])
+    row, column, tap_row, tap_column = (
+        step * (count - 1) for step, count in zip(loops.steps, counts, strict=True)
+    )
+    first_row, first_column = loops.origin
+    last = (first_row + row + tap_row, first_column + column + tap_column)
+    return max(*map(abs, loops.origin), *last)
 
 
 class Sequencer(Component):
