@@ -48,11 +48,12 @@ class MultiplierArray(Component):
     ) -> None:
         self.program, self.sequencer, self.large = program, sequencer, large
         self.multipliers = program.lanes if program.weights else 0
+        tables = max(1, (len(program.tables) - 1).bit_length())
         super().__init__({
             "code": In(signed(8)), "done": Out(1), "totals": Out(32 * program.lanes),
             "step": In(1), "inside": In(1), "first": In(1), "last": In(1), "second": In(1),
             "word": In(len(sequencer.word)), "part": In(len(sequencer.part)),
-            "mode": In(3), "padding": In(signed(8)), "tables": In(8),
+            "mode": In(3), "padding": In(signed(8)), "tables": In(tables),
             "fill": In(1), "fill_word": In(len(sequencer.word)), "fill_code": In(8 * program.lanes),
         })  # fmt: skip
 
