@@ -1,6 +1,7 @@
 """Every op that this architecture has computes the reference's codes; others are refused."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,6 +83,26 @@ def test_too_large_a_network_is_refused():
         "graph 'net': unrolled it would take about 55,813 additions; the limit is 40,000",
         "  hint: use --architecture dataflow, which shares multipliers",
     ]
+
+
+def test_as_many_additions_as_the_limit_are_taken(monkeypatch):
+    """A row of ``3, 7`` has four signed digits, once for each of three rows of the input."""
+    graph = Graph("net")
+    w, b = graph.constant(np.array([[3, 7]], np.int8)), graph.constant(np.zeros(1, np.int32))
+    op = QDense(x_zero_point=0, rescale=Rescale.of(0.1), zero_point=0)
+    graph.output(graph.apply(op, graph.input("x", i8(3, 2)), w, b))
+    assert sum(map(lower.product_digits, graph.op_nodes)) == 12
+    monkeypatch.setattr(lower, "MAX_DIGITS", 12)
+    (layer,) = unroll(graph)
+    bits = layer.netlist.adder_bits
+    monkeypatch.setattr(lower, "devices", lambda: {"d": replace(device("zu7ev"), lut=bits)})
+    unroll(graph)
+    monkeypatch.setattr(lower, "devices", lambda: {"d": replace(device("zu7ev"), lut=bits - 1)})
+    with pytest.raises(DoesNotFitError, match=rf"take about {bits} LUTs; .*zu7ev, has {bits - 1}"):
+        unroll(graph)
+    monkeypatch.setattr(lower, "MAX_DIGITS", 11)
+    with pytest.raises(DoesNotFitError, match=r"about 12 additions; the limit is 11\n"):
+        unroll(graph)
 
 
 def test_lanes_without_weights_are_counted_too(monkeypatch):
