@@ -85,8 +85,8 @@ def check(program, **options):
 def moves():
     """Return padding of rows and columns, and of the last axis, joined."""
     graph = Graph("net")
-    x, y = graph.input("x", i8(2, 3, 4)), graph.input("y", i8(3, 2, 3))
-    x = graph.apply(QPad(before=(1, 2, 0), after=(0, 1, 0), value=-5), x)
+    x, y = graph.input("x", i8(2, 3, 4)), graph.input("y", i8(12, 2, 3))
+    x = graph.apply(QPad(before=(1, 2, 0), after=(9, 1, 0), value=-5), x)
     y = graph.apply(QPad(before=(0, 0, 1), after=(0, 0, 0), value=9), y)
     graph.output(graph.apply(QConcat(axis=1), x, y))
     return graph
@@ -108,14 +108,12 @@ def test_every_step_is_that_of_the_loops(name):
 
 
 def padded(before, after):
-    """Return padding of rows and columns, and a convolution with such padding."""
+    """Return a convolution of two rows by two columns with such padding."""
     graph = Graph("net")
-    x = graph.input("x", i8(1, 2, 3, 1))
-    moved = QPad(before=(0, *before, 0), after=(0, *after, 0), value=7)
-    w, b = graph.constant(np.ones((1, 2, 1, 1), np.int8)), graph.constant(np.zeros(1, np.int32))
-    window = Window((2, 1), padding=tuple(zip(before, after, strict=True)))
+    w, b = graph.constant(np.ones((1, 2, 2, 1), np.int8)), graph.constant(np.zeros(1, np.int32))
+    window = Window((2, 2), padding=tuple(zip(before, after, strict=True)))
     op = QConv2d(window=window, x_zero_point=3, zero_point=1, rescale=Rescale.of(0.3))
-    graph.output(graph.apply(moved, x), graph.apply(op, x, w, b))
+    graph.output(graph.apply(op, graph.input("x", i8(1, 2, 3, 1)), w, b))
     return graph
 
 
