@@ -29,6 +29,9 @@ def test_any_term_is_scaled_by_any_line():
         product = total * factor + np.where(total < 0, below, addend)
         found = netlist.evaluate(CODES)[step]
         assert np.array_equal(found, np.clip(product >> line.shift, low, high))
+        # One of two intercepts is chosen only where there are two.
+        chosen = [one for one in netlist.steps if one.kind == "choice"]
+        assert len(chosen) == (below != addend)
 
 
 @pytest.mark.parametrize(("total", "factor"), [(False, 3), (True, 0), (False, 0)])
