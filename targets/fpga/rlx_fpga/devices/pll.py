@@ -78,8 +78,8 @@ def _ecp5(source: Fraction, wanted: Fraction) -> Iterator[Pll]:
             continue
         for factor in range(1, 129):
             vco = detector * factor
-            post = round(vco / wanted)
-            if 400 <= vco <= 800 and 1 <= post <= 128 and Fraction(25, 8) <= vco / post <= 400:
+            post = min(max(round(vco / wanted), 1), 128)
+            if 400 <= vco <= 800 and Fraction(25, 8) <= vco / post <= 400:
                 yield Pll("EHXPLLL", source, vco, vco / post, {
                     "CLKI_DIV": str(divider), "CLKFB_DIV": "1", "CLKOP_DIV": str(factor),
                     "CLKOP_CPHASE": str(factor - 1), "CLKOS_DIV": str(post),
@@ -87,18 +87,17 @@ def _ecp5(source: Fraction, wanted: Fraction) -> Iterator[Pll]:
                 })  # fmt: skip
 
 
-def _ice40(source: Fraction, wanted: Fraction) -> Iterator[Pll]:
-    """Yield settings with simple feedback."""
+def _ice40(source: Fraction, _wanted: Fraction) -> Iterator[Pll]:
+    """Yield all settings with simple feedback."""
     for divider in range(16):
         detector = source / (divider + 1)
         if not 10 <= detector <= 133:
             continue
         for power in range(1, 7):
-            near = int(wanted * 2**power / detector)
-            for factor in (near, near + 1):
+            for factor in range(1, 129):
                 vco = detector * factor
                 output = vco / 2**power
-                if 1 <= factor <= 128 and 533 <= vco <= 1066 and 16 <= output <= 275:
+                if 533 <= vco <= 1066 and 16 <= output <= 275:
                     range_ = next(number for limit, number in _FILTERS if detector < limit)
                     yield Pll("SB_PLL40_CORE", source, vco, output, {
                         "FEEDBACK_PATH": '"SIMPLE"', "DIVR": f"4'd{divider}",
@@ -117,14 +116,14 @@ def _mmcm(source: Fraction, wanted: Fraction) -> Iterator[Pll]:
             vco = source * eighths / 8 / divider
             if not 600 <= vco <= 1200:
                 continue
-            post = Fraction(round(8 * vco / wanted), 8)
-            output = vco / post if post else Fraction(0)
-            if (post == 1 or 2 <= post <= 128) and Fraction(469, 100) <= output <= 800:
-                yield Pll("MMCME2_BASE", source, vco, output, {
-                    "CLKIN1_PERIOD": f"{float(1000 / source):.3f}",
-                    "DIVCLK_DIVIDE": str(divider), "CLKFBOUT_MULT_F": f"{eighths / 8:.3f}",
-                    "CLKOUT0_DIVIDE_F": f"{float(post):.3f}",
-                })  # fmt: skip
+            near = min(max(Fraction(round(8 * vco / wanted), 8), Fraction(1)), Fraction(128))
+            for post in (Fraction(1), Fraction(2)) if 1 < near < 2 else (near,):
+                if Fraction(469, 100) <= vco / post <= 800:
+                    yield Pll("MMCME2_BASE", source, vco, vco / post, {
+                        "CLKIN1_PERIOD": f"{float(1000 / source):.3f}",
+                        "DIVCLK_DIVIDE": str(divider), "CLKFBOUT_MULT_F": f"{eighths / 8:.3f}",
+                        "CLKOUT0_DIVIDE_F": f"{float(post):.3f}",
+                    })  # fmt: skip
 
 
 _SETTINGS: Final[Mapping[str, Callable[[Fraction, Fraction], Iterator[Pll]]]] = {
