@@ -120,7 +120,7 @@ def test_the_ends_of_the_ranges_can_be_used(family, source, wanted):
     assert abs(pll.output_mhz - Fraction(wanted)) == nearest(family, source, Fraction(wanted))
 
 
-@pytest.mark.parametrize(("family", "source"), BOARDS)
+@pytest.mark.parametrize(("family", "source"), [*BOARDS, ("ecp5", 100)])
 def test_no_setting_is_nearer_to_the_clock(family, source):
     pick = random.Random(f"{family} {source}")
     low, high = RANGES[family][2]
