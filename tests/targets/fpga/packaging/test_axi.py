@@ -1,13 +1,24 @@
 """Ports, wrapper and the other rendered files of a folder."""
 
+import random
 import re
+from dataclasses import replace
 
 import pytest
 
 from rlx_fpga.cells.concat import Concat
 from rlx_fpga.devices import device
-from rlx_fpga.packaging.axi import Interface, StreamPort, harness_cpp, port_names, top_verilog
+from rlx_fpga.packaging.axi import (
+    Interface,
+    StreamPort,
+    WeightPort,
+    harness_cpp,
+    pins_verilog,
+    port_names,
+    top_verilog,
+)
 from rlx_fpga.packaging.netlist import design_files, sources_of
+from rlx_fpga.packaging.registers import Control
 from rlx_fpga.packaging.render import render
 
 
@@ -78,3 +89,70 @@ def test_templates_render_with_a_beat_that_is_a_frame():
 def test_every_value_of_a_template_must_be_given():
     with pytest.raises(Exception, match=r"'interface' is undefined"):
         render("top.sv.j2")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_frame_is_cut_into_beats_the_last_of_which_may_be_short(seed):
+    pick = random.Random(seed)
+    lanes, bits = pick.randint(1, 9), pick.choice([8, 16, 32])
+    one = port(
+        "s_axis", "i", pick.choice(["in", "out"]), shape=(pick.randint(1, 40), lanes), bits=bits,
+        lanes=lanes, stream_bits=pick.choice([32, 64, 128]),
+    )  # fmt: skip
+    frame = bytes(one.elements * bits // 8)
+    beats = [frame[k : k + one.width // 8] for k in range(0, len(frame), one.width // 8)]
+    assert (one.beats, one.last_bytes) == (len(beats), len(beats[-1]))
+    keep = re.fullmatch(r"(\d+)'h([0-9a-f]+)", one.last_keep)
+    assert int(keep[1]) == one.width // 8
+    assert f"{int(keep[2], 16):b}" == "1" * len(beats[-1])
+    assert one.beat_elements * bits == one.width
+    found = one.to_json()
+    shown = [found[name] for name in ("lanes", "beats", "last_bytes")]
+    assert shown == [one.width // bits, len(beats), len(beats[-1])]
+    inside, outside = [lanes * bits // 8] * 2, [one.width // 8, len(beats[-1])]
+    ends = [*outside, *inside] if one.direction == "in" else [*inside, *outside]
+    unit = max(n for n in range(1, 17) if not (inside[0] % n or outside[0] % n))
+    names = ("InBytes", "InLast", "OutBytes", "OutLast", "UnitBytes")
+    assert one.regroup == dict(zip(names, [*ends, unit], strict=True))
+
+
+@pytest.mark.parametrize("zero_point", [-128, -1, 0, 1, 255])
+def test_meaning_is_a_formula_that_can_be_evaluated(zero_point):
+    one = port("s_axis", "i", "in", quant=(0.1, zero_point))
+    for q in (-128, 0, 7):
+        assert eval(one.meaning, {"q": q}) == 0.1 * (q - zero_point)
+    assert port("s_axis", "i", "in").meaning == "unknown"
+
+
+def test_an_unsigned_port_says_so():
+    assert port("s_axis", "i", "in", unsigned=True).dtype == "uint8"
+    inputs, outputs = (port("s_axis", "i", "in"),), (port("m_axis", "o", "out", unsigned=True),)
+    assert Interface("net", inputs, outputs).inverted
+    assert not Interface("net", inputs, inputs).inverted
+
+
+def test_weights_are_a_port_between_inputs_and_outputs_with_their_file():
+    weights = WeightPort(port("s_axis_weights", "w", "in"), "mem/net_weights.bin", True)
+    found = replace(interface(), weights=weights)
+    assert [one.name for one in found.ports] == ["s0_axis", "s1_axis", "s_axis_weights", "m_axis"]
+    assert found.golden == (
+        "golden/input_0.npy", "golden/input_1.npy", "golden/output_0.npy", "mem/net_weights.bin",
+    )  # fmt: skip
+    assert found.to_json()["weights"]["each_frame"] is True
+    assert weights.occasion == "for every frame"
+    assert replace(weights, each_frame=False).occasion == "once after each reset"
+
+
+def test_the_shift_registers_of_the_pins_hold_each_signal_once():
+    text = pins_verilog(replace(interface(), control=Control(1, 2)), "ice40")
+    for direction in ("in", "out"):
+        signals = [one for one in replace(interface(), control=Control(1, 2)).signals
+                   if one.direction == direction]  # fmt: skip
+        places = []
+        for one in signals:
+            (found,) = re.findall(rf"\.{one.name}\(\w+\[(\d+)(?::(\d+)| \+: (\d+))?\]\)", text)
+            low = int(found[1] or found[0])
+            high = int(found[0]) + (int(found[2]) - 1 if found[2] else 0)
+            places += range(low, high + 1)
+            assert high - low + 1 == one.bits
+        assert sorted(places) == list(range(sum(one.bits for one in signals)))

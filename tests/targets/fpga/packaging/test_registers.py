@@ -154,3 +154,28 @@ def test_option_is_checked():
     wanted = r"^weights cannot be 'flash'\n  hint: weights: mem, inline, load, stream$"
     with pytest.raises(Exception, match=wanted):
         FpgaOptions(weights="flash")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [("0.0.0", (0, 0, 0)), ("7", (7, 0, 0)), ("1.2.3.4", (1, 2, 3)), ("1.257.258", (1, 1, 2)),
+     ("2.0.0.dev1+g12ab", (2, 0, 0)), ("3.dev.5", (3, 0, 5)), ("256.1.1", (0, 1, 1))],
+)  # fmt: skip
+def test_every_part_of_a_version_has_a_byte(text, parts):
+    assert packed_version(text).to_bytes(4, "big") == bytes((0, *parts))
+
+
+def test_the_hash_of_the_model_is_two_registers():
+    for model in (0, 1, 0xFFFFFFFF, 1 << 32, (1 << 64) - 1, 0x8000000180000001):
+        constants = Control(model, 0).constants
+        assert constants["MODEL_HI"] << 32 | constants["MODEL_LO"] == model
+        assert constants["MODEL_LO"] < 1 << 32
+
+
+def test_only_status_of_framed_streams_has_the_framing_error():
+    plain, framed = (Control(1, 2, framed=framed).registers for framed in (False, True))
+    assert [one.name for one, other in zip(plain, framed, strict=True) if one != other] == [
+        "STATUS"
+    ]
+    (status,) = (one for one in framed if one.name == "STATUS")
+    assert [(field.name, field.bit) for field in status.fields] == [("BUSY", 0), ("FRAME_ERROR", 1)]

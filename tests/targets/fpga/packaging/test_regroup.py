@@ -11,8 +11,9 @@ from dense_designs import dense
 from rlx.errors import DoesNotFitError
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.devices import device
-from rlx_fpga.packaging.axi import Interface, StreamPort
-from rlx_fpga.packaging.regroup import regroup_cells
+from rlx_fpga.packaging.axi import Interface, StreamPort, WeightPort
+from rlx_fpga.packaging.registers import Control
+from rlx_fpga.packaging.regroup import regroup_cells, with_ports, with_stream_bits
 from rlx_fpga.packaging.render import render
 from rlx_fpga.packaging.synthesis import find_yosys, resources
 
@@ -78,3 +79,82 @@ def test_what_fits_only_without_them_is_refused():
     with pytest.raises(DoesNotFitError, match=rf"needs [\d,]+ LUTs, {plain['lut']:,} available"):
         TARGET.emit(dense(), wide)
     assert TARGET.estimate(dense(), wide)["fits"] is False
+
+
+def interface(outside, *, lanes=(1, 1), each_frame=True):
+    """Return ports of 48 elements in and 96 out, and a weight port, with streams of some bytes."""
+    ways = zip(("in", "out"), (48, 96), lanes, strict=True)
+    first, last = (
+        StreamPort(name=way, member=way[0], direction=way, shape=(n,), bits=8, lanes=of)
+        for way, n, of in ways
+    )
+    weights = StreamPort(
+        name="w", member="w", direction="in", shape=(50, 16), bits=8, lanes=16
+    )  # fmt: skip
+    plain = Interface(
+        "net", (first,), (last,), Control(1, 2), weights=WeightPort(weights, "w.bin", each_frame)
+    )
+    return with_stream_bits(plain, outside and 8 * outside)
+
+
+REPORT = {"interval": 100, "latency": 30, "busy": 0.5, "lut": 9, "ff": 9, "dsp": 1, "bram": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("outside", "lanes", "each_frame", "interval"),
+    [
+        # Weights take 50 beats at the core, and 200 or 50 at ports of 4 and 16 bytes.
+        (4, (1, 1), True, 250), (4, (1, 1), False, 100), (16, (1, 1), True, 100),
+        (8, (16, 16), True, 150), (8, (1, 1), False, 100),
+    ],
+)  # fmt: skip
+def test_weights_for_every_frame_delay_it_by_their_further_beats(
+    outside, lanes, each_frame, interval
+):
+    options = FpgaOptions(clock=1e6)
+    found = with_ports(REPORT, interface(outside, lanes=lanes, each_frame=each_frame), options)
+    assert found["interval"] == interval
+    assert found["busy"] == round(0.5 * 100 / interval, 4)
+    assert found.get("slowest") == (None if interval == 100 else "ports")
+    assert found["fps"] == round(1e6 / interval, 2)
+    # A module before and one behind the core; none where the ports have more beats than it.
+    assert found.get("latency") == (None if lanes == (16, 16) else 32)
+
+
+def test_a_port_with_more_beats_than_the_interval_sets_the_rate():
+    report = {**REPORT, "interval": 23}
+    # 96 bytes are 24 beats of 4 bytes.
+    for needed, fits in ((23, False), (24, True)):
+        options = FpgaOptions(clock=1e6, fps=1e6 / (needed + 0.5), stream_bits=32)
+        assert options.max_cycles == needed
+        if fits:
+            assert with_ports(report, interface(4, each_frame=False), options)["interval"] == 24
+        else:
+            with pytest.raises(DoesNotFitError, match=(
+                r"^ecp5-85k: 42553\.2 frames per second cannot be reached with streams of 32 bits:"
+                r" a frame takes 24 cycles at the ports, so 4\.167e\+04 frames per second at 1 MHz"
+                r"\n  hint: take wider streams"
+            )):  # fmt: skip
+                with_ports(report, interface(4, each_frame=False), options)
+
+
+def test_all_ports_get_the_width_and_registers_the_framing_error():
+    wide, plain = interface(4), interface(None)
+    assert [one.stream_bits for one in wide.ports] == [32, 32, 32]
+    assert (wide.control.framed, plain.control.framed) == (True, False)
+    assert with_ports(REPORT, plain, FpgaOptions()) == REPORT
+
+
+@pytest.mark.parametrize(
+    ("core", "outside", "ff"),
+    # A buffer of the sum of both beats less one unit, and the number of units that it holds.
+    [(4, 4, 32 + 1), (1, 4, 8 * 4 + 3), (8, 4, 2 * 32 + 2), (3, 4, 8 * 6 + 3), (6, 4, 16 * 4 + 3)],
+)
+def test_flip_flops_are_a_buffer_and_its_level(core, outside, ff):
+    for direction in ("in", "out"):
+        cells = regroup_cells(port(core, outside, direction), "ecp5")
+        assert cells.ff == ff
+        assert (cells.dsp, cells.bram) == (0, 0)
+    # The more units both sides have, the more LUTs a bit of the buffer takes.
+    rates = [regroup_cells(port(n, 4, "in"), "ecp5") for n in (4, 8, 3)]
+    assert rates[0].lut / 32 < rates[1].lut / 64 < rates[2].lut / 48
