@@ -123,6 +123,11 @@ def test_literals(width):
             for number in {draw(pick, shape) for _ in range(12)}:
                 text = printer.expressions.fitted(Const(number, shape), to).text
                 assert printer.session.bits(text) == (number & ((1 << to) - 1), to), text
+                # A signed literal is within its width; a bit has no sign.
+                marked = re.fullmatch(r"(-?)(\d+)'s[dh](\w+)", text)
+                if marked and not marked[1]:
+                    assert printer.session.bits(marked[0])[0] < 1 << (to - 1), text
+                assert to > 1 or text in ("1'b0", "1'b1")
                 # Large numbers are hexadecimal, with all their digits.
                 digits = re.fullmatch(r"\d+'s?h(\w+)", text)
                 assert digits is None or len(digits[1]) == -(-to // 4)
