@@ -403,10 +403,8 @@ def _common(values: Sequence[Value]) -> Shape:
 def _literal(number: int, width: int, signed: bool) -> Text:
     """Return the lowest ``width`` bits of a number."""
     bits = number & ((1 << width) - 1)
-    if signed and number < 0 and width > 1:
-        low = bits - (1 << width)
-        if low < 0:
-            return Text(f"-{width}'sd{-low}", signed=True)
+    if signed and number < 0 and width > 1 and bits >> (width - 1):
+        return Text(f"-{width}'sd{(1 << width) - bits}", signed=True)
     if width == 1:
         return Text(f"1'b{bits}")
     mark = "s" if signed and bits >> (width - 1) == 0 else ""

@@ -25,6 +25,7 @@ class Session:
     def run(self, text):
         """Execute a declaration or a statement."""
         self.script.eval(text)
+        self._check(text)
 
     def bits(self, text):
         """Return the value of an expression, as unsigned, and its width."""
@@ -37,8 +38,13 @@ class Session:
 
     def _value(self, text):
         found = self.script.eval(text).value
+        self._check(text)
         assert found is not None, f"slang cannot evaluate {text}"
         return found
+
+    def _check(self, text):
+        problems = [str(one.code) for one in self.script.getDiagnostics()]
+        assert not problems, (problems, text)
 
 
 def draw(pick, shape):
