@@ -244,9 +244,6 @@ class Expressions:
     def _slice(self, value: Slice, width: int) -> Text:
         inner, start, stop = sliced(value)
         length = stop - start
-        if isinstance(inner, Const):
-            bits = (inner.value >> start) & ((1 << length) - 1)
-            return _literal(bits, width, signed=False)
         if isinstance(inner, Signal):
             name = self._name(inner)
             if length == len(inner):
