@@ -1,0 +1,97 @@
+"""How the report of a design is shown: each figure where it says something, with what it means."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlx.tables import Column
+from rlx_fpga.view import cell_columns, layers_table, plain_op, total, view
+
+LAYERS = [
+    {"name": "n0", "op": "q.conv2d", "cycles": 5, "lut": 4, "ff": 3, "dsp": None, "bram": 0},
+    {"name": "n1", "op": "q.dense", "cycles": 90, "lut": 1, "ff": 1, "dsp": 2, "bram": 0.5},
+    {"name": "n2", "op": "q.add", "cycles": 7, "lut": 9, "ff": 8, "dsp": 0, "bram": 0},
+]  # fmt: skip
+REPORT = {
+    "architecture": "dataflow", "device": "ecp5-25k", "clock_mhz": 50.0, "interval": 1250,
+    "fps": 40000.0, "slowest": "n1", "multipliers": 2, "memory_bits": 0, "layers": LAYERS,
+    "lut": 14, "ff": 12, "dsp": 2, "bram": 0.5,
+    "lut_percent": 1.5, "ff_percent": 0.5, "dsp_percent": 7.1, "bram_percent": 0.9,
+}  # fmt: skip
+
+
+def figures(**changes):
+    """Return value, unit and note of each figure, by its label."""
+    # The tables of layers are those of the architectures.
+    _, found = view({**REPORT, "layers": [], **changes})
+    return {one.label: (one.value, one.unit, one.note) for one in found.figures}
+
+
+def test_rate_and_cells_are_always_shown():
+    found = figures()
+    assert list(found) == ["rate", "LUT", "FF", "DSP", "BRAM"]
+    note = "one frame in 1,250 cycles (the interval) at 50 MHz; n1 is slowest"
+    assert found["rate"] == (40000.0, "frames/s", note)
+    assert found["BRAM"] == (0.5, "", "0.9 % of ecp5-25k")
+    assert figures(slowest="ports")["rate"][2].endswith("; the ports are slowest")
+
+
+@pytest.mark.parametrize(
+    ("changes", "label", "value", "note"),
+    [
+        ({"latency": 100}, "latency", 100, "2 µs from"),
+        ({"fill": 3}, "frames under way", 3, "held back by line buffers"),
+        ({"busy": 0.12345, "lanes": 8}, "multipliers busy", 12.3, "the 8 lanes multiply"),
+        ({"multipliers": 3}, "multipliers", 3, "LUTs make those"),
+        ({"memory_bits": 9}, "memory", 9, "weights, tables, line buffers and queues"),
+        ({"memory_bits": 9, "weight_bits": 4000, "table_bits": 1}, "memory", 9,
+         "weights 4,000, tables 1"),
+        ({"weights": "stream"}, "weights loaded", "stream", ""),
+        ({"spram": 4}, "SPRAM", 4, ""),
+        ({"fits": False}, "fits", False, ""),
+    ],
+)  # fmt: skip
+def test_other_figures_are_shown_where_they_say_something(changes, label, value, note):
+    assert label not in figures()
+    found = figures(**changes)
+    assert found.keys() - figures() == {label}
+    assert found[label][0] == value
+    assert note in found[label][2]
+
+
+@pytest.mark.parametrize(
+    ("percent", "doubtful"), [(92.0, False), (92.1, True), (100.0, True), (100.1, False)]
+)
+def test_nearly_full_logic_cells_are_in_doubt(percent, doubtful):
+    value, _, note = figures(logic_cells=7, logic_cells_percent=percent)["logic cells"]
+    assert value == 7
+    assert note.startswith(f"{percent:g} % of ecp5-25k; hold a LUT and a flip-flop")
+    assert ("predicted to within a tenth" in note) == doubtful
+
+
+def test_the_layer_that_weighs_most_is_emphasized():
+    def table(layers, weight="cycles"):
+        columns = [Column("layer")]
+        return layers_table("t", {"layers": layers}, columns, lambda one: (one["name"],), weight)
+
+    assert table(LAYERS).emphasis == 1
+    assert table(LAYERS, "lut").emphasis == 2
+    assert table(LAYERS).rows == (("n0",), ("n1",), ("n2",))
+    assert table([]).emphasis is None
+
+
+def test_columns_of_cells_have_the_totals_of_the_design():
+    assert [(one.heading, one.total) for one in cell_columns(REPORT)] == [
+        ("LUT", 14), ("FF", 12), ("DSP", 2), ("BRAM", 0.5),
+    ]  # fmt: skip
+    # Flip-flops are left out first where there is no space.
+    assert max(cell_columns(REPORT), key=lambda one: one.priority).heading == "FF"
+
+
+def test_totals_count_nothing_as_zero():
+    assert total({"layers": LAYERS}, "dsp") == 2
+    assert total({"layers": []}, "dsp") == 0
+
+
+def test_names_of_ops_are_shown_without_their_dialect():
+    assert [plain_op(name) for name in ("q.conv2d", "a.b.c", "add")] == ["conv2d", "c", "add"]
