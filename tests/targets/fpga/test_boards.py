@@ -73,3 +73,20 @@ def test_boards_need_the_package_that_knows_them(monkeypatch):
     )
     assert "with the pins of the board" in boards()["icebreaker"].summary
     assert device("ice40-up5k").pins is None
+
+
+@pytest.mark.parametrize("name", CLOCKS)
+def test_pins_are_those_of_the_package_and_attributes_are_texts(name):
+    """Pins behind a connector have the name of that, with a colon."""
+    pins = device(name).pins
+    for pin in (*pins.located, *pins.others):
+        assert pin.site.isalnum(), pin
+        assert all(isinstance(value, str) for _, value in pin.attributes)
+
+
+def test_parts_of_a_resource_are_named():
+    """The pins of a serial port, and the colours of a light."""
+    names = {pin.name for pin in device("icebreaker").pins.others}
+    assert {"uart_0_rx", "uart_0_tx"} <= names
+    colours = {pin.name for pin in device("arty-a7-35t").pins.others if "rgb" in pin.name}
+    assert colours == {f"rgb_led_{n}_{colour}" for n in range(4) for colour in "rgb"}

@@ -67,3 +67,24 @@ def test_a_name_like_another_is_answered_with_that_one(name, meant):
         device(name)
     hint = caught.value.hint.replace("'", "")
     assert hint.startswith(f"did you mean {meant}? devices: ecp5-25k, ")
+
+
+def test_at_most_two_similar_names_are_suggested_and_none_for_no_name():
+    with pytest.raises(UsageError) as caught:
+        device("artix7-3t")
+    assert caught.value.hint.startswith("did you mean 'artix7-35t'")
+    for name in ("", "---"):
+        with pytest.raises(UsageError) as caught:
+            device(name)
+        assert caught.value.hint.startswith("devices: ")
+
+
+def test_a_board_is_its_device_but_for_name_clock_and_pins():
+    for name, board in boards().items():
+        (bare,) = [one for one in devices().values() if one.part[:9] == board.part[:9]
+                   and one.lut == board.lut]  # fmt: skip
+        assert board.name == name
+        assert board.clock_pin == ""
+        same = ("family", "lut", "ff", "dsp", "bram", "bram_bits", "spram", "grid", "synth")
+        assert [getattr(board, key) for key in same] == [getattr(bare, key) for key in same]
+        assert board.pnr[0] == bare.pnr[0] if bare.pnr else board.pnr == ()

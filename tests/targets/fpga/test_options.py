@@ -2,6 +2,7 @@ import pytest
 
 from rlx.errors import UsageError
 from rlx_fpga import FpgaOptions
+from rlx_fpga.devices import devices
 from rlx_fpga.explore.solver import Amount
 from rlx_fpga.options import parse_folds, parse_rate
 
@@ -91,3 +92,42 @@ def test_prefix_comes_from_the_option_or_the_model():
     assert FpgaOptions(prefix="mine").prefix_for("x") == "mine"
     assert FpgaOptions().prefix_for("My model; rm -rf /") == "My_model_rm_rf"
     assert len(FpgaOptions().prefix_for("m" * 100)) == 32
+
+
+def test_nothing_is_a_budget_too():
+    for name in ("dsp", "bram", "lut"):
+        assert getattr(FpgaOptions(**{name: 0}).budget, name) == 0
+
+
+def test_a_rate_between_two_intervals_needs_the_shorter():
+    assert FpgaOptions(clock=1e6, fps=1e6 / 10.9).max_cycles == 10
+    assert FpgaOptions(clock=1e6, fps=1e6 / 11.0).max_cycles == 11
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"io": "float"}, r"^--io float: a core cannot convert from or to floats: .*\n  hint: "),
+        ({"io": "int16"}, r"^io cannot be 'int16'\n  hint: .*int8"),
+        ({"architecture": "dataflw"},
+         r"^no architecture is called 'dataflw'\n  hint: did you mean 'dataflow'\?"),
+    ],
+)  # fmt: skip
+def test_styles_and_ports_that_do_not_exist_are_refused(values, message):
+    with pytest.raises(UsageError, match=message):
+        FpgaOptions(**values)
+
+
+def test_only_unsigned_ports_invert():
+    assert [FpgaOptions(io=io).ports.inverts for io in (None, "int8", "uint8")] == [0, 0, 1]
+    assert FpgaOptions().ports.kind == FpgaOptions(io="int8").ports.kind
+
+
+def test_a_prefix_that_is_cut_ends_in_a_letter():
+    assert FpgaOptions().prefix_for("a" * 31 + "-b") == "a" * 31
+    assert FpgaOptions().prefix_for("a" * 32 + "-b") == "a" * 32
+
+
+def test_a_third_of_the_luts_stays_free_on_every_device():
+    for found in devices().values():
+        assert FpgaOptions(device=found.name).default_lut == found.lut * 2 // 3
