@@ -1,0 +1,63 @@
+"""Lines of modules: none is longer than it must be, and breaks change no word."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from rlx_fpga.rtl.comments import heading
+from rlx_fpga.rtl.layout import LENGTH, commented, indented, wrapped
+
+
+@pytest.mark.parametrize("length", [LENGTH - 1, LENGTH, LENGTH + 1, 3 * LENGTH])
+@pytest.mark.parametrize("margin", [0, 6])
+def test_long_lines_are_broken_between_words_and_indented(length, margin):
+    pick = random.Random(length)
+    text = ""
+    while len(text) < length - margin:
+        text += "a-b"[: pick.randint(1, 3)] + " "
+    line = " " * margin + text[: length - margin - 1] + "x"
+    found = wrapped([line])
+    assert (found == [line]) == (length <= LENGTH)
+    assert " ".join(found).split() == line.split()
+    assert all(len(one) <= LENGTH for one in found)
+    assert [len(one) - len(one.lstrip()) for one in found] == [
+        margin,
+        *[margin + 4] * len(found[1:]),
+    ]
+
+
+def test_comments_and_words_that_are_too_long_stay_whole():
+    for line in ("  // " + "word " * 40, "x" * 150):
+        assert wrapped([line]) == [line]
+    assert indented(["a", "", "  b"]) == ["  a", "", "    b"]
+
+
+def test_paragraphs_become_comments_with_their_margin():
+    lines = commented("One.\n\n    " + "word " * 30)
+    assert lines[:2] == ["// One.", "//"]
+    assert all(line.startswith("//     word") and len(line) <= LENGTH for line in lines[2:])
+    assert " ".join(lines[2:]).split().count("word") == 30
+
+
+def test_headings_speak_of_ports_and_not_of_python():
+    text = """Sum of :class:`~rlx.ir.Op` and ``x``.
+
+    Args:
+        width: Of Python only.
+
+            Still of Python.
+
+    Members:
+        i.payload, o: In, what comes.
+        o1.ready (x): Out.
+    Source:
+        A book.
+
+    After all.
+    """
+    assert heading(text) == [
+        "// Sum of Op and x.", "//", "// Ports:", "//   in_data, out (input): what comes.",
+        "//   out1_ready (x) (output): .", "// Source:", "//     A book.", "//", "// After all.",
+    ]  # fmt: skip
