@@ -122,3 +122,63 @@ def test_missing_yosys_is_reported_with_what_installs_it(monkeypatch):
 def test_program_that_is_not_yosys_is_refused():
     with pytest.raises(SimulationError, match=r"^yosys: printed no version: 'hello\\n'"):
         synthesis._version((sys.executable, "-c", "print('hello')"))
+
+
+@pytest.mark.parametrize(
+    ("family", "cell", "resource", "each"),
+    [
+        ("ecp5", "PDPW16KD", "bram", 1), ("ice40", "SB_RAM40_4KNW", "bram", 1),
+        ("xc7", "RAM64M", "lut", 4), ("xcup", "RAM32M16", "lut", 8), ("xcup", "RAM64M8", "lut", 8),
+        ("xc7", "RAM32X1D_1", "lut", 2), ("xc7", "RAM128X1S", "lut", 2),
+        ("xc7", "SRLC32E", "lut", 1),
+        ("xc7", "FDCE", "ff", 1), ("xc7", "FDPE_1", "ff", 1), ("xc7", "RAMB18E1", "bram", 0.5),
+        ("xcup", "RAM32M16", "lut_ram", 1), ("xc7", "RAM64X1D", "lut_ram", 1),
+    ],
+)  # fmt: skip
+def test_cells_take_what_the_library_says(family, cell, resource, each):
+    for count in (1, 3):
+        found = resources({cell: count, "$print": 9, f"MY_{cell}": 9}, family)[resource]
+        assert found == count * each
+        assert isinstance(found, int) == (each == int(each))
+
+
+def test_only_headings_of_passes_are_shown():
+    shown = []
+    read = synthesis.pass_reader(shown.append)
+    for line in (
+        "2.14. Executing OPT pass (performing simple optimizations).",
+        "Removed 3 wires.",
+        "7.2.1. Executing ABC9_OPS pass.",
+        "  Executing nothing pass",
+        "12. Printing",
+    ):
+        read(line)  # fmt: skip
+    assert shown == ["pass OPT", "pass ABC9_OPS"]
+    assert synthesis.pass_reader(None) is None
+
+
+def test_synthesis_gets_the_files_that_it_reads_and_no_others(tmp_path):
+    files = {"rtl/cells/a.sv": "module a; endmodule\n", "mem/a.mem": b"\x00\xff", "run.ys": "stat",
+             "synth/near.v": "", "golden/input_0.npy": b"x", "tb/net_tb.sv": "x"}  # fmt: skip
+    synthesis._lay_out(tmp_path, files)
+    found = {p.relative_to(tmp_path).as_posix(): p.read_bytes() for p in tmp_path.rglob("*.*")}
+    assert found == {
+        path: text if isinstance(text, bytes) else text.encode()
+        for path, text in files.items()
+        if path.startswith(("rtl/", "mem/", "synth/", "run"))
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "taken"), [("0.40", True), ("0.41", True), ("1.2", True), ("0.39", False)]
+)
+def test_a_yosys_of_the_system_is_taken_if_it_is_recent_enough(monkeypatch, version, taken):
+    monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/yosys")
+    monkeypatch.setattr(synthesis.importlib.util, "find_spec", lambda _: object())
+    monkeypatch.setattr(
+        synthesis, "_version", lambda command: version if command[0] == "/usr/bin/yosys" else "0.70"
+    )
+    found = synthesis.find_yosys.__wrapped__()
+    assert (found.command[0], found.version) == (
+        ("/usr/bin/yosys", version) if taken else (sys.executable, "0.70")
+    )
