@@ -1,0 +1,97 @@
+"""Refusals: figures that are true, and hints that help."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlx.ir import Graph, i8
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QDense
+from rlx_fpga import FpgaOptions
+from rlx_fpga.architectures.dataflow.design import design_of
+from rlx_fpga.architectures.dataflow.refusal import too_large, too_slow
+from rlx_fpga.architectures.dataflow.staged import staged_graph
+from rlx_fpga.cost.costs import Resources
+
+
+def dense():
+    graph = Graph("g")
+    weights = np.arange(24, dtype=np.int8).reshape(6, 4) - 90
+    op = QDense(x_zero_point=0, rescale=Rescale.of(0.01), zero_point=0)
+    constants = [graph.constant(weights), graph.constant(np.zeros(6, np.int32))]
+    graph.output(graph.apply(op, graph.input("x", i8(1, 4)), *constants))
+    return graph
+
+
+GRAPH = dense()
+PROGRAM = staged_graph(GRAPH)
+
+
+def hint_of(error):
+    return str(error).partition("\n  hint: ")[2].split(", or ")
+
+
+@given(st.integers(1000, 10**7), st.integers(1, 10**6), st.sampled_from([12e6, 50e6, 100e6]))
+def test_a_rate_and_a_clock_are_named_that_are_just_enough(fps, fastest, clock):
+    if fps * fastest <= clock:
+        return
+    options = FpgaOptions(device="ecp5-25k", fps=float(fps), clock=clock)
+    error = str(too_slow(PROGRAM, options, fastest, None))
+    rate = int(re.search(r"--fps (\d+)", error)[1])
+    assert rate * fastest <= clock < (rate + 1) * fastest
+    megahertz = int(re.search(r"--clock (\d+)MHz", error)[1])
+    assert (megahertz - 1) * 1e6 < fps * fastest <= megahertz * 1e6
+    assert f"(initiation interval {fastest} cycles)" in error
+
+
+def test_luts_that_would_reach_the_rate_come_first():
+    options = FpgaOptions(device="ecp5-25k", fps=1e6, clock=50e6)
+    assert hint_of(too_slow(PROGRAM, options, 100, 777))[:3] == [
+        "--lut 777", "--fps 500000", "--clock 100MHz",
+    ]  # fmt: skip
+    assert hint_of(too_slow(PROGRAM, options, 100, None))[0] == "--fps 500000"
+
+
+def test_budgets_that_were_given_are_named_with_what_is_needed():
+    options = FpgaOptions(device="artix7-35t", bram=2, dsp=90)
+    error = str(too_large(PROGRAM, options, Resources(lut=900, ff=900, dsp=4, bram=2.5)))
+    assert error == (
+        "artix7-35t: the layers need at least 2.5 block RAMs, the budget is 2 (--bram)\n"
+        "  hint: --bram 2.5"
+    )
+
+
+def test_all_that_is_short_is_named_but_only_given_budgets_are_raised():
+    options = FpgaOptions(device="ecp5-25k", lut=700)
+    error = str(too_large(PROGRAM, options, Resources(lut=900, ff=900, dsp=29)))
+    assert error == (
+        "ecp5-25k: the layers need at least 29 DSP slices, the budget is 28 (--dsp);"
+        " at least 900 LUTs, the budget is 700 (--lut)\n  hint: --lut 900"
+    )
+
+
+def test_without_a_budget_another_device_is_named_on_which_the_layers_fit():
+    options = FpgaOptions(device="ecp5-25k")
+    (hint,) = hint_of(too_large(PROGRAM, options, Resources(lut=60_000)))
+    name = hint.removeprefix("--device ")
+    assert name != "ecp5-25k"
+    assert design_of(GRAPH, FpgaOptions(device=name)).pipeline.interval >= 1
+
+
+def test_a_device_is_named_only_if_it_reaches_the_rate_too():
+    slow = FpgaOptions(device="ecp5-25k", fps=1e6)
+    assert any(hint.startswith("--device") for hint in hint_of(too_slow(PROGRAM, slow, 100, None)))
+    # No clock gives a frame in less than a cycle.
+    never = FpgaOptions(device="ecp5-25k", fps=1e12, clock=50e6)
+    assert not any(
+        hint.startswith("--device") for hint in hint_of(too_slow(PROGRAM, never, 100, None))
+    )
+
+
+@pytest.mark.parametrize("smallest", [None, Resources(lut=10)])
+def test_budgets_that_are_enough_each_may_be_too_small_together(smallest):
+    error = str(too_large(PROGRAM, FpgaOptions(device="ecp5-25k"), smallest))
+    assert error.startswith("ecp5-25k: no folding fits all budgets at once\n  hint: --device ")
