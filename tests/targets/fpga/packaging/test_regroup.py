@@ -81,7 +81,7 @@ def test_what_fits_only_without_them_is_refused():
     assert TARGET.estimate(dense(), wide)["fits"] is False
 
 
-def interface(outside, *, lanes=(1, 1), each_frame=True):
+def interface(outside, *, lanes=(1, 1), each_frame=True, loaded=16):
     """Return ports of 48 elements in and 96 out, and a weight port, with streams of some bytes."""
     ways = zip(("in", "out"), (48, 96), lanes, strict=True)
     first, last = (
@@ -89,7 +89,7 @@ def interface(outside, *, lanes=(1, 1), each_frame=True):
         for way, n, of in ways
     )
     weights = StreamPort(
-        name="w", member="w", direction="in", shape=(50, 16), bits=8, lanes=16
+        name="w", member="w", direction="in", shape=(800 // loaded, loaded), bits=8, lanes=loaded
     )  # fmt: skip
     plain = Interface(
         "net", (first,), (last,), Control(1, 2), weights=WeightPort(weights, "w.bin", each_frame)
@@ -106,6 +106,7 @@ REPORT = {"interval": 100, "latency": 30, "busy": 0.5, "lut": 9, "ff": 9, "dsp":
         # Weights take 50 beats at the core, and 200 or 50 at ports of 4 and 16 bytes.
         (4, (1, 1), True, 250), (4, (1, 1), False, 100), (16, (1, 1), True, 100),
         (8, (16, 16), True, 150), (8, (1, 1), False, 100),
+        (4, (4, 4), False, 100),
     ],
 )  # fmt: skip
 def test_weights_for_every_frame_delay_it_by_their_further_beats(
@@ -119,6 +120,11 @@ def test_weights_for_every_frame_delay_it_by_their_further_beats(
     assert found["fps"] == round(1e6 / interval, 2)
     # A module before and one behind the core; none where the ports have more beats than it.
     assert found.get("latency") == (None if lanes == (16, 16) else 32)
+
+
+def test_weights_that_come_faster_than_the_core_takes_them_save_no_time():
+    found = with_ports(REPORT, interface(16, loaded=4), FpgaOptions(clock=1e6))
+    assert found["interval"] == 100
 
 
 def test_a_port_with_more_beats_than_the_interval_sets_the_rate():

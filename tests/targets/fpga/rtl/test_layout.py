@@ -16,7 +16,7 @@ def test_long_lines_are_broken_between_words_and_indented(length, margin):
     pick = random.Random(length)
     text = ""
     while len(text) < length - margin:
-        text += "a-b"[: pick.randint(1, 3)] + " "
+        text += pick.choice(["a", "ab-cd", "abc"]) + " "
     line = " " * margin + text[: length - margin - 1] + "x"
     found = wrapped([line])
     assert (found == [line]) == (length <= LENGTH)

@@ -6,11 +6,13 @@ import random
 import re
 
 import pytest
+from amaranth import ClockDomain
 from amaranth.hdl import Fragment, signed, unsigned
 from amaranth.lib.memory import Memory
 from targets.fpga.rtl.evaluation import Session, draw
 
-from rlx_fpga.rtl.memories import declaration, signals
+from rlx_fpga.rtl.expressions import Expressions
+from rlx_fpga.rtl.memories import declaration, ports, signals
 
 
 def instance(memory, *, writes=0):
@@ -48,3 +50,46 @@ def test_attributes_are_printed_and_ports_are_numbered_where_there_are_several()
     names = [name for name, _ in signals(found)]
     assert {"write0_address", "write1_data", "write1_enable", "read_address"} <= set(names)
     assert len(set(names)) == len(names)
+
+
+def clocked(words, state):
+    """Return what a port reads, and the words after an edge; the second port to write wins."""
+    after = list(words)
+    for part in range(3):
+        if state["write0_enable"] >> part & 1:
+            mask, at = 3 << 2 * part, state["write0_address"]
+            after[at] = after[at] & ~mask | state["write0_data"] & mask
+    if not state["write1_enable"]:
+        return words[state["read_address"]], after
+    after[state["write1_address"]] = state["write1_data"]
+    hit = state["write1_address"] == state["read_address"]
+    return state["write1_data"] if hit else words[state["read_address"]], after
+
+
+def test_parts_of_a_word_are_written_and_what_is_written_is_forwarded():
+    pick = random.Random(3)
+    memory = Memory(shape=6, depth=4, init=[])
+    memory.write_port(granularity=2)
+    memory.read_port(transparent_for=(memory.write_port(),))
+    found = Fragment.get(memory, None)
+    found.add_domains(ClockDomain("sync"))
+    inputs = dict(signals(found))
+    session = Session({**inputs, "clk": found.domains["sync"].clk})
+    session.run(declaration(found, "words")[0])
+    expressions = Expressions(session.names.of, session.names.free)
+    text = "\n".join(ports(found, "words", expressions, session.names.of))
+    blocks = re.findall(r"^always\w* @\(posedge clk\) (begin\n.*?^end)$", text, re.M | re.S)
+    assert len(blocks) == 3
+    words = [0] * 4
+    for place in range(4):
+        session.run(f"words[{place}] = 0;")
+    for _ in range(40):
+        state = {name: draw(pick, unsigned(len(signal))) for name, signal in inputs.items()}
+        for name, number in state.items():
+            session.run(f"{name} = {number};")
+        # The port that reads sees the words before the edge.
+        for block in (blocks[2], blocks[0], blocks[1]):
+            session.run(block.replace(" <= ", " = "))
+        seen, words = clocked(words, state)
+        assert not state["read_enable"] or session.bits("read_data")[0] == seen
+        assert [session.bits(f"words[{place}]")[0] for place in range(4)] == words
