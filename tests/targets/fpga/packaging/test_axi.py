@@ -19,6 +19,7 @@ from rlx_fpga.packaging.axi import (
 )
 from rlx_fpga.packaging.netlist import design_files, sources_of
 from rlx_fpga.packaging.registers import Control
+from rlx_fpga.packaging.regroup import with_stream_bits
 from rlx_fpga.packaging.render import render
 
 
@@ -156,3 +157,12 @@ def test_the_shift_registers_of_the_pins_hold_each_signal_once():
             places += range(low, high + 1)
             assert high - low + 1 == one.bits
         assert sorted(places) == list(range(sum(one.bits for one in signals)))
+
+
+def test_sources_come_after_those_that_they_use():
+    plain = replace(interface(), modules=("rtl/cells/a.sv", "rtl/cells/b.sv"))
+    cells = ["rtl/cells/a.sv", "rtl/cells/b.sv", "rtl/net_core.sv"]
+    assert list(plain.sources) == [*cells, "rtl/net_top.sv"]
+    full = with_stream_bits(replace(plain, memories=("mem/a.mem",), control=Control(1, 2)), 32)
+    between = ["rtl/net_control.sv", "rtl/net_regroup.sv"]
+    assert list(full.sources) == ["rtl/net_rom.sv", *cells, *between, "rtl/net_top.sv"]
