@@ -40,7 +40,7 @@ def test_what_gives_as_it_takes_but_slower_sets_the_time():
 
 def test_what_needs_everything_begins_at_the_end():
     assert last(StageTiming((-1,), at_once(), 60, 1)) == 161
-    assert last(StageTiming((-1,), at_once(0.1), 60, 1)) == 107
+    assert last(StageTiming((-1,), at_once(started=0.9), 60, 1)) == 107
     # Two images: the second one is awaited while the first is worked on.
     assert last(StageTiming((-1,), at_once().repeated(2), 60, 1)) == 131
 

@@ -67,8 +67,8 @@ LAYERS = {
 }  # fmt: skip
 
 
-# Their sequential units overlap with what comes next by more than is claimed.
-LOOSE = ("mean", "softmax")
+# Figures of these are off by a beat of the requantizer, by what is cut off, or by rows of padding.
+LOOSE = ("broadcast sum", "product", "slice", "convolution")
 
 
 def program_of(name):
@@ -107,9 +107,6 @@ def test_a_layer_takes_the_cycles_and_the_latency_that_it_claims(name):
         found, count = run(pipeline, 3)
         (layer,) = pipeline.layers
         first = found.given["o"][count - 1] - min(map(min, found.taken.values()))
-        if name in LOOSE:
-            assert found.interval(count) <= pipeline.interval
-            assert first <= pipeline.latency <= 1.4 * first
-            continue
         assert found.interval(count) == pipeline.interval == layer.cycles
-        assert abs(first - pipeline.latency) <= 15 + layer.fold.beat_cycles - 1
+        late = first + 1 - pipeline.latency
+        assert abs(late) <= layer.fold.beat_cycles + 15 if name in LOOSE else late in (0, 1)

@@ -1,5 +1,6 @@
 """What windows need of an image, beside a count of the pixels that they cover."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +38,7 @@ pads = st.integers(0, 1)
     st.tuples(sizes, sizes), st.tuples(sizes, sizes),
     st.tuples(st.tuples(pads, pads), st.tuples(pads, pads)),
 )  # fmt: skip
-def test_a_row_of_results_waits_for_the_last_pixel_that_it_covers(image, kernel, stride, padding):
+def test_a_pixel_waits_for_the_last_one_that_its_window_covers(image, kernel, stride, padding):
     # No window covers nothing but padding.
     padding = tuple(
         tuple(min(side, size - 1) for side in sides)
@@ -48,19 +49,15 @@ def test_a_row_of_results_waits_for_the_last_pixel_that_it_covers(image, kernel,
     rows, columns = geometry.out_height, geometry.out_width
     pixels = image.height * image.width
     found = demand_of(geometry, image.count)
-    wanted = []
-    for index in range(image.count):
-        for row in range(rows):
-            for column in sorted({0, columns - 1}):
-                needed = last_pixel(image, window, row, column)
-                done = (row * columns + column) / (rows * columns)
-                wanted.append((
-                    (index + needed / pixels) / image.count,
-                    (index + done) / image.count,
-                ))  # fmt: skip
-    assert [step.needed for step in found] == pytest.approx([needed for needed, _ in wanted])
-    assert [step.done for step in found] == pytest.approx([done for _, done in wanted])
-    assert [step.given for step in found] == [step.done for step in found]
+    needed = [
+        (index + last_pixel(image, window, row, column) / pixels) / image.count
+        for index in range(image.count)
+        for row in range(rows)
+        for column in range(columns)
+    ]
+    assert found.needed == pytest.approx(needed)
+    assert found.done == pytest.approx(np.arange(len(needed)) / len(needed))
+    assert np.array_equal(found.given, found.done)
 
 
 @pytest.mark.parametrize(

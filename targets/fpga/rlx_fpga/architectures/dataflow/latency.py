@@ -38,7 +38,7 @@ class ArrivalCurve:
     @property
     def end(self) -> float:
         """Cycles after which the whole frame has arrived."""
-        return float(self.times[-1])
+        return float(self.arrived(np.ones(1))[0])
 
     def arrived(self, parts: Floats) -> Floats:
         """Return the cycles after which ``parts`` have arrived."""
@@ -82,13 +82,35 @@ EVEN: Final = Demand(*(np.zeros((3, 0))))
 """Output is proportional to input."""
 
 
-def at_once(work: float = 1.0) -> Demand:
+def at_once(started: float = 0.0, ended: float = 1.0) -> Demand:
     """Return the demand of a layer that produces nothing before it has the whole frame.
 
     Args:
-        work: Part of its work that cannot start earlier.
+        started: Part of its work that is done before them.
+        ended: Part of its work after which all are there; the rest prepares the next frame.
     """
-    return Demand(np.array([0.0, 1.0]), np.array([0.0, 1.0 - work]), np.zeros(2))
+    return Demand(np.ones(2), np.array([started, ended]), np.array([0.0, 1.0]))
+
+
+def with_last_pixel(pixels: int, blocks: int, cycles: int, beat_cycles: int = 1) -> Demand:
+    """Return the demand of a layer whose results come with the last pixel of a frame.
+
+    Args:
+        pixels: Pixels of a frame.
+        blocks: Beats of a pixel.
+        cycles: Cycles for a frame.
+        beat_cycles: Cycles between results.
+    """
+    first = (pixels - 1) * blocks + 1
+    results = (blocks - 1) * beat_cycles
+    started = min(first, cycles - results)
+    # The last of them needs the last beat, which may come late.
+    ended = (started + results) / cycles
+    return Demand(
+        np.array([first / (pixels * blocks), 1.0, 1.0]),
+        np.array([started / cycles, ended, ended]),
+        np.array([0.0, 1 - 1 / blocks, 1.0]),
+    )
 
 
 def by_pixel(needed: Sequence[int], words: int, count: int) -> Demand:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, cast
 
 from rlx.ops.q import QAveragePool2d, QMaxPool2d
-from rlx_fpga.architectures.dataflow.latency import at_once
+from rlx_fpga.architectures.dataflow.latency import with_last_pixel
 from rlx_fpga.architectures.dataflow.lower.rules import RULES, Layer, Plan, divisors, pipeline_hold
 from rlx_fpga.architectures.dataflow.lower.windows import Image, window_cell, windowed
 from rlx_fpga.cells.chain import Chain
@@ -58,7 +58,9 @@ class PoolPlan(Plan):
             cells: dict[str, Cell] = {"pool": unit, **self._finish(lanes, unit.out_bits)}
             beats = image.count * self.window.taps * (image.channels // lanes)
             hold = Fraction(1, image.count) + pipeline_hold([*cells.values()], beats)
-            demand = at_once(1 / self.window.taps).repeated(image.count)
+            blocks = image.channels // lanes
+            one = with_last_pixel(self.window.taps, blocks, beats // image.count)
+            demand = one.repeated(image.count)
             return Layer(Chain(cells), fold, beats, hold, demand=demand)
         taps = Pool(self.kind, taps=self.window.taps, pe=lanes)
         window = window_cell(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from rlx.operands import unsupported
 from rlx.ops.q import QArgmax, QMean
-from rlx_fpga.architectures.dataflow.latency import at_once
+from rlx_fpga.architectures.dataflow.latency import with_last_pixel
 from rlx_fpga.architectures.dataflow.lower.rules import RULES, Layer, Plan, divisors, pipeline_hold
 from rlx_fpga.architectures.dataflow.lower.weighted import requantizer
 from rlx_fpga.cells.argmax import Argmax
@@ -45,11 +45,9 @@ class MeanPlan(Plan):
         """Return all divisors of the values inside the reduced axes."""
         found = []
         for lanes in divisors(self.inner):
-            blocks = self.outer * self.inner // lanes
             for beat_cycles in lane_multipliers(self._requantize(lanes).scaling.parts):
                 last = self._requantize(lanes, beat_cycles)
-                # The sums are output with the last values of a frame, one in every cycle.
-                cycles = blocks * (self.count - 1 + last.beat_cycles)
+                cycles = self.outer * self._cycles(self.inner // lanes, last.beat_cycles)
                 found.append(Fold(lanes, 1, cycles, last.multipliers, last.beat_cycles))
         return found
 
@@ -63,9 +61,18 @@ class MeanPlan(Plan):
         cells["requantize"] = self._requantize(lanes, fold.beat_cycles)
         beats = self.outer * self.count * self.inner // lanes
         hold = Fraction(1, self.outer) + pipeline_hold([*cells.values()], beats)
-        last = fold.beat_cycles / (self.count - 1 + fold.beat_cycles)
-        demand = at_once(last).repeated(self.outer)
+        blocks, cycles = self.inner // lanes, fold.cycles // self.outer
+        demand = with_last_pixel(self.count, blocks, cycles, fold.beat_cycles).repeated(self.outer)
         return Layer(Chain(cells), fold, fold.cycles, hold, demand=demand)
+
+    def _cycles(self, blocks: int, beat_cycles: int) -> int:
+        """Return the cycles for a frame of ``blocks`` beats in each pixel.
+
+        Sums are output with the last pixel. Input stops while one waits for the requantizer, but
+        for the last one, and one that the offset holds.
+        """
+        waiting = max(blocks - 1 - bool(self._offset), 0)
+        return max(blocks * beat_cycles, blocks * self.count + waiting * (beat_cycles - 1))
 
     @property
     def _offset(self) -> int:
@@ -102,5 +109,5 @@ class ArgmaxPlan(Plan):
         """Return the cell."""
         cell = Argmax(self.count)
         hold = Fraction(self.count, self.size) + pipeline_hold([cell], self.size)
-        demand = at_once(1 / self.count).repeated(self.size // self.count)
+        demand = with_last_pixel(self.count, 1, self.count).repeated(self.size // self.count)
         return Layer(Chain({"argmax": cell}), fold, self.size, hold, demand=demand)

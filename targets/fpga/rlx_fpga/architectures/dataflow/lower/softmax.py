@@ -40,7 +40,9 @@ class SoftmaxPlan(Plan):
         # A row is accepted at once, and then nothing for a long time.
         jitter = (Fraction(1, self.rows), Fraction(0))
         cell = self.cell
-        left = (cell.interval - self.count - cell.latency + 1) / cell.interval
-        demand = at_once(left).repeated(self.rows)
+        # The codes follow one another after the latency, which is no work of its own here.
+        codes = cell.interval - self.count - cell.latency + 1
+        started, ended = (n / cell.interval for n in (self.count, self.count + codes))
+        demand = at_once(started=started, ended=ended).repeated(self.rows)
         chain = Chain({"softmax": cell})
         return Layer(chain, fold, fold.cycles, hold, jitter=jitter, demand=demand)
