@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 MUX_COST: Final = 0.5
 
+READ_COST: Final = 2
+"""Cost of a read port that shares its address with no write port: not of a memory in logic."""
+
+OLD_WORD_COST: Final = 12
+"""Cost of the registers that return the old word: 6 for the write port, 6 for each read port."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ram:
@@ -80,8 +86,7 @@ class Library:
         lut_cost: Cost of a unit.
         lut_luts: LUTs of a unit.
         lut_width_cost: The share of ``lut_cost`` that is refunded for unused bits of a word.
-        shared_cost: Extra cost of a written block that does not return the old word by itself and
-            might have to.
+        old_word: Whether a block returns the old word of one that is being written.
         table_bits: Bits of a read-only memory that cost as much as one bit of a written one.
     """
 
@@ -92,7 +97,7 @@ class Library:
     lut_cost: float
     lut_luts: int
     table_bits: int
-    shared_cost: float = 0
+    old_word: bool = True
     lut_width_cost: float = 0
 
 
@@ -113,12 +118,12 @@ LIBRARIES: Final = {
             BlockMode(1 << 14, (1, 2, 4, 9, 18, 36), 128, 1, 36),
         ),
         byte=9, parts=1, lut_bits=((16, 4),), lut_cost=4, lut_luts=6,
-        table_bits=16, shared_cost=6,
+        table_bits=16, old_word=False,
     ),
     "ice40": Library(
         (BlockMode(1 << 11, (2, 4, 8, 16), 64),),
         byte=1, parts=1, lut_bits=(), lut_cost=0, lut_luts=0,
-        table_bits=16, shared_cost=6,
+        table_bits=16, old_word=False,
     ),
     "xc7": _XILINX,
     "xcup": _XILINX,
@@ -162,7 +167,12 @@ def mapping_of(ram: Ram, family: str) -> MemoryMapping:
     # Yosys merges the register into a block; LUT RAM is cheaper where there is any.
     if ram.synchronous or (ram.registered and not library.lut_bits):
         found.append(min(_as_blocks(ram, library), key=lambda pair: pair[0]))
-    return min(found, key=lambda pair: pair[0])[1]
+    lowest, best = found[0]
+    for cost, place in found[1:]:
+        # Yosys keeps the lowest cost as an integer, and takes what is cheaper than that.
+        if cost < int(lowest):
+            lowest, best = cost, place
+    return best
 
 
 def _as_luts(ram: Ram, library: Library) -> tuple[float, MemoryMapping]:
@@ -173,7 +183,7 @@ def _as_luts(ram: Ram, library: Library) -> tuple[float, MemoryMapping]:
         units = deep * -(-ram.width // bits)
         muxed = (deep - 1) * ram.width
         left_over = deep * (-ram.width % bits) / bits
-        cost = library.lut_cost * units - library.lut_width_cost * left_over
+        cost = READ_COST + library.lut_cost * units - library.lut_width_cost * left_over
         cost += MUX_COST * muxed + (MUX_COST * deep if deep > 1 else 0)
         options.append((cost, MemoryMapping("lut", luts=units * library.lut_luts, muxed=muxed)))
     return min(options, key=lambda pair: pair[0])
@@ -190,8 +200,9 @@ def _as_blocks(ram: Ram, library: Library) -> Iterator[tuple[float, MemoryMappin
             units = -(-deep * -(-ram.width // byte) * byte // width)
             muxed = (deep - 1) * ram.width
             demux = 0 if ram.read_only or deep == 1 else deep
-            cost = mode.cost * units + MUX_COST * (muxed + demux)
-            cost += 0 if ram.read_only or ram.collision_free else library.shared_cost
+            cost = READ_COST + mode.cost * units + MUX_COST * (muxed + demux)
+            if not (ram.read_only or ram.collision_free or library.old_word):
+                cost += OLD_WORD_COST
             yield cost, MemoryMapping("block", parts=units * mode.parts, muxed=muxed)
 
 

@@ -130,8 +130,8 @@ def test_the_deepest_memory_in_lookup_tables_is_that_of_yosys(family, width, dep
 
 @pytest.mark.parametrize(
     ("family", "width", "depth"),
-    [("ice40", 2, 32), ("ice40", 4, 16), ("ice40", 8, 8), ("ice40", 12, 5), ("ice40", 36, 5),
-     ("ecp5", 1, 4), ("ecp5", 2, 2), ("xc7", 1, 2)],
+    [("ice40", 2, 33), ("ice40", 4, 16), ("ice40", 8, 8), ("ice40", 12, 5), ("ice40", 36, 5),
+     ("ecp5", 1, 6), ("ecp5", 2, 3), ("xc7", 1, 4), ("xc7", 2, 2)],
 )  # fmt: skip
 def test_the_deepest_memory_in_logic_is_that_of_yosys(family, width, depth):
     assert mapping_of(pipelined(width, depth), family).kind == "logic"

@@ -17,7 +17,7 @@ from rlx_fpga.cells.concat import Concat
 from rlx_fpga.devices import device
 from rlx_fpga.packaging.axi import Interface, StreamPort
 from rlx_fpga.packaging.netlist import (
-    built_layers,
+    counted_parts,
     design_files,
     layer_comments,
     readme,
@@ -91,9 +91,10 @@ def test_parts_are_the_instances_of_the_core_without_clock_and_reset():
         assert ways.get("in_ready", "out") == ways.get("out_valid", "out") == "out"
 
 
-def test_built_layers_are_those_with_an_instance():
-    assert built_layers(REPORT, {"parts": ["queue", "n0_add"]}) == ["n0_add"]
-    assert built_layers(REPORT, {}) == []
+def test_cells_are_counted_for_layers_with_an_instance_or_for_what_they_share():
+    assert counted_parts(REPORT, {"parts": ["queue", "n0_add"]}) == ["n0_add"]
+    assert counted_parts(REPORT, {"parts": ["array", "queue"]}) == ["array", "queue"]
+    assert counted_parts(REPORT, {}) == []
 
 
 def test_comments_of_a_layer_say_types_pace_and_node():
