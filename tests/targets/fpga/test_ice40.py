@@ -11,7 +11,7 @@ from support import ROOT
 from rlx import frontends
 from rlx.driver import emit, lower
 from rlx.reference import random_inputs, reference_outputs
-from rlx_fpga import TARGET, FpgaOptions, view
+from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.cells.multiply import blocks_of
 from rlx_fpga.cost.costs import Resources
 from rlx_fpga.cost.memories import Ram, mapping_of
@@ -62,19 +62,6 @@ def test_a_design_has_no_more_logic_cells_than_there_are(name):
     assert report["fits"] is True
     assert report["logic_cells"] <= device(name).lut
     assert report["logic_cells_percent"] <= 100
-
-
-@pytest.mark.parametrize(("percent", "doubted"), [(91.9, False), (92.1, True), (100, True)])
-@pytest.mark.parametrize("emitted", [False, True])
-def test_a_design_that_fills_the_cells_may_not_be_placed(emitted, percent, doubted):
-    options = FpgaOptions(device="ice40-up5k")
-    module = lower(frontends.load(TINYCONV), TARGET, options=options).module
-    report = {**TARGET.estimate(module, options), "logic_cells_percent": percent}
-    if emitted:
-        # What cannot fit is not emitted: the report of an emission does not say that it fits.
-        del report["fits"]
-    notes = {figure.label: figure.note for figure in view._cells(report)}
-    assert ("place and route may fail" in notes.get("fits", "")) is doubted
 
 
 def test_the_folder_says_that_the_design_may_not_be_placed(tmp_path):

@@ -93,7 +93,8 @@ class Accumulator(Part):
         terms: In, ``pe`` times int ``term_bits``.
         o: Out, ``lanes`` times int ``out_bits``: results with bias, in order.
 
-    Latency 4 from the last terms of a group if ``lanes == pe``, else 5.
+    Latency 4 from the last terms of a group if ``lanes == pe``, else 5. ``drain``: cycles from the
+    first to the last results of a pixel's last group.
 
     Args:
         kind: ``sum`` or ``max``.

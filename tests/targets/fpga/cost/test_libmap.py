@@ -11,8 +11,8 @@ from rlx_fpga.cost.memories import Ram, mapping_of
 from rlx_fpga.packaging.synthesis import find_yosys
 
 COMMANDS = {
-    "ecp5": "synth_ecp5 -noflatten -run begin:map_ffs",
-    "ice40": "synth_ice40 -noflatten -run begin:map_ffs",
+    "ecp5": "synth_ecp5 -run begin:map_ffs",
+    "ice40": "synth_ice40 -run begin:map_ffs",
     "xc7": "synth_xilinx -noiopad -run begin:map_ffram",
 }
 CELLS = {
@@ -43,18 +43,22 @@ def changes(kind, width, family):
 
 
 def verilog(name, kind, width, depth):
-    """Return a module with one memory of one write and one read port."""
-    address = f"[{(depth - 1).bit_length() - 1}:0]"
-    attribute = "(* no_rw_check *) " if kind == "collision-free" else ""
-    body = "if (we) mem[wa] <= d;"
+    """Return a module with one memory that has a read port and, unless read-only, a write port."""
+    address, word = (depth - 1).bit_length() - 1, width - 1
+    attribute = "(* no_rw_check *)" if kind == "collision-free" else ""
     if kind == "read-only":
-        body, attribute = "", f'initial $readmemh("{name}.mem", mem); '
-    head, declared = (attribute, "") if kind == "collision-free" else ("", attribute)
-    return (
-        f"module {name}(input clk, we, input {address} wa, ra, input [{width - 1}:0] d,"
-        f" output reg [{width - 1}:0] q);\n{head}reg [{width - 1}:0] mem [0:{depth - 1}];"
-        f" {declared}always @(posedge clk) begin {body} q <= mem[ra]; end\nendmodule\n"
-    )
+        contents = f'initial $readmemh("{name}.mem", mem);'
+    else:
+        contents = "always @(posedge clk) if (we) mem[wa] <= d;"
+    return f"""
+        module {name}(
+          input clk, we, input [{address}:0] wa, ra, input [{word}:0] d, output reg [{word}:0] q
+        );
+          {attribute} reg [{word}:0] mem [0:{depth - 1}];
+          {contents}
+          always @(posedge clk) q <= mem[ra];
+        endmodule
+    """
 
 
 def mapped(folder, family, memories):
@@ -66,7 +70,7 @@ def mapped(folder, family, memories):
         words = (f"{pick.getrandbits(width):x}\n" for _ in range(depth))
         (folder / f"{name}.mem").write_text("".join(words))
     (folder / "memories.v").write_text(text)
-    script = "read_verilog memories.v\nsetattr -mod -set keep_hierarchy 1\n"
+    script = "read_verilog memories.v\n"
     for index in range(len(memories)):
         script += f"design -save all\nhierarchy -top m{index}\n{COMMANDS[family]} -top m{index}\n"
         script += f"tee -q -o m{index}.json stat -json\ndesign -load all\n"

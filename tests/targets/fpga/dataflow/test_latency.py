@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from targets.fpga.dataflow.test_pipeline import simulate
+from targets.fpga.dataflow.test_pipeline import SAME, conv, simulate
 
 from rlx.ir import Graph, i8
-from rlx.numerics.fixed_point import Rescale, Rounding
-from rlx.ops.q import QConv2d, QDense, QMaxPool2d, Window
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QDense, QMaxPool2d, Window
 from rlx_fpga.architectures.dataflow.latency import (
     EVEN,
     Demand,
@@ -18,9 +18,6 @@ from rlx_fpga.architectures.dataflow.latency import (
 )
 from rlx_fpga.architectures.dataflow.pipeline import Pipeline
 from rlx_fpga.architectures.dataflow.staged import staged_graph
-
-RESCALE = Rescale((1518500250,), (-8,), Rounding.SINGLE)
-SAME = ((1, 1), (1, 1))
 
 # A window of two rows over an image of four: three rows of results.
 WINDOW = by_pixel([2, 3, 4], 4, 1)
@@ -125,13 +122,6 @@ def test_what_is_held_back_is_that_of_the_longest_way_to_the_latest_result():
     assert fill([StageTiming((-1,), at_once().repeated(2), 1, 0)], [0]) == 0.5
 
 
-def constants(graph, shape):
-    """Return random weights and biases of a layer."""
-    rng = np.random.default_rng(shape[0])
-    weights = rng.integers(-127, 128, shape, np.int8)
-    return graph.constant(weights), graph.constant(rng.integers(-999, 999, shape[0], np.int32))
-
-
 def values(*shape):
     return np.random.default_rng(len(shape)).integers(-128, 128, shape, np.int8)
 
@@ -140,26 +130,21 @@ def dense(terms, outputs):
     """Return a graph of one dense layer and a value for its input."""
     graph = Graph("g")
     x = graph.input("x", i8(1, terms))
-    op = QDense(rescale=RESCALE, x_zero_point=3, zero_point=-5)
-    graph.output(graph.apply(op, x, *constants(graph, (outputs, terms))))
+    rng = np.random.default_rng(outputs)
+    weights = graph.constant(rng.integers(-127, 128, (outputs, terms), np.int8))
+    bias = graph.constant(rng.integers(-999, 999, outputs, np.int32))
+    op = QDense(rescale=Rescale.of(0.002), x_zero_point=3, zero_point=-5)
+    graph.output(graph.apply(op, x, weights, bias))
     return graph, {"x": values(1, terms)}
-
-
-def conv(x, graph, outputs, kernel, stride=1, padding=((0, 0), (0, 0)), groups=1):
-    """Append a convolution to a graph."""
-    window = Window((kernel, kernel), (stride, stride), padding=padding)
-    op = QConv2d(rescale=RESCALE, x_zero_point=3, zero_point=-5, window=window, groups=groups)
-    shape = outputs, kernel, kernel, x.type.shape[-1] // groups
-    return graph.apply(op, x, *constants(graph, shape))
 
 
 def separable():
     """Return a graph like the first layers of a MobileNet."""
     graph = Graph("g")
     x = graph.input("x", i8(1, 12, 12, 2))
-    y = conv(x, graph, 4, 3, 2, ((0, 1), (0, 1)))
-    y = conv(conv(y, graph, 4, 3, 1, SAME, groups=4), graph, 8, 1)
-    y = conv(conv(y, graph, 8, 3, 2, SAME, groups=8), graph, 12, 1)
+    y = conv(graph, x, 4, 3, 2, ((0, 1), (0, 1)))
+    y = conv(graph, conv(graph, y, 4, 3, 1, SAME, groups=4), 8, 1)
+    y = conv(graph, conv(graph, y, 8, 3, 2, SAME, groups=8), 12, 1)
     graph.output(graph.apply(QMaxPool2d(window=Window((2, 2), (2, 2))), y))
     return graph, {"x": values(1, 12, 12, 2)}
 

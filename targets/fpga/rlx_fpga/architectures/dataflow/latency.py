@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Floats = npt.NDArray[np.float64]
+"""Parts of a frame, or cycles."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,8 +87,8 @@ def at_once(started: float = 0.0, ended: float = 1.0) -> Demand:
     """Return the demand of a layer that produces nothing before it has the whole frame.
 
     Args:
-        started: Part of its work that is done before them.
-        ended: Part of its work after which all are there; the rest prepares the next frame.
+        started: Part of its work that needs less than the whole frame.
+        ended: Part of its work after which all results are there; the rest is for the next frame.
     """
     return Demand(np.ones(2), np.array([started, ended]), np.array([0.0, 1.0]))
 
