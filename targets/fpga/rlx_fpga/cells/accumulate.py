@@ -251,17 +251,22 @@ class Accumulator(Part):
             Signal(signed(self.ranges.sum_bits), name=f"sum_{index}", reset_less=True)
             for index in range(self.pe)
         ]
-        for index, held in enumerate(sums):
-            term = self.terms[index]
-            if self.kind == "max":
-                value = Mux(first | (term > held), term, held)
-            elif self.group == 1:
-                value = term
-            else:
-                value = Mux(first, 0, held) + term
-            with m.If(self.valid):
-                m.d.sync += held.eq(value)
+        with m.If(self.valid):
+            m.d.sync += [
+                held.eq(self._reduced(first, held, self.terms[index]))
+                for index, held in enumerate(sums)
+            ]
         return self.valid & last, Cat(*sums)
+
+    def _reduced(self, first: Value, held: Signal, term: Value) -> Value:
+        """Return what an accumulator holds after ``term``, which begins a group if ``first``."""
+        if self.kind == "max":
+            return Mux(first | (term > held), term, held)
+        if self.group == 1:
+            return term
+        # A signed zero makes the sum signed in SystemVerilog. Yosys then knows the term's own
+        # width and feeds it to Xilinx's carry chain, so that each bit takes one LUT, not two.
+        return Mux(first, Const(0, held.shape()), held) + term
 
     def _output(
         self, m: Module, queue: ResultQueue, valid: Value, read_bias: Value, sums: Value

@@ -78,8 +78,8 @@ class ResultQueue(Part):
         waiting = Signal(range(depth + 1))
         any_waiting = Signal()
         waiting_next = Signal.like(waiting)
-        room = Signal(range(depth + 1), init=depth)
-        room_next = Signal(range(depth + 1))
+        credits = Signal(range(depth + 1), init=depth)
+        credits_next = Signal(range(depth + 1))
         m.d.comb += [
             write.data.eq(Value.cast(self.payload)),
             write.en.eq(self.push),
@@ -87,19 +87,19 @@ class ResultQueue(Part):
             given.eq(self.o.valid & self.o.ready),
             load.eq(free & any_waiting),
             waiting_next.eq(waiting + self.push - load),
-            room_next.eq(room + given - self.reserve),
+            credits_next.eq(credits + given - self.reserve),
         ]
         m.d.sync += [
             waiting.eq(waiting_next),
             any_waiting.eq(waiting_next != 0),
-            room.eq(room_next),
-            self.open.eq(room_next >= self.burst),
+            credits.eq(credits_next),
+            self.open.eq(credits_next >= self.burst),
         ]
         with m.If(free):
             m.d.sync += [self.o.valid.eq(any_waiting), raw(self.o).eq(read.data)]
         self.inside = {
             "memory": beats, "write": write, "read": read, "waiting": waiting,
-            "any_waiting": any_waiting, "credits": room,
+            "any_waiting": any_waiting, "credits": credits,
         }  # fmt: skip
         for step, port in ((self.push, write), (load, read)):
             place = index_signal(depth)
@@ -151,7 +151,8 @@ def counter(m: Module, step: Value, rounds: int, name: str) -> tuple[Value, Valu
     """
     if rounds == 1:
         return Const(1), Const(1)
-    place, first, last = Signal(range(rounds), name=name), Signal(init=1), Signal()
+    place = Signal(range(rounds), name=name)
+    first, last = Signal(init=1, name=f"{name}_first"), Signal(name=f"{name}_last")
     with m.If(step):
         m.d.sync += [
             place.eq(Mux(last, 0, place + 1)),

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from amaranth import Cat, Module, Mux, Signal, signed, unsigned
+from amaranth import Cat, Const, Module, Mux, Signal, signed, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 
@@ -91,7 +91,7 @@ class MultiplierArray(Component):
         for lane, term in enumerate(terms):
             total = Signal(signed(32), name=f"total_{lane}", reset_less=True)
             with m.If(taken):
-                m.d.sync += total.eq(Mux(first, 0, total) + term)
+                m.d.sync += total.eq(Mux(first, Const(0, total.shape()), total) + term)
                 if lane == 0:
                     with m.If((self.mode == Mode.MAX) & ~first & (total > term)):
                         m.d.sync += total.eq(total)
