@@ -6,8 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.fpga.points import DESIGN, RESULTS, SMALL, TIMEOUT_S, points
+from benchmarks.fpga.folds import digest, folds_of
 from benchmarks.fpga.points import KEY as POINT
+from benchmarks.fpga.points import RESULTS, SMALL, TIMEOUT_S, points
 from rlx_fpga.packaging.synthesis import RESOURCES
 from rlx_sim.build import FPGA
 
@@ -47,9 +48,12 @@ def row(point: Point) -> dict[str, Any]:
         report = point.emit(folder)
         build = FPGA.build(folder, device=point.device, seeds=0, timeout_s=TIMEOUT_S)
     found = {row["resource"]: row["synthesis"] for row in build.resources}
+    folds = folds_of(point.module(), point.options)
     return {
         **point.key,
-        **{name: report[name] for name in DESIGN},
+        "design": digest(folds),
+        "folds": folds,
+        "interval": report["interval"],
         "tool": f"yosys {build.tools['yosys']}",
         **{resource: found[resource] for resource in RESOURCES},
     }

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.fpga.folds import digest, folds_of
 from benchmarks.fpga.points import KEY as POINT
 from benchmarks.fpga.points import RESULTS, SMALL, TIMEOUT_S, points
 from rlx.golden import read_golden
@@ -13,7 +14,7 @@ from rlx_sim.fpga import VerilatorHarness
 from rlx_sim.protocol import compare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from benchmarks.fpga.points import Point
 
@@ -21,9 +22,6 @@ STORED = RESULTS / "fpga_cycles.jsonl"
 """Results with which ``python -m benchmarks --check`` compares."""
 
 KEY = POINT
-PREDICTED = {"predicted": "interval", "predicted_latency": "latency"}
-"""Predicted entries of a row, and their names in the report."""
-
 COSTS = ("interval", "latency")
 """Entries of a row that must not grow."""
 
@@ -58,12 +56,8 @@ def row(point: Point) -> dict[str, Any]:
         raise AssertionError(f"{point} does not compute the reference's bits")
     return {
         **point.key,
+        "design": digest(folds_of(point.module(), point.options)),
         "interval": found.interval,
         "latency": found.latency,
-        **{name: report[key] for name, key in PREDICTED.items()},
+        "predicted": report["interval"],
     }
-
-
-def is_current(found: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether the row ``found`` belongs to the design that is predicted ``now``."""
-    return all(found.get(name) == now[key] for name, key in PREDICTED.items())

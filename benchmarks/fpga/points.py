@@ -39,9 +39,6 @@ BUDGETS = {"ecp5-85k": (40, 80, 156), "artix7-100t": (40, 120, 240)}
 KEY = ("network", "device", "budget")
 """Entries of a row that identify its point."""
 
-DESIGN = ("interval", "latency", "memory_bits")
-"""Predicted entries that distinguish a point's design from earlier ones."""
-
 PointKey = tuple[str, str, int]
 """The values of :data:`KEY`."""
 
@@ -56,8 +53,9 @@ class Point:
 
     Attributes:
         network: One of :data:`NETWORKS`.
-        device: One of :data:`BUDGETS`.
-        budget: Number of DSP slices that the design may use.
+        device: Name of a device.
+        budget: Number of DSP slices that the design may use; on a device that has none, of LUTs,
+            where 0 stands for no limit but the device.
     """
 
     network: str
@@ -72,7 +70,9 @@ class Point:
     @property
     def options(self) -> FpgaOptions:
         """Options that the design is emitted with."""
-        return FpgaOptions(prefix=PREFIX, device=self.device, dsp=self.budget)
+        if device(self.device).dsp:
+            return FpgaOptions(prefix=PREFIX, device=self.device, dsp=self.budget)
+        return FpgaOptions(prefix=PREFIX, device=self.device, lut=self.budget or None)
 
     def module(self) -> GraphModule:
         """Return the imported network."""
@@ -101,11 +101,6 @@ def points() -> Iterator[Point]:
 def point_of(row: Mapping[str, Any]) -> PointKey:
     """Return the values of :data:`KEY` in a row."""
     return row["network"], row["device"], row["budget"]
-
-
-def is_current(found: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether the row ``found`` belongs to the design that is predicted ``now``."""
-    return all(found.get(name) == now.get(name) for name in DESIGN)
 
 
 def bound(row: Mapping[str, Any]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.fpga.folds import digest, folds_of
 from benchmarks.fpga.points import KEY as POINT
 from benchmarks.fpga.points import RESULTS, points
 from rlx import driver, target
@@ -40,6 +41,7 @@ def row(point: Point) -> dict[str, Any]:
     report = fpga.estimate(lowered.module, point.options)
     return {
         **point.key,
+        "design": digest(folds_of(point.module(), point.options)),
         **{name: report[name] for name in (*COSTS, *ESTIMATES, "slowest")},
         "macs": sum(layer["macs"] for layer in report["layers"]),
         "busy": busy(report["layers"], report["interval"]),

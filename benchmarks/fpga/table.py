@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import stored
 from benchmarks.fpga import adders, cells, clock, cycles, engine, predicted
+from benchmarks.fpga.folds import is_current
 from benchmarks.fpga.plot import plot
-from benchmarks.fpga.points import BUDGETS, NETWORKS, ROOT, bound, is_current, point_of
+from benchmarks.fpga.points import BUDGETS, NETWORKS, ROOT, bound, point_of
 from benchmarks.markdown import markdown_table
 from rlx_fpga.devices import device
 
@@ -128,7 +129,7 @@ def _cycles(known: dict[PointKey, Row], measured: dict[PointKey, Row]) -> str:
     body = []
     for point, row in known.items():
         found = measured.get(point, {})
-        current = cycles.is_current(found, row)
+        current = is_current(found, row)
         interval = found["interval"] if current else row["interval"]
         latency = found["latency"] if current else None
         body.append([

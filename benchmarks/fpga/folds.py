@@ -1,0 +1,74 @@
+"""Foldings of a design: by them a stored result is known to belong to the design of a point."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from rlx import driver, target
+from rlx_fpga.architectures.dataflow.design import design_of
+from rlx_fpga.architectures.dataflow.pipeline import Pipeline
+from rlx_fpga.architectures.dataflow.staged import staged_graph
+from rlx_fpga.cells.multiply import Packing
+from rlx_fpga.cells.rom import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rlx.ir import Graph
+    from rlx.ir.module import GraphModule
+    from rlx_fpga import FpgaOptions
+    from rlx_fpga.architectures.dataflow.staged import StagedGraph
+    from rlx_fpga.explore.fold import Fold
+
+
+def folds_of(module: GraphModule, options: FpgaOptions) -> list[list[Any]]:
+    """Return the foldings that are chosen for a network, a row for each layer."""
+    pipeline = design_of(_lowered(module, options), options).pipeline
+    return [key_of(layer.fold) for layer in pipeline.layers]
+
+
+def pipeline_of(module: GraphModule, options: FpgaOptions, folds: Sequence[list[Any]]) -> Pipeline:
+    """Return the pipeline of a network with the given foldings.
+
+    Raises:
+        LookupError: A layer has no such folding.
+    """
+    program = staged_graph(_lowered(module, options))
+    rows = zip(program.stages, folds, strict=True)
+    return Pipeline(program, {stage.name: _fold(program, stage.name, key) for stage, key in rows})
+
+
+def digest(folds: Sequence[list[Any]]) -> str:
+    """Return eight hexadecimal digits that stand for foldings."""
+    return hashlib.sha256(json.dumps(folds).encode()).hexdigest()[:8]
+
+
+def is_current(found: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether the row ``found`` belongs to the design of the row ``now``."""
+    return found.get("design") == now.get("design")
+
+
+def key_of(fold: Fold) -> list[Any]:
+    """Return what identifies a folding of a layer."""
+    return [
+        fold.pe, fold.simd, fold.beat_cycles, fold.drain_lanes,
+        fold.logic, fold.store.value, fold.packing.value,
+    ]  # fmt: skip
+
+
+def _lowered(module: GraphModule, options: FpgaOptions) -> Graph:
+    return driver.lower(module, target.load("fpga"), options=options).module.graph
+
+
+def _fold(program: StagedGraph, name: str, key: list[Any]) -> Fold:
+    """Return the folding of the layer ``name`` that ``key`` identifies."""
+    *_, store, packing = key
+    stage = next(stage for stage in program.stages if stage.name == name)
+    for plain in stage.folds:
+        for fold in (plain.packed(Packing(packing)), plain.with_lut_multipliers()):
+            found = fold.stored_in(Store(store))
+            if key_of(found) == key:
+                return found
+    raise LookupError(f"{name} has no folding {key}")
