@@ -71,6 +71,8 @@ def rlx(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         keep.mkdir(parents=True)
     except FileExistsError:
         raise pytest.UsageError(f"--rlx-keep: {str(keep)!r} exists already") from None
+    except OSError as error:
+        raise pytest.UsageError(f"--rlx-keep: {str(keep)!r}: {error.strerror}") from None
     return Networks(models(request.config), keep)
 
 

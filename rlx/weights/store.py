@@ -215,8 +215,11 @@ class WeightStore(Mapping[str, "Array"]):
                 as a function, which returns None for weights that are left out.
 
         Raises:
-            UsageError: Two weights would have one name.
+            UsageError: Two weights would have one name, or a name of the mapping is no weight's.
         """
+        for old in () if callable(rename) else rename:
+            if old not in self._weights:
+                raise self._refused(old)
         found: dict[str, Weight] = {}
         for old, weight in self._weights.items():
             new = rename(old) if callable(rename) else rename.get(old, old)

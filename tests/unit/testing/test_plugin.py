@@ -45,6 +45,21 @@ def test_a_build_is_made_once_and_kept(project, tmp_path):
     assert (tmp_path / "kept/0-digits/0-cortexm/manifest.json").is_file()
 
 
+@pytest.mark.parametrize(
+    ("folder", "why"), [("kept", "'kept' exists already"), ("a_file/kept", "Not a directory")]
+)
+def test_a_folder_that_cannot_be_made_is_refused(project, tmp_path, folder, why):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "a_file").touch()
+    lines = project(
+        f"    digits = {DIGITS}\n",
+        "def test_model(rlx):\n    rlx['digits']\n",
+        "--rlx-keep",
+        folder,
+    )
+    assert any("--rlx-keep: " in line and why in line for line in lines), lines
+
+
 def test_names_that_are_not_there_are_listed(project):
     lines = "\n".join(
         project(

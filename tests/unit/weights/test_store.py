@@ -205,6 +205,8 @@ def test_names_are_changed(path):
     message = "two weights would be called 'w'\n  hint: give each its own name"
     with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
         store.renamed({"fc.w": "w", "fc.b": "w"})
+    with pytest.raises(UsageError, match=r"^no weight is called 'fc\.x'"):
+        store.renamed({"fc.x": "w"})
 
 
 def test_pins_keep_arrays_in_memory(path):
