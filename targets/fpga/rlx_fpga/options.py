@@ -251,6 +251,12 @@ class FpgaOptions:
                     f"--{name} must be at least 0 {words}, not {count}",
                     hint=f"leave --{name} out to use all that the device has",
                 )
+            there = getattr(self.chosen_device, name)
+            if count is not None and count > there:
+                raise UsageError(
+                    f"--{name} {count} is more than {self.device} has: {there} {words}",
+                    hint=f"leave --{name} out to use all of them, or choose a larger device",
+                )
         if self.optimize not in (None, *AIMS):
             raise UsageError(
                 f"optimize cannot be {self.optimize!r}",

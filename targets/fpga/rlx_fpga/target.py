@@ -15,7 +15,7 @@ from rlx_fpga.architectures.choice import built_or_advised, lowering, require_fi
 from rlx_fpga.explore.fit import shortage
 from rlx_fpga.options import FpgaOptions
 from rlx_fpga.packaging.axi import Interface, StreamPort, WeightPort, port_names
-from rlx_fpga.packaging.netlist import design_files, layer_comments
+from rlx_fpga.packaging.netlist import counted_parts, design_files, layer_comments
 from rlx_fpga.packaging.registers import Control, packed_version
 from rlx_fpga.packaging.regroup import with_ports, with_stream_bits
 from rlx_fpga.packaging.synthesis import synthesize
@@ -83,10 +83,12 @@ class Fpga:
         weights = _weight_files(interface, core)
         files = weights | _files(core, interface, report, options)
         if options.synth:
-            sources = json.loads(files["report.json"])["interface"]["sources"]
-            report |= {
-                "synthesis": synthesize(files, sources, interface.top, options.chosen_device)
-            }
+            ports = json.loads(files["report.json"])["interface"]
+            layers = counted_parts(report, ports)
+            found = synthesize(
+                files, ports["sources"], interface.top, options.chosen_device, layers=layers
+            )
+            report |= {"synthesis": found}
             files = weights | _files(core, interface, report, options)
         if options.formal:
             files |= _proofs(core)
@@ -133,6 +135,7 @@ def _files(
         options.chosen_device,
         comments=layer_comments(core.nodes, report),
         memory_files=options.weights == "mem",
+        formal=options.formal,
     )
 
 

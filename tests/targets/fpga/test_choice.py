@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rlx.errors import DoesNotFitError, EmitError
-from rlx.ir import Dim, DType, Graph, TensorType, i8
+from rlx.ir import Dim, DType, Graph, Refusal, TensorType, i8
 from rlx.ir.module import GraphModule, Stage
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QConvert, QMinimum
@@ -78,6 +78,19 @@ def test_a_core_that_cannot_be_is_advised_about(fakes, own, other, hint):
     error = caught.value
     assert (error.message, error.where) == ("too large", "graph 'net'")
     assert error.hint == hint.format("--architecture engine")
+
+
+def test_another_device_is_named_where_no_option_and_no_architecture_helps(fakes, monkeypatch):
+    def build(_, options):
+        if options.device != "zu3eg":
+            raise DoesNotFitError("too large", where="graph 'net'")
+        assert options.dsp is None
+        return SimpleNamespace(report={"interval": 100, **SMALL}, report_for=None)
+
+    monkeypatch.setattr(fakes["dataflow"], "build", build, raising=False)
+    with pytest.raises(DoesNotFitError) as caught:
+        choice.built_or_advised(network(), FpgaOptions(device="ecp5-25k", dsp=28))
+    assert caught.value.hint == "--device zu3eg"
 
 
 def test_a_core_that_can_be_is_built_even_if_it_is_too_large(fakes):
@@ -169,15 +182,16 @@ def test_a_refusal_names_only_architectures_that_can_build_the_node():
     graph = Graph("net")
     x, y = (graph.input(name, i8(1, 4)) for name in "xy")
     smaller = graph.apply(QMinimum(), x, y).node
-    assert choice.lowering(smaller, "engine").reason == (
+    assert choice.lowering(smaller, "engine") == Refusal(
         "the array keeps the larger of two values, not the smaller;"
-        " --architecture dataflow or parallel can build it"
+        " --architecture dataflow or parallel can build it",
+        "use --architecture dataflow or parallel",
     )
     for name in ("dataflow", "parallel"):
         assert not hasattr(choice.lowering(smaller, name), "reason")
     code = graph.apply(QConvert(**UNSIGNED), graph.input("z", TensorType((4,), DType.U8))).node
     for name in ARCHITECTURES:
-        assert "can build it" not in choice.lowering(code, name).reason
+        assert "--architecture" not in (choice.lowering(code, name).hint or "")
 
 
 def test_an_output_that_is_a_constant_is_named():

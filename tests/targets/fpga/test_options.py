@@ -14,6 +14,11 @@ from rlx_fpga.options import parse_folds, parse_rate
         ({"bram": -1}, r"^--bram must be at least 0 block RAMs, not -1\n  hint: leave --bram out"),
         ({"lut": -1}, r"^--lut must be at least 0 LUTs, not -1\n  hint: leave --lut out"),
         (
+            {"bram": 31, "device": "ice40-up5k"},
+            r"^--bram 31 is more than ice40-up5k has: 30 block RAMs\n  hint: leave --bram out to"
+            r" use all of them, or choose a larger device$",
+        ),
+        (
             {"optimize": "beauty"},
             r"^optimize cannot be 'beauty'\n  hint: ",
         ),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rlx.errors import DoesNotFitError, EmitError
 from rlx.ir import DType, Refusal
 from rlx_fpga.architectures import ARCHITECTURES, architecture
 from rlx_fpga.architectures.refusals import INT8_INPUT
+from rlx_fpga.devices import devices
 from rlx_fpga.explore.fit import does_not_fit, fitting, shortage
 
 if TYPE_CHECKING:
@@ -32,7 +34,10 @@ def lowering(node: Node, name: str) -> Lowering | Refusal:
     ]
     if not others:
         return found
-    return Refusal(f"{found.reason}; --architecture {' or '.join(others)} can build it")
+    names = f"--architecture {' or '.join(others)}"
+    # The reason says it too: tables of operators show no hints.
+    hint = f"{found.hint}, or use {names}" if found.hint else f"use {names}"
+    return Refusal(f"{found.reason}; {names} can build it", hint)
 
 
 def build(module: GraphModule, options: FpgaOptions) -> Core:
@@ -56,10 +61,10 @@ def built_or_advised(module: GraphModule, options: FpgaOptions) -> Core:
         return build(module, options)
     except DoesNotFitError as e:
         # Its own hint names options of this architecture, or says what to change.
-        other = next(_others(module, options), None)
-        if other is None:
-            raise
-        hint = f"{e.hint}, or {other}" if e.hint and e.hint.startswith("--") else other
+        own = [e.hint] if e.hint and e.hint.startswith("--") else []
+        found = [*own, *islice(_others(module, options), 1)]
+        found = found or list(islice(_devices(module, options), 1))
+        hint = ", or ".join(found) or e.hint or "make the model smaller"
         raise DoesNotFitError(e.message, where=e.where, hint=hint) from None
 
 
@@ -90,6 +95,14 @@ def _others(module: GraphModule, options: FpgaOptions) -> Iterator[str]:
             if report and report["interval"] <= (options.max_cycles or report["interval"]):
                 yield f"--architecture {name}{text}"
                 break
+
+
+def _devices(module: GraphModule, options: FpgaOptions) -> Iterator[str]:
+    """Yield the devices that the architecture fits, as options."""
+    for name in devices():
+        other = replace(options, device=name, dsp=None, bram=None, lut=None)
+        if name != options.device and fitting(other, lambda given: build(module, given).report):
+            yield f"--device {name}"
 
 
 def _require_streams(graph: Graph) -> None:

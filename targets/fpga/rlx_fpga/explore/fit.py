@@ -87,7 +87,7 @@ def _suggestions(
             break
     yield from islice(others, 1)
     for name in devices():
-        other = replace(options, device=name)
+        other = replace(options, device=name, dsp=None, bram=None, lut=None)
         if name != options.device and fitting(other, estimate) is not None:
             yield f"--device {name}"
             return

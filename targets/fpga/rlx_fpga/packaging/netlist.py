@@ -27,6 +27,7 @@ from rlx_fpga.packaging.axi import (
 from rlx_fpga.packaging.bench import bench_frames
 from rlx_fpga.packaging.integration import board_pll, integration_files
 from rlx_fpga.packaging.render import render
+from rlx_fpga.packaging.synthesis import resources
 from rlx_fpga.packaging.waves import wave_layouts
 from rlx_fpga.report import doubt
 from rlx_fpga.rtl.modules import Modules
@@ -63,6 +64,7 @@ def design_files(
     *,
     comments: Mapping[str, Sequence[str]] | None = None,
     memory_files: bool = False,
+    formal: bool = False,
 ) -> dict[str, str | bytes]:
     """Return every file of the folder except golden vectors and manifest, by relative path.
 
@@ -74,6 +76,7 @@ def design_files(
         device: Device of the scripts.
         comments: Lines above each instance in the core, by its name.
         memory_files: Whether constant words go into files beside the modules.
+        formal: Whether proofs of the small cells are added to the folder.
     """
     prefix = interface.prefix
     sources = sources_of(component, interface, comments=comments, memory_files=memory_files)
@@ -111,7 +114,7 @@ def design_files(
             float(report["clock_mhz"]),
             counted_parts(report, interface.to_json()),
         ),
-        "README.md": readme(interface, report, device),
+        "README.md": readme(interface, report, device, formal=formal),
         "report.json": json.dumps({**report, "interface": interface.to_json()}, indent=2) + "\n",
     }
 
@@ -259,8 +262,10 @@ def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirectio
     }
 
 
-def readme(interface: Interface, report: Mapping[str, Any], device: FpgaDevice) -> str:
-    """Return the folder's README."""
+def readme(
+    interface: Interface, report: Mapping[str, Any], device: FpgaDevice, *, formal: bool
+) -> str:
+    """Return the folder's README; ``formal`` if there are proofs in the folder."""
     columns = report["columns"]
     sources = report.get("sources", {})
 
@@ -276,6 +281,11 @@ def readme(interface: Interface, report: Mapping[str, Any], device: FpgaDevice) 
         device=device,
         columns=[*columns[:2], "node of the model", *columns[2:]],
         cells=cells,
+        counted={
+            name: resources(found, device.family)
+            for name, found in report.get("synthesis", {}).get("layers", {}).items()
+        },
+        formal=formal,
         doubt=doubt(report),
         pll=board_pll(device, float(report["clock_mhz"])),
     )

@@ -64,13 +64,15 @@ def test_budgets_that_were_given_are_named_with_what_is_needed():
     )
 
 
-def test_all_that_is_short_is_named_but_only_given_budgets_are_raised():
+def test_all_that_is_short_is_named_and_a_larger_device_where_budgets_do_not_help():
     options = FpgaOptions(device="ecp5-25k", lut=700)
     error = str(too_large(PROGRAM, options, Resources(lut=900, ff=900, dsp=29)))
     assert error == (
         "ecp5-25k: the layers need at least 29 DSP slices, the budget is 28 (--dsp);"
-        " at least 900 LUTs, the budget is 700 (--lut)\n  hint: --lut 900"
+        " at least 900 LUTs, the budget is 700 (--lut)\n  hint: --device ecp5-45k"
     )
+    error = str(too_large(PROGRAM, options, Resources(lut=900, ff=900, dsp=28)))
+    assert error.endswith("the budget is 700 (--lut)\n  hint: --lut 900")
 
 
 def test_without_a_budget_another_device_is_named_on_which_the_layers_fit():

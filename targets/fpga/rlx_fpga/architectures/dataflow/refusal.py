@@ -67,7 +67,8 @@ def too_large(
         for name in BUDGETS
         if getattr(minimum, name) > getattr(options.budget, name)
     }
-    given = [f"--{name} {count}" for name, count in short.items() if _given(options, name)]
+    whole = all(float(count) <= getattr(device, name) for name, count in short.items())
+    given = [f"--{name} {count}" for name, count in short.items() if whole]
     found = [" ".join(given)] if given else _other_device(program, options)
     needs = "; ".join(
         f"at least {count} {BUDGETS[name]}, the budget is"
@@ -81,10 +82,6 @@ def too_large(
     )
 
 
-def _given(options: FpgaOptions, name: str) -> bool:
-    return getattr(options, name) is not None
-
-
 def _other_device(program: StagedGraph, options: FpgaOptions) -> list[str]:
     """Return the first other device that the layers fit, as an option."""
     others = (one for one in devices().values() if one.name != options.chosen_device.name)
@@ -95,7 +92,7 @@ def _other_device(program: StagedGraph, options: FpgaOptions) -> list[str]:
 def _fits_on(program: StagedGraph, options: FpgaOptions, other: FpgaDevice) -> bool:
     """Return whether the layers fit another device with a third of its LUTs to spare."""
     folding = folding_for(program, options, other, logic=True)
-    whole = replace(options, device=other.name).budget
+    whole = replace(options, device=other.name, dsp=None, bram=None, lut=None).budget
     limit = Amount(whole.dsp, whole.bram, whole.lut * 2 // 3)
     hertz = options.clock or other.clock_mhz * 1e6
     cycles = None if options.fps is None else int(hertz / options.fps)

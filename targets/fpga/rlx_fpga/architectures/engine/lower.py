@@ -64,7 +64,12 @@ IDENTITY = Scale(0, 1 << 30, 1, 0)
 
 
 def assemble(
-    graph: Graph, multipliers: int, *, feed: Feed = Feed.BUILT_IN, two_ports: int | None = None
+    graph: Graph,
+    multipliers: int,
+    *,
+    feed: Feed = Feed.BUILT_IN,
+    two_ports: int | None = None,
+    available: int | None = None,
 ) -> EngineProgram:
     """Return the fastest program for an array within a budget of multipliers.
 
@@ -74,6 +79,7 @@ def assemble(
         feed: How weights are loaded.
         two_ports: Maximum bytes of activations for which a two-port memory is used; None for no
             limit.
+        available: DSP slices of the device, which no budget can exceed; None if it is not known.
 
     Raises:
         UnsupportedOpError: An op has no instruction.
@@ -94,7 +100,7 @@ def assemble(
         raise DoesNotFitError(
             f"the array needs at least {minimum} DSP slices, the budget is {multipliers}",
             where=f"graph {graph.name!r}",
-            hint=f"--dsp {minimum}, or a larger device",
+            hint=f"--dsp {minimum}" if available is None or minimum <= available else None,
         )
     programs = [Assembler(graph, lanes, feed, two_ports).run() for lanes in fitting]
     if feed is not Feed.BUILT_IN and not programs[0].weights:
