@@ -93,8 +93,9 @@ class Accumulator(Part):
         terms: In, ``pe`` times int ``term_bits``.
         o: Out, ``lanes`` times int ``out_bits``: results with bias, in order.
 
-    Latency 4 from the last terms of a group if ``lanes == pe``, else 5. ``drain``: cycles from the
-    first to the last results of a pixel's last group.
+    Latency ``latency`` from the last terms of a group to its first results: 4 if ``lanes == pe``,
+    else 5. ``drain``: cycles from the first to the last results of a pixel's last group. Initiation
+    interval 1: terms in every cycle.
 
     Args:
         kind: ``sum`` or ``max``.

@@ -35,9 +35,10 @@ class Depthwise(Cell):
         i: In, ``pe`` times int8: one tap of ``pe`` channels.
         o: Out, ``lanes`` times int ``acc_bits``: ``bias + sum(weight * x)``.
 
-    Initiation interval 1. Cost: ``pe * multiplier`` products, ``weight_bits`` of memory for each
-    weight, and the biases. Products use DSP slices, except with 2-bit weights and for ``logic`` of
-    them, which are LUT multipliers; half as many slices if two independent products share one.
+    Latency ``latency``, initiation interval 1. Cost: ``pe * multiplier`` products, ``weight_bits``
+    of memory for each weight, and the biases. Products use DSP slices, except with 2-bit weights
+    and for ``logic`` of them, which are LUT multipliers; half as many slices if two independent
+    products share one.
 
     Args:
         weights: int8 [channels * multiplier, taps].

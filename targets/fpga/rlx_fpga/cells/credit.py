@@ -101,8 +101,8 @@ class ResultQueue(Part):
             "memory": beats, "write": write, "read": read, "waiting": waiting,
             "any_waiting": any_waiting, "credits": credits,
         }  # fmt: skip
-        for step, port in ((self.push, write), (load, read)):
-            place = index_signal(depth)
+        for name, step, port in (("write", self.push, write), ("read", load, read)):
+            place = index_signal(depth, name=f"{name}_place")
             m.d.comb += port.addr.eq(place)
             go_round(m, step, place, depth_of(depth))
         return m

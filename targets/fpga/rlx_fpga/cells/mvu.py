@@ -42,7 +42,8 @@ class MatrixVector(Cell):
         i: In, ``simd`` times int8.
         o: Out, ``lanes`` times int ``acc_bits``; ``acc_bits`` follows from the weights.
 
-    Accepts a beat in every cycle if the consumer keeps up. Cost: ``pe * simd`` products;
+    Latency ``latency`` from the last beat of a vector to its first results, which take ``drain``
+    more cycles; initiation interval 1: a beat in every cycle. Cost: ``pe * simd`` products;
     ``outputs * terms`` weights of ``weight_bits`` in memory (``outputs`` rounded up to a multiple
     of ``pe``); the biases. Products use DSP slices, except with 2-bit weights and for ``logic`` of
     them, which are LUT multipliers. Packed, they take half as many slices, and one more bit for

@@ -59,9 +59,9 @@ class Requantize(Cell):
         i: In, ``lanes`` times int ``acc_width``.
         o: Out, ``lanes`` times int8.
 
-    Accumulators are saturated to the fewest bits that give the same results. Accepts a beat every
-    ``beat_cycles`` cycles. A product has parts of 18 by 18 bits: two if these bits (plus the
-    maximum left shift) are at most 18, else four. Cost of each lane:
+    Latency ``latency``, initiation interval ``beat_cycles``. Accumulators are saturated to the
+    fewest bits that give the same results. A product has parts of 18 by 18 bits: two if these bits
+    (plus the maximum left shift) are at most 18, else four. Cost of each lane:
     - ``beat_cycles=1``: one multiplier for each part;
     - as many cycles as parts: one multiplier;
     - 8, 16 or 31 (``SERIAL_BITS``): no multiplier; 4, 2 or 1 bits of the factor are added in each

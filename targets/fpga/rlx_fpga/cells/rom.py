@@ -143,15 +143,16 @@ class RomSizes:
 class CyclicRom(Part):
     """A read-only memory whose words are read one after the other, cyclically.
 
-    If all words are equal it is only a constant.
+    If all words are equal it is only a constant, without ``step``.
 
     Members:
         step: In, 1 bit: output the next word from the next cycle on.
-        data: Out, ``width`` bits: after the n-th step, word ``(n - 1) % depth``.
+        data: Out, ``width`` bits: after the n-th step, word ``(n - 1) %`` number of words.
 
-    Synchronous read, as block RAM needs it. Where several block RAMs would need a multiplexer in
-    front of the first register, a deep memory can be split into banks, each followed by a register
-    of its own. Words are read one step ahead, since their order is known, so this adds no latency.
+    Latency 1, initiation interval 1: synchronous read, as block RAM needs it. Where several block
+    RAMs would need a multiplexer in front of the first register, a deep memory can be split into
+    banks, each followed by a register of its own. Words are read one step ahead, since their order
+    is known, so this adds no latency.
 
     Args:
         words: Words, in order.

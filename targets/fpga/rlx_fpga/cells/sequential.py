@@ -25,6 +25,8 @@ class SequentialMultiply(wiring.Component):
         done: Out, high for one cycle, ``CYCLES`` after ``start``.
         result: Out, int32, valid from ``done`` until the next ``start``.
 
+    Latency and initiation interval: ``CYCLES``.
+
     Source: gemmlowp ``SaturatingRoundingDoublingHighMul`` (its two nudges and the truncation equal
     one rounding half up).
     """

@@ -22,8 +22,8 @@ class WidthConverter(Cell):
         i: In, ``lanes_in`` times int ``width``.
         o: Out, ``lanes_out`` times int ``width``.
 
-    Latency 1 for each step (0 if the widths are equal: then it is wires only). The side with fewer
-    lanes transfers a beat in every cycle.
+    Latency 1 for each step (0 if the widths are equal: then it is wires only). Initiation interval
+    1 for the side with fewer lanes.
     """
 
     def __init__(self, lanes_in: int, lanes_out: int, channels: int, width: int = 8) -> None:
@@ -73,7 +73,7 @@ class Gather(Cell):
         i: In, ``lanes_in`` times int ``width``.
         o: Out, ``lanes_out`` times int ``width``.
 
-    Latency 1 after the last beat of a group; accepts a beat in every cycle.
+    Latency 1 after the last beat of a group, initiation interval 1 for ``i``.
     """
 
     def __init__(self, lanes_in: int, lanes_out: int, width: int = 8) -> None:
@@ -122,7 +122,7 @@ class Scatter(Cell):
         i: In, ``lanes_in`` times int ``width``.
         o: Out, ``lanes_out`` times int ``width``.
 
-    Latency 1; one output beat a cycle.
+    Latency 1, initiation interval 1 for ``o``.
     """
 
     def __init__(self, lanes_in: int, lanes_out: int, width: int = 8) -> None:

@@ -148,7 +148,7 @@ class WindowGenerator(Cell):
             wrote.eq(self.i.valid & has_room),
             write.en.eq(wrote),
             write.data.eq(raw(self.i)),
-            free_next.eq(free + address.release - wrote),
+            free_next.eq(free + address.freed - wrote),
         ]
         m.d.sync += [free.eq(free_next), has_room.eq(free_next != 0)]
         go_round(m, wrote, write.addr, self.depth)
@@ -207,7 +207,9 @@ class AddressGenerator(Part):
         valid: Out, 1 bit: there was a step in the previous cycle.
         address: Out: position of its word in the circular buffer.
         padded: Out, 1 bit: its word is outside of the image.
-        release: Out: words that are free from the next cycle on.
+        freed: Out: words that are free from the next cycle on.
+
+    Latency 1 from ``go`` to ``valid``, initiation interval 1.
 
     Args:
         geometry: Geometry of the window.
@@ -229,7 +231,7 @@ class AddressGenerator(Part):
                 "valid": Out(1),
                 "address": Out(range(depth)),
                 "padded": Out(1),
-                "release": Out(range(geometry.words + 1)),
+                "freed": Out(range(geometry.words + 1)),
             }
         )
 
@@ -390,7 +392,7 @@ class AddressGenerator(Part):
             _piecewise(row, pieces["frees_row"], g.blocks),
         ]
         holds = _piecewise(row, [int(rows == 0) for rows in g.row_release])
-        release = Signal.like(self.release, name="next_release", init=g.released[0])
+        freed = Signal.like(self.freed, name="next_freed", init=g.released[0])
         needs = [
             _piecewise(column, pieces["needs"], g.blocks),
             _piecewise(row, pieces["needs_row"], g.blocks),
@@ -400,11 +402,11 @@ class AddressGenerator(Part):
         advance = Signal.like(self.advance, name="next_advance", init=following[0] - g.needed[0])
         with m.If(self.pixel_done):
             m.d.sync += [
-                release.eq(Mux(holds, 0, Mux(last_column, frees[1], frees[0]))),
+                freed.eq(Mux(holds, 0, Mux(last_column, frees[1], frees[0]))),
                 advance.eq(_outermost([last_column, last_row], needs)),
             ]
         m.d.comb += self.advance.eq(advance)
-        m.d.sync += self.release.eq(Mux(self.pixel_done, release, 0))
+        m.d.sync += self.freed.eq(Mux(self.pixel_done, freed, 0))
 
 
 def _ahead(m: Module, step: Value, rounds: int, name: str, started: bool) -> tuple[Value, Value]:

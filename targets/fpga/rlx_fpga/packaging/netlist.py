@@ -13,7 +13,6 @@ from amaranth.hdl._ir import PortDirection
 from amaranth.lib.wiring import In
 
 from rlx.names import comment_text
-from rlx.runtime.garbage import uncollected
 from rlx_fpga.cells.constants import Constants
 from rlx_fpga.cells.multiply import NetlistPlatform, Packing
 from rlx_fpga.packaging.axi import (
@@ -136,7 +135,6 @@ class Sources:
     parts: tuple[Part, ...]
 
 
-@uncollected()
 def sources_of(
     component: wiring.Component,
     interface: Interface,
@@ -263,7 +261,7 @@ def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirectio
 
 
 def readme(
-    interface: Interface, report: Mapping[str, Any], device: FpgaDevice, *, formal: bool
+    interface: Interface, report: Mapping[str, Any], device: FpgaDevice, *, formal: bool = False
 ) -> str:
     """Return the folder's README; ``formal`` if there are proofs in the folder."""
     columns = report["columns"]

@@ -2,23 +2,64 @@
 
 from __future__ import annotations
 
-import inspect
 import re
+import sys
 from functools import cache
+from inspect import cleandoc, getattr_static
 from typing import TYPE_CHECKING, Final
 
 from rlx_fpga.rtl.layout import commented
-from rlx_fpga.rtl.naming import port_name
+from rlx_fpga.rtl.naming import component_of, port_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from amaranth.hdl import Fragment
+    from amaranth.lib.wiring import Component
 
 _SECTION: Final = re.compile(r"^([A-Z][a-z]+):$")
 _ROLE: Final = re.compile(r":[a-z]+:`~?\.?([^`]+)`")
 _DROPPED: Final = ("Args", "Attributes", "Raises", "Returns")
 _TITLES: Final = {"Members": "Ports:", "Source": "Source:"}
 _MEMBER: Final = re.compile(r"^(    )(\w[\w, .()]*?): (In|Out)\b[,:]?\s*")
+_NAME: Final = re.compile(r"``([A-Za-z]\w*)``")
+_SIGNAL: Final = re.compile(r"``([io])(\d*|<n>)\.(\w+)``")
+_LATENCY: Final = "``latency``"
+"""What stands for a cell's latency in its docstring."""
+
 _WORD: Final = re.compile(r"[a-z]\w*(?:\.\w+)*")
+
+_LIBRARY: Final = {
+    "SyncFIFO": """First-in first-out queue of Amaranth's library: its first word is always shown.
+
+    Members:
+        w_rdy: Out: there is space for a word.
+        r_rdy: Out: there is a word.
+        w_data: In: word to add.
+        w_en: In: add it, if there is space.
+        r_data: Out: first word.
+        r_en: In: remove it, if there is one.
+
+    Latency 1, initiation interval 1.
+    """
+}
+"""Docstrings of parts that are no components."""
+
+
+def heading_of(fragment: Fragment) -> list[str]:
+    """Return the comment lines above the module of a fragment.
+
+    What the docstring of its cell says about hardware, and the values of parameters that it names.
+    """
+    component = component_of(fragment)
+    if component is None:
+        kinds = [type(origin).__name__ for origin in fragment.origins or ()]
+        return heading(next((_LIBRARY[kind] for kind in kinds if kind in _LIBRARY), ""))
+    text = type(component).__doc__ or ""
+    if _LATENCY in text:
+        text = text.replace(_LATENCY, str(component.latency))
+    values = ", ".join(f"{name} {value}" for name, value in _values(component, text))
+    return [*heading(text), *(["//", *commented(f"Here: {values}.")] if values else [])]
 
 
 @cache
@@ -27,12 +68,25 @@ def heading(docstring: str) -> list[str]:
 
     Sections about Python's arguments are left out; members are called ports.
     """
-    return commented("\n".join(_lines(inspect.cleandoc(docstring))).strip())
+    return commented(_plain("\n".join(_lines(docstring))).strip())
 
 
-def _lines(text: str) -> Iterator[str]:
+def _values(component: Component, docstring: str) -> Iterator[tuple[str, int | str]]:
+    """Yield names of parameters in a docstring, and what they are in this component."""
+    names = _NAME.findall("\n".join(_lines(docstring)))
+    constants = vars(sys.modules[type(component).__module__])
+    for name in dict.fromkeys(names):
+        value = vars(component).get(name, getattr_static(component, name, constants.get(name)))
+        if isinstance(value, bool):
+            yield name, "yes" if value else "no"
+        elif isinstance(value, int | str):
+            yield name, value
+
+
+def _lines(docstring: str) -> Iterator[str]:
+    """Yield the lines about hardware."""
     dropped = False
-    for line in _plain(text).splitlines():
+    for line in cleandoc(docstring).splitlines():
         section = _SECTION.match(line)
         if section:
             dropped = section[1] in _DROPPED
@@ -52,5 +106,6 @@ def _port(member: re.Match[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return ``text`` without roles and back quotes."""
+    """Return ``text`` without roles and back quotes, and with the names of ports."""
+    text = _SIGNAL.sub(lambda found: f"{port_name(found[1])}{found[2]}_{found[3]}", text)
     return _ROLE.sub(lambda role: role[1].rpartition(".")[2], text).replace("``", "")

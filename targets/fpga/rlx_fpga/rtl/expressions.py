@@ -43,6 +43,8 @@ _RINGS: Final = ("+", "-", "*", "&", "|", "^")
 _OF_NOTHING: Final = {"b": 0, "r|": 0, "r&": 1, "r^": 0}
 """Reductions of a value without bits."""
 
+_BITS: Final = ("1'b0", "1'b1")
+
 _REDUCTIONS: Final = {"r|": "|", "r&": "&", "r^": "^"}
 
 
@@ -98,6 +100,7 @@ class Expressions:
 
     Attributes:
         wires: Width and value of each wire, by name, in the order of their dependencies.
+        states: Width and number of each named state of a state machine, by name.
     """
 
     def __init__(self, name: Callable[[SignalType], str], free: Callable[[str], str]) -> None:
@@ -105,6 +108,33 @@ class Expressions:
         self._free = free
         self.wires: dict[str, tuple[int, str]] = {}
         self._known: dict[tuple[int, str], str] = {}
+        self.states: dict[str, tuple[int, int]] = {}
+        self._state_names: dict[tuple[int, int], str] = {}
+
+    def constant(self, signal: SignalType, number: int) -> str:
+        """Return a value that ``signal`` takes; the name of the state if it is a state."""
+        state = self._state(signal, number)
+        if state is not None:
+            return state
+        return _literal(number, len(signal), signal.shape().signed).text
+
+    def _state(self, value: Value, number: int) -> str | None:
+        """Return the name of a state; None if ``value`` is no state machine's."""
+        if not (isinstance(value, Signal) and callable(value.decoder)):
+            return None
+        key = id(value), number
+        if key not in self._state_names:
+            # Amaranth decodes the state 2, called RUN, as "RUN/2".
+            name = self._free(value.decoder(number).rpartition("/")[0])
+            self._state_names[key] = name
+            self.states[name] = len(value), number
+        return self._state_names[key]
+
+    def label(self, test: Value, pattern: str) -> str:
+        """Return a pattern of a case statement."""
+        if "-" in pattern:
+            return f"{len(test)}'b{pattern.replace('-', '?')}"
+        return self._state(test, int(pattern, 2)) or f"{len(test)}'d{int(pattern, 2)}"
 
     def exact(self, value: Value) -> Text:
         """Return ``value`` at its own width."""
@@ -314,6 +344,9 @@ class Expressions:
     def _match(self, test: Value, pattern: str) -> Text:
         width = len(test)
         if "-" not in pattern:
+            state = self._state(test, int(pattern, 2))
+            if state is not None:
+                return Text(f"{self.exact(test).text} == {state}", operator="==")
             if width == 1:
                 inner = self.exact(test)
                 return inner if pattern == "1" else Text(f"!{inner.under}", operator="!")
@@ -341,6 +374,8 @@ class Expressions:
 
 def _chosen(test: str, one: Text, other: Text) -> Text:
     """Return ``one`` if the test is true, else ``other``, which may be a choice too."""
+    if one == other or test in _BITS:
+        return other if test == _BITS[0] else one
     return Text(f"{test} ? {one.atom} : {other.beside('?')}", one.signed and other.signed, "?")
 
 

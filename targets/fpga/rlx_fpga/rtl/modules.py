@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from amaranth.hdl import Const, Instance, MemoryInstance, Signal, Value
+from amaranth.hdl import Instance, MemoryInstance, Signal, Value
 from amaranth.hdl._ir import PortDirection
 
 from rlx.names import mangle
 from rlx_fpga.rtl import memories
 from rlx_fpga.rtl.aliases import aliases
-from rlx_fpga.rtl.comments import heading
+from rlx_fpga.rtl.comments import heading_of
 from rlx_fpga.rtl.expressions import Expressions
 from rlx_fpga.rtl.hierarchy import Hierarchy, clocks, kind_of
 from rlx_fpga.rtl.layout import indented, wrapped
 from rlx_fpga.rtl.liveness import pruned
-from rlx_fpga.rtl.naming import Names, component_of
+from rlx_fpga.rtl.naming import Names
 from rlx_fpga.rtl.processes import Process, Processes
 from rlx_fpga.rtl.statements import Statements
 from rlx_fpga.rtl.streams import instance, streams
@@ -198,9 +198,11 @@ class _Printer:
         undriven = [s for s in self._used if id(s) not in self._driven | inputs]
         constants = [f"assign {self._names.of(s)}{self._start(s)};" for s in undriven]
         registers = {self._names.of(s): s for block in blocks for s in block.registers}
+        declarations = self._declarations(registers)
         body = _joined(
             [
-                self._declarations(registers),
+                self._states(),
+                declarations,
                 self._wires(),
                 constants,
                 *[block.lines for block in blocks],
@@ -245,7 +247,8 @@ class _Printer:
                     if _SENT_READY.fullmatch(name):
                         self._sent.add(id(signal))
         for signal in self._used:
-            self._names.give(signal, signal.name.replace("__", "_") or "value")
+            name = signal.name.replace("__", "_").replace("fsm_state", "state")
+            self._names.give(signal, name or "value")
 
     def _join_aliases(self) -> None:
         ports = {id(port.signal) for port in self._ports}
@@ -258,10 +261,9 @@ class _Printer:
             self._names.join(signal, other)
 
     def _head(self) -> list[str]:
-        component = component_of(self._fragment)
-        if component is None or self._fragment is self._modules.design.fragment:
+        if self._fragment is self._modules.design.fragment:
             return []
-        return heading(type(component).__doc__ or "")
+        return heading_of(self._fragment)
 
     def _port_lines(self, registers: Mapping[str, Signal]) -> list[str]:
         lines = []
@@ -294,6 +296,15 @@ class _Printer:
             found.append(f"logic {kind[0]}{', '.join(texts)};")
         return found
 
+    def _states(self) -> list[str]:
+        """Return the names of the states of state machines; call it when all else is printed."""
+        return [
+            f"localparam logic [{width - 1}:0] {name} = {width}'d{number};"
+            for name, (width, number) in sorted(
+                self._expressions.states.items(), key=lambda state: state[1]
+            )
+        ]
+
     def _wires(self) -> list[str]:
         """Return the wires of expressions; call it when all else is printed."""
         return [
@@ -302,8 +313,7 @@ class _Printer:
         ]
 
     def _start(self, signal: Signal) -> str:
-        value = Const(signal.init, signal.shape())
-        return f" = {self._expressions.fitted(value, len(signal)).text}"
+        return f" = {self._expressions.constant(signal, signal.init)}"
 
     def _blocks(self) -> list[Process]:
         found = []
@@ -325,7 +335,7 @@ class _Printer:
             elif isinstance(part, Instance):
                 lines += ["", *self._foreign(part, name)]
             else:
-                comment = [f"// {line}" for line in self._comments.get(name, ())]
+                comment = self._comment(part, name)
                 module = self._modules._module(part, name)
                 if self._fragment is self._modules.design.fragment:
                     self._modules.parts[name] = module.ports
@@ -333,6 +343,13 @@ class _Printer:
                 files = [] if module.files is None else [f".{_FILES}({self._file(module.files)})"]
                 lines += ["", *comment, *instance(module.name, files, f"u_{name}", ports)]
         return _joined([lines])
+
+    def _comment(self, part: Fragment, name: str) -> list[str]:
+        """Return the lines above an instance; in the top module every instance has some."""
+        if self._fragment is not self._modules.design.fragment:
+            return []
+        lines = self._comments.get(name)
+        return [f"// {line}" for line in lines] if lines else heading_of(part)[:1]
 
     def _foreign(self, part: Instance, name: str) -> list[str]:
         """Return an instance of a module that is not printed here."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from amaranth.hdl import Const, Signal
+from amaranth.hdl import Signal
 from amaranth.hdl._ast import Assign, Property, SignalSet, Switch
 
 from rlx_fpga.rtl.layout import indented
@@ -99,8 +99,7 @@ class Processes:
         return Process([head, *indented(body), "end"], registers)
 
     def _initial(self, signal: Signal) -> str:
-        value = Const(signal.init, signal.shape())
-        return self._expressions.fitted(value, len(signal)).text
+        return self._expressions.constant(signal, signal.init)
 
     def _checks(self, statements: Sequence[Statement]) -> list[str]:
         """Return the block of the combinational assertions."""

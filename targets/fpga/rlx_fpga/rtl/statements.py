@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from amaranth.hdl import Signal
+from amaranth.hdl import Const, Signal
 from amaranth.hdl._ast import Assign, Concat, Operator, Property, Slice, Switch, SwitchValue
 
 from rlx_fpga.rtl.layout import indented
 from rlx_fpga.rtl.values import reachable, sliced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from amaranth.hdl import Value
     from amaranth.hdl._ast import Statement
@@ -66,7 +66,10 @@ class Statements:
                 (patterns, self._assignment(element, value)) for patterns, element in target.cases
             ]
             return self._arms(target.test, arms)
-        text = self._expressions.fitted(value, len(target)).text
+        if isinstance(target, Signal) and isinstance(value, Const):
+            text = self._expressions.constant(target, value.value)
+        else:
+            text = self._expressions.fitted(value, len(target)).text
         return [f"{self.target(target)} {self._assigns} {text};"]
 
     def target(self, target: Value) -> str:
@@ -105,6 +108,8 @@ class Statements:
         found = list(reachable(arms))
         while found and not found[-1][1]:
             found.pop()
+        if _are_different_numbers([patterns for patterns, _ in found]):
+            found = [(patterns, body) for patterns, body in found if body]
         if not found:
             return []
         one_hot = all(p is None or _one_hot(p) for p, _ in found)
@@ -133,7 +138,11 @@ class Statements:
         wild = any("-" in pattern for patterns, _ in arms for pattern in patterns or ())
         found = [f"{'casez' if wild else 'case'} ({self._expressions.exact(test).text})"]
         for patterns, body in arms:
-            label = "default" if patterns is None else ", ".join(_labels(patterns, len(test)))
+            label = (
+                "default"
+                if patterns is None
+                else ", ".join(self._expressions.label(test, pattern) for pattern in patterns)
+            )
             if len(body) == 1:
                 found.append(f"  {label}: {body[0]}")
             elif body:
@@ -145,17 +154,15 @@ class Statements:
         return [*found, "endcase"]
 
 
-def _labels(patterns: Sequence[str], width: int) -> Iterator[str]:
-    for pattern in patterns:
-        if "-" in pattern:
-            yield f"{width}'b{pattern.replace('-', '?')}"
-        else:
-            yield f"{width}'d{int(pattern, 2)}"
-
-
 def _one_hot(patterns: Sequence[str]) -> bool:
     """Whether ``patterns`` is the condition of an ``If`` or ``Elif``: one bit is high."""
     return len(patterns) == 1 and patterns[0].count("1") == 1 and "0" not in patterns[0]
+
+
+def _are_different_numbers(cases: Sequence[Sequence[str] | None]) -> bool:
+    """Whether at most one case matches, and none is a default."""
+    patterns = [pattern for case in cases for pattern in case or ("-",)]
+    return "-" not in "".join(patterns) and len(set(patterns)) == len(patterns)
 
 
 def _bare(text: str) -> str:

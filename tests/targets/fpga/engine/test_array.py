@@ -35,7 +35,7 @@ def test_every_table_is_found(count):
         for place, second, code in wanted:
             for name, value in {"tables": place, "second": second, "code": code}.items():
                 ctx.set(getattr(array, name), value)
-            for name in ("step", "inside", "first", "last"):
+            for name in ("step", "in_image", "first", "last"):
                 ctx.set(getattr(array, name), 1)
             for _ in range(ARRAY_LATENCY):
                 assert not ctx.get(array.done)

@@ -17,7 +17,7 @@ from rlx_fpga.architectures.engine.sequencer import Sequencer
 
 pytestmark = pytest.mark.sim
 
-SIGNALS = ("address", "inside", "first", "last", "second", "word", "part")
+SIGNALS = ("address", "in_image", "first", "last", "second", "word", "part")
 
 
 def sampled(program, hold=0.0, fill=0):
@@ -40,10 +40,10 @@ def sampled(program, hold=0.0, fill=0):
         while True:
             found.cycles += 1
             assert found.cycles < 20_000
-            waited = 0 if ctx.get(sequencer.begin) else waited + 1
+            waited = 0 if ctx.get(sequencer.begins) else waited + 1
             ctx.set(sequencer.hold, rng.random() < hold)
             ctx.set(sequencer.filled, waited == fill)
-            found.begins += ctx.get(sequencer.begin)
+            found.begins += ctx.get(sequencer.begins)
             if ctx.get(sequencer.step):
                 found.steps.append(tuple(ctx.get(getattr(sequencer, name)) for name in SIGNALS))
             if ctx.get(sequencer.done):

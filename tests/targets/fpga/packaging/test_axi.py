@@ -75,7 +75,7 @@ def test_rendered_files_are_golden(golden):
 
 def test_core_has_ports_and_no_foreign_text():
     text = sources_of(Concat(3, (2, 2)), interface()).core
-    assert text.startswith("// net_core: the network")
+    assert text.startswith("// net_core: the hardware of the network")
     assert re.search(r"^module net_core \(", text, re.MULTILINE)
     assert "amaranth" not in text.lower()
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
+from amaranth.hdl import Fragment
+from amaranth.lib.fifo import SyncFIFO
 
-from rlx_fpga.rtl.comments import heading
+from rlx_fpga.cells.fifo import Fifo, SkidBuffer
+from rlx_fpga.cells.fork import Fork
+from rlx_fpga.rtl.comments import heading, heading_of
 from rlx_fpga.rtl.layout import LENGTH, commented, indented, wrapped
 
 
@@ -61,3 +65,17 @@ def test_headings_speak_of_ports_and_not_of_python():
         "// Sum of Op and x.", "//", "// Ports:", "//   in_data, out (input): what comes.",
         "//   out1_ready (x) (output): .", "// Source:", "//     A book.", "//", "// After all.",
     ]  # fmt: skip
+
+
+def test_headings_have_the_values_of_the_parameters_that_they_name():
+    assert heading_of(Fragment.get(Fifo(2, 40), None))[-1] == "// Here: depth 40, SHALLOW_DEPTH 32."
+    assert "Here" not in "".join(heading_of(Fragment.get(SkidBuffer(2), None)))
+    lines = heading_of(Fragment.get(Fork(1, 3), None))
+    assert "out<n>_valid follows in_valid combinationally." in " ".join(lines)
+    assert lines[-1] == "// Here: count 3."
+
+
+def test_a_queue_of_the_library_has_a_heading_too():
+    text = "\n".join(heading_of(Fragment.get(SyncFIFO(width=4, depth=3), None)))
+    for port in ("w_data", "w_en", "w_rdy", "r_data", "r_en", "r_rdy"):
+        assert f"//   {port} (" in text

@@ -4,6 +4,7 @@ As in ``test_equality``, Yosys proves that what is printed is Amaranth's own net
 left undriven is any value to Yosys, so that the proof fails.
 """
 
+import re
 import subprocess
 
 import pytest
@@ -158,6 +159,40 @@ class MemoryOutput(Parts):
         port = memory.read_port(domain="comb")
         port.data = self.targets(m, pick)[5][2:6]
         m.d.comb += port.addr.eq(values.value(1))
+
+
+class States(Component):
+    """Two state machines; two of their states have one name, and one begins in its second."""
+
+    def __init__(self):
+        super().__init__({"go": In(1), "busy": Out(1), "both": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        with m.FSM(init="RUN"):
+            with m.State("IDLE"), m.If(self.go):
+                m.next = "RUN"
+            with m.State("RUN"):
+                m.d.comb += self.busy.eq(1)
+                m.next = "WAIT"
+            with m.State("WAIT"), m.If(~self.go):
+                m.next = "IDLE"
+        with m.FSM(name="other"):
+            with m.State("IDLE"), m.If(self.busy):
+                m.next = "LAST"
+            with m.State("LAST"):
+                m.d.comb += self.both.eq(self.busy)
+                m.next = "IDLE"
+        return m
+
+
+def test_states_have_names(tmp_path):
+    text = sources_of(States(), Interface("net", (), ())).core
+    for name, width, number in (("IDLE", 2, 0), ("RUN", 2, 1), ("WAIT", 2, 2), ("LAST", 1, 1)):
+        assert f"localparam logic [{width - 1}:0] {name} = {width}'d{number};" in text
+    assert "localparam logic [0:0] IDLE_2 = 1'd0;" in text
+    assert not re.search(r"state (==|<=) \d", text)
+    prove_equal(States, tmp_path)
 
 
 KINDS = [Combinational, OneSlice, Clocked, Ports]

@@ -204,8 +204,17 @@ class Pipeline(Component):
         m = Module()
         nets = list(self._nets())
         built = self._built(nets)
+        # In the order of the network: inputs, then each layer and the fork behind it.
+        behind: dict[Component, list[tuple[str, Cell]]] = {}
+        for net in nets:
+            own = [net.register] if net.component is self else []
+            behind.setdefault(net.component, []).extend(one for one in (*own, net.fork) if one)
+        for name, cell in behind.pop(self, []):
+            m.submodules[name] = cell
         for stage, layer in zip(self.program.stages, self.layers, strict=True):
             m.submodules[stage.name] = built[layer.cell]
+            for name, cell in behind.get(layer.cell, []):
+                m.submodules[name] = cell
         for net in nets:
             _connect(m, self, net, built)
         return m
@@ -364,14 +373,12 @@ def _connect(m: Module, pipeline: Component, net: _Net, built: Mapping[Component
         m.d.comb += source.ready.eq(1)
         return
     if net.component is pipeline:
-        name, register = net.register
-        m.submodules[name] = register
+        _, register = net.register
         connect(m, source, register.i)
         source = register.o
     streams = [source]
     if net.fork:
-        name, fork = net.fork
-        m.submodules[name] = fork
+        _, fork = net.fork
         connect(m, source, fork.i)
         streams = [getattr(fork, f"o{index}") for index in range(fork.count)]
     for stream, (reader, port, _) in zip(streams, net.branches, strict=True):

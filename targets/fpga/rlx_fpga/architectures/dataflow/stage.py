@@ -26,6 +26,9 @@ class Stage(Chain):
         i (or i0, i1, ...): In, operands of the layer.
         o: Out, its result.
 
+    Latency ``latency``, behind the queues and converters in front. Initiation interval: the cycles
+    a frame that the comment of its instance in the core has.
+
     Attributes:
         kind: What it computes, for the name of its module.
 

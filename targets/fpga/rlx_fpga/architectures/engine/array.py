@@ -38,7 +38,8 @@ class MultiplierArray(Component):
         fill_word: In, its address.
         fill_code: In, the word.
 
-    The outputs of the sequencer are connected by the design.
+    Latency ``ARRAY_LATENCY``, initiation interval 1: a value in every cycle. The other inputs come
+    from the sequencer.
     """
 
     _MustUse__silence = True
@@ -51,7 +52,7 @@ class MultiplierArray(Component):
         tables = max(1, (len(program.tables) - 1).bit_length())
         super().__init__({
             "code": In(signed(8)), "done": Out(1), "totals": Out(32 * program.lanes),
-            "step": In(1), "inside": In(1), "first": In(1), "last": In(1), "second": In(1),
+            "step": In(1), "in_image": In(1), "first": In(1), "last": In(1), "second": In(1),
             "word": In(len(sequencer.word)), "part": In(len(sequencer.part)),
             "mode": In(3), "padding": In(signed(8)), "tables": In(tables),
             "fill": In(1), "fill_word": In(len(sequencer.word)), "fill_code": In(8 * program.lanes),
@@ -85,7 +86,7 @@ class MultiplierArray(Component):
             return follow(m, value, name, cycles, reset=True)
 
         code = Signal(signed(8))
-        m.d.comb += code.eq(Mux(late(self.inside, "inside", 1), self.code, self.padding))
+        m.d.comb += code.eq(Mux(late(self.in_image, "in_image", 1), self.code, self.padding))
         terms = self._terms(m, code, late(self.second, "second", 1), late(self.part, "part", 1))
         taken, first = late(self.step, "step", 2), late(self.first, "first", 2)
         for lane, term in enumerate(terms):

@@ -175,7 +175,7 @@ class Engine(Component):
     def _connect(self, m: Module) -> None:
         """Connect sequencer and array."""
         array, sequencer = self.array, self.sequencer
-        for name in ("step", "inside", "first", "last", "second", "word", "part"):
+        for name in ("step", "in_image", "first", "last", "second", "word", "part"):
             m.d.comb += getattr(array, name).eq(getattr(sequencer, name))
         for name in ("mode", "padding", "tables"):
             m.d.comb += getattr(array, name).eq(self._get(name))
@@ -217,7 +217,7 @@ class Engine(Component):
             valid = later
         address = Signal(self.sequencer.address_bits, name="result_address")
         step = self._step(m, ends)
-        with m.If(self.sequencer.begin):
+        with m.If(self.sequencer.begins):
             m.d.sync += address.eq(self._get("target"))
         with m.Elif(valid):
             m.d.sync += address.eq(address + step)
@@ -248,7 +248,7 @@ class Engine(Component):
             ]  # fmt: skip
         port = memory.read_port()
         place = Signal(range(depth + 1))
-        with m.If(self.sequencer.begin | again):
+        with m.If(self.sequencer.begins | again):
             m.d.sync += place.eq(self._get("constants"))
         with m.Elif(step & ~self._get("uniform")):
             m.d.sync += place.eq(place + 1)
@@ -307,7 +307,7 @@ class Engine(Component):
         ]  # fmt: skip
         if self.code.feed is Feed.STREAM:
             m.d.comb += [
-                loader.start.eq(self.sequencer.begin), self.sequencer.filled.eq(loader.done),
+                loader.start.eq(self.sequencer.begins), self.sequencer.filled.eq(loader.done),
                 loader.last_scale.eq(self._get("last_scale")), loader.words.eq(self._get("words")),
             ]  # fmt: skip
             return None

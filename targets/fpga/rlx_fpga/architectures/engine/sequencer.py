@@ -78,18 +78,21 @@ class Sequencer(Component):
     Members:
         start: In, begin in the next cycle.
         done: Out, high for one cycle when every result is in memory.
-        instruction: Out, word of the current one (see ``instruction_fields``).
-        begin: Out, high for one cycle at the start of each instruction.
+        instruction: Out, fields of the current one, each at the bits that its reader takes.
+        begins: Out, high for one cycle at the start of each instruction.
         filled: In, weights and constants of the instruction are loaded, if they are streamed.
         hold: In, pause in this cycle.
         step: Out, the array reads a value in this cycle.
         address: Out, address of the value.
-        inside: Out, whether it is inside the image.
+        in_image: Out, whether it is inside the image.
         first: Out, first value of a block.
         last: Out, last value of a block.
         second: Out, second column of a window.
         word: Out, address of the weights.
-        part: Out, which weight of the word, in mode ``NARROW``.
+        part: Out, which weight of the word, for narrow weights.
+
+    Latency 2 from ``start`` to the first ``step``, where weights are built in. Initiation interval
+    1: a step in every cycle, but for pauses between blocks and instructions.
     """
 
     _MustUse__silence = True
@@ -101,7 +104,7 @@ class Sequencer(Component):
         words = max(1, program.weight_depth.bit_length())
         parts = max(1, (program.lanes - 1).bit_length())
         inputs = ("start", "filled", "hold")
-        flags = ("done", "begin", "step", "inside", "first", "last", "second")
+        flags = ("done", "begins", "step", "in_image", "first", "last", "second")
         super().__init__({
             **{name: In(1) for name in inputs},
             **{name: Out(1) for name in flags},
@@ -149,7 +152,7 @@ class Sequencer(Component):
                 m.d.sync += place.eq(0)
                 m.next = "FETCH"
             with m.State("FETCH"):
-                m.d.comb += self.begin.eq(1)
+                m.d.comb += self.begins.eq(1)
                 m.d.sync += wait.eq(self._wait - 1)
                 m.next = "FILL" if fed else "RUN"
             if fed:
@@ -234,7 +237,7 @@ class Sequencer(Component):
             for level in LEVELS
         }
         m.d.comb += self.address.eq(bases["channel"])
-        with m.If(self.begin):
+        with m.If(self.begins):
             m.d.sync += [base.eq(self._get("source")) for base in bases.values()]
         for place, level in enumerate(LEVELS):
             stride = 1 if level == "channel" else self._get(f"stride_{level}")
@@ -258,7 +261,7 @@ class Sequencer(Component):
             ]
             again = turns["row"] if axis == "column" else 0
             restart = [turns[n] for n in LEVELS[: LEVELS.index(tap)]]
-            with m.If(self.begin | again):
+            with m.If(self.begins | again):
                 m.d.sync += [window.eq(origin), place.eq(origin)]
             with m.Elif(turns[outer]):
                 m.d.sync += [window.eq(moved), place.eq(moved)]
@@ -267,12 +270,12 @@ class Sequencer(Component):
             with m.Elif(turns[tap]):
                 m.d.sync += place.eq(tapped)
             inside.append((place >= 0) & (place < self._get(f"{axis}s")))
-        m.d.comb += self.inside.eq(inside[0] & inside[1])
+        m.d.comb += self.in_image.eq(inside[0] & inside[1])
 
     def _weights(self, m: Module, turns: dict[str, Signal], advance: Value) -> None:
         """Step through the weights, from the start for each pixel."""
         narrow = self._get("mode")[0] if self.fields.size("mode") else 0
-        pixel = self.begin | turns["row"] | turns["column"]
+        pixel = self.begins | turns["row"] | turns["column"]
         with m.If(pixel):
             m.d.sync += [self.word.eq(self._get("weights")), self.part.eq(0)]
         with m.Elif(advance):
