@@ -110,7 +110,7 @@ def _row(
     best: Row = {}
     failed: RlxError | None = None
     try:
-        attempts = sweep.attempts(replace(options, **{sweep.option: name}), given)
+        attempts = sweep.attempts(_chosen(sweep, options, name), given)
     except UsageError:
         raise
     except RlxError as error:
@@ -129,6 +129,13 @@ def _row(
             return row, None
         best = row
     return best, failed if best["fits"] is None else None
+
+
+def _chosen(sweep: Sweep, options: Any, name: str) -> Any:  # noqa: ANN401 - the target's own class
+    """Return the options with one value of the option that is compared over."""
+    if sweep.chosen is not None:
+        return sweep.chosen(options, name)
+    return replace(options, **{sweep.option: name})
 
 
 def _refused(sweep: Sweep, name: str, error: RlxError) -> Row:

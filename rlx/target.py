@@ -87,6 +87,8 @@ class Sweep:
         row: Called with such an estimate and its options; returns figures by key.
         doubt: Called with the figures of a row that fits; returns why it might not after all, or
             an empty text.
+        chosen: Called with options and a value of the option; returns the options with that value.
+            None if no other option depends on it.
     """
 
     option: str
@@ -99,6 +101,7 @@ class Sweep:
     estimate: Callable[[GraphModule, Any], Mapping[str, Any]]
     row: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
     doubt: Callable[[Mapping[str, Any]], str] = lambda figures: ""
+    chosen: Callable[[Any, str], Any] | None = None
 
 
 class Lowering:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from rlx.tables import Column
 from rlx.target import Sweep
 from rlx_fpga.architectures.choice import build
-from rlx_fpga.devices import boards, devices
+from rlx_fpga.devices import boards, device, devices
 from rlx_fpga.explore.fit import shortage
+from rlx_fpga.options import BUDGETS
 from rlx_fpga.report import doubt
 
 if TYPE_CHECKING:
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
 
 _FREE = frozenset({"architecture", "weights", "fold"})
 """Options that are varied unless the user chose one of them."""
+
+
+def _on(options: FpgaOptions, name: str) -> FpgaOptions:
+    """Return the options for another device; budgets are what it has of those given."""
+    there, given = device(name), {key: getattr(options, key) for key in BUDGETS}
+    limits = {key: min(n, getattr(there, key)) for key, n in given.items() if n is not None}
+    return replace(options, device=name, **limits)
 
 
 def _attempts(options: FpgaOptions, given: frozenset[str]) -> Sequence[FpgaOptions]:
@@ -70,5 +78,6 @@ SWEEP = Sweep(
     estimate=_estimate,
     row=_row,
     doubt=doubt,
+    chosen=_on,
 )
 """The comparison over devices; ``boards`` are devices whose pins are known."""

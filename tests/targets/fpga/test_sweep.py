@@ -38,6 +38,11 @@ def test_other_options_are_kept_in_every_attempt():
         assert (one.device, one.clock, one.io) == ("ecp5-45k", 1e6, "uint8")
 
 
+def test_budgets_are_limits_on_every_device():
+    found = SWEEP.chosen(FpgaOptions(device="ecp5-85k", dsp=30, bram=10), "ecp5-25k")
+    assert (found.device, found.dsp, found.bram, found.lut) == ("ecp5-25k", 28, 10, None)
+
+
 def test_networks_are_lowered_anew_only_for_another_architecture_or_other_ports():
     keys = [SWEEP.lowered_by(FpgaOptions(**changes)) for changes in (
         {}, {"device": "ice40-up5k", "dsp": 3}, {"architecture": "engine"}, {"io": "uint8"},
