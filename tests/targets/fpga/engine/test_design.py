@@ -87,7 +87,7 @@ def test_weights_by_a_stream_and_one_port_change_no_bit(feed, two_ports):
 @pytest.mark.sim
 @pytest.mark.parametrize("weights", ["mem", "load", "stream"])
 def test_emitted_folder_is_verified(tmp_path, weights):
-    options = FpgaOptions(architecture="engine", dsp=9, weights=weights, device="ice40-up5k")
+    options = FpgaOptions(architecture="engine", dsp=8, weights=weights, device="ice40-up5k")
     driver.emit(GraphModule(network(), Stage.MIR), target.load("fpga"), tmp_path / "out",
               options=options)  # fmt: skip
     found = FPGA.verify(tmp_path / "out", tools=["verilator"]).as_json()
@@ -104,6 +104,19 @@ def test_report_adds_up():
     assert report["dsp"] == 9
     run = sum(row["cycles"] for row in report["layers"])
     assert report["interval"] == 48 + 1 + run + 2 * (5 + 1)
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize("device", ["ice40-up5k", "ecp5-25k", "artix7-35t"])
+def test_synthesis_counts_what_was_estimated(device):
+    module = frontends.load(ROOT / "examples" / "mnist" / "tinyconv.rlx")
+    options = FpgaOptions(architecture="engine", device=device, synth=True)
+    fpga = target.load("fpga")
+    report = fpga.emit(driver.lower(module, fpga, options=options).module, options).report
+    found = report["synthesis"]
+    assert (report["dsp"], report["bram"]) == (found["dsp"], found["bram"])
+    assert report["lut"] == pytest.approx(found["lut"], rel=0.1)
+    assert report["ff"] == pytest.approx(found["ff"], rel=0.15)
 
 
 def test_results_may_overwrite_operands():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from amaranth import Cat, Const, Module, Mux, Signal, signed, unsigned
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from rlx_fpga.architectures.engine.program import EngineProgram
     from rlx_fpga.architectures.engine.sequencer import Sequencer
+
+SUMMING: Final = ("ice40", "xc7")
+"""Families whose DSP slices keep the sums: Yosys 0.70 packs these accumulators into them."""
 
 
 class MultiplierArray(Component):
@@ -58,14 +61,21 @@ class MultiplierArray(Component):
             "fill": In(1), "fill_word": In(len(sequencer.word)), "fill_code": In(8 * program.lanes),
         })  # fmt: skip
 
+    def sums(self, family: str) -> Logic:
+        """Return the products and sums of all lanes, where DSP slices do not keep them."""
+        lanes = self.program.lanes
+        if self.multipliers and family in SUMMING:
+            return Logic()
+        return Logic(48 * lanes, 32 * lanes, mux=32 * lanes)
+
     @cached_property
     def logic(self) -> Logic:
-        """Products and sums of all lanes, the other modes of the first one, weights, tables."""
+        """Modes of the first lane, weights and tables; without ``sums``."""
         lanes, memories = self.program.lanes, []
         tables = [entry for table in self.program.tables for entry in table]
         if tables:
             memories.append(table_ram(tables, 32))
-        own = Logic(48 * lanes + 20, 32 * lanes, 32, 45 + lanes, 110)
+        own = Logic(20, 0, 32, 45 + lanes, 110)
         if not self.program.weights:
             return own + Logic(memories=tuple(memories))
         if self.program.feed is not Feed.BUILT_IN:

@@ -105,7 +105,7 @@ class Engine(Component):
 
     @cached_property
     def logic(self) -> Logic:
-        """Everything: a shift register of results, ports, memories, and the parts."""
+        """Everything but the array's sums: shift register of results, ports, memories, parts."""
         own = Logic(32 * self.code.lanes + 100, 80, 0, 175, 32 * self.code.lanes + 60)
         cells = [cell for cell in self.finishes if cell is not None]
         cells += [SkidBuffer(1) for _ in self.output_names]
@@ -127,7 +127,7 @@ class Engine(Component):
 
     def cost(self, family: str) -> Resources:
         """Return the predicted cells of the device family ``family``."""
-        return resources_of(self.logic, family, self.multipliers)
+        return resources_of(self.logic + self.array.sums(family), family, self.multipliers)
 
     def elaborate(self, platform: object) -> Module:
         """Connect everything; one state for each stream, one for the program."""

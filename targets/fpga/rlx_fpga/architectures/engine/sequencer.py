@@ -126,10 +126,8 @@ class Sequencer(Component):
                   synchronous=False, distinct=distinct_bits(words, width))  # fmt: skip
         return Logic(
             register=6 * address + width / 2,
-            add=18 * address + 0.7 * width,
-            compare=2 * address,
-            test=600 + 0.75 * width,
-            mux=26 * address,
+            add=38 * address,
+            test=20,
             memories=(ram,),
         )
 
