@@ -30,11 +30,9 @@ COSTS = cells.COSTS
 
 FITTED = (
     Point("TinyConv", "ice40-up5k", 2),
-    Point("TinyConv", "ice40-up5k", 4),
     Point("TinyConv", "ice40-up5k", 6),
     Point("TinyConv", "ice40-hx8k", 3600),
     Point("TinyConv", "ice40-hx8k", 4000),
-    Point("TinyConv", "ice40-hx8k", 4600),
 )
 """Designs for iCE40, for which the tables have none."""
 

@@ -60,9 +60,7 @@ folding or other FIFOs, at the interval shown.
 
 _CLOCK = """\
 The maximum clock by nextpnr, as median of three seeds and for each seed, and the resulting frame
-rate. nextpnr does not support the AMD device. TinyConv, VWW and AD were placed as they are emitted
-now, with the reset on a global net, by Debian's build of nextpnr; KWS and IC before that, by the
-YoWASP wheel. The two builds give different placements for the same seed.
+rate. nextpnr does not support the AMD device. All by the YoWASP wheels.
 """
 
 _ENGINE = """\
