@@ -89,7 +89,7 @@ def collect(folder: Path, measured: Measured | None = None) -> Report:
     verification = None if measured.verification is None else _verified(measured.verification)
     memory = _memory(network, options)
     unit = _unit(network)
-    pipelined = unit == "cycles" and totals.get("architecture") != "engine"
+    pipelined = bool(totals.get("pipelined", unit == "cycles"))
     report = Report(
         title=str(network["name"]),
         target=manifest.producer.target,

@@ -51,7 +51,7 @@ def layer_rows(
 
 def rest_of(report: Mapping[str, Any]) -> str:
     """Return what is called that has no row: an engine's memory stands in the core itself."""
-    return f"memory, {REST}" if report.get("architecture") == "engine" else REST
+    return REST if report.get("pipelined", True) else f"memory, {REST}"
 
 
 def _rest(

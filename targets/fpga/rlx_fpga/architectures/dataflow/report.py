@@ -44,6 +44,7 @@ def report_of(design: StreamDesign) -> dict[str, Any]:
     interval = pipeline.interval
     return {
         "architecture": "dataflow",
+        "pipelined": True,
         "layers": rows,
         "columns": list(COLUMNS),
         "sources": {stage.name: stage.node.name for stage in stages},

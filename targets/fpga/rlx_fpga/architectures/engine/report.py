@@ -52,6 +52,7 @@ def report_of(design: Engine, options: FpgaOptions) -> dict[str, Any]:
     large = design.large_memories
     return {
         "architecture": "engine",
+        "pipelined": False,
         "layers": rows,
         "columns": list(COLUMNS),
         "sources": {one.name: one.node.name for one in code.instructions},

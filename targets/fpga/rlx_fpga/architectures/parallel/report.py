@@ -47,6 +47,7 @@ def report_of(design: ParallelDesign, options: FpgaOptions) -> dict[str, Any]:
     ]
     return {
         "architecture": "parallel",
+        "pipelined": True,
         "layers": rows,
         "columns": list(COLUMNS),
         "sources": {layer.name: layer.node.name for layer in design.layers},
