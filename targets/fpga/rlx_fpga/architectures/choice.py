@@ -63,7 +63,9 @@ def built_or_advised(module: GraphModule, options: FpgaOptions) -> Core:
         # Its own hint names options of this architecture, or says what to change.
         own = [e.hint] if e.hint and e.hint.startswith("--") else []
         found = [*own, *islice(_others(module, options), 1)]
-        found = found or list(islice(_devices(module, options), 1))
+        if not found and not e.hint:
+            # With a hint, devices have been looked at, which may take seconds for each.
+            found = [*islice(_devices(module, options), 1)]
         hint = ", or ".join(found) or e.hint or "make the model smaller"
         raise DoesNotFitError(e.message, where=e.where, hint=hint) from None
 

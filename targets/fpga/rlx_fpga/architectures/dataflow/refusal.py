@@ -67,9 +67,10 @@ def too_large(
         for name in BUDGETS
         if getattr(minimum, name) > getattr(options.budget, name)
     }
-    whole = all(float(count) <= getattr(device, name) for name, count in short.items())
-    given = [f"--{name} {count}" for name, count in short.items() if whole]
-    found = [" ".join(given)] if given else _other_device(program, options)
+    if short and all(float(count) <= getattr(device, name) for name, count in short.items()):
+        found = [" ".join(f"--{name} {count}" for name, count in short.items())]
+    else:
+        found = _other_device(program, options)
     needs = "; ".join(
         f"at least {count} {BUDGETS[name]}, the budget is"
         f" {_count(getattr(options.budget, name), name, device)} (--{name})"
