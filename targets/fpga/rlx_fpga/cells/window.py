@@ -244,7 +244,7 @@ class AddressGenerator(Part):
             Loop("kernel_column", g.kernel[1], g.dilation[1] * g.blocks, 0, g.dilation[1]),
             Loop("kernel_row", g.kernel[0], g.dilation[0] * line, g.dilation[0], 0),
         ]
-        repeat = Loop("repeat", self.repeat)
+        repeat = Loop("repetition", self.repeat)
         return [
             *([blocks, *window, repeat] if self.order == "dense" else [*window, repeat, blocks]),
             Loop("column", g.out_width, g.stride[1] * g.blocks, 0, g.stride[1]),

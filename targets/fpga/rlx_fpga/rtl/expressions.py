@@ -45,6 +45,9 @@ _OF_NOTHING: Final = {"b": 0, "r|": 0, "r&": 1, "r^": 0}
 
 _BITS: Final = ("1'b0", "1'b1")
 
+_NEUTRAL: Final = {"&": "1'b1", "|": "1'b0"}
+"""Bits that change nothing, by operator."""
+
 _REDUCTIONS: Final = {"r|": "|", "r&": "&", "r^": "^"}
 
 
@@ -195,8 +198,7 @@ class Expressions:
             return self._reinterpreted(value, width)
         if operator in _RINGS and len(operands) == 2:
             left, right = (self.fitted(operand, width) for operand in operands)
-            signed = left.signed and right.signed
-            return Text(_sum(left, operator, right), signed, operator)
+            return _ring(left, operator, right, width)
         if operator == "-":
             inner = self.fitted(operands[0], width)
             return Text(f"-{inner.under}", inner.signed, "neg")
@@ -370,6 +372,15 @@ class Expressions:
             return self._resized(inner, len(parts[0]), width, signed=False)
         text = _joined([self.exact(part).text for part in reversed(parts)])
         return self._resized(text, sum(map(len, parts)), width, signed=False)
+
+
+def _ring(left: Text, operator: str, right: Text, width: int) -> Text:
+    """Return an operator of two operands of equal width, which is that of the result."""
+    if width == 1 and operator in _NEUTRAL:
+        for one, other in ((left, right), (right, left)):
+            if one.text == _NEUTRAL[operator]:
+                return other
+    return Text(_sum(left, operator, right), left.signed and right.signed, operator)
 
 
 def _chosen(test: str, one: Text, other: Text) -> Text:

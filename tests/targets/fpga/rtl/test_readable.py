@@ -120,7 +120,9 @@ def test_a_cell_has_the_same_hash_whatever_the_design_is_called():
 def test_the_core_of_a_network_is_golden(golden):
     module = frontends.load(ROOT / "examples" / "mnist" / "tinyconv.rlx")
     files = TARGET.emit(driver.lower(module, TARGET).module, FpgaOptions()).files
-    golden("fpga/tinyconv", {path: files[path] for path in ["rtl/tinyconv_core.sv"]})
+    path = "rtl/tinyconv_core.sv"
+    # Hashes change with whatever a cell prints.
+    golden("fpga/tinyconv", {path: re.sub(r"_[0-9a-f]{6} ", "_<hash> ", files[path])})
 
 
 @pytest.mark.models

@@ -20,7 +20,7 @@ module tinyconv_core (
   logic [7:0] n3_max_pool2d_data; logic n3_max_pool2d_valid, n3_max_pool2d_ready;
 
   // Registers on payload, valid and ready: breaks every combinational path between two cells.
-  tinyconv_skid_buffer_9ff1ed u_in_register (
+  tinyconv_skid_buffer_<hash> u_in_register (
     .clk, .rst,
     .in_data, .in_valid, .in_ready,
     .out_data(in_register_data), .out_valid(in_register_valid), .out_ready(in_register_ready)
@@ -29,7 +29,7 @@ module tinyconv_core (
   // q.conv2d: int8[1,28,28,1], int8[8,3,3,1], int32[8] -> int8[1,26,26,8]
   // pe 8 x simd 9, 784 cycles a frame
   // node of the model: conv1
-  tinyconv_conv2d_746040 u_n0_conv2d (
+  tinyconv_conv2d_<hash> u_n0_conv2d (
     .clk, .rst,
     .in_data(in_register_data), .in_valid(in_register_valid), .in_ready(in_register_ready),
     .out_data(n0_conv2d_data), .out_valid(n0_conv2d_valid), .out_ready(n0_conv2d_ready)
@@ -38,7 +38,7 @@ module tinyconv_core (
   // q.max_pool2d: int8[1,26,26,8] -> int8[1,13,13,8]
   // pe 8 x simd 1, 676 cycles a frame
   // node of the model: pool1
-  tinyconv_max_pool2d_12caa1 u_n1_max_pool2d (
+  tinyconv_max_pool2d_<hash> u_n1_max_pool2d (
     .clk, .rst,
     .in_data(n0_conv2d_data), .in_valid(n0_conv2d_valid), .in_ready(n0_conv2d_ready),
     .out_data(n1_max_pool2d_data),
@@ -49,7 +49,7 @@ module tinyconv_core (
   // q.conv2d: int8[1,13,13,8], int8[16,3,3,8], int32[16] -> int8[1,11,11,16]
   // pe 8 x simd 24, 749 cycles a frame
   // node of the model: conv2
-  tinyconv_conv2d_4cb30f #(.Files("mem/tinyconv_n2_conv2d")) u_n2_conv2d (
+  tinyconv_conv2d_<hash> #(.Files("mem/tinyconv_n2_conv2d")) u_n2_conv2d (
     .clk, .rst,
     .in_data(n1_max_pool2d_data), .in_valid(n1_max_pool2d_valid), .in_ready(n1_max_pool2d_ready),
     .out_data(n2_conv2d_data), .out_valid(n2_conv2d_valid), .out_ready(n2_conv2d_ready)
@@ -58,7 +58,7 @@ module tinyconv_core (
   // q.max_pool2d: int8[1,11,11,16] -> int8[1,5,5,16]
   // pe 4 x simd 1, 484 cycles a frame
   // node of the model: pool2
-  tinyconv_max_pool2d_dbc290 u_n3_max_pool2d (
+  tinyconv_max_pool2d_<hash> u_n3_max_pool2d (
     .clk, .rst,
     .in_data(n2_conv2d_data), .in_valid(n2_conv2d_valid), .in_ready(n2_conv2d_ready),
     .out_data(n3_max_pool2d_data),
@@ -69,7 +69,7 @@ module tinyconv_core (
   // q.dense: int8[1,400], int8[10,400], int32[10] -> int8[1,10]
   // pe 2 x simd 4, 500 cycles a frame
   // node of the model: dense
-  tinyconv_dense_7c003a #(.Files("mem/tinyconv_n4_dense")) u_n4_dense (
+  tinyconv_dense_<hash> #(.Files("mem/tinyconv_n4_dense")) u_n4_dense (
     .clk, .rst,
     .in_data(n3_max_pool2d_data), .in_valid(n3_max_pool2d_valid), .in_ready(n3_max_pool2d_ready),
     .out_data, .out_valid, .out_ready
