@@ -60,7 +60,7 @@ folding or other FIFOs, at the interval shown.
 
 _CLOCK = """\
 The maximum clock by nextpnr, as median of three seeds and for each seed, and the resulting frame
-rate. nextpnr does not support the AMD device. All by the YoWASP wheels.
+rate, by the YoWASP wheel. nextpnr does not support the AMD device.
 """
 
 _ENGINE = """\
