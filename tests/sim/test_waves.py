@@ -172,9 +172,9 @@ def test_layouts_of_the_harness_are_in_its_waveform(designs, tmp_path, name):
 def test_names_of_a_model_cannot_become_lines_or_commands(named):
     text = "conv__exit____-____22__end"
     save = gtkwave(named / "tb" / "net_top.gtkw")
-    assert list(save)[2] == f"-n0_clamp: q.clamp, {text}"
+    assert list(save)[3] == f"-n0_clamp: q.clamp, {text}"
     commands = surfer(named / "tb" / "net_top.sucl")
-    assert list(commands)[2] == "n0_clamp_q_clamp_" + text.replace("-", "_")
+    assert list(commands)[3] == "n0_clamp_q_clamp_" + text.replace("-", "_")
     assert HOSTILE not in (named / "README.md").read_text()
 
 
