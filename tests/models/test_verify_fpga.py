@@ -13,13 +13,13 @@ from rlx_sim.verify import FPGA
 pytestmark = [pytest.mark.models, pytest.mark.sim]
 
 VECTORS = 64
-MULTIPLIERS = 256
+MULTIPLIERS = 156
 # Cycles for each frame with that budget; a better choice of foldings may lower them.
 INTERVALS = {
-    "kws_ref_model": 13_000,
-    "ad01_int8": 1_120,
-    "pretrainedResnet_quant": 55_296,
-    "vww_96_int8": 20_736,
+    "kws_ref_model": 20_000,
+    "ad01_int8": 1_728,
+    "pretrainedResnet_quant": 92_160,
+    "vww_96_int8": 28_620,
 }
 
 
