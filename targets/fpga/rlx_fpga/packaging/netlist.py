@@ -86,9 +86,6 @@ def design_files(
         memories=tuple(words),
         parts=sources.parts,
     )
-    interval = int(report["interval"])
-    frames = bench_frames(interval)
-    idle = max(IDLE_CYCLES, 4 * interval)
     return {
         **sources.modules,
         f"rtl/{interface.core}.sv": sources.core,
@@ -98,14 +95,7 @@ def design_files(
         **control_files(interface),
         **regroup_files(interface),
         "lint.vlt": render("lint.vlt.j2", interface=interface),
-        "tb/harness.cpp": harness_cpp(interface),
-        f"tb/test_{prefix}.py": render(
-            "test.py.j2", interface=interface, frames=frames, idle_limit=idle
-        ),
-        f"tb/{prefix}_tb.sv": render(
-            "tb.sv.j2", interface=interface, frames=frames, idle_limit=idle
-        ),
-        "tb/run.py": render("run.py.j2", interface=interface),
+        **_bench_files(interface, int(report["interval"])),
         **wave_layouts(interface, report),
         **integration_files(
             interface,
@@ -115,6 +105,18 @@ def design_files(
         ),
         "README.md": readme(interface, report, device, formal=formal),
         "report.json": json.dumps({**report, "interface": interface.to_json()}, indent=2) + "\n",
+    }
+
+
+def _bench_files(interface: Interface, interval: int) -> dict[str, str]:
+    """Return the benches for a core with an initiation interval of ``interval`` cycles."""
+    limits = {"frames": bench_frames(interval), "idle_limit": max(IDLE_CYCLES, 4 * interval)}
+    prefix = interface.prefix
+    return {
+        "tb/harness.cpp": harness_cpp(interface),
+        f"tb/test_{prefix}.py": render("test.py.j2", interface=interface, **limits),
+        f"tb/{prefix}_tb.sv": render("tb.sv.j2", interface=interface, **limits),
+        "tb/run.py": render("run.py.j2", interface=interface),
     }
 
 
