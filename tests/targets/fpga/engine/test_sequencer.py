@@ -21,7 +21,7 @@ SIGNALS = ("address", "in_image", "first", "last", "second", "word", "part")
 
 
 def sampled(program, hold=0.0, fill=0):
-    """Run a sequencer; return what it gives at each step, and its cycles from start to done.
+    """Run a sequencer; return what it gives at each step, and its cycles from start on.
 
     Args:
         program: What it runs.
@@ -30,7 +30,7 @@ def sampled(program, hold=0.0, fill=0):
     """
     sequencer = Sequencer(program)
     rng = np.random.default_rng(0)
-    found = SimpleNamespace(steps=[], begins=0, cycles=0)
+    found = SimpleNamespace(steps=[], begins=0, cycles=0, latency=None)
 
     async def bench(ctx):
         ctx.set(sequencer.start, 1)
@@ -45,6 +45,7 @@ def sampled(program, hold=0.0, fill=0):
             ctx.set(sequencer.filled, waited == fill)
             found.begins += ctx.get(sequencer.begins)
             if ctx.get(sequencer.step):
+                found.latency = found.latency or found.cycles
                 found.steps.append(tuple(ctx.get(getattr(sequencer, name)) for name in SIGNALS))
             if ctx.get(sequencer.done):
                 break
@@ -105,6 +106,7 @@ PROGRAMS = {
 def test_every_step_is_that_of_the_loops(name):
     program = PROGRAMS[name]()
     assert check(program) == sum(map(program.cycles, program.instructions))
+    assert sampled(program).latency == 2
 
 
 def padded(before, after):
