@@ -1,0 +1,1 @@
+"""Integer networks written in the formats of other programs: ``.tflite`` and ``.onnx``."""
