@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         emit,
         estimate,
         estimate_all,
+        export,
         layers,
         quantize,
         report,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from rlx.calibration.quantize import Quantized
     from rlx.errors import RlxError
     from rlx.estimation import Estimate
+    from rlx.exporters import Exported
     from rlx.frontends import load
     from rlx.frontends.weights import load_weights
     from rlx.host import memory_estimate, pick_device, roofline
@@ -63,6 +65,7 @@ _HOMES = {
     "Dim": "rlx.ir",
     "Emission": "rlx.target",
     "Estimate": "rlx.estimation",
+    "Exported": "rlx.exporters",
     "Graph": "rlx.tracing",
     "GraphModule": "rlx.ir.module",
     "LayerValues": "rlx.inference",
@@ -92,6 +95,7 @@ _HOMES = {
     "emit": "rlx.api",
     "estimate": "rlx.api",
     "estimate_all": "rlx.api",
+    "export": "rlx.api",
     "f32": "rlx.ir",
     "freeze": "rlx.transforms.freeze",
     "i8": "rlx.ir",
@@ -131,6 +135,7 @@ __all__ = [
     "Dim",
     "Emission",
     "Estimate",
+    "Exported",
     "Graph",
     "GraphModule",
     "Latency",
@@ -160,6 +165,7 @@ __all__ = [
     "emit",
     "estimate",
     "estimate_all",
+    "export",
     "f32",
     "freeze",
     "i8",

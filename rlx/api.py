@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rlx import comparison, driver, inference, verifier
+from rlx import comparison, driver, exporters, inference, verifier
 from rlx import target as targets
 from rlx.calibration.quantize import quantize_graph
 from rlx.calibration.settings import settings_of
@@ -19,7 +19,7 @@ from rlx.errors import UsageError
 from rlx.estimation import Estimate
 from rlx.ir.module import GraphModule
 from rlx.networks import Model, module_of
-from rlx.outputs import read_manifest
+from rlx.outputs import read_manifest, write_file
 from rlx.quant.convert import convert as convert_graph
 from rlx.reporting.gather import Wanted, gather
 from rlx.runtime import CompiledGraph
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rlx.calibration.quantize import Quantized
     from rlx.calibration.samples import Data
     from rlx.estimation import Estimates
+    from rlx.exporters import Exported
     from rlx.inference import Inputs, Layers, Result
     from rlx.ir import Array
     from rlx.passes import Policies
@@ -94,6 +95,27 @@ def emit(
         source_sha256=source_sha256,
         force=force,
     )
+
+
+def export(model: Model, path: str | Path, *, opset: int | None = None) -> Exported:
+    """Write an integer network as ``.tflite`` or ``.onnx``, as ``rlx export`` does.
+
+    Args:
+        model: What ``rlx.load`` or ``rlx.quantize(...).module`` is, a graph, or the path of a file.
+        path: File to write; its end names the format.
+        opset: Version of ai.onnx for ``.onnx``; None for 17.
+
+    Returns:
+        The bytes of the file, and for ``.onnx`` the differences that float arithmetic makes.
+
+    Raises:
+        UsageError: The end of the name is none of a format that is written.
+        UnsupportedOpError: The network computes in float, or has ops without a form there.
+        OutputError: The file cannot be written.
+    """
+    exported = exporters.export(module_of(model)[0].graph, Path(path), opset)
+    write_file(path, exported.content)
+    return exported
 
 
 def estimate(

@@ -35,6 +35,7 @@ GROUPS = {
         "import": "Read a model file and store its graph as a .rlx file.",
         "quantize": "Turn a float model into an integer one; report what that lost.",
         "compare": "Show how far two models are apart, layer by layer.",
+        "export": "Write an integer model as .tflite or .onnx.",
     },
     "A target": {
         "targets": "List targets, the ops that each supports and its devices.",

@@ -86,6 +86,17 @@ class Import(TypedDict):
     constant_bytes: int
 
 
+class Export(TypedDict):
+    """``rlx export``; outputs are compared where operators compute in float."""
+
+    out: str
+    bytes: int
+    exact: bool
+    outputs_compared: int
+    outputs_differing: int
+    largest_difference: float
+
+
 class Check(Dispatch):
     """``rlx check``; with an error if an op is refused."""
 
@@ -269,6 +280,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "estimate-comparison": analysis.EstimateComparison,
     "examples": Examples,
     "explain": Explain,
+    "export": Export,
     "import": Import,
     "inspect": analysis.Inspect,
     "inspect-diff": analysis.InspectDiff,

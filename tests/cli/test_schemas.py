@@ -54,6 +54,7 @@ COMMANDS = {
     "estimate-comparison": ["estimate digits --cpus all", "estimate digits --devices all"],
     "examples": ["examples"],
     "explain": ["explain", "explain E112"],
+    "export": ["export digits -o new.tflite", "export digits -o new.onnx"],
     "import": ["import digits -o new.rlx"],
     "inspect": ["inspect digits", "inspect net", "inspect float.rlx"],
     "inspect-diff": ["inspect digits --diff digits", "inspect digits --diff float.rlx"],
