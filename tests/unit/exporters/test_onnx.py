@@ -3,9 +3,9 @@
 import numpy as np
 import onnxruntime
 import pytest
-from equivalence.test_quantized import networks
 from exported_ops import GRAPHS, dense, random_inputs, requantized
 from ml_dtypes import int4
+from quantized_networks import quantized_networks
 
 from rlx.errors import UnsupportedOpError, UsageError
 from rlx.exporters.onnx import to_onnx
@@ -56,7 +56,7 @@ def test_the_runtime_gives_the_codes_of_the_op(name, opset):
 
 @pytest.mark.slow
 def test_quantized_networks():
-    found = [apart(case.graph, 17, seed) for seed, case in enumerate(networks(1, 60))]
+    found = [apart(case.graph, 17, seed) for seed, case in enumerate(quantized_networks(1, 60))]
     assert max(found) <= MAX_CODES
     assert np.mean(np.array(found) == 0) > 0.6  # Most networks meet no half.
 

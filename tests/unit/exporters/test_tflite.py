@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from equivalence.test_quantized import networks
 from exported_ops import GRAPHS, X, Y, dense, random_inputs, requantized, single, total, typed
 from ml_dtypes import int4
+from quantized_networks import quantized_networks
 from support import ROOT
 from tflite_builder import run_tflm, unpack
 
@@ -77,7 +77,7 @@ def test_a_narrow_layer_is_stored_as_int8():
 
 @pytest.mark.slow
 def test_quantized_networks():
-    for number, case in enumerate(networks(1, 100)):
+    for number, case in enumerate(quantized_networks(1, 100)):
         check(case.graph, seed=number)
 
 
