@@ -31,11 +31,21 @@ class Rounding(enum.Enum):
     """How the product of accumulator and multiplier is rounded to an integer.
 
     ``DOUBLE`` rounds twice: half up in the doubling high multiply, then half away from zero in
-    the shift. It is what TFLite Micro and CMSIS-NN do by default. ``SINGLE`` rounds once, half up.
+    the shift. It is what TFLite Micro and CMSIS-NN do by default. The others round the exact
+    product once, and differ in halves only: ``SINGLE`` rounds them up, ``EVEN`` to the even
+    integer as ONNX and QONNX do, ``ODD`` to the odd one. ``ODD`` is for formats that add an odd
+    zero point before they round to even, as ``QLinearAdd`` of ONNX Runtime.
     """
 
     DOUBLE = "double"
     SINGLE = "single"
+    EVEN = "even"
+    ODD = "odd"
+
+    @property
+    def to_parity(self) -> int | None:
+        """Which integers halves go to: 0 for even ones, 1 for odd ones, None for neither."""
+        return {Rounding.EVEN: 0, Rounding.ODD: 1}.get(self)
 
 
 def saturating_rounding_doubling_high_multiply(a: Int64, b: Int64 | Scalar) -> Int64:
@@ -73,11 +83,15 @@ def multiply_by_quantized_multiplier(
         x: Accumulators in int32's range.
         multiplier: Q0.31 numbers in [2^30, 2^31 - 1], or 0.
         shift: Power of two, positive to the left, in [-31, 30].
-        rounding: One of the two definitions.
+        rounding: One of the definitions.
     """
-    if rounding is Rounding.SINGLE:
-        total = np.int64(31) - shift
-        return (x * multiplier + (np.int64(1) << (total - 1))) >> total
+    if rounding is not Rounding.DOUBLE:
+        total, product = np.int64(31) - shift, x * multiplier
+        half = np.int64(1) << (total - 1)
+        if rounding.to_parity is not None:
+            # The integer below a half goes up only if it has the wrong parity.
+            half = half - 1 + ((product >> total & 1) ^ rounding.to_parity)
+        return (product + half) >> total
     left = np.maximum(shift, 0)
     right = np.maximum(-np.asarray(shift), 0)
     shifted = wrap_int32(x << left)
@@ -115,7 +129,7 @@ class Rescale:
     Attributes:
         multiplier: Q0.31 multipliers, one or as many as channels.
         shift: As many shifts, positive to the left.
-        rounding: One of the two definitions.
+        rounding: One of the definitions.
     """
 
     multiplier: tuple[int, ...]

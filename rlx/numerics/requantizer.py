@@ -77,7 +77,13 @@ class Requantizer:
         tie = np.where(double & (shift < 0), np.ldexp(0.5, np.minimum(shift, 0)), 0.0)
         self._factor: Float64 = np.array(what.rescale.real)
         self._addend: Float64 = self._factor * what.offset
+        parity = what.rescale.rounding.to_parity
         self._half = what.zero_point + 128.5
+        # Added behind the rounding to even: what would change the parity in front of it.
+        self._last: int | None = None
+        if parity is not None:
+            self._last = (what.zero_point ^ parity) & 1
+            self._half = what.zero_point - self._last
         self._tie: Float64 | None = None
         self.is_fast = False
         points = _points(what, minimum, maximum)
@@ -85,7 +91,7 @@ class Requantizer:
             return
         expected = what.exact(points)
         self.is_fast = True
-        for split in (False, True):
+        for split in (False,) if parity is not None else (False, True):
             # If no result is below the zero point, all numbers round as positive ones.
             self._tie = tie if split else None
             self._constant = self._addend + self._half + (0.0 if split else tie)
@@ -139,12 +145,23 @@ class Requantizer:
             y, signed = buffer[: part.size], signs[: part.size]
             runs.append(partial(np.copyto, y, part))
             runs += terms.scale(y, signed)
+            if self._last is not None:
+                runs += self._even(y, out.reshape(-1)[start : start + size])
+                continue
             # Numbers are offset by 128, so that truncation rounds down.
             runs.append(partial(y.clip, self._what.low + 128, self._what.high + 128.5, y))
             value = values[start : start + size]
             runs.append(partial(np.copyto, value, y, casting="unsafe"))
             runs.append(partial(np.bitwise_xor, value, _TOP_BIT, value))
         return runs
+
+    def _even(self, y: Float64, value: Int8) -> Iterator[Callable[[], object]]:
+        """Yield the calls that round ``y``, halves to even, into ``value``."""
+        yield partial(np.rint, y, y)
+        if self._last:
+            yield partial(np.add, y, np.array(1.0), y)
+        yield partial(y.clip, self._what.low, self._what.high, y)
+        yield partial(np.copyto, value, y, casting="unsafe")
 
     def _terms(self, size: int, channels: int) -> _Terms:
         """Return what numbers are multiplied by, and what is added, for ``size`` numbers."""

@@ -37,7 +37,7 @@ class Knobs:
     size: int = 4
     batch: int = 1
     weight_types: tuple[DType, ...] = (DType.I8, DType.I4, DType.I2)
-    roundings: tuple[Rounding, ...] = (Rounding.DOUBLE, Rounding.SINGLE)
+    roundings: tuple[Rounding, ...] = tuple(Rounding)
 
 
 @dataclass

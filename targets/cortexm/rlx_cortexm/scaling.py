@@ -31,7 +31,8 @@ class AccumulatorScaling:
 
     Attributes:
         function: ``requantize_narrow``, ``requantize_folded``, ``requantize_level_<places>``,
-            ``requantize_wide`` or ``requantize_single`` (see ``support.c.j2``, ``blocks.c.j2``).
+            ``requantize_wide``, or ``requantize_`` and the name of a rounding that rounds once:
+            ``single``, ``even`` or ``odd`` (see ``support.c.j2``, ``blocks.c.j2``).
         multiplier: Q0.31 multipliers, one or one for each channel.
         shift: As many shifts, as ``function`` counts them.
     """
@@ -57,9 +58,10 @@ def scaling(rescale: Rescale, bound: int) -> AccumulatorScaling:
     ``requantize_narrow`` doubles the accumulator and never shifts left, so that it needs
     ``bound < 2^30`` and a right shift of at least 1; ``requantize_wide`` takes any int32 number.
     """
-    if rescale.rounding is Rounding.SINGLE:
+    if rescale.rounding is not Rounding.DOUBLE:
+        function = f"requantize_{rescale.rounding.value}"
         return AccumulatorScaling(
-            "requantize_single", rescale.multiplier, tuple(31 - s for s in rescale.shift)
+            function, rescale.multiplier, tuple(31 - s for s in rescale.shift)
         )
     # A factor of zero gives zero whatever the shift.
     shift = tuple(s if m else -1 for m, s in zip(rescale.multiplier, rescale.shift, strict=True))

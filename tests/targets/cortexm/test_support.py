@@ -40,6 +40,8 @@ EDGES = np.unique(np.concatenate([[0], POWERS - 1, POWERS, POWERS + 1, POWERS * 
 EDGES = np.unique(np.concatenate([EDGES, -EDGES]))
 MULTIPLIERS = np.array([0, 2**30, 2**30 + 1, 3 * 2**29, 2**31 - 2, 2**31 - 1], np.int64)
 
+ONCE = [rounding for rounding in Rounding if rounding is not Rounding.DOUBLE]
+
 SIMULATORS = [
     HostC(optimization="-O1", sanitize=True),
     pytest.param(Qemu(), marks=pytest.mark.qemu),
@@ -87,14 +89,14 @@ def check(simulator, folder, function, call, x, expected):
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
-def tesscale_wide(simulator, tmp_path):
+def test_scale_wide(simulator, tmp_path):
     x = triples(-(2**31), 2**31 - 1, range(-31, 31))
     expected = multiply_by_quantized_multiplier(*x.T)
     check(simulator, tmp_path, "scale_wide", "scale_wide(x[0], x[1], x[2])", x, expected)
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
-def tesscale_narrow(simulator, tmp_path):
+def test_scale_narrow(simulator, tmp_path):
     x = triples(-(2**30) + 1, 2**30 - 1, range(1, 32))
     value, multiplier, shift = x.T
     expected = multiply_by_quantized_multiplier(value, multiplier, -shift)
@@ -102,11 +104,13 @@ def tesscale_narrow(simulator, tmp_path):
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
-def tesscale_single(simulator, tmp_path):
+@pytest.mark.parametrize("rounding", ONCE, ids=lambda r: r.value)
+def test_scale_once(simulator, rounding, tmp_path):
     x = triples(-(2**31), 2**31 - 1, range(1, 63))
     value, multiplier, shift = x.T
-    expected = multiply_by_quantized_multiplier(value, multiplier, 31 - shift, Rounding.SINGLE)
-    check(simulator, tmp_path, "scale_single", "scale_single(x[0], x[1], x[2])", x, expected)
+    expected = multiply_by_quantized_multiplier(value, multiplier, 31 - shift, rounding)
+    function = f"scale_{rounding.value}"
+    check(simulator, tmp_path, function, f"{function}(x[0], x[1], x[2])", x, expected)
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
@@ -118,14 +122,14 @@ def test_reciprocal(simulator, tmp_path):
     check(simulator, tmp_path, "softmax", "reciprocal_q31(x[0])", x, expected)
 
 
-@pytest.mark.parametrize("kind", ["narrow", "wide", "single"])
-def tesrequantize_clamps_around_the_zero_point(kind, tmp_path):
+@pytest.mark.parametrize("kind", ["narrow", "wide", "single", "even", "odd"])
+def test_requantize_clamps_around_the_zero_point(kind, tmp_path):
     low, high, zero_point = -20, 90, 127
     most = 2**30 - 1 if kind == "narrow" else 2**31 - 1
     x = triples(-most, most, (1, 5, 20))
     value, multiplier, shift = x.T
-    rounding = Rounding.SINGLE if kind == "single" else Rounding.DOUBLE
-    own = {"narrow": -shift, "wide": shift, "single": 31 - shift}[kind]
+    rounding = Rounding.DOUBLE if kind in ("narrow", "wide") else Rounding(kind)
+    own = {"narrow": -shift, "wide": shift}.get(kind, 31 - shift)
     scaled = multiply_by_quantized_multiplier(value, multiplier, own, rounding)
     expected = np.clip(scaled + zero_point, low, high)
     call = f"requantize_{kind}(x[0], x[1], x[2], {low}, {high}, {zero_point})"
@@ -135,7 +139,7 @@ def tesrequantize_clamps_around_the_zero_point(kind, tmp_path):
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
 @pytest.mark.parametrize(("low", "high", "zero_point"), [(-128, 127, -128), (-20, 90, 17),
                                                          (3, 127, 3)])  # fmt: skip
-def tesrequantize_folded(simulator, low, high, zero_point, tmp_path):
+def test_requantize_folded(simulator, low, high, zero_point, tmp_path):
     x = triples(-(2**30) + 1, 2**30 - 1, (1, 5, 20, 22))
     value, multiplier, shift = x.T
     offset = (2 * zero_point + 1) << (shift - 1)
@@ -152,7 +156,7 @@ def tesrequantize_folded(simulator, low, high, zero_point, tmp_path):
 @pytest.mark.parametrize(("low", "high", "zero_point"), [(-128, 127, -128), (-20, 90, 17),
                                                          (3, 127, 3)])  # fmt: skip
 @pytest.mark.parametrize("places", [2, 12])
-def tesrequantize_level(simulator, places, low, high, zero_point, tmp_path):
+def test_requantize_level(simulator, places, low, high, zero_point, tmp_path):
     larger = range(2, places + 1)
     x = triples(-(2**30) + 1, 2**30 - 1, larger)
     x[:, 0] >>= x[:, 2]

@@ -62,6 +62,23 @@ def scaled_once(x: int, multiplier: int, shift: int) -> int:
     return math.floor(Fraction(x * multiplier, 2 ** (31 - shift)) + Fraction(1, 2))
 
 
+def scaled_to_even(x: int, multiplier: int, shift: int) -> int:
+    """Python's ``round`` of a fraction: halves to even."""
+    return round(Fraction(x * multiplier, 2 ** (31 - shift)))
+
+
+def scaled_to_odd(x: int, multiplier: int, shift: int) -> int:
+    return round(Fraction(x * multiplier, 2 ** (31 - shift)) + 1) - 1
+
+
+MODELS = [
+    (Rounding.DOUBLE, scaled_twice),
+    (Rounding.SINGLE, scaled_once),
+    (Rounding.EVEN, scaled_to_even),
+    (Rounding.ODD, scaled_to_odd),
+]
+
+
 def test_high_multiply_equals_model_at_all_pairs_of_edges() -> None:
     a, b = (m.ravel() for m in np.meshgrid(np.array(EDGES), np.array(EDGES)))
     expected = [doubling_high(int(p), int(q)) for p, q in zip(a, b, strict=True)]
@@ -99,9 +116,7 @@ def test_wrap_equals_model(values: list[int]) -> None:
 
 
 @pytest.mark.parametrize("multiplier", MULTIPLIERS)
-@pytest.mark.parametrize(
-    ("rounding", "model"), [(Rounding.DOUBLE, scaled_twice), (Rounding.SINGLE, scaled_once)]
-)
+@pytest.mark.parametrize(("rounding", "model"), MODELS)
 def test_scaling_equals_model_at_all_edges(rounding, model, multiplier: int) -> None:
     shifts = np.arange(-31, 31)
     x = np.array(EDGES)[:, np.newaxis]
@@ -110,9 +125,7 @@ def test_scaling_equals_model_at_all_edges(rounding, model, multiplier: int) -> 
     assert result.tolist() == expected
 
 
-@pytest.mark.parametrize(
-    ("rounding", "model"), [(Rounding.DOUBLE, scaled_twice), (Rounding.SINGLE, scaled_once)]
-)
+@pytest.mark.parametrize(("rounding", "model"), MODELS)
 def test_scaling_equals_model_at_random_numbers(rounding, model) -> None:
     generator = np.random.default_rng(8)
     count = 100_000
@@ -125,12 +138,38 @@ def test_scaling_equals_model_at_random_numbers(rounding, model) -> None:
     assert result.tolist() == [model(*t) for t in triples]
 
 
+@pytest.mark.parametrize(("rounding", "model"), MODELS)
+@pytest.mark.parametrize("multiplier", [2**30, 3 * 2**29, 2**31 - 2**24])
+def test_scaling_equals_model_at_halves(rounding, model, multiplier: int) -> None:
+    """Factors with few bits: every second, or every 64th, number is a half of some shift."""
+    x, shifts = np.arange(-300, 301), np.arange(-12, 3)
+    result = multiply_by_quantized_multiplier(x[:, np.newaxis], multiplier, shifts, rounding)
+    assert result.tolist() == [[model(int(n), multiplier, int(s)) for s in shifts] for n in x]
+
+
+@pytest.mark.parametrize("zero_point", [-3, -2, 0, 7])
+def test_a_zero_point_may_be_added_before_the_rounding(zero_point: int) -> None:
+    """Halves of ``rint(x + odd)`` are those of ``ODD``, and of ``rint(x + even)`` those of EVEN."""
+    x = np.arange(-100, 101)
+    rounding = Rounding.ODD if zero_point % 2 else Rounding.EVEN
+    codes = Rescale.of(0.25, rounding=rounding).apply(x) + zero_point
+    assert codes.tolist() == np.rint(x * 0.25 + zero_point).tolist()
+
+
 def test_the_two_roundings_differ() -> None:
     """-0.5 + 2^-32 becomes -0.5 in the first of two roundings, and then -1."""
     x = np.array([-1], np.int64)
     factor = (INT32_MAX, -1)
     assert multiply_by_quantized_multiplier(x, *factor, Rounding.DOUBLE).tolist() == [-1]
     assert multiply_by_quantized_multiplier(x, *factor, Rounding.SINGLE).tolist() == [0]
+
+
+def test_roundings_of_halves_differ() -> None:
+    x = np.array([-3, -1, 1, 3])
+    halves = {r: Rescale.of(0.5, rounding=r).apply(x).tolist() for r in Rounding}
+    assert halves[Rounding.SINGLE] == [-1, 0, 1, 2]
+    assert halves[Rounding.EVEN] == [-2, 0, 0, 2]
+    assert halves[Rounding.ODD] == [-1, -1, 1, 1]
 
 
 def test_left_shift_wraps_before_the_multiplication() -> None:

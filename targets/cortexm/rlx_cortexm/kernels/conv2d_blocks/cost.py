@@ -23,6 +23,8 @@ BLOCK: Final = {
     "requantize_narrow": 70,
     "requantize_wide": 190,
     "requantize_single": 130,
+    "requantize_even": 160,
+    "requantize_odd": 160,
 }
 """The same by other functions that scale."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
+from rlx.numerics.fixed_point import Rounding
 from rlx.ops.q import CODE_RANGE
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, LoweredLayer
@@ -43,7 +44,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         low, high = CODE_RANGE[op.dtype]
         constants |= {
             "scale": function,
-            "wide": "int64_t" if function == "scale_single" else "int32_t",
+            "wide": "int32_t" if op.rescale.rounding is Rounding.DOUBLE else "int64_t",
             "multiplier": chosen.multiplier[0],
             "shift": chosen.shift[0],
             "x_zero_point": op.x_zero_point,

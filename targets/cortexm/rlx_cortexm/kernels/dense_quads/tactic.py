@@ -137,7 +137,13 @@ MULTIPLY: Final = 18
 PASS: Final = 3
 """After the unrolled quads."""
 
-GROUP: Final = {"requantize_folded": 56, "requantize_single": 75, "requantize_wide": 68}
+GROUP: Final = {
+    "requantize_folded": 56,
+    "requantize_wide": 68,
+    "requantize_single": 75,
+    "requantize_even": 95,
+    "requantize_odd": 95,
+}
 GROUP_LEVEL: Final = 44
 """Of four channels: begin, scale and store their sums, by the function that scales."""
 

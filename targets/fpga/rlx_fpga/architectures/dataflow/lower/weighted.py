@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import numpy as np
 
@@ -426,6 +426,7 @@ def requantizer(
         zero_point=op.zero_point,
         low=op.low,
         high=op.high,
-        rounding=rescale.rounding.value,
+        # Others are refused (rounding_refusal).
+        rounding=cast("Literal['double', 'single']", rescale.rounding.value),
         beat_cycles=beat_cycles,
     )
