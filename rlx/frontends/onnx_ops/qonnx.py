@@ -109,10 +109,12 @@ class _Form:
     Attributes:
         quant: Scales and zero points.
         dtype: Smallest element type that holds the integers.
+        ties: Where halves go.
     """
 
     quant: QuantParams
     dtype: DType
+    ties: Ties
 
 
 @_importer("Quant", "IntQuant")
@@ -130,14 +132,15 @@ def import_quant(call: Call) -> Real:
         steps_of, zero = (call.array(i).astype(np.float32) for i in (1, 2))
         ends = [x.lift((end - zero) * steps_of) for end in (low, high)]
         x = x.maximum(ends[0]).minimum(ends[1])
-    quantized = x.apply(RealQuantize(quant=form.quant, dtype=form.dtype, ties=Ties.EVEN))
+    quantized = x.apply(RealQuantize(quant=form.quant, dtype=form.dtype, ties=form.ties))
     return quantized.apply(RealDequantize(quant=form.quant))
 
 
 def _form(call: Call, x: Real, low: int, high: int) -> _Form | None:
     """Return a quantizer as ``real.quantize`` has it; None if that computes something else.
 
-    It adds the zero point after rounding. That differs at a half if the zero point is odd.
+    That adds the zero point after rounding, and QONNX before: halves that QONNX rounds to even are
+    odd without an odd zero point.
     """
     scale, point = call.known(1), call.known(2)
     if scale is None or point is None or x.dtype is not DType.F32:
@@ -146,14 +149,18 @@ def _form(call: Call, x: Real, low: int, high: int) -> _Form | None:
     scales, points = scale.astype(np.float64).reshape(-1), point.astype(np.float64).reshape(-1)
     points = np.broadcast_to(points, scales.shape) if points.size == 1 else points
     sound = np.isfinite(scales) & (scales > 0)
-    if axis is None or points.shape != scales.shape or not sound.all() or (points % 2).any():
+    if axis is None or points.shape != scales.shape or not sound.all():
         return None
+    odd = points % 2
+    if not np.isin(odd, (0, 1)).all() or (odd != odd[0]).any():
+        return None
+    ties = Ties.ODD if odd[0] else Ties.EVEN
     for dtype in (DType.I2, DType.I4, DType.I8, DType.U8, DType.I16, DType.I32):
         lowest, highest = integer_range(dtype)
         inside = (lowest <= points) & (points <= highest)
         if lowest <= low and high <= highest and inside.all():
             values = tuple(map(float, scales)), tuple(int(p) for p in points)
-            return _Form(QuantParams(*values, axis if scales.size > 1 else None), dtype)
+            return _Form(QuantParams(*values, axis if scales.size > 1 else None), dtype, ties)
     return None
 
 

@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 class Ties(enum.Enum):
     """How a number halfway between two integers is rounded.
 
-    ``AWAY`` from zero, as C's ``roundf`` and TensorFlow Lite; ``EVEN`` to the even one, as ONNX.
+    ``AWAY`` from zero, as C's ``roundf`` and TensorFlow Lite; ``EVEN`` to the even one, as ONNX;
+    ``ODD`` to the odd one, which is even once an odd zero point is added: for formats that add it
+    before they round, as QONNX.
     """
 
     AWAY = "away"
     EVEN = "even"
+    ODD = "odd"
 
 
 def _check_params(op: Op, quant: QuantParams, x: TensorType, dtype: DType) -> None:
@@ -90,8 +93,10 @@ class RealQuantize(Op):
         with np.errstate(all="ignore"):
             steps = widen(x) / along_axis(self.quant, self.quant.scale, x.ndim, np.float32)
         steps = np.where(np.isnan(steps), 0, steps).astype(np.float64)
-        if self.ties is Ties.EVEN:
-            whole = np.rint(steps)
+        if self.ties is not Ties.AWAY:
+            # In float64 a sum with 1 is exact wherever the number has a half.
+            odd = float(self.ties is Ties.ODD)
+            whole = np.rint(steps + odd) - odd
         else:
             # Not trunc(x + 1/2): that sum rounds up just below a half.
             fraction, whole = np.modf(steps)

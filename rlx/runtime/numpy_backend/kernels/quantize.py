@@ -38,7 +38,7 @@ def _quantize(step: Step) -> Run:
         partial(np.copyto, quotient, scalar(0, x.dtype), where=undefined),
         copy(steps, quotient),
     ]
-    runs += [partial(np.rint, steps, steps)] if op.ties is Ties.EVEN else _away(steps, step)
+    runs += _away(steps, step) if op.ties is Ties.AWAY else _to_parity(steps, op.ties)
     low, high = map(float, integer_range(op.dtype))
     runs += [
         partial(np.add, steps, zero_point, steps),
@@ -47,6 +47,15 @@ def _quantize(step: Step) -> Run:
         copy(result, steps),
     ]
     return sequence(runs)
+
+
+def _to_parity(x: Numbers, ties: Ties) -> list[Run]:
+    """Return the calls that round ``x`` to the nearest integer, halves to the even or odd one."""
+    rint = partial(np.rint, x, x)
+    if ties is Ties.EVEN:
+        return [rint]
+    one = scalar(1, np.float64)
+    return [partial(np.add, x, one, x), rint, partial(np.subtract, x, one, x)]
 
 
 def _away(x: Numbers, step: Step) -> list[Run]:

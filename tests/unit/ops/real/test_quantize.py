@@ -25,7 +25,7 @@ def nearest(number: Fraction, ties: Ties) -> int:
         return below + (rest > Fraction(1, 2))
     if ties is Ties.AWAY:
         return below + (number > 0)
-    return below + below % 2
+    return below + (below % 2 == (ties is Ties.EVEN))
 
 
 @given(x=floats, scale=scales, zero_point=zero_points, ties=st.sampled_from(Ties))
@@ -65,7 +65,9 @@ def test_halves():
     away = RealQuantize(quant=QuantParams.per_tensor(1.0))
     even = RealQuantize(quant=QuantParams.per_tensor(1.0), ties=Ties.EVEN)
     assert away.evaluate(x)[0].tolist() == [-3, -2, -1, 1, 2, 3, 0]
+    odd = RealQuantize(quant=QuantParams.per_tensor(1.0), ties=Ties.ODD)
     assert even.evaluate(x)[0].tolist() == [-2, -2, 0, 0, 2, 2, 0]
+    assert odd.evaluate(x)[0].tolist() == [-3, -1, -1, 1, 1, 3, 0]
 
 
 @pytest.mark.parametrize(

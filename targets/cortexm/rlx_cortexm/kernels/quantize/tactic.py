@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, cast
 from rlx.ir import DType
 from rlx.operands import unsupported
 from rlx.ops.q import CODE_RANGE
-from rlx.ops.real import Ties
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_c.ports import C_TYPES
@@ -46,7 +45,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         "low": low,
         "high": high,
         "bound": 2 * (high - low + 1),
-        "even": op.ties is Ties.EVEN,
+        "ties": op.ties.value,
     }
     kernel = Kernel.of("quantize", "quantize/kernel", constants, size=CodeSize(0.8))
     layer = LoweredLayer(kernel, operands=node.operands, instructions=x.size * ELEMENT)
