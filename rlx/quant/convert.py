@@ -167,7 +167,8 @@ def convert(
         weights: Scheme for the weights of every layer, or of each by the name of its node; others
             have 8 bits.
         rounding: How ops round to their scales; None for twice, as the reference does, or once
-            where the graph has quantize nodes, since others compute these in floating point.
+            where the graph has quantize nodes, since others compute these in floating point. Then
+            halves go to even integers if those of a quantize node do, as in ONNX, else up.
 
     Raises:
         UnsupportedOpError: Something has no integer form; the message names all of it.
@@ -181,7 +182,8 @@ def convert(
     params, missing = resolver.resolve()
     if missing:
         _refuse_missing(graph, missing, needed)
-    making = Making(Graph(graph.name), params, weights, rounding or _rounding(fitted.graph))
+    rounding = rounding or _rounding(fitted.graph)
+    making = Making(Graph(graph.name), params, weights, rounding, resolver.ties())
     sources: dict[Node, Node] = {}
     _append_inputs(making, fitted.graph)
     for node in needed.nodes:
@@ -207,8 +209,10 @@ def convert(
 
 def _rounding(graph: Graph) -> Rounding:
     """Return how ops round by default."""
-    stated = any(isinstance(n.op, RealQuantize) for n in graph.op_nodes)
-    return Rounding.SINGLE if stated else Rounding.DOUBLE
+    ties = {n.op.ties for n in graph.op_nodes if isinstance(n.op, RealQuantize)}
+    if ties <= {Ties.AWAY}:
+        return Rounding.SINGLE if ties else Rounding.DOUBLE
+    return Rounding.EVEN
 
 
 def _check_given(given: Mapping[Value, QuantParams]) -> None:
@@ -235,14 +239,8 @@ def _append_inputs(making: Making, graph: Graph) -> None:
         given = making.graph.input(value.name, value.type, origin=value.node.origin)
         making.made[value] = given
         if value in making.params and value.type.dtype.is_float:
-            op = RealQuantize(quant=making.params[value], ties=_ties(graph, value))
+            op = RealQuantize(quant=making.params[value], ties=making.ties_of(value))
             making.made[value] = making.graph.apply(op, given, name=value.name)
-
-
-def _ties(graph: Graph, value: Value) -> Ties:
-    """Return where halves of an input go: as its own quantize node says, else away from zero."""
-    readers = (n.op for n in graph.users()[value] if isinstance(n.op, RealQuantize))
-    return next((op.ties for op in readers), Ties.AWAY)
 
 
 def _append_outputs(making: Making, graph: Graph) -> None:
@@ -300,7 +298,7 @@ def _function(call: Call) -> Value:
     of = argument(call.node)
     assert of is not None
     x, quant = call.making.made[of], call.quant
-    table = function_table(call.node.result, of, quant_of(x), quant)
+    table = function_table(call.node.result, of, quant_of(x), quant, call.ties)
     numbers = [int(code) for code in table]
     low, high = min(numbers), max(numbers)
     if quant == quant_of(x) and np.array_equal(np.clip(_INT8, low, high), table):
@@ -311,7 +309,9 @@ def _function(call: Call) -> Value:
     return call.emit(op, x, quant=quant)
 
 
-def function_table(value: Value, of: Value, x: QuantParams, quant: QuantParams) -> Array:
+def function_table(
+    value: Value, of: Value, x: QuantParams, quant: QuantParams, ties: Ties = Ties.AWAY
+) -> Array:
     """Return a function of each of the 256 values of its argument, int8[256].
 
     Args:
@@ -319,11 +319,12 @@ def function_table(value: Value, of: Value, x: QuantParams, quant: QuantParams) 
         of: Its argument.
         x: What values of the argument stand for.
         quant: What those of the result stand for.
+        ties: Where halves go.
     """
     (reals,) = RealDequantize(quant=x).evaluate(_INT8)
     numbers = reals.astype(of.type.dtype.numpy)
     results = evaluate_function(value, of, numbers)
-    (table,) = RealQuantize(quant=quant).evaluate(results)
+    (table,) = RealQuantize(quant=quant, ties=ties).evaluate(results)
     return table
 
 

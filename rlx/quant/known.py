@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rlx.ir import Constant, once_per_node
+import numpy as np
+
+from rlx.ir import Constant, DType, QuantParams, once_per_node
 from rlx.ops.real import RealDequantize, RealReshape, RealTranspose
 
 if TYPE_CHECKING:
-    from rlx.ir import Array, Node, QuantParams, Value
+    from rlx.ir import Array, Node, Value
 
 
 def known(value: Value) -> Array | None:
@@ -66,6 +68,17 @@ def stored(value: Value) -> Stored | None:
     if axis is not None:
         return None
     return Stored(inner.array.reshape(value.type.static_shape), inner.quant)
+
+
+def int8_stored(own: Stored) -> Stored | None:
+    """Return stored values of 8 bits or fewer, of one scale, as int8; None for others."""
+    if own.array.dtype.itemsize != 1 or own.quant.axis is not None:
+        return None
+    # uint8 less 128 is int8, and the zero point moves along.
+    shift = 128 if DType.of(own.array) is DType.U8 else 0
+    steps = (own.array.astype(np.int16) - shift).astype(np.int8)
+    (scale,), (zero_point,) = own.quant.scale, own.quant.zero_point
+    return Stored(steps, QuantParams((float(np.float32(scale)),), (zero_point - shift,)))
 
 
 def _from_front(quant: QuantParams, rank: int) -> QuantParams:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rlx.ir import Input
 from rlx.ops.nn import NnAveragePool
-from rlx.ops.real import RealAveragePool, RealPad
+from rlx.ops.real import RealAveragePool, RealPad, RealQuantize
 from rlx.quant.biases import biased_layers
 from rlx.quant.functions import argument, only_clamps
 from rlx.quant.intervals import interval
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rlx.ir import Graph, Node, QuantParams, Value
+    from rlx.ops.real import Ties
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class _Class:
         members: The values.
         sources: Those that are computed, not moved from another member.
         fixed: Parameters that a model says; None if they may be chosen.
+        ties: Where halves go, if a model says so.
         constants: Ranges of constants that join the values.
         averages: Whether a member is an average of another.
     """
@@ -74,6 +77,7 @@ class _Class:
     members: list[Value]
     sources: list[Value]
     fixed: QuantParams | None = None
+    ties: Ties | None = None
     constants: list[tuple[float, float]] = field(default_factory=list)
     averages: bool = False
 
@@ -94,6 +98,7 @@ class Resolver:
     _classes: dict[Value, _Class] = field(default_factory=dict)
     _readers: dict[Value, list[Node]] = field(default_factory=dict)
     _fixed: dict[Value, QuantParams] = field(default_factory=dict)
+    _ties: dict[Value, Ties] = field(default_factory=dict)
     _found: dict[int, QuantParams] = field(default_factory=dict)
     clamped: set[Value] = field(default_factory=set)
 
@@ -110,6 +115,10 @@ class Resolver:
         found = {v: p for v, c in self._classes.items() if (p := self._found.get(id(c)))}
         return found, missing
 
+    def ties(self) -> dict[Value, Ties]:
+        """Return where halves of each value go, if the graph says so; after ``resolve``."""
+        return {v: c.ties for v, c in self._classes.items() if c.ties is not None}
+
     def _collect(self) -> None:
         """Find out who reads what, and the parameters that nodes state."""
         values = [o for o in self.graph.outputs if known(o) is None]
@@ -122,9 +131,13 @@ class Resolver:
             if params is not None:
                 for value in (*node.operands, *node.results):
                     self._fixed.setdefault(value, params)
+                    if isinstance(node.op, RealQuantize):
+                        self._ties.setdefault(value, node.op.ties)
         for value in sorted(values, key=lambda v: (v.node.index, v.index)):
             if value.type.dtype.is_float or value in self._fixed:
-                self._classes.setdefault(value, _Class([value], [value], self._fixed.get(value)))
+                self._classes.setdefault(
+                    value, _Class([value], [value], self._fixed.get(value), self._ties.get(value))
+                )
 
     def _link(self, node: Node) -> None:
         """Join the values of a node that only moves them."""
@@ -157,6 +170,7 @@ class Resolver:
         one.sources += [v for v in other.sources if v != result]
         one.constants += other.constants
         one.fixed = one.fixed or other.fixed
+        one.ties = one.ties or other.ties
         one.averages |= other.averages
         for member in other.members:
             self._classes[member] = one
@@ -182,7 +196,7 @@ class Resolver:
         return self.given.get(value)
 
     def _take_range_of_clamp(self, node: Node) -> None:
-        """Let a layer compute into the range of the clamp behind it, if nobody else reads it."""
+        """Let a layer or input have the range of the clamp behind it, if nobody else reads it."""
         of = argument(node)
         if of is None or not only_clamps(node.result, of):
             return
@@ -191,13 +205,14 @@ class Resolver:
             return
         source = own.sources[0].node
         computes = argument(source) is None and type(source.op) in RULES
-        if not computes or not RULES[type(source.op)].rescales:
+        if not isinstance(source.op, Input) and not (computes and RULES[type(source.op)].rescales):
             return
         inner = {v.node for v in own.members} | {node}
         outputs = set(self.graph.outputs)
         if any(v in outputs or not inner.issuperset(self._readers[v]) for v in own.members):
             return
         self._found[id(own)] = wanted
+        own.ties = self._classes[node.result].ties
         self.clamped.update(own.members)
 
     def _derive(self, value: Value) -> bool:

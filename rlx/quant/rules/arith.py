@@ -9,7 +9,7 @@ import numpy as np
 from rlx.ir import Refusal
 from rlx.ops.q import QAdd, QMul, QSub
 from rlx.ops.real import RealAdd, RealDiv, RealMul, RealQuantize, RealSub
-from rlx.quant.known import known
+from rlx.quant.known import int8_stored, known, stored
 from rlx.quant.observers import params_of
 from rlx.quant.rescale import sum_scaling
 from rlx.quant.rules.call import quant_of, rule
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def operand(call: Call, place: int, quant: QuantParams | None = None) -> Value:
-    """Return an operand's quantized values; a known one becomes a constant over its own range.
+    """Return an operand's quantized values; a known one becomes a constant.
+
+    Its values are those that the model stores, if it has some, else chosen over its own range.
 
     Args:
         call: The node.
@@ -30,7 +32,16 @@ def operand(call: Call, place: int, quant: QuantParams | None = None) -> Value:
         quant: What its values are to stand for; None for what they do, or what suits them.
     """
     numbers = call.known(place)
-    return call.quantized(place, quant) if numbers is None else constant(call, numbers, quant)
+    if numbers is None:
+        return call.quantized(place, quant)
+    own = stored(call.node.operands[place])
+    if (
+        own is not None
+        and (values := int8_stored(own)) is not None
+        and quant in (None, values.quant)
+    ):
+        return call.constant(values.array, "constant", values.quant)
+    return constant(call, numbers, quant)
 
 
 def constant(call: Call, numbers: Array, quant: QuantParams | None = None) -> Value:
@@ -58,7 +69,7 @@ def difference(call: Call) -> Sequence[Value]:
 def _sum(call: Call, make: type[QAdd]) -> Value:
     values, quant = [operand(call, place) for place in range(2)], call.quant
     x, y = (quant_of(v) for v in values)
-    scaling = sum_scaling(x.scale[0], y.scale[0], quant.scale[0], call.making.rounding)
+    scaling = sum_scaling(x.scale[0], y.scale[0], quant.scale[0], call.rounding)
     op = make(
         x_zero_point=x.zero_point[0],
         y_zero_point=y.zero_point[0],

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+
 from rlx.errors import QuantizationError
 from rlx.ir import QuantParams, Refusal, RuleTable
-from rlx.ops.q import QRequantize, QReshape, QTranspose
+from rlx.numerics.fixed_point import Rounding
+from rlx.ops.q import QRequantize, QReshape, QTable, QTranspose
+from rlx.ops.real import RealDequantize, RealQuantize, Ties
 from rlx.quant.known import known
 from rlx.quant.rescale import rescale_of
 from rlx.quant.scheme import WeightScheme
@@ -16,10 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rlx.ir import Array, Graph, Node, Op, Value
-    from rlx.numerics.fixed_point import Rescale, Rounding
+    from rlx.numerics.fixed_point import Rescale
 
     Check: TypeAlias = Callable[[Node], Refusal | None]
     Lower: TypeAlias = Callable[["Call"], Sequence[Value]]
+
+_INT8 = np.arange(-128, 128).astype(np.int8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,7 @@ class Making:
         params: What the quantized values of each float value are to stand for.
         schemes: Schemes of weights by the name of the layer, or one for all.
         rounding: How ops round to their scales.
+        ties: Where halves go of values of which the float graph says it.
         made: For each float value that has one, the integer value; its type says what it stands
             for.
         bits: Bits of the weights of each node that has some.
@@ -81,9 +88,15 @@ class Making:
     params: Mapping[Value, QuantParams]
     schemes: Mapping[str, WeightScheme] | WeightScheme
     rounding: Rounding
+    ties: Mapping[Value, Ties] = field(default_factory=dict)
     made: dict[Value, Value] = field(default_factory=dict)
     bits: dict[Node, int] = field(default_factory=dict)
     again: dict[tuple[Value, QuantParams], Value] = field(default_factory=dict)
+
+    def ties_of(self, value: Value) -> Ties:
+        """Return where halves of a float value go."""
+        usual = Ties.AWAY if self.rounding.to_parity is None else Ties.EVEN
+        return self.ties.get(value, usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +126,17 @@ class Call:
         """What the quantized values of the first result are to stand for."""
         return self.making.params[(self.addition or self.node).results[0]]
 
+    @property
+    def ties(self) -> Ties:
+        """Where halves of the first result go."""
+        return self.making.ties_of((self.addition or self.node).results[0])
+
+    @property
+    def rounding(self) -> Rounding:
+        """How the integer ops round to the scale of the first result."""
+        general = self.making.rounding
+        return Rounding.ODD if general.to_parity == 0 and self.ties is Ties.ODD else general
+
     def known(self, place: int) -> Array | None:
         """Return the numbers of an operand if they are known."""
         return known(self.node.operands[place])
@@ -134,17 +158,32 @@ class Call:
             return value
         key = value, quant
         if key not in self.making.again:
-            op = QRequantize(
-                x_zero_point=given.zero_point[0],
-                rescale=self.rescale(given.scale[0] / quant.scale[0]),
-                zero_point=quant.zero_point[0],
-            )
-            self.making.again[key] = self.emit(op, value, quant=quant)
+            self.making.again[key] = self.emit(self._requantize(given, quant), value, quant=quant)
         return self.making.again[key]
+
+    def _requantize(self, given: QuantParams, quant: QuantParams) -> QRequantize | QTable:
+        """Return the op that brings values to another scale.
+
+        Where halves go to even or odd integers, it computes what dequantize and quantize do in
+        float32, if need be as a table.
+        """
+        op = QRequantize(
+            x_zero_point=given.zero_point[0],
+            rescale=self.rescale(given.scale[0] / quant.scale[0]),
+            zero_point=quant.zero_point[0],
+        )
+        if self.rounding.to_parity is None:
+            return op
+        (reals,) = RealDequantize(quant=given).evaluate(_INT8)
+        (table,) = RealQuantize(quant=quant, ties=self.ties).evaluate(reals)
+        (scaled,) = op.evaluate(_INT8)
+        if np.array_equal(table, scaled):
+            return op
+        return QTable(table=tuple(table.tolist()), function="requantize")
 
     def rescale(self, factor: float) -> Rescale:
         """Return the fixed-point form of a factor."""
-        return rescale_of(factor, rounding=self.making.rounding)
+        return rescale_of(factor, rounding=self.rounding)
 
     def emit(self, op: Op, *operands: Value, quant: QuantParams | None = None) -> Value:
         """Append an op in the node's name and return its result."""

@@ -198,7 +198,7 @@ def _constants(
     return _Layer(
         call.constant(array, "weights", weights.quant),
         call.constant(quantized, "bias"),
-        linear_rescale(x.scale[0], weights.scales, call.quant.scale[0], call.making.rounding),
+        linear_rescale(x.scale[0], weights.scales, call.quant.scale[0], call.rounding),
     )
 
 

@@ -55,7 +55,7 @@ def test_uint8_values_are_the_same_less_128():
     assert node.operands[0].type.quant == QuantParams((float(np.float32(0.05)),), (0,))
     assert node.types[0].quant == QuantParams((0.03125,), (-28,))
     assert node.op.x_zero_point == 0
-    assert node.op.rescale.rounding is Rounding.SINGLE
+    assert node.op.rescale.rounding is Rounding.EVEN
 
 
 @pytest.mark.parametrize("transposed", [False, True])

@@ -1,0 +1,118 @@
+"""Halves between two codes go where the format of the network sends them, to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx_builder import by_runtime, helper, load, model
+from quantized_files import QONNX, QdqFile, QonnxFile, qonnx_result
+
+from rlx.ir.evaluate import evaluate
+from rlx.numerics.fixed_point import Rounding
+from rlx.quant import convert
+
+
+def results(graph, x):
+    return evaluate(graph, {"x": x})[0]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_networks_with_scales_of_powers_of_two_equal_onnx_runtime(seed):
+    file = QdqFile(seed, channels=1 + seed % 4)
+    data = file.network()
+    graph = convert(load(data), {}).graph
+    for x in file.samples(3):
+        assert np.array_equal(results(graph, x), by_runtime(data, x)[0])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_networks_of_few_bits_equal_qonnx(seed):
+    file = QonnxFile(seed, channels=1 + seed % 4)
+    data = file.network()
+    imported = load(data)
+    graph = convert(imported, {}).graph
+    for x in file.samples(3):
+        expected = qonnx_result(data, x)
+        assert np.array_equal(results(imported, x), expected)
+        assert np.array_equal(results(graph, x), expected)
+
+
+@pytest.mark.parametrize("kind", [QdqFile, QonnxFile])
+def test_halves_that_are_rounded_up_are_noticed(kind):
+    """The networks above have halves: many of them differ if these are rounded up."""
+    different = 0
+    for seed in range(20):
+        file = kind(seed, channels=1 + seed % 4)
+        graph = load(file.network())
+        up = convert(graph, {}, rounding=Rounding.SINGLE).graph
+        even = convert(graph, {}).graph
+        different += any(
+            not np.array_equal(results(up, x), results(even, x)) for x in file.samples(3)
+        )
+    assert different > 5
+
+
+def quantizers(*points):
+    """Return a file of a quantizer of 8 bits with steps of 1/8, and then one of 1/4, each with a
+    zero point.
+    """
+    nodes, constants, source = [], {"b": np.float32(8)}, "x"
+    for place, (point, scale) in enumerate(zip(points, (0.125, 0.25), strict=True)):
+        names = [f"s{place}", f"z{place}", "b"]
+        constants |= {names[0]: np.float32(scale), names[1]: np.float32(point)}
+        result = f"q{place}" if place == 0 else "y"
+        nodes.append(helper.make_node("Quant", [source, *names], [result], domain=QONNX, signed=1,
+                                      narrow=0))  # fmt: skip
+        source = result
+    return model(nodes, {"x": [1, 64]}, {"y": None}, constants, domains=[QONNX])
+
+
+@pytest.mark.parametrize("points", [(0, 0), (0, 1), (3, 0), (1, -5), (2, 4)])
+def test_zero_points_are_added_before_the_rounding(points):
+    data = quantizers(*points)
+    x = (np.arange(-32, 32, dtype=np.float32) / 16).reshape(1, 64)
+    expected = qonnx_result(data, x)
+    graph = convert(load(data), {}).graph
+    assert np.array_equal(results(load(data), x), expected)
+    assert np.array_equal(results(graph, x), expected)
+    first, *others = [n.op for n in graph.op_nodes if hasattr(n.op, "ties") or n.op.dialect == "q"]
+    assert first.ties.value == ("odd" if points[0] % 2 else "even")
+    assert [o.rescale.rounding.value for o in others] == ["odd" if points[1] % 2 else "even"]
+
+
+def test_float_networks_round_as_the_reference():
+    """Where no quantize node says how, ops round twice as TensorFlow Lite Micro does."""
+    from rlx.ir import QuantParams
+    from rlx.tracing import Graph
+
+    graph = Graph("net")
+    x = graph.input("x", (2, 4))
+    y = x.linear(x.wrap(x.graph.constant(np.ones((3, 4), np.float32))))
+    graph.output(y)
+    quant = QuantParams.per_tensor(0.05, 0)
+    made = convert(graph.graph, {graph.graph.inputs[0]: quant, graph.graph.outputs[0]: quant})
+    (op,) = [n.op for n in made.graph.op_nodes if n.op.name == "q.dense"]
+    assert op.rescale.rounding is Rounding.DOUBLE
+
+
+def test_stored_constants_of_sums_are_kept():
+    """Their own integers and scale, not new ones chosen over their range."""
+    steps = np.int8([3, -100, 17, 5])
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+        helper.make_node("DequantizeLinear", ["c", "s", "u"], ["e"]),
+        helper.make_node("Add", ["d", "e"], ["a"]),
+        helper.make_node("QuantizeLinear", ["a", "t", "z"], ["p"]),
+        helper.make_node("DequantizeLinear", ["p", "t", "z"], ["y"]),
+    ]
+    constants = {"s": np.float32(0.1), "t": np.float32(0.3), "z": np.uint8(7), "u": np.uint8(120),
+                 "c": (steps.astype(np.int16) + 128).astype(np.uint8)}  # fmt: skip
+    data = model(nodes, {"x": [2, 4]}, {"y": None}, constants)
+    graph = convert(load(data), {}).graph
+    constant = next(n.result for n in graph.nodes if n.op.name == "core.constant")
+    assert np.array_equal(constant.constant, steps)
+    assert constant.type.quant is not None
+    assert constant.type.quant.zero_point == (-8,)
+    x = np.random.default_rng(0).normal(0, 5, (2, 4)).astype(np.float32)
+    assert np.array_equal(results(graph, x), by_runtime(data, x)[0])
