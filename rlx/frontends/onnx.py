@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rlx.errors import UnsupportedOpError
 from rlx.frontends.onnx_check import check
 from rlx.frontends.onnx_external import reader
-from rlx.frontends.onnx_file import Info, Model, parse
+from rlx.frontends.onnx_file import Model, parse
 from rlx.frontends.onnx_nodes import Refusals, import_nodes
 from rlx.frontends.onnx_ops import IMPORTERS, Real, Scope
 from rlx.frontends.onnx_ops.call import OPEN_SHAPE
@@ -27,6 +27,7 @@ from rlx.passes.dead_code import DeadCode
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from rlx.frontends.onnx_infos import Info
     from rlx.ir import Shape, Value
 
 # So many nodes are listed in one message.
@@ -59,15 +60,11 @@ def load(
         ToolMissingError: The package ``onnx`` is not installed.
     """
     options = options or OnnxOptions()
-    folder = None
-    if isinstance(source, bytes):
-        data = source
-    else:
-        data, name = read_bytes(Path(source), limits), Path(source).name
-        folder = Path(source).parent
-    shown = shorten(printable(name))
+    path = None if isinstance(source, bytes) else Path(source)
+    data = source if isinstance(source, bytes) else read_bytes(Path(source), limits)
+    shown = shorten(printable(name if path is None else path.name))
     try:
-        external = reader(folder if options.allow_external else None, limits)
+        external = reader(path, limits, allowed=options.allow_external)
         model = parse(data, shown, external, limits)
         check(model, limits)
         graph = _build(model, options, limits)
@@ -87,7 +84,7 @@ def _build(model: Model, options: OnnxOptions, limits: Limits) -> Graph:
         raise _unsupported(model, refusals)
     outputs = [_output(scope, place) for place in range(len(model.outputs))]
     check_work(graph, limits)
-    graph.output(*outputs, names=[printable(o.name) for o in model.outputs])
+    graph.output(*outputs, names=_distinct(printable(o.name) for o in model.outputs))
     graph = DeadCode().apply(ChannelsLast().apply(DeadCode().apply(graph)))
     return ChannelsLastPorts().apply(graph) if options.channels_last else graph
 

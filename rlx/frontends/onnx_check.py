@@ -1,6 +1,7 @@
 """Checks of an ONNX graph that go beyond single tensors.
 
-Each check walks lists once: no recursion, no allocation that depends on a claimed size.
+Each check walks lists once, with no allocation that depends on a claimed size. Graphs inside of
+operators are not deeper than messages of a file may be nested.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.frontends.onnx_file import DOMAIN, check_shape, package
+from rlx.frontends.onnx_file import DOMAIN, Subgraph, package
+from rlx.frontends.onnx_infos import check_shape
 from rlx.frontends.refusal import MalformedError, OverLimitError, RefusedError, UnsupportedError
 from rlx.limits import raise_hint
 from rlx.names import printable, shorten
@@ -17,10 +19,11 @@ from rlx.names import printable, shorten
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rlx.frontends.onnx_file import Function, Info, Model, Node
+    from rlx.frontends.onnx_file import Function, Model, Node
+    from rlx.frontends.onnx_infos import Info
     from rlx.limits import Limits
 
-OLDEST: Final = 9
+OLDEST: Final = 7
 """The oldest version of the standard operators that is read."""
 
 # Constant operands that layers multiply with: they must be finite.
@@ -60,7 +63,6 @@ def _check_graph(model: Model, limits: Limits) -> None:
             except RefusedError as error:
                 raise error.inside(f"{what} {number} '{_shown(info.name)}'") from None
     _check_distinct("graph inputs", (i.name for i in model.inputs))
-    _check_distinct("graph outputs", (o.name for o in model.outputs))
     known = {*model.tensors, *(i.name for i in model.inputs)}
     _check_order(model.nodes, known, [o.name for o in model.outputs], "graph output")
     for function in model.functions.values():
@@ -118,6 +120,9 @@ def _check_order(nodes: Sequence[Node], known: set[str], outputs: Sequence[str],
     for node in nodes:
         try:
             _check_node(node, known, writers)
+            for inner in (a for a in node.attributes.values() if isinstance(a, Subgraph)):
+                inside = {*known, *inner.tensors, *inner.inputs}
+                _check_order(inner.nodes, inside, inner.outputs, "output of its graph")
         except RefusedError as error:
             raise error.inside(node.label) from None
         known.update(filter(None, node.outputs))
@@ -137,7 +142,7 @@ def _check_node(node: Node, known: set[str], writers: dict[str, Node]) -> None:
             raise MalformedError(f"input {place} is '{_shown(name)}', which nothing writes")
         raise MalformedError(
             f"input {place} is '{_shown(name)}', which is written by {writer.label}: "
-            "a cycle, or operators out of order"
+            "a cycle"
         )
     if not any(node.outputs):
         raise MalformedError("has no outputs")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from rlx.frontends.onnx_texts import name_of
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.ir import DType
 
@@ -73,7 +74,7 @@ def decode(
             hint="use float, integer or boolean tensors",
         )
     if given.data_location == 1:
-        places = {entry.key: entry.value for entry in given.external_data}
+        places = {name_of(e.key): name_of(e.value) for e in given.external_data}
         return _raw(name, external(places), shape)
     if given.HasField("raw_data"):
         return _raw(name, given.raw_data, shape)

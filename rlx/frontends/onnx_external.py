@@ -1,4 +1,8 @@
-"""Tensors that an ONNX model keeps in other files: only if allowed, only from its own folder."""
+"""Tensors that an ONNX model keeps in other files, only of its own folder.
+
+The file that exporters write beside a model, ``net.onnx.data`` beside ``net.onnx``, is read without
+being allowed; others are not.
+"""
 
 from __future__ import annotations
 
@@ -18,28 +22,35 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx_file import External
     from rlx.limits import Limits
 
+_ENDS = (".data", "_data")
 _MOVE = "keep the data in a plain file of the model's own folder, and name it without folders above"
 
 
-def reader(folder: Path | None, limits: Limits) -> External:
+def reader(model: Path | None, limits: Limits, *, allowed: bool) -> External:
     """Return the function that reads external data.
 
     Args:
-        folder: The folder of the model; None if external data are not allowed.
+        model: The model's file; None if there is none, so that nothing lies beside it.
         limits: How much to read of all tensors together.
+        allowed: Whether any file of the model's folder is read, or only the one that has its name.
     """
     used = [0]
 
     def read(places: Mapping[str, str]) -> bytes:
         location = places.get("location", "")
         shown = shorten(printable(location))
-        if folder is None:
+        if model is None:
+            raise UnsupportedError(
+                f"keeps its data in another file, '{shown}', and the model is given as bytes",
+                hint="give the path of the model, or store it in one file",
+            )
+        folder, parts = model.parent, _parts(location, shown)
+        if not allowed and (len(parts) > 1 or parts[0] not in _beside(model.name)):
             raise UnsupportedError(
                 f"keeps its data in another file, '{shown}', which is not read by default",
                 hint="if you trust the model's folder, add --allow-external (in Python: "
-                "OnnxOptions(allow_external=True)); or store the model in one file",
+                "rlx.load(path, allow_external=True)); or store the model in one file",
             )
-        parts = _parts(location, shown)
         offset, length = (_number(places, key) for key in ("offset", "length"))
         with _opened(folder, parts, shown) as (descriptor, size):
             begin = offset or 0
@@ -60,15 +71,33 @@ def reader(folder: Path | None, limits: Limits) -> External:
     return read
 
 
+def _beside(name: str) -> tuple[str, ...]:
+    """Return what exporters call the file of a model's data: PyTorch, Optimum, onnx."""
+    stem = name.removesuffix(".onnx")
+    return tuple(dict.fromkeys(f"{base}{end}" for base in (name, stem) for end in _ENDS))
+
+
 def _parts(location: str, shown: str) -> tuple[str, ...]:
-    """Return the folders and the name of a location inside the model's folder."""
-    path = PurePosixPath(location.replace("\\", "/"))
-    bad = path.is_absolute() or ".." in path.parts or "\0" in location
-    if bad or not path.parts or Path(location).drive or ":" in path.parts[0]:
+    """Return the folders and the name of a location inside the model's folder.
+
+    ``sub/../w.bin`` is ``w.bin``; a backslash is a letter like others, but where it parts names.
+    """
+    path = PurePosixPath(location)
+    parts: list[str] = []
+    bad = path.is_absolute() or "\0" in location or bool(Path(location).drive)
+    for part in path.parts:
+        if part != "..":
+            parts.append(part)
+            bad = bad or (os.sep != "/" and (os.sep in part or ":" in part))
+        elif parts:
+            parts.pop()
+        else:
+            bad = True
+    if bad or not parts:
         raise UnsupportedError(
             f"keeps its data in '{shown}', which is not inside the model's folder", hint=_MOVE
         )
-    return path.parts
+    return tuple(parts)
 
 
 def _number(places: Mapping[str, str], key: str) -> int | None:

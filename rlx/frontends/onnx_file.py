@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from rlx.errors import ToolMissingError
-from rlx.frontends.onnx_elements import DTYPES, ELEMENTS, decode
+from rlx.frontends.onnx_elements import ELEMENTS, decode
+from rlx.frontends.onnx_infos import Info, check_shape, placed, read_infos
+from rlx.frontends.onnx_order import in_order
+from rlx.frontends.onnx_texts import name_of, text_of
 from rlx.frontends.onnx_wire import check_fields
 from rlx.frontends.refusal import (
     DamagedError,
@@ -31,11 +34,6 @@ DOMAIN = ""
 
 External: TypeAlias = "Callable[[Mapping[str, str]], bytes]"
 """Returns the bytes that a tensor keeps in another file, or refuses."""
-
-
-@dataclass(frozen=True, slots=True)
-class Subgraph:
-    """An attribute that holds a graph: the body of control flow, which is not read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +87,12 @@ class Node:
     attributes: Mapping[str, Attribute]
 
     @property
+    def reads(self) -> frozenset[str]:
+        """Names of the values that it needs, those that graphs of its attributes read included."""
+        inner = (a.reads for a in self.attributes.values() if isinstance(a, Subgraph))
+        return frozenset(filter(None, self.inputs)).union(*inner)
+
+    @property
     def operator(self) -> str:
         """The operator's name, with its domain where that is not the standard's."""
         return f"{self.domain}.{self.type}" if self.domain else self.type
@@ -100,31 +104,23 @@ class Node:
         return f"node {self.index} {shorten(self.operator)}" + (f" '{known}'" if known else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Info:
-    """Name and type of an input or output of the graph.
+@dataclass(frozen=True, slots=True, eq=False)
+class Subgraph:
+    """An attribute that holds a graph: the body of control flow.
 
     Attributes:
-        name: Its name.
-        dtype: Element type; None where the file does not say it.
-        shape: Numbers, names of symbols, or None for a dimension that is not named; None where
-            the file does not say how many dimensions there are.
-        refusal: Set if values of its kind cannot enter a graph.
+        nodes: Its operators.
+        tensors: Constants by name.
+        inputs: Names of its parameters.
+        outputs: Names of its results.
+        reads: Names of values of the graphs around it that it reads.
     """
 
-    name: str
-    dtype: DType | None
-    shape: tuple[int | str | None, ...] | None
-    refusal: UnsupportedError | None = None
-
-    @property
-    def described(self) -> str:
-        """Element type and shape for messages."""
-        kind = self.dtype.value if self.dtype else "a value"
-        if self.shape is None:
-            return kind
-        shape = ", ".join("?" if d is None else shorten(str(d), 24) for d in self.shape[:16])
-        return f"{kind}[{shape}]"
+    nodes: tuple[Node, ...]
+    tensors: Mapping[str, Tensor]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    reads: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,16 +233,16 @@ def _model(proto: Any, source: str, external: External, limits: Limits) -> Model
     tensors: dict[str, Tensor] = {}
     total = 0
     for index, given in enumerate(graph.initializer):
-        tensor = _placed(f"tensor {index}", _tensor, given, external, limits)
+        tensor = placed(f"tensor {index}", _tensor, given, external, limits)
         total += tensor.array.nbytes
         _count("constant_bytes", "bytes of constants", total, limits.constant_bytes)
         if not tensor.name or tensor.name in tensors:
             what = "has no name" if not tensor.name else "has the name of another tensor"
             raise MalformedError(f"'{shorten(tensor.name)}' {what}").inside(f"tensor {index}")
         tensors[tensor.name] = tensor
-    inputs = _infos("graph input", graph.input)
+    inputs = read_infos("graph input", graph.input)
     functions = [
-        _placed(f"function {i}", _function, f, external, limits)
+        placed(f"function {i}", _function, f, external, limits)
         for i, f in enumerate(proto.functions)
     ]
     found = {(f.domain, f.name): f for f in functions}
@@ -254,12 +250,12 @@ def _model(proto: Any, source: str, external: External, limits: Limits) -> Model
         raise MalformedError("two functions have one name").inside("functions")
     return Model(
         source=source,
-        name=_text(graph.name),
+        name=text_of(graph.name),
         nodes=_nodes(graph.node, external, limits),
         tensors=tensors,
         # Old files list constants among the inputs: those are their defaults.
         inputs=tuple(i for i in inputs if i.name not in tensors),
-        outputs=_infos("graph output", graph.output),
+        outputs=read_infos("graph output", graph.output),
         functions=found,
         versions=_versions(proto.opset_import),
     )
@@ -273,22 +269,8 @@ def _count(limit: str, what: str, count: int, most: int) -> None:
         )
 
 
-def _placed(place: str, read: Callable[..., T], *given: Any) -> T:  # noqa: ANN401
-    """Return ``read(*given)``; a refusal names the place."""
-    try:
-        return read(*given)
-    except RefusedError as error:
-        raise error.inside(place) from None
-
-
-def _text(text: str | bytes) -> str:
-    """Return a text of the file, as a terminal may show it."""
-    plain = text.decode("utf-8", errors="replace") if isinstance(text, bytes) else text
-    return printable(plain)
-
-
-def _domain(text: str) -> str:
-    return DOMAIN if text == "ai.onnx" else _text(text)
+def _domain(given: str | bytes) -> str:
+    return DOMAIN if given == "ai.onnx" else text_of(given)
 
 
 def _versions(imports: Iterable[Any]) -> dict[str, int]:
@@ -304,10 +286,12 @@ def _versions(imports: Iterable[Any]) -> dict[str, int]:
 
 
 def _nodes(nodes: Sequence[Any], external: External, limits: Limits) -> tuple[Node, ...]:
-    return tuple(
-        _placed(f"node {i} {shorten(_text(n.op_type))}", _node, i, n, external, limits)
-        for i, n in enumerate(nodes)
-    )  # fmt: skip
+    return in_order(
+        [
+            placed(f"node {i} {shorten(text_of(n.op_type))}", _node, i, n, external, limits)
+            for i, n in enumerate(nodes)
+        ]
+    )
 
 
 def _node(index: int, node: Any, external: External, limits: Limits) -> Node:  # noqa: ANN401
@@ -318,19 +302,19 @@ def _node(index: int, node: Any, external: External, limits: Limits) -> Node:  #
         raise MalformedError("has no operator type")
     attributes: dict[str, Attribute] = {}
     for given in node.attribute:
-        name = _text(given.name)
+        name = text_of(given.name)
         if name in attributes:
             raise MalformedError(f"has the attribute '{shorten(name)}' twice")
-        attributes[name] = _placed(
+        attributes[name] = placed(
             f"attribute '{shorten(name)}'", _attribute, given, external, limits
         )
     return Node(
         index=index,
-        name=_text(node.name),
+        name=text_of(node.name),
         domain=_domain(node.domain),
-        type=_text(node.op_type),
-        inputs=tuple(node.input),
-        outputs=tuple(node.output),
+        type=text_of(node.op_type),
+        inputs=tuple(map(name_of, node.input)),
+        outputs=tuple(map(name_of, node.output)),
         attributes=attributes,
     )
 
@@ -341,19 +325,19 @@ _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS, _TENSORS, _GRA
 def _attribute(given: Any, external: External, limits: Limits) -> Attribute:  # noqa: ANN401
     """Return an attribute's value."""
     if given.ref_attr_name:
-        return Reference(_text(given.ref_attr_name))
+        return Reference(text_of(given.ref_attr_name))
     readers: dict[int, Callable[[], Attribute]] = {
         _FLOAT: lambda: float(given.f),
         _INT: lambda: int(given.i),
-        _STRING: lambda: _text(given.s),
+        _STRING: lambda: text_of(given.s),
         _FLOATS: lambda: tuple(float(v) for v in given.floats),
         _INTS: lambda: tuple(int(v) for v in given.ints),
-        _STRINGS: lambda: tuple(_text(v) for v in given.strings),
-        _GRAPH: Subgraph,
-        _GRAPHS: Subgraph,
+        _STRINGS: lambda: tuple(text_of(v) for v in given.strings),
     }
-    if given.type == _TENSOR:
+    if given.type in (_TENSOR, _GRAPH):
         try:
+            if given.type == _GRAPH:
+                return _subgraph(given.g, external, limits)
             return _tensor(given.t, external, limits)
         except UnsupportedError as error:
             return error
@@ -362,9 +346,24 @@ def _attribute(given: Any, external: External, limits: Limits) -> Attribute:  # 
     return readers[given.type]()
 
 
+def _subgraph(given: Any, external: External, limits: Limits) -> Subgraph:  # noqa: ANN401
+    """Return a graph inside an operator; check_fields has bounded how deep they are nested."""
+    _count("nodes", "nodes", len(given.node), limits.nodes)
+    nodes = _nodes(given.node, external, limits)
+    tensors = [
+        placed(f"tensor {i}", _tensor, t, external, limits)
+        for i, t in enumerate(given.initializer)
+    ]
+    inputs = tuple(name_of(i.name) for i in given.input)
+    outputs = tuple(name_of(o.name) for o in given.output)
+    own = {*inputs, *(t.name for t in tensors), *(name for n in nodes for name in n.outputs)}
+    reads = frozenset(outputs).union(*(n.reads for n in nodes)) - own
+    return Subgraph(nodes, {t.name: t for t in tensors}, inputs, outputs, reads)
+
+
 def _tensor(given: Any, external: External, limits: Limits) -> Tensor:  # noqa: ANN401
     """Return a tensor; its size is checked against its bytes before anything is made of them."""
-    name = _text(given.name)
+    name = text_of(given.name)
     try:
         shape = tuple(int(d) for d in given.dims)
         check_shape(shape, limits, elements=False)
@@ -373,89 +372,19 @@ def _tensor(given: Any, external: External, limits: Limits) -> Tensor:  # noqa: 
         array = decode(given, shape, external)
     except RefusedError as error:
         raise error.inside(f"'{shorten(name)}'") if name else error from None
-    return Tensor(given.name, DType.of(array), array)
-
-
-def check_shape(
-    shape: Sequence[int | str | None], limits: Limits, *, elements: bool = True
-) -> None:
-    """Check the numbers of a shape that a file claims.
-
-    Raises:
-        MalformedError: There are too many dimensions, or one is negative or too large.
-    """
-    if len(shape) > limits.rank:
-        raise OverLimitError(
-            f"has {len(shape)} dimensions; the limit is {limits.rank}",
-            hint=raise_hint("rank", len(shape)),
-        )
-    count = 1
-    for size in shape:
-        if not isinstance(size, int):
-            continue
-        if size < 0:
-            raise MalformedError(f"has the shape {list(shape)}, want dimensions from 0")
-        if size > limits.dimension:
-            raise OverLimitError(
-                f"has the shape {list(shape)}; the limit is {limits.dimension} a dimension",
-                hint=raise_hint("dimension", size),
-            )
-        count *= size
-    if elements and count > limits.elements:
-        raise OverLimitError(
-            f"has the shape {list(shape)}, {count} elements; the limit is {limits.elements}",
-            hint=raise_hint("elements", count),
-        )
-
-
-def _infos(what: str, values: Iterable[Any]) -> tuple[Info, ...]:
-    return tuple(_placed(f"{what} {place}", _info, value) for place, value in enumerate(values))
-
-
-def _info(value: Any) -> Info:  # noqa: ANN401
-    kind = value.type.WhichOneof("value")
-    if not value.name:
-        raise MalformedError("has no name")
-    if kind not in (None, "tensor_type"):
-        other = UnsupportedError(
-            f"'{shorten(_text(value.name))}' is a {kind.removesuffix('_type')}, no tensor",
-            hint="rlx models tensors only: make inputs and outputs tensors",
-        )
-        return Info(value.name, None, None, other)
-    given = value.type.tensor_type
-    dtype: DType | None = None
-    refusal: UnsupportedError | None = None
-    if given.elem_type:
-        dtype = DTYPES.get(given.elem_type)
-        if dtype is None:
-            known = ELEMENTS.get(given.elem_type, f"an unknown type ({given.elem_type})")
-            refusal = UnsupportedError(
-                f"'{shorten(_text(value.name))}' holds {known}, which rlx does not model",
-                hint="use float, integer or boolean tensors",
-            )
-    shape = tuple(_dimension(d) for d in given.shape.dim) if given.HasField("shape") else None
-    return Info(value.name, dtype, shape, refusal)
-
-
-def _dimension(dim: Any) -> int | str | None:  # noqa: ANN401
-    match dim.WhichOneof("value"):
-        case "dim_value":
-            return int(dim.dim_value)
-        case "dim_param" if dim.dim_param:
-            return _text(dim.dim_param)
-    return None
+    return Tensor(name_of(given.name), DType.of(array), array)
 
 
 def _function(given: Any, external: External, limits: Limits) -> Function:  # noqa: ANN401
     _count("nodes", "nodes", len(given.node), limits.nodes)
     return Function(
         domain=_domain(given.domain),
-        name=_text(given.name),
-        inputs=tuple(given.input),
-        outputs=tuple(given.output),
+        name=text_of(given.name),
+        inputs=tuple(map(name_of, given.input)),
+        outputs=tuple(map(name_of, given.output)),
         nodes=_nodes(given.node, external, limits),
-        attributes=tuple(_text(a) for a in given.attribute),
-        defaults={_text(a.name): _attribute(a, external, limits) for a in given.attribute_proto},
+        attributes=tuple(text_of(a) for a in given.attribute),
+        defaults={text_of(a.name): _attribute(a, external, limits) for a in given.attribute_proto},
         versions=_versions(given.opset_import),
     )
 

@@ -76,7 +76,7 @@ def _open_safetensors(path: Path, limits: Limits) -> dict[str, Weight]:
 def _open_onnx(path: Path, limits: Limits) -> dict[str, Weight]:
     """Return the constants of a model; its file is read as a whole."""
     data = read_bytes(path, limits)
-    model = parse(data, shown(path), external(None, limits), limits)
+    model = parse(data, shown(path), external(path, limits, allowed=False), limits)
     found = {}
     for name, tensor in model.tensors.items():
         array = tensor.array.copy()  # else one weight would keep the whole file

@@ -38,15 +38,6 @@ def set_version(version):
     return changed(lambda p: p.opset_import[0].__setattr__("version", version))
 
 
-def reordered():
-    def change(proto):
-        nodes = list(proto.graph.node)
-        del proto.graph.node[:]
-        proto.graph.node.extend([nodes[1], nodes[0], *nodes[2:]])
-
-    return changed(change)
-
-
 def cyclic():
     nodes = [node("Add", "x b", "a"), node("Relu", "a", "b"), node("Relu", "b", "y")]
     return model(nodes, {"x": [2]}, {"y": [2]})
@@ -94,6 +85,11 @@ def sparse():
     return changed(change)
 
 
+def bytes_for(old, new):
+    """Return the sound file with the bytes of a name exchanged for others."""
+    return lambda: sound_file().replace(old, new)
+
+
 def not_text():
     return sound_file().replace(b"Flatten", b"Fl\xff\xfeten", 1)
 
@@ -112,6 +108,18 @@ CASES: dict[str, Case] = {
     "a name that is no text": refused(
         not_text, "node 3 Fl\ufffd\ufffdten 'f'", "1 of 5 nodes cannot be imported"
     ),
+    **{
+        f"{what} that is no text": damaged(
+            bytes_for(old, new), place, "the name '\ufffd' is no text (UTF-8)"
+        )
+        for what, old, new, place in (
+            ("a value's name", b"\x12\x01r", b"\x12\x01\xff", "node 1 Relu"),
+            ("an operand's name", b"\x0a\x01r", b"\x0a\x01\xff", "node 2 MaxPool"),
+            ("an input's name", b"\x0a\x01x\x12", b"\x0a\x01\xff\x12", "graph input 0"),
+            ("an output's name", b"\x0a\x01y\x12", b"\x0a\x01\xff\x12", "graph output 0"),
+            ("a tensor's name", b"B\x01w", b"B\x01\xff", "tensor 0"),
+        )
+    },
     "four million empty nodes": damaged(
         lambda: of_empty_nodes(4_000_000), "file", "the file has more than 200000 fields"
     ),
@@ -128,7 +136,7 @@ CASES: dict[str, Case] = {
     "no version of operators": damaged(
         lambda: changed(lambda p: p.opset_import.__delitem__(0)), "graph", "the file does not say"
     ),
-    "an old version": refused(lambda: set_version(8), "graph", "the operators are of version 8"),
+    "an old version": refused(lambda: set_version(6), "graph", "the operators are of version 6"),
     "a version of the future": refused(
         lambda: set_version(99), "graph", "the operators are of version 99"
     ),
@@ -137,11 +145,7 @@ CASES: dict[str, Case] = {
         "the operators '' are imported in two versions, 21 and 9",
     ),
     # Order of values.
-    "a cycle": damaged(cyclic, "node 0 Add 'a'", "input 1 is 'b', which is written by node 1"),
-    "out of order": damaged(
-        reordered, "node 0 Relu 'r'",
-        "input 0 is 'c', which is written by node 1 Conv 'c': a cycle, or operators out of order",
-    ),
+    "a cycle": damaged(cyclic, "node 0 Add 'a'", "input 1 is 'b', which is written by node 1 Relu 'b': a cycle"),
     "written twice": damaged(
         lambda: changed(lambda p: p.graph.node[1].output.__setitem__(0, "c")), "node 1 Relu 'c'",
         "output 0 is 'c', which is an input, a constant or written before (not in SSA form)",
@@ -169,10 +173,6 @@ CASES: dict[str, Case] = {
     "no outputs": damaged(
         lambda: changed(lambda p: p.graph.output.__delitem__(0)), "graph",
         "the graph has no outputs",
-    ),
-    "an output twice": damaged(
-        lambda: changed(lambda p: p.graph.output.append(p.graph.output[0])), "graph",
-        "'y' is twice among the graph outputs",
     ),
     "an input twice": damaged(
         lambda: changed(lambda p: p.graph.input.append(p.graph.input[0])), "graph",

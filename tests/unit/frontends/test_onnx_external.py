@@ -1,4 +1,4 @@
-"""Tensors in other files: only if allowed, and only plain files below the model's folder."""
+"""Tensors in other files: the one beside the model, others if allowed, all below its folder."""
 
 import os
 
@@ -10,6 +10,7 @@ from rlx import frontends
 from rlx.errors import FrontendError, UnsupportedOpError
 from rlx.frontends.onnx_options import OnnxOptions
 from rlx.ir.evaluate import evaluate
+from rlx.weights import WeightStore
 
 ALLOWED = OnnxOptions(allow_external=True)
 
@@ -44,6 +45,7 @@ def refusal(folder, location, **more):
     [
         ("parts/w.bin", {}),
         ("./parts/w.bin", {"offset": "0"}),
+        ("other/../parts/w.bin", {}),
         ("w.bin", {"offset": "64", "length": str(WEIGHTS.nbytes)}),
     ],
 )
@@ -65,14 +67,52 @@ def test_nothing_is_read_by_default(folder):
 def test_nothing_is_read_for_a_model_without_a_folder():
     from rlx.frontends.onnx import load as load_bytes
 
-    with pytest.raises(UnsupportedOpError, match="which is not read by default"):
+    with pytest.raises(UnsupportedOpError, match="and the model is given as bytes"):
         load_bytes(external("w.bin"), options=ALLOWED)
+
+
+@pytest.mark.parametrize("name", ["m.onnx.data", "m.onnx_data", "m.data", "./m.data"])
+def test_the_file_that_exporters_write_beside_a_model_is_read(folder, name, tmp_path):
+    (folder / name).write_bytes(WEIGHTS.tobytes())
+    found = load(folder, name, options=OnnxOptions())
+    (tmp_path / "whole.onnx").write_bytes(sound_file())
+    assert same(found, frontends.load(tmp_path / "whole.onnx").graph)
+    store = WeightStore.open(folder / "m.onnx")
+    assert np.array_equal(store["w"], WEIGHTS)
+
+
+def same(a, b):
+    x = {"x": np.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(np.float32)}
+    return np.array_equal(*(evaluate(graph, x)[0] for graph in (a, b)))
+
+
+@pytest.mark.parametrize("name", ["n.onnx.data", "m.onnx", "secret.bin", "parts/m.onnx.data"])
+def test_other_files_beside_a_model_are_not(folder, name):
+    (folder / "parts" / "m.onnx.data").write_bytes(WEIGHTS.tobytes())
+    with pytest.raises(UnsupportedOpError, match="which is not read by default"):
+        load(folder, name, options=OnnxOptions())
+
+
+def test_a_link_beside_a_model_is_not_followed(folder):
+    (folder / "m.onnx.data").symlink_to(folder.parent / "secret.bin")
+    with pytest.raises(UnsupportedOpError, match="without following links"):
+        load(folder, "m.onnx.data", options=OnnxOptions())
+    (folder / "m.onnx.data").unlink()
+    os.link(folder.parent / "secret.bin", folder / "m.onnx.data")
+    with pytest.raises(UnsupportedOpError, match="several names"):
+        load(folder, "m.onnx.data", options=OnnxOptions())
+
+
+def test_a_backslash_is_a_letter_where_it_parts_no_names(folder):
+    (folder / "parts\\w.bin").write_bytes(WEIGHTS.tobytes() + bytes(8))
+    assert load(folder, "parts\\w.bin", length=str(WEIGHTS.nbytes)) is not None
+    assert "cannot be opened" in refusal(folder, "..\\secret.bin")
 
 
 @pytest.mark.parametrize(
     "location",
-    ["../secret.bin", "parts/../../secret.bin", "/etc/passwd", "", ".", "C:\\secret.bin",
-     "..\\secret.bin", "parts/..\\../secret.bin", "w.bin\0.txt"],
+    ["../secret.bin", "parts/../../secret.bin", "parts/../../model/w.bin", "/etc/passwd", "", ".",
+     "w.bin\0.txt"],
 )  # fmt: skip
 def test_places_outside_the_folder(folder, location):
     assert "which is not inside the model's folder" in refusal(folder, location)
