@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rlx.errors import ShapeError
 from rlx.frontends.onnx_bodies import standard_body
+from rlx.frontends.onnx_branches import branch, is_branch
 from rlx.frontends.onnx_file import DOMAIN, Node, Subgraph, package
 from rlx.frontends.onnx_ops import IMPORTERS, SYMBOLIC, Call, Real, Scope
 from rlx.frontends.onnx_ops.attributes import bind_attributes, resolved
@@ -85,6 +87,8 @@ def _results(
     node = call.node
     body = call.scope.model.functions.get((node.domain, node.type))
     importer = None
+    if body is None and is_branch(call):
+        return branch(call, partial(_inlined, refusals)) if run else ()
     if body is None:
         importer = IMPORTERS.get((node.domain, node.type))
         body = None if importer else standard_body(call, run=run)
@@ -168,6 +172,16 @@ def _check_attributes(node: Node, schema: Any) -> None:  # noqa: ANN401 - of onn
     for name, attribute in schema.attributes.items():
         if attribute.required and name not in node.attributes:
             raise MalformedError(f"lacks the attribute '{name}'")
+
+
+def _inlined(refusals: Refusals, scope: Scope, graph: Subgraph) -> list[Any]:
+    """Import a graph inside an operator into a scope; return its results, none if refused."""
+    before = len(refusals.found)
+    import_nodes(scope, graph.nodes, refusals)
+    if len(refusals.found) > before:
+        return []
+    tensors = scope.model.tensors
+    return [scope.values[n] if n in scope.values else tensors[n].array for n in graph.outputs]
 
 
 def _expand(call: Call, function: Function, refusals: Refusals) -> list[Any]:

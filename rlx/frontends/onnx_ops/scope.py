@@ -117,7 +117,8 @@ class Scope:
         types = op.infer_checked(*(o.type for o in operands))
         self._check_sizes(types)
         steps = _steps(op, types, operands)
-        if steps > _FOLD_STEPS or self.folded[0] + steps > _FOLD_TOTAL:
+        is_open = not all(type_.is_static for type_ in types)
+        if is_open or steps > _FOLD_STEPS or self.folded[0] + steps > _FOLD_TOTAL:
             return self.graph.append(op, *operands, name=name, origin=origin).results
         self.folded[0] += steps
         results = op.evaluate(*(a for a in arrays if a is not None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx_ops.call import Call
     from rlx.frontends.onnx_ops.scope import Real
 
-# Exporters write the end of an axis as one of the largest integers.
-_END: Final = 2**31 - 1
-
-
 @importer("Slice")
 def import_slice(call: Call) -> Real:
     """``Slice``: bounds are attributes before version 10, inputs since."""
@@ -30,21 +26,33 @@ def import_slice(call: Call) -> Real:
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         if step == 0:
             raise call.malformed("a step is 0")
-        index[call.axis(axis, x.ndim)] = _part(x.shape[axis], start, end, step)
+        longest = call.scope.limits.dimension
+        index[call.axis(axis, x.ndim)] = _part(x.shape[axis], start, end, step, longest)
     return x[tuple(index)]
 
 
-def _part(size: int | Dim, start: int | Dim, end: int | Dim, step: int) -> slice:
-    """Return one axis of a part as Python's; numbers beyond the axis mean its ends."""
+def _part(size: int | Dim, start: int | Dim, end: int | Dim, step: int, longest: int) -> slice:
+    """Return one axis of a part as Python's; numbers beyond the axis mean its ends.
+
+    No axis is longer than ``longest``: exporters write the end of one that is open as 1e9,
+    2^31 - 1 or 2^63 - 1.
+    """
     if isinstance(size, int) and isinstance(start, int) and isinstance(end, int):
         found = range(*slice(start, end, step).indices(size))
         if not found:
             return slice(0, 0, 1)
         stop = found[-1] + (1 if step > 0 else -1)
         return slice(found[0], None if stop < 0 else stop, step)
-    if isinstance(end, int) and end >= _END:
-        return slice(start, None, step)
-    return slice(start, end, step)
+    way = 1 if step > 0 else -1
+    if _beyond(start, way, longest) or _beyond(end, -way, longest):
+        return slice(0, 0, 1)
+    first = None if _beyond(start, -way, longest) else start
+    return slice(first, None if _beyond(end, way, longest) else end, step)
+
+
+def _beyond(bound: int | Dim, way: int, longest: int) -> bool:
+    """Whether a bound lies behind the end of every axis, or with ``way`` -1 before its start."""
+    return isinstance(bound, int) and bound * way >= longest
 
 
 def _bounds(
