@@ -18,7 +18,7 @@ from rlx.calibration.settings import settings_of
 from rlx.errors import UsageError
 from rlx.estimation import Estimate
 from rlx.ir.module import GraphModule
-from rlx.networks import Model, module_of
+from rlx.networks import Model, bound_module
 from rlx.outputs import read_manifest, write_file
 from rlx.quant.convert import convert as convert_graph
 from rlx.reporting.gather import Wanted, gather
@@ -81,7 +81,7 @@ def emit(
         UsageError: The target has no such option, or the vectors do not fit the model.
         RlxError: What the steps raise.
     """
-    module, source_sha256 = module_of(model)
+    module, source_sha256 = bound_module(model, vectors)
     chosen = targets.load(target)
     chosen_options = _options_of(chosen, options)
     golden = driver.golden_for(module.graph, chosen, chosen_options, vectors=vectors, frames=frames)
@@ -113,7 +113,7 @@ def export(model: Model, path: str | Path, *, opset: int | None = None) -> Expor
         UnsupportedOpError: The network computes in float, or has ops without a form there.
         OutputError: The file cannot be written.
     """
-    exported = exporters.export(module_of(model)[0].graph, Path(path), opset)
+    exported = exporters.export(bound_module(model)[0].graph, Path(path), opset)
     write_file(path, exported.content)
     return exported
 
@@ -133,7 +133,7 @@ def estimate(
         An object with ``layers``, ``totals`` and ``fits``; also a mapping, with the keys of
         ``rlx estimate --json``.
     """
-    module, _ = module_of(model)
+    module, _ = bound_module(model)
     chosen = targets.load(target)
     chosen_options = _options_of(chosen, options)
     lowered = driver.lower(module, chosen, options=chosen_options, policies=policies)
@@ -176,7 +176,7 @@ def estimate_all(
         UsageError: The target cannot be compared, or has no such value or option.
         RlxError: What the steps raise, if they raise it for every value.
     """
-    module, _ = module_of(model)
+    module, _ = bound_module(model)
     chosen = targets.load(target)
     return estimate_values(
         module,
@@ -285,7 +285,7 @@ def report(
         board=_path(board),
         data=data,
         labels=labels,
-        model=None if model is None else module_of(model)[0].graph,
+        model=None if model is None else bound_module(model, data)[0].graph,
         old=_path(old),
     )
     return gather(folder, wanted, progress=progress)
@@ -345,7 +345,7 @@ def quantize(
         bits=bits,
         flash=flash,
     )
-    module, _ = module_of(model)
+    module, _ = bound_module(model, calib)
     return quantize_graph(module.graph, calib, test=test, settings=settings, progress=progress)
 
 
@@ -372,7 +372,7 @@ def run(
         UsageError: The data do not fit the inputs.
         FrontendError: A file is damaged.
     """
-    return inference.run(module_of(model)[0].graph, data, progress=progress)
+    return inference.run(bound_module(model, data)[0].graph, data, progress=progress)
 
 
 def layers(
@@ -399,8 +399,8 @@ def layers(
         UsageError: The data do not fit the inputs, or a layer gives NaN or infinite numbers.
         FrontendError: A file is damaged.
     """
-    other = None if against is None else module_of(against)[0].graph
-    graph = module_of(model)[0].graph
+    other = None if against is None else bound_module(against, data)[0].graph
+    graph = bound_module(model, data)[0].graph
     return inference.layers(graph, data, against=other, progress=progress)
 
 
@@ -417,7 +417,7 @@ def convert(model: Model) -> GraphModule:
         UnsupportedOpError: Something in the network has no integer form.
         QuantizationError: A value has no scale: the network needs :func:`quantize`.
     """
-    module, _ = module_of(model)
+    module, _ = bound_module(model)
     return GraphModule.mir(convert_graph(module.graph, {}).graph)
 
 
@@ -449,8 +449,8 @@ def compare(
         UsageError: The data do not fit, or the outputs cannot be compared.
     """
     return comparison.compare(
-        _comparable(a),
-        _comparable(b),
+        _comparable(a, data),
+        _comparable(b, data),
         data,
         labels=labels,
         criteria=criteria,
@@ -459,12 +459,12 @@ def compare(
     )
 
 
-def _comparable(one: Model | Compared) -> comparison.Comparable:
+def _comparable(one: Model | Compared, data: Inputs | None) -> comparison.Comparable:
     if isinstance(one, TracedModel):
         return one.compiled()
     if isinstance(one, CompiledGraph | inference.Result | Mapping):
         return one
-    return module_of(one)[0].graph
+    return bound_module(one, data)[0].graph
 
 
 def _path(path: str | Path | None) -> Path | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rlx.cli.common import json_option, print_json, print_table, progress
-from rlx.cli.model_command import load_model, model_command
+from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.table import prose, wide_option
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def command(model: Path, batch: int, seconds: float, against: str | None, as_jso
     """
     from rlx.latency import bench
 
-    graph = load_model(model).graph
+    graph = load_bound(model).graph
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")
         found = bench(graph, batch=batch, seconds=seconds, against=against, file=model)

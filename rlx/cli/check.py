@@ -8,7 +8,7 @@ import click
 
 from rlx.cli import failures
 from rlx.cli.common import json_option, policy_option, print_json
-from rlx.cli.model_command import load_model, model_command, selected_target
+from rlx.cli.model_command import load_bound, model_command, selected_target
 from rlx.cli.streams import complain
 from rlx.cli.table import print_table, sentences, wide_option
 from rlx.errors import RlxError, TargetNotFoundError, UsageError
@@ -44,7 +44,7 @@ def command(
             "a target or a backend is needed, but not both",
             hint="give --target NAME or --backend NAME",
         )
-    module = load_model(model)
+    module = load_bound(model)
     if backend is not None:
         report = _for_backend(module, backend, policies)
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlx.cli.common import json_option, print_json, progress_bar
-from rlx.cli.model_command import load_model, model_command
+from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.quantize import summary
 from rlx.cli.samples import FILES, data_of, scaling_options
 from rlx.cli.table import prose, show_table, wide_option
@@ -63,7 +63,7 @@ def _criteria(preset: str | None, limits: dict[str, Any]) -> Criteria | None:
 )
 @scaling_options
 @_criteria_options
-@click.option("--outputs", "only_outputs", is_flag=True, help="Compare no layers, only outputs.")
+@click.option("--only-outputs", is_flag=True, help="Compare no layers, only outputs.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Picture to write, .png or .svg.")
 @wide_option
 @json_option
@@ -88,7 +88,7 @@ def command(
     criteria = _criteria(preset, limits)
     if plot is not None:
         check_plot(plot)
-    first, second = load_model(model), load_model(other, other=True)
+    first, second = load_bound(model, [data]), load_bound(other, [data], other=True)
     samples = data_of(data, first.graph)
     with progress_bar(enabled=not as_json) as show:
         found = compare(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rlx.cli.common import json_option, policy_option, print_json, progress, typed
-from rlx.cli.model_command import load_model, model_command, selected_target, target_option
+from rlx.cli.model_command import load_bound, model_command, selected_target, target_option
 from rlx.cli.samples import FILES, load, say, scaling_options
 from rlx.cli.table import prose, show, wide_option
 from rlx.errors import OutputError
@@ -62,7 +62,7 @@ def command(
     before = _emitted(out) if force else None
     with progress(enabled=not as_json) as show:
         show(f"reading {model.name}")
-        module = load_model(model)
+        module = load_bound(model, [vectors])
         show("computing golden vectors")
         given = None if vectors is None else _vectors(vectors, module.graph)
         golden = driver.golden_for(module.graph, chosen, options, vectors=given, frames=frames)

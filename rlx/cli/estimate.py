@@ -9,7 +9,7 @@ import click
 from rlx.cli.common import json_option, policy_option, print_json, progress
 from rlx.cli.emit import print_report
 from rlx.cli.model_command import (
-    load_model,
+    load_bound,
     model_command,
     selected_options,
     selected_target,
@@ -44,7 +44,7 @@ def command(model: Path, policies: Policies | None, as_json: bool) -> None:
     if values is not None:
         _compare(model, chosen, options, values, policies, as_json=as_json)
         return
-    lowered = driver.lower(load_model(model), chosen, options=options, policies=policies)
+    lowered = driver.lower(load_bound(model), chosen, options=options, policies=policies)
     estimate = dict(chosen.estimate(lowered.module, options))
     if lowered.changes:
         estimate["ports"] = [str(change) for change in lowered.changes]
@@ -71,7 +71,7 @@ def _compare(
 
     with progress() as tell:
         found = estimate_values(
-            load_model(model), target, values, options,
+            load_bound(model), target, values, options,
             given=selected_options(), policies=policies, progress=tell,
         )  # fmt: skip
     if as_json:

@@ -11,7 +11,9 @@ from rlx import frontends
 from rlx import target as targets
 from rlx.cli.common import missing_file
 from rlx.cli.plugin_options import PluginOptions, check_distinct
+from rlx.cli.samples import say
 from rlx.errors import FrontendError, UsageError
+from rlx.frontends.open_shapes import Sizes
 from rlx.limits import DEFAULT_LIMITS, parse_limits
 
 if TYPE_CHECKING:
@@ -82,6 +84,17 @@ class ModelCommand(click.Command):
         """Return the command's own options and those of its plug-ins."""
         groups: dict[str, PluginOptions] = ctx.meta.get(_GROUPS, {})
         return [*super().get_params(ctx), *(p for g in groups.values() for p in g.params())]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options; without a model, those of every format in sections of their own."""
+        super().format_options(ctx, formatter)
+        if "format" in ctx.meta.get(_GROUPS, {}):
+            return
+        for group in _every_format():
+            records = [p.get_help_record(ctx) for p in group.params()]
+            if found := [record for record in records if record is not None]:
+                with formatter.section(f"Options for models of the format {group.plugin.name}"):
+                    formatter.write_dl(found)
 
     def _peek(
         self, ctx: click.Context, args: list[str], more: Iterable[PluginOptions] = ()
@@ -167,20 +180,45 @@ def selected_options() -> frozenset[str]:
     return frozenset(name for name, value in group.given.items() if value not in (None, ()))
 
 
-def load_model(path: Path, *, other: bool = False) -> GraphModule:
+def load_model(path: Path, *, other: bool = False, sizes: Sizes | None = None) -> GraphModule:
     """Return the model in ``path``, within the limits of ``--limit``.
 
     Args:
         path: The file.
         other: It is not MODEL but a further file: it has a format of its own, to which the options
             apply if it is MODEL's.
+        sizes: Fixes dimensions that the file leaves open; None to keep them as symbols.
     """
     _require_file(path)
     meta = click.get_current_context().meta
     limits, found = meta.get(_LIMITS, DEFAULT_LIMITS), meta[_GROUPS].get("format")
     if found is None or (other and frontends.find(path).name != found.plugin.name):
-        return frontends.load(path, limits=limits)
-    return frontends.load(path, found.plugin.name, options=found.build(), limits=limits)
+        return frontends.load(path, limits=limits, sizes=sizes)
+    return frontends.load(
+        path, found.plugin.name, options=found.build(), limits=limits, sizes=sizes
+    )
+
+
+def load_bound(
+    path: Path, samples: Iterable[Path | None] = (), *, other: bool = False
+) -> GraphModule:
+    """Return the model in ``path`` with numbers for all its dimensions.
+
+    Those that the file leaves open are as large as in the samples; the batch is 1, which a line on
+    standard error says where no samples come.
+
+    Args:
+        path: The file.
+        samples: Files with samples.
+        other: As for :func:`load_model`.
+    """
+    from rlx.samples import array_shapes
+
+    shapes = [array_shapes(one) for one in samples if one is not None]
+    sizes = Sizes({name: shape for found in shapes for name, shape in found.items()})
+    module = load_model(path, other=other, sizes=sizes)
+    say(sizes.notes)
+    return module
 
 
 def _require_file(path: Path) -> None:

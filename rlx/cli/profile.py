@@ -9,7 +9,7 @@ import click
 
 from rlx.cli.common import json_option, keep_inputs, print_json, progress
 from rlx.cli.host_needs import read_machine
-from rlx.cli.model_command import load_model, model_command
+from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.table import prose, show_table, wide_option
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def command(
     from rlx.latency import compiled_for
 
     keep_inputs(trace, model)
-    graph = load_model(model).graph
+    graph = load_bound(model).graph
     limits = None if machine is None else _machine(machine)
     with progress(enabled=not as_json) as show:
         show(f"running {model.name}")

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from rlx.cli.common import json_option, keep_inputs, print_json, progress_bar, typed
-from rlx.cli.model_command import load_model, model_command
+from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.samples import FILES, data_of, scaling_options
 from rlx.cli.table import print_table, prose, wide_option
 from rlx.errors import UsageError
@@ -122,7 +122,7 @@ def command(
         from rlx.calibration.plots import check_plot
 
         check_plot(plot)
-    module = load_model(model)
+    module = load_bound(model, [calib, chosen["test"]])
     if calib is None:
         _refuse_options_without_samples(click.get_current_context())
         save(convert(module), out)

@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from rlx.cli.common import json_option, keep_inputs, print_json, progress
-from rlx.cli.model_command import load_model, model_command
+from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.run_output import print_result, summary
 from rlx.cli.samples import FILES, load, say, scaling_options
 from rlx.cli.table import wide_option
@@ -71,7 +71,7 @@ def command(
     from rlx.inference import run
     from rlx.samples import read_classes, read_names
 
-    graph = _with_weights(load_model(model).graph, weights)
+    graph = _with_weights(load_bound(model, paths).graph, weights)
     keep_inputs(out, model, *paths, labels, expect, *weights)
     names = None if labels is None else read_names(labels)
     given = _given(graph, paths, frames)

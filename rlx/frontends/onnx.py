@@ -9,14 +9,16 @@ from rlx.errors import UnsupportedOpError
 from rlx.frontends.onnx_check import check
 from rlx.frontends.onnx_external import reader
 from rlx.frontends.onnx_file import Model, parse
+from rlx.frontends.onnx_inputs import add_inputs, cut, distinct, open_inputs
 from rlx.frontends.onnx_nodes import Refusals, import_nodes
 from rlx.frontends.onnx_ops import IMPORTERS, Real, Scope
 from rlx.frontends.onnx_ops.call import OPEN_SHAPE
 from rlx.frontends.onnx_options import OnnxOptions
+from rlx.frontends.open_shapes import shape_hint
 from rlx.frontends.reading import read_bytes
 from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
 from rlx.frontends.work import check_work
-from rlx.ir import Dim, Graph, Origin, TensorType
+from rlx.ir import Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
 from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.names import printable, shorten
@@ -25,10 +27,9 @@ from rlx.passes.channels_last_ports import ChannelsLastPorts
 from rlx.passes.dead_code import DeadCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rlx.frontends.onnx_infos import Info
-    from rlx.ir import Shape, Value
+    from rlx.frontends.open_shapes import Sizes
+    from rlx.ir import Value
 
 # So many nodes are listed in one message.
 _LISTED = 40
@@ -41,6 +42,7 @@ def load(
     name: str = "model.onnx",
     options: OnnxOptions | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    sizes: Sizes | None = None,
 ) -> GraphModule:
     """Import a model.
 
@@ -52,9 +54,11 @@ def load(
         name: What messages and provenance call the file if bytes are given.
         options: How to read it.
         limits: How large a model to accept.
+        sizes: Fixes the dimensions that the file leaves open; None to keep them as symbols.
 
     Raises:
-        UsageError: The file cannot be read, or an option does not fit it.
+        UsageError: The file cannot be read, an option does not fit it, or nothing says how large a
+            dimension is.
         FrontendError: It is malformed or over a limit.
         UnsupportedOpError: It holds what rlx does not import; all of it is listed.
         ToolMissingError: The package ``onnx`` is not installed.
@@ -67,115 +71,27 @@ def load(
         external = reader(path, limits, allowed=options.allow_external)
         model = parse(data, shown, external, limits)
         check(model, limits)
-        graph = _build(model, options, limits)
+        model = cut(model, options)
+        graph = _build(model, options, limits, sizes)
     except RefusedError as error:
         raise error.public(shown) from None
     return GraphModule(graph, Stage.HIR)
 
 
-def _build(model: Model, options: OnnxOptions, limits: Limits) -> Graph:
+def _build(model: Model, options: OnnxOptions, limits: Limits, sizes: Sizes | None) -> Graph:
     """Make the graph of a checked model."""
     graph = Graph(printable(model.source).removesuffix(".onnx") or "model")
     scope = Scope(model, graph, model.versions, limits=limits)
-    _add_inputs(scope, options)
+    add_inputs(scope, options, sizes)
     refusals = Refusals()
     import_nodes(scope, model.nodes, refusals)
     if refusals.found:
         raise _unsupported(model, refusals)
     outputs = [_output(scope, place) for place in range(len(model.outputs))]
     check_work(graph, limits)
-    graph.output(*outputs, names=_distinct(printable(o.name) for o in model.outputs))
+    graph.output(*outputs, names=distinct(printable(o.name) for o in model.outputs))
     graph = DeadCode().apply(ChannelsLast().apply(DeadCode().apply(graph)))
     return ChannelsLastPorts().apply(graph) if options.channels_last else graph
-
-
-def _add_inputs(scope: Scope, options: OnnxOptions) -> None:
-    shapes, sizes = _bindings(scope.model, options)
-    names = _distinct(printable(i.name) for i in scope.model.inputs)
-    for place, (info, name) in enumerate(zip(scope.model.inputs, names, strict=True)):
-        try:
-            type_ = _input_type(info, shapes, sizes)
-        except RefusedError as error:
-            raise error.inside(f"graph input {place}") from None
-        origin = Origin(scope.model.source, f"input {place}")
-        value = scope.graph.input(name, type_, origin=origin)
-        scope.values[info.name] = Real(scope, value, None)
-
-
-def _bindings(
-    model: Model, options: OnnxOptions
-) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
-    """Return the shapes that the user gave, and the sizes of symbols that follow from them."""
-    shapes = dict(options.input_shape)
-    sizes: dict[str, int] = {}
-    inputs = {i.name: i for i in model.inputs}
-    for name, shape in shapes.items():
-        info = inputs.get(name)
-        if info is None:
-            known = ", ".join(shorten(printable(i.name)) for i in model.inputs)
-            raise UnsupportedError(
-                f"there is no input '{shorten(printable(name))}' to give a shape",
-                hint=f"inputs: {known}",
-            ).inside("graph")
-        _bind(info, shape, sizes)
-    return shapes, sizes
-
-
-def _bind(info: Info, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
-    """Bind the symbols of an input's shape to the sizes given."""
-    if info.shape is None:
-        return
-    pairs = list(zip(info.shape, shape, strict=False))
-    fits = len(info.shape) == len(shape) and all(
-        d == n if isinstance(d, int) else d is None or sizes.setdefault(d, n) == n for d, n in pairs
-    )
-    if not fits:
-        given = "x".join(map(str, shape))
-        raise UnsupportedError(
-            f"the shape {given} does not fit the input '{shorten(printable(info.name))}', "
-            f"{info.described}",
-            hint="give numbers for the dimensions that have names, and keep the others",
-        ).inside("graph")
-
-
-def _input_type(
-    info: Info, shapes: dict[str, tuple[int, ...]], sizes: dict[str, int]
-) -> TensorType:
-    """Return the type of a graph input; what the file names stays a symbol."""
-    if info.refusal is not None:
-        raise info.refusal
-    if info.dtype is None:
-        raise MalformedError(f"'{shorten(printable(info.name))}' has no element type")
-    if info.name in shapes:
-        return TensorType(shapes[info.name], info.dtype)
-    if info.shape is None:
-        raise UnsupportedError(
-            f"'{shorten(printable(info.name))}' has no shape",
-            hint=f"give it, as --input-shape {shorten(printable(info.name))}=1x3x224x224",
-        )
-    named: Shape = tuple(
-        d if isinstance(d, int) else _symbol(info, axis, d, sizes)
-        for axis, d in enumerate(info.shape)
-    )
-    return TensorType(named, info.dtype)
-
-
-def _symbol(info: Info, axis: int, name: str | None, sizes: dict[str, int]) -> int | Dim:
-    if name is None:
-        return Dim(f"{printable(info.name)}_{axis}")
-    return sizes[name] if name in sizes else Dim(name)
-
-
-def _distinct(names: Iterable[str]) -> list[str]:
-    """Return names with a number added to those that occurred before."""
-    found: dict[str, None] = {}
-    for name in names:
-        candidate, count = name, 1
-        while candidate in found:
-            count += 1
-            candidate = f"{name}_{count}"
-        found[candidate] = None
-    return list(found)
 
 
 def _output(scope: Scope, place: int) -> Value:
@@ -189,7 +105,7 @@ def _output(scope: Scope, place: int) -> Value:
             raise UnsupportedError(
                 f"graph output {place} '{shorten(printable(info.name))}' is made of dimensions "
                 "that have no size",
-                hint=OPEN_SHAPE,
+                hint=_hint_of(scope.model, OPEN_SHAPE),
             ).inside("graph")
         found = Real(scope, scope.constant(found, name=printable(info.name)), None)
     _check_output(info, found.type, place)
@@ -213,6 +129,12 @@ def _check_output(info: Info, type_: TensorType, place: int) -> None:
         ).inside("graph")
 
 
+def _hint_of(model: Model, hint: str | None) -> str:
+    """Return a hint with the names of the model's own inputs, where it is about their shapes."""
+    opened = [i for i in open_inputs(model) if any(isinstance(d, str) for d in i.dims)]
+    return shape_hint(opened) if hint == OPEN_SHAPE and opened else hint or ""
+
+
 def _unsupported(model: Model, refusals: Refusals) -> UnsupportedOpError:
     """Return the one error that lists everything that is not supported."""
     found = refusals.found
@@ -220,12 +142,12 @@ def _unsupported(model: Model, refusals: Refusals) -> UnsupportedOpError:
     for label, _, error in found[:_LISTED]:
         lines += [f"  {label}", f"    why  {error.message}"]
         if len(found) > 1 and error.hint:
-            lines.append(f"    try  {error.hint}")
+            lines.append(f"    try  {_hint_of(model, error.hint)}")
     if len(found) > _LISTED:
         lines.append(f"  and {len(found) - _LISTED} more")
     hint = "change these nodes in the model as the lines 'try' say, and export it again"
     if len(found) == 1:
-        hint = found[0][2].hint
+        hint = _hint_of(model, found[0][2].hint)
     if any(operator not in {t for _, t in IMPORTERS} for _, operator, _ in found):
         hint = f"{hint}; the operators that rlx imports are listed in the documentation"
     shown = ", ".join(label for label, _, _ in found[:_PLACES])

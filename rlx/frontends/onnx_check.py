@@ -141,8 +141,7 @@ def _check_node(node: Node, known: set[str], writers: dict[str, Node]) -> None:
         if writer is None:
             raise MalformedError(f"input {place} is '{_shown(name)}', which nothing writes")
         raise MalformedError(
-            f"input {place} is '{_shown(name)}', which is written by {writer.label}: "
-            "a cycle"
+            f"input {place} is '{_shown(name)}', which is written by {writer.label}: a cycle"
         )
     if not any(node.outputs):
         raise MalformedError("has no outputs")

@@ -351,8 +351,7 @@ def _subgraph(given: Any, external: External, limits: Limits) -> Subgraph:  # no
     _count("nodes", "nodes", len(given.node), limits.nodes)
     nodes = _nodes(given.node, external, limits)
     tensors = [
-        placed(f"tensor {i}", _tensor, t, external, limits)
-        for i, t in enumerate(given.initializer)
+        placed(f"tensor {i}", _tensor, t, external, limits) for i, t in enumerate(given.initializer)
     ]
     inputs = tuple(name_of(i.name) for i in given.input)
     outputs = tuple(name_of(o.name) for o in given.output)

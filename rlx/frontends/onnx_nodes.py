@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,13 +15,14 @@ from rlx.frontends.onnx_branches import branch, is_branch
 from rlx.frontends.onnx_file import DOMAIN, Node, Subgraph, package
 from rlx.frontends.onnx_ops import IMPORTERS, SYMBOLIC, Call, Real, Scope
 from rlx.frontends.onnx_ops.attributes import bind_attributes, resolved
+from rlx.frontends.onnx_ops.call import OPEN_SHAPE
 from rlx.frontends.onnx_ops.symbols import plain
 from rlx.frontends.onnx_unknown import unknown
-from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
 from rlx.names import printable, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -100,14 +102,27 @@ def _results(
         raise UnsupportedError("holds a graph of its own, which rlx does not model")
     if not run:
         return ()
-    try:
+    with _refusing(call):
         if importer is None:
             return _expand(call, body, refusals) if body else ()
         return _listed(_imported(call, importer))
+
+
+@contextmanager
+def _refusing(call: Call) -> Iterator[None]:
+    """Turn errors of what computes a node into refusals of the node."""
+    try:
+        yield
     except ShapeError as error:
-        raise MalformedError(error.message, hint=error.own_hint) from None
+        refusal: RefusedError = MalformedError(error.message, hint=error.own_hint)
+        reason = error.message
     except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
-        raise MalformedError(f"cannot be computed: {shorten(printable(str(error)), 200)}") from None
+        reason = f"cannot be computed: {shorten(printable(str(error)), 200)}"
+        refusal = MalformedError(reason)
+    else:
+        return
+    # What is wrong with open dimensions may be right with the numbers that they stand for.
+    raise (UnsupportedError(reason, hint=OPEN_SHAPE) if call.is_open else refusal) from None
 
 
 def _imported(call: Call, importer: Importer) -> Results:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>scalar|\d+(x\d+)*)")
 
+Shapes = tuple[tuple[str, tuple[int, ...]], ...]
+Values = tuple[tuple[str, float], ...]
 
-def parse_shapes(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
+
+def parse_shapes(text: str) -> Shapes:
     """Return names and shapes of inputs from ``x=1x3x224x224,y=1x10``.
 
     Raises:
@@ -18,7 +22,7 @@ def parse_shapes(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
     for part in text.split(","):
         match = _SHAPE.fullmatch(part.strip())
         if match is None:
-            raise ValueError(f"{part.strip()!r} is no input shape; write NAME=1x3x224x224")
+            raise ValueError(f"{part.strip()!r} is no input shape: write NAME=1x3x224x224")
         if match["name"] in found:
             raise ValueError(f"the input {match['name']!r} has two shapes")
         dims = match["dims"]
@@ -26,17 +30,49 @@ def parse_shapes(text: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
     return tuple(found.items())
 
 
+def parse_values(text: str) -> Values:
+    """Return names and values of inputs from ``rate=16000,threshold=0.5``.
+
+    Raises:
+        ValueError: The text is not of this form, or names an input twice.
+    """
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, number = part.strip().rpartition("=")
+        try:
+            value = float({"true": "1", "false": "0"}.get(number.lower(), number))
+        except ValueError:
+            name, value = "", 0.0
+        if not name:
+            raise ValueError(f"{part.strip()!r} is no value of an input: write NAME=16000")
+        if name in found:
+            raise ValueError(f"the input {name!r} has two values")
+        found[name] = value
+    return tuple(found.items())
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Return the names in a text with commas between."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
 @dataclass(frozen=True, slots=True)
 class OnnxOptions:
     """How an ONNX file is read.
 
     Attributes:
-        input_shape: Shapes of inputs; dimensions that the file names are bound to them.
-        allow_external: Whether tensors may be read from other files beside the model.
+        input_shape: Shapes of inputs, also as a mapping; dimensions that the file names are bound
+            to them.
+        input_value: Numbers of inputs, also as a mapping: such an input becomes a constant, every
+            element of which is the number.
+        outputs: Names of values that are the outputs, in place of the file's; what they do not
+            need is left out.
+        allow_external: Whether tensors may be read from other files of the model's folder than the
+            one with its name.
         channels_last: Whether images come in and go out channels last, not as the file has them.
     """
 
-    input_shape: tuple[tuple[str, tuple[int, ...]], ...] = field(
+    input_shape: Shapes = field(
         default=(),
         metadata={
             "help": "Shape of an input whose dimensions the file leaves open. May be repeated.",
@@ -45,14 +81,44 @@ class OnnxOptions:
             "multiple": True,
         },
     )
+    input_value: Values = field(
+        default=(),
+        metadata={
+            "help": "Number that an input always has, so that it is none. May be repeated.",
+            "metavar": "NAME=16000",
+            "parse": parse_values,
+            "multiple": True,
+        },
+    )
+    outputs: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "help": "Value to be an output, in place of the file's: cuts the network there. May be"
+            " repeated.",
+            "metavar": "NAME",
+            "parse": parse_names,
+            "multiple": True,
+        },
+    )
     allow_external: bool = field(
         default=False,
-        metadata={"help": "Read tensors that the model keeps in other files of its folder."},
+        metadata={
+            "help": "Read tensors that the model keeps in other files of its folder than"
+            " MODEL.data, which is always read."
+        },
     )
     channels_last: bool = field(
         default=False,
-        metadata={
-            "help": "Take and give images channels last, so that no transpose is left; hardware"
-            " needs it."
-        },
+        metadata={"help": "Take and give images channels last, so that no transpose is left."},
     )
+
+    def __post_init__(self) -> None:
+        """Take mappings and lists, as Python callers write them."""
+        for name in ("input_shape", "input_value"):
+            given = getattr(self, name)
+            if isinstance(given, Mapping):
+                pairs = given.items()
+                held = tuple((k, tuple(v) if name == "input_shape" else v) for k, v in pairs)
+                object.__setattr__(self, name, held)
+        if not isinstance(self.outputs, tuple):
+            object.__setattr__(self, "outputs", tuple(self.outputs))

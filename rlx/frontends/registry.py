@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rlx.errors import FormatError, FrontendError, UsageError
 from rlx.frontends import foreign
 from rlx.frontends.onnx_options import OnnxOptions
+from rlx.frontends.open_shapes import OpenInput
 from rlx.frontends.reading import check_size, read_start
 from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.names import printable, shorten
@@ -18,6 +19,7 @@ from rlx.suggest import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rlx.frontends.open_shapes import Sizes
     from rlx.ir.module import GraphModule
 
 _START = 16
@@ -69,15 +71,18 @@ class _BuiltIn:
     claims: Callable[[bytes], bool]
     read: Callable[[Path, Any, Limits], GraphModule]
     options: type[Any] = NoOptions
+    sized: Callable[[Path, Any, Limits, Sizes], GraphModule] | None = None
 
     def load(self, path: Path, options: Any, limits: Limits) -> GraphModule:  # noqa: ANN401
         return self.read(path, options, limits)
 
 
-def _load_onnx(path: Path, options: OnnxOptions, limits: Limits) -> GraphModule:
+def _load_onnx(
+    path: Path, options: OnnxOptions, limits: Limits, sizes: Sizes | None = None
+) -> GraphModule:
     from rlx.frontends import onnx
 
-    return onnx.load(path, options=options, limits=limits)
+    return onnx.load(path, options=options, limits=limits, sizes=sizes)
 
 
 def _load_tflite(path: Path, options: NoOptions, limits: Limits) -> GraphModule:
@@ -123,7 +128,7 @@ _FIELDS = (b"\x12", b"\x1a", b"\x22", b"\x28", b"\x32", b"\x3a", b"\x42", b"\x72
 _BUILT_IN: tuple[Frontend, ...] = (
     _BuiltIn("tflite", (".tflite", ".lite"), lambda s: s[4:8] == b"TFL3", _load_tflite),
     _BuiltIn("rlx", (".rlx",), _is_safetensors, _load_rlx),
-    _BuiltIn("onnx", (".onnx",), _is_onnx, _load_onnx, OnnxOptions),
+    _BuiltIn("onnx", (".onnx",), _is_onnx, _load_onnx, OnnxOptions, _load_onnx),
 )
 
 
@@ -144,6 +149,8 @@ def load(
     *,
     options: Any = None,  # noqa: ANN401 - the format's own class
     limits: Limits = DEFAULT_LIMITS,
+    sizes: Sizes | None = None,
+    **settings: Any,  # noqa: ANN401 - each format's own
 ) -> GraphModule:
     """Import a model file.
 
@@ -152,17 +159,24 @@ def load(
         format: Name of its format, or ``auto`` to look at its first bytes and its name.
         options: Instance of the options class of the file's frontend; None for the defaults.
         limits: How large a model to accept.
+        sizes: Fixes the dimensions that the file leaves open; None to keep them as symbols.
+        settings: Options of the file's format by name, in place of ``options``: for ONNX
+            ``input_shape={"x": (1, 3, 224, 224)}``, ``channels_last=True``,
+            ``allow_external=True``, ``input_value={"rate": 16000}``, ``outputs=["scores"]``. A
+            text is read as on the command line.
 
     Raises:
-        UsageError: The file cannot be read, ``format`` is unknown, or the options are those of
-            another format.
+        UsageError: The file cannot be read, ``format`` is unknown, the options are those of
+            another format, or nothing says how large a dimension is.
         FormatError: The file is of a format that rlx does not read.
         FrontendError: The file is malformed or over a limit.
         UnsupportedOpError: It holds what rlx does not import.
     """
     path = Path(path)
     frontend = find(path, format)
-    if options is None:
+    if settings:
+        options = _options_of(frontend, settings, path, given=options)
+    elif options is None:
         options = frontend.options()
     elif not isinstance(options, frontend.options):
         raise UsageError(
@@ -171,7 +185,57 @@ def load(
             where=shorten(printable(path.name)),
             hint="leave the options out, or name the format that they belong to",
         )
-    return frontend.load(path, options, limits)
+    sized = getattr(frontend, "sized", None)
+    if sizes is not None and sized is not None:
+        read: GraphModule = sized(path, options, limits, sizes)
+        return read
+    module = frontend.load(path, options, limits)
+    return module if sizes is None else with_sizes(module, sizes)
+
+
+def with_sizes(module: GraphModule, sizes: Sizes) -> GraphModule:
+    """Return a module with its symbols bound, as far as samples and batches fix them."""
+    from rlx.transforms.bind import bind, symbols
+
+    names = symbols(module.graph)
+    if not names:
+        return module
+    inputs = [
+        OpenInput(v.name, tuple(d if isinstance(d, int) else str(d) for d in v.type.shape))
+        for v in module.graph.inputs
+    ]
+    found = sizes.known(inputs)
+    return bind(module, {name: size for name, size in found.items() if name in names})
+
+
+def _options_of(frontend: Frontend, settings: dict[str, Any], path: Path, *, given: object) -> Any:  # noqa: ANN401 - the format's own class
+    """Return the options object of a format, of options by name.
+
+    Raises:
+        UsageError: The format has no such option, or the value is none of it.
+    """
+    where = shorten(printable(path.name))
+    if given is not None:
+        raise UsageError(
+            f"there are options, and {next(iter(settings))!r} beside them",
+            where=where, hint="give one or the other",
+        )  # fmt: skip
+    known = {f.name: f for f in fields(frontend.options)}
+    values = {}
+    for name, value in settings.items():
+        if name not in known:
+            hint = did_you_mean(name, known, what="its options") if known else "leave it out"
+            raise UsageError(
+                f"the format {frontend.name!r} has no option {name!r}", where=where, hint=hint
+            )
+        parse = known[name].metadata.get("parse")
+        try:
+            values[name] = parse(value) if parse and isinstance(value, str) else value
+        except ValueError as error:
+            message, _, example = str(error).partition(": write ")
+            hint = f"write {example}" if example else f"see {frontend.options.__name__}"
+            raise UsageError(message, where=name, hint=hint) from None
+    return frontend.options(**values)
 
 
 def find(path: Path, format: str = "auto") -> Frontend:

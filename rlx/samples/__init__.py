@@ -4,6 +4,7 @@ Nothing is unpickled, and sizes are checked before anything is unpacked.
 """
 
 from rlx.samples.classes import read_classes, read_names
+from rlx.samples.extents import array_shapes
 from rlx.samples.files import Loaded, is_array_file, read
 from rlx.samples.scaling import Scaling
 from rlx.samples.typed import as_inputs, labels_in, vectors_for
@@ -11,6 +12,7 @@ from rlx.samples.typed import as_inputs, labels_in, vectors_for
 __all__ = [
     "Loaded",
     "Scaling",
+    "array_shapes",
     "as_inputs",
     "is_array_file",
     "labels_in",

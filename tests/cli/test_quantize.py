@@ -58,7 +58,7 @@ def test_quantize_then_compare(folder, capsys):
 def test_criteria_give_the_exit_status(folder, capsys):
     assert run(capsys, *QUANTIZE)[0] == 0
     compare = ("compare", "net.rlx", "q.rlx", "--data", "test.npz")
-    status, out, _ = run(capsys, *compare, "--exact", "--outputs")
+    status, out, _ = run(capsys, *compare, "--exact", "--only-outputs")
     assert status == 1
     assert out.endswith("NOT KEPT: exact\n")
     assert "numbers differ, the largest difference: " in out

@@ -42,7 +42,7 @@ COMMANDS = {
     "build": ["build core", "build core --seeds 0"],
     "check": ["check digits --target fpga", "check net --target cortexm"],
     "compare": ["compare float.rlx float.rlx --data samples.npz",
-                "compare float.rlx float.rlx --data samples.npz --exact --outputs"],
+                "compare float.rlx float.rlx --data samples.npz --exact --only-outputs"],
     "demo": ["demo"],
     "diff": ["diff out out", "diff old out"],
     "doctor": ["doctor"],

@@ -145,7 +145,9 @@ CASES: dict[str, Case] = {
         "the operators '' are imported in two versions, 21 and 9",
     ),
     # Order of values.
-    "a cycle": damaged(cyclic, "node 0 Add 'a'", "input 1 is 'b', which is written by node 1 Relu 'b': a cycle"),
+    "a cycle": damaged(
+        cyclic, "node 0 Add 'a'", "input 1 is 'b', which is written by node 1 Relu 'b': a cycle"
+    ),
     "written twice": damaged(
         lambda: changed(lambda p: p.graph.node[1].output.__setitem__(0, "c")), "node 1 Relu 'c'",
         "output 0 is 'c', which is an input, a constant or written before (not in SSA form)",

@@ -63,6 +63,15 @@ class Call:
         return f"{place}{self.node.label}"
 
     @property
+    def is_open(self) -> bool:
+        """Whether an operand has a dimension without a size, or holds one."""
+        known = [p for p in range(self.count) if self.has(p)]
+        operands = [self.operand(p) for p in known]
+        return not all(self.type(p).is_static for p in known) or any(
+            isinstance(o, np.ndarray) and o.dtype == object for o in operands
+        )
+
+    @property
     def result_name(self) -> str:
         """Name of the ops: that of the first output."""
         return printable(next(filter(None, self.node.outputs), ""))

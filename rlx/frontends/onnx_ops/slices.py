@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx_ops.call import Call
     from rlx.frontends.onnx_ops.scope import Real
 
+
 @importer("Slice")
 def import_slice(call: Call) -> Real:
     """``Slice``: bounds are attributes before version 10, inputs since."""

@@ -77,7 +77,8 @@ OLD = {
     "Cast": (node("Cast", "x", to=6), {}),
     "LRN": (node("LRN", "x", size=3), {}),
     "InstanceNormalization": (
-        node("InstanceNormalization", "x a b"), {"a": numbers(3), "b": numbers(3)}
+        node("InstanceNormalization", "x a b"),
+        {"a": numbers(3), "b": numbers(3)},
     ),
     "Dropout": (node("Dropout", "x"), {}),
     "DepthToSpace": (node("SpaceToDepth", "x", blocksize=1), {}),
@@ -102,5 +103,3 @@ def test_a_layer_norm_without_its_axis_takes_the_last(opset):
     constants = {"s": numbers(5), "b": numbers(5)}
     data = model([made], {"x": [2, 3, 5]}, {"y": [2, 3, 5]}, constants, opset=opset)
     check(data, numbers(2, 3, 5))
-
-

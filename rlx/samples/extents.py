@@ -1,0 +1,32 @@
+"""The shapes of arrays of samples, before anything is known of the network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlx.arrays import stored_arrays
+from rlx.errors import RlxError
+from rlx.samples.files import is_array_file
+
+
+def array_shapes(data: Any) -> dict[str, tuple[int, ...]]:  # noqa: ANN401 - what holds samples
+    """Return the shapes of arrays of samples by name; ``x`` is that of the only one.
+
+    Nothing is known of what is no array, nor of what is damaged: its reader says so later.
+    """
+    if isinstance(data, str | Path):
+        path = Path(data)
+        try:
+            stored = stored_arrays(path) if is_array_file(path) else {}
+        except RlxError:
+            return {}
+        return {name or "x": tuple(array.shape) for name, array in stored.items()}
+    given = data if isinstance(data, Mapping) else {"x": data}
+    try:
+        return {str(name): np.shape(array) for name, array in given.items()}
+    except ValueError:
+        return {}
