@@ -8,11 +8,15 @@ import numpy as np
 from tflite_builder import pack, schema, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
-def run_litert(data: bytes, *frames: Iterable[np.ndarray]) -> list[np.ndarray]:
+def run_litert(
+    data: bytes, *frames: Iterable[np.ndarray], shapes: Sequence[tuple[int, ...]] = ()
+) -> list[np.ndarray]:
     """Run a model on frames of one array for each input; return each output, [frames, *shape].
+
+    ``shapes`` are those that the inputs get, if they are not those of the file.
 
     LiteRT's own kernels run, not those of XNNPACK, whose matrix products sum in an order of
     larger error.
@@ -24,8 +28,10 @@ def run_litert(data: bytes, *frames: Iterable[np.ndarray]) -> list[np.ndarray]:
         num_threads=1,
         experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
     )
-    interpreter.allocate_tensors()
     places = [detail["index"] for detail in interpreter.get_input_details()]
+    for place, shape in zip(places, shapes, strict=False):
+        interpreter.resize_tensor_input(place, shape)
+    interpreter.allocate_tensors()
     results = [detail["index"] for detail in interpreter.get_output_details()]
     found: list[list[np.ndarray]] = [[] for _ in results]
     for frame in frames:

@@ -83,15 +83,19 @@ class TfliteBuilder:
         axis: int = 0,
         data: Any = None,
         name: str | None = None,
+        signature: Any = None,
     ) -> int:
         """Add a tensor and return its index; with ``data`` it is a constant.
 
         ``scale`` is None (not quantized), a number, or an array (per channel of ``axis``).
+        ``signature`` is the shape with -1 for dimensions that the file leaves open.
         """
         tensor = schema.TensorT()
         tensor.shape = np.asarray(shape, np.int32).reshape(-1)
         tensor.type = getattr(schema.TensorType, dtype.upper())
         tensor.name = f"tensor_{len(self.graph.tensors)}" if name is None else name
+        if signature is not None:
+            tensor.shapeSignature = np.asarray(signature, np.int32)
         tensor.quantization = schema.QuantizationParametersT()
         if scale is not None:
             scales = np.atleast_1d(np.asarray(scale, np.float32))

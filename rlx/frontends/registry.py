@@ -12,6 +12,7 @@ from rlx.frontends import foreign
 from rlx.frontends.onnx_options import OnnxOptions
 from rlx.frontends.open_shapes import OpenInput
 from rlx.frontends.reading import check_size, read_start
+from rlx.frontends.tflite_options import TfliteOptions
 from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.names import printable, shorten
 from rlx.suggest import did_you_mean
@@ -85,11 +86,10 @@ def _load_onnx(
     return onnx.load(path, options=options, limits=limits, sizes=sizes)
 
 
-def _load_tflite(path: Path, options: NoOptions, limits: Limits) -> GraphModule:
-    del options
+def _load_tflite(path: Path, options: TfliteOptions, limits: Limits) -> GraphModule:
     from rlx.frontends import tflite
 
-    return tflite.load(path, limits=limits)
+    return tflite.load(path, options=options, limits=limits)
 
 
 def _load_rlx(path: Path, options: NoOptions, limits: Limits) -> GraphModule:
@@ -126,7 +126,9 @@ def _is_onnx(start: bytes) -> bool:
 _FIELDS = (b"\x12", b"\x1a", b"\x22", b"\x28", b"\x32", b"\x3a", b"\x42", b"\x72")
 
 _BUILT_IN: tuple[Frontend, ...] = (
-    _BuiltIn("tflite", (".tflite", ".lite"), lambda s: s[4:8] == b"TFL3", _load_tflite),
+    _BuiltIn(
+        "tflite", (".tflite", ".lite"), lambda s: s[4:8] == b"TFL3", _load_tflite, TfliteOptions
+    ),
     _BuiltIn("rlx", (".rlx",), _is_safetensors, _load_rlx),
     _BuiltIn("onnx", (".onnx",), _is_onnx, _load_onnx, OnnxOptions, _load_onnx),
 )

@@ -15,9 +15,11 @@ from rlx.errors import ShapeError, UnsupportedOpError
 from rlx.frontends.reading import read_bytes
 from rlx.frontends.refusal import MalformedError, OverLimitError, RefusedError, UnsupportedError
 from rlx.frontends.tflite_file import Model, Operator, Tensor, parse
+from rlx.frontends.tflite_open import bound
 from rlx.frontends.tflite_ops import IMPORTERS, REAL_IMPORTERS, Call, known
 from rlx.frontends.tflite_ops.call import Scope
 from rlx.frontends.tflite_ops.tensors import DTYPES, QUANTIZED_TYPES, quant_of, stated, type_hint
+from rlx.frontends.tflite_options import TfliteOptions
 from rlx.frontends.tflite_schema import TensorType
 from rlx.frontends.tflite_signed import BETWEEN_TYPES, HALF, signed
 from rlx.frontends.tflite_unknown import unknown
@@ -54,7 +56,11 @@ _PLACES = 4
 
 
 def load(
-    source: str | Path | bytes, *, name: str = "model.tflite", limits: Limits = DEFAULT_LIMITS
+    source: str | Path | bytes,
+    *,
+    name: str = "model.tflite",
+    options: TfliteOptions | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> GraphModule:
     """Import a model.
 
@@ -66,6 +72,7 @@ def load(
     Args:
         source: A file, or the bytes of one.
         name: What messages and provenance call the file if bytes are given.
+        options: How to read it.
         limits: How large a model to accept.
 
     Raises:
@@ -78,7 +85,7 @@ def load(
         data = source
     else:
         data, name = read_bytes(Path(source), limits), Path(source).name
-    graph = build(parse(data, name, limits), limits)
+    graph = build(parse(data, name, limits), limits, options)
     layers = any(isinstance(node.op, NnOp) for node in graph.op_nodes)
     exact = all(_is_exact(node.op) for node in graph.op_nodes)
     stage = Stage.HIR if layers else Stage.MIR
@@ -91,7 +98,9 @@ def _is_exact(op: Op) -> bool:
     return isinstance(op, Q_OPS) or edge or op.traits.moves_only
 
 
-def build(model: Model, limits: Limits = DEFAULT_LIMITS) -> Graph:
+def build(
+    model: Model, limits: Limits = DEFAULT_LIMITS, options: TfliteOptions | None = None
+) -> Graph:
     """Make the graph of a checked model.
 
     Raises:
@@ -101,8 +110,9 @@ def build(model: Model, limits: Limits = DEFAULT_LIMITS) -> Graph:
     model, moved = signed(model)
     _refuse_by_kind(model)
     graph = Graph(printable(model.source).removesuffix(".tflite") or "model")
-    scope = Scope(model, graph, moved=moved, limits=limits)
     try:
+        model = bound(model, (options or TfliteOptions()).input_shape)
+        scope = Scope(model, graph, list(model.tensors), moved=moved, limits=limits)
         _check_dequantized(scope)
         _add_inputs(scope)
         _add_operators(scope)
@@ -208,24 +218,24 @@ def _add_operators(scope: Scope) -> None:
             refused.append((operator, error))
             _add_placeholders(call)
         except MalformedError as error:
-            raise error.inside(operator.label) from None
+            if not (refused and scope.model.leaves_open):
+                raise error.inside(operator.label) from None
+            # The shapes that it reads may be placeholders, which a refused operator left behind.
+            _add_placeholders(call)
     if refused:
         raise _unsupported(scope.model, refused)
 
 
 def _import(call: Call) -> None:
-    if known.folds(call):
-        _refuse_tensors(call)
-        known.fold(call)
-        return
     name, table = call.operator.name, REAL_IMPORTERS if call.is_real else IMPORTERS
     importer = table.get(name)
-    if importer is None:
+    if importer is None and name not in known.OF_SHAPES:
         reason, hint = unknown(name, elsewhere=name in _NAMES, real=call.is_real)
         raise UnsupportedError(reason, hint=hint)
     _refuse_tensors(call)
     try:
-        importer(call)
+        if not known.fold(call) and importer is not None:
+            importer(call)
     except ShapeError as error:
         raise MalformedError(error.message) from None
 
@@ -288,7 +298,7 @@ def _explain(
 
 
 def _output(scope: Scope, place: int) -> Value:
-    tensor = scope.model.tensors[scope.model.outputs[place]]
+    tensor = scope.tensors[scope.model.outputs[place]]
     if tensor.data is not None or tensor.index in scope.known:
         kind = "a constant" if tensor.data is not None else "known without a run"
         error = UnsupportedError(

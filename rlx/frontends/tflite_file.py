@@ -55,13 +55,15 @@ class Tensor:
     Attributes:
         index: Number in the file.
         name: Name, unprintable characters replaced.
-        shape: Dimensions.
+        shape: Dimensions; those that the file leaves open are those of a placeholder.
         type: Element type.
         quantization: Scales and zero points, None if there are none.
         data: Bytes of a constant (a view of the file), None for a computed tensor.
         buffer: Number of the buffer that holds the data; tensors may share one.
         refusal: Why no operator can read or write the tensor, None if one can.
         stored: Element type in the file, where the reader changed it; else None.
+        signature: The dimensions again, -1 for each that the file leaves open; empty if it leaves
+            none open.
     """
 
     index: int
@@ -73,6 +75,7 @@ class Tensor:
     buffer: int = 0
     refusal: UnsupportedError | None = None
     stored: TensorType | None = None
+    signature: tuple[int, ...] = ()
 
     @property
     def label(self) -> str:
@@ -134,6 +137,8 @@ class Model:
         operators: All operators, in the order of execution.
         inputs: Tensor numbers of the graph's inputs.
         outputs: Tensor numbers of the graph's outputs.
+        leaves_open: Whether shapes of computed tensors are placeholders, which follow from those of
+            the inputs (see ``tflite_open``).
     """
 
     source: str
@@ -142,6 +147,7 @@ class Model:
     operators: tuple[Operator, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    leaves_open: bool = False
 
 
 def parse(data: bytes | memoryview, source: str, limits: Limits = DEFAULT_LIMITS) -> Model:
@@ -199,6 +205,7 @@ def _model(root: Record, source: str) -> Model:
         ),
         inputs=_references("graph input", graph.integers("inputs"), len(tensors)),
         outputs=_references("graph output", graph.integers("outputs"), len(tensors)),
+        leaves_open=any(t.signature for t in tensors),
     )
 
 
@@ -236,6 +243,7 @@ def _tensor(index: int, record: Record, buffers: Sequence[Record]) -> Tensor:
     if data is None and 0 in shape and type_ in (TensorType.INT32, TensorType.INT64):
         # A list without entries, such as the shape of a single number, has no bytes to store.
         data = np.empty(0, np.uint8)
+    signature = record.integers("shape_signature")
     return Tensor(
         index=index,
         name=printable(record.text("name")),
@@ -245,6 +253,7 @@ def _tensor(index: int, record: Record, buffers: Sequence[Record]) -> Tensor:
         data=data,
         buffer=number,
         refusal=_refusal(record, type_),
+        signature=signature if -1 in signature else (),
     )
 
 

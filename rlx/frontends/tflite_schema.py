@@ -331,6 +331,7 @@ TENSOR = _table(
     (4, "quantization", Child(QUANTIZATION)),
     (5, "is_variable", _FLAG),
     (6, "sparsity", Presence()),
+    (7, "shape_signature", Numbers("i4")),
     (9, "variant_tensors", Presence()),
     (10, "external_buffer", Scalar("u4")),
 )

@@ -63,6 +63,17 @@ def _pad_to(value: int) -> bytes:
     return model.build([given], [made])
 
 
+def _filled() -> bytes:
+    """Return a model that adds what ``FILL`` makes."""
+    model = TfliteBuilder()
+    given, made, y = (model.tensor(_ROW, name=n, **_INT8) for n in ("x", "filled", "y"))
+    shape = model.constant(np.array(_ROW, np.int32), name="shape")
+    code = model.constant(np.array(5, np.int8), name="code", **_INT8)
+    model.operator("FILL", [shape, code], [made])
+    model.operator("ADD", [given, made], [y])
+    return model.build([given], [y])
+
+
 _FLOAT: Final = {"dtype": "FLOAT32"}
 _PADS: Final = [[0, 0], [1, 1], [1, 1], [0, 0]]
 
@@ -75,9 +86,14 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "CONV_2D": lambda: _weighted(
         "CONV_2D", _IMAGE, (4, 1, 1, 4), _IMAGE, padding="SAME", strideH=1, strideW=1
     ),
+    "BATCH_TO_SPACE_ND": lambda: one(
+        "BATCH_TO_SPACE_ND", (4, 2, 2, 4), (1, 4, 4, 4), [2, 2], [[0, 0], [0, 0]]
+    ),
     "DEPTHWISE_CONV_2D": lambda: depthwise(2),
+    "DEPTH_TO_SPACE": lambda: one("DEPTH_TO_SPACE", _IMAGE, (1, 8, 8, 1), blockSize=2),
     "DEQUANTIZE": lambda: _typed("DEQUANTIZE", _INT8, _FLOAT),
     "EXPAND_DIMS": lambda: one("EXPAND_DIMS", _ROW, (1, 1, 8), 1),
+    "FILL": _filled,
     "FULLY_CONNECTED": lambda: _weighted("FULLY_CONNECTED", _ROW, (4, 8), (1, 4)),
     "HARD_SWISH": lambda: one("HARD_SWISH", _ROW, _ROW),
     "LEAKY_RELU": lambda: one("LEAKY_RELU", _ROW, _ROW, alpha=0.1),
@@ -97,12 +113,17 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "RESHAPE": lambda: one("RESHAPE", _IMAGE, (1, 64), [1, 64]),
     "SLICE": lambda: one("SLICE", _ROW, (1, 4), [0, 2], [1, 4]),
     "SOFTMAX": lambda: one("SOFTMAX", _ROW, _ROW, y=_PROBABILITY, beta=1.0),
+    "SPACE_TO_BATCH_ND": lambda: one(
+        "SPACE_TO_BATCH_ND", _IMAGE, (4, 2, 2, 4), [2, 2], [[0, 0], [0, 0]]
+    ),
+    "SPACE_TO_DEPTH": lambda: one("SPACE_TO_DEPTH", _IMAGE, (1, 2, 2, 16), blockSize=2),
     "SPLIT": lambda: _split("SPLIT", [(1, 2), (1, 2)], 1, first=True, numSplits=2),
     "SPLIT_V": lambda: _split("SPLIT_V", [(1, 1), (1, 3)], [1, 3], 1, first=False, numSplits=2),
     "SQUEEZE": lambda: one("SQUEEZE", (1, 1, 8), _ROW, squeezeDims=[1]),
     "STRIDED_SLICE": lambda: one("STRIDED_SLICE", _ROW, (1, 4), [0, 0], [1, 8], [1, 2]),
     "SUB": lambda: two("SUB", _IMAGE, _IMAGE, _IMAGE),
     "TANH": lambda: one("TANH", _ROW, _ROW, y=_SIGNED),
+    "TILE": lambda: one("TILE", _IMAGE, (1, 8, 4, 4), [1, 2, 1, 1]),
     "TRANSPOSE": lambda: one("TRANSPOSE", (1, 2, 3, 4), (1, 3, 2, 4), [0, 2, 1, 3]),
     "UNPACK": lambda: _split("UNPACK", [(1,)] * 4, first=False, axis=1, num=4),
 }

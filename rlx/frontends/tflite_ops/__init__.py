@@ -2,9 +2,11 @@
 
 from rlx.frontends.tflite_ops import (  # noqa: F401 - importing a family fills the table
     arith,
+    blocks,
     boundary,
     compare,
     conv,
+    create,
     known,
     linear,
     norm,

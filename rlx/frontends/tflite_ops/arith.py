@@ -162,10 +162,15 @@ def import_real_pair(call: Call) -> None:
 
 @real_importer("FLOOR_DIV")
 def import_floor_div(call: Call) -> None:
-    """``FLOOR_DIV`` on float32: a quotient, rounded down."""
+    """``FLOOR_DIV``: a quotient, rounded down."""
     call.arity(2)
-    require_float(*call.inputs, call.output)
-    call.finish(RealFloor(), call.emit(RealDiv(), call.value(0), call.value(1)))
+    x, y = call.value(0), call.value(1)
+    if x.type.dtype.is_integer:
+        # What is left of x without its remainder is a multiple of y.
+        multiple = call.emit(RealSub(), x, call.emit(RealRemainder(), x, y))
+        call.finish(RealDiv(), multiple, y)
+        return
+    call.finish(RealFloor(), call.emit(RealDiv(), x, y))
 
 
 @real_importer("SQUARED_DIFFERENCE")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +34,12 @@ if TYPE_CHECKING:
     from rlx.ir import Graph, Op, QuantParams, Value
 
 
+def fits(wanted: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Return whether ``shape`` is ``wanted`` with something filled in for each -1."""
+    pairs = zip(wanted, shape, strict=False)
+    return len(wanted) == len(shape) and all(w in (-1, s) for w, s in pairs)
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What the operators of one model share.
@@ -41,6 +47,7 @@ class Scope:
     Attributes:
         model: The file.
         graph: What is made of it.
+        tensors: The tensors of the file; those with open shapes get theirs as they are computed.
         values: The value of each tensor that entered the graph.
         known: Tensors that operators compute, but of constants and shapes alone (see ``known``).
         weights: Constants that operators share, by tensor and by the order of their axes.
@@ -52,6 +59,7 @@ class Scope:
 
     model: Model
     graph: Graph
+    tensors: list[Tensor]
     values: dict[int, Value] = field(default_factory=dict)
     known: dict[int, npt.NDArray[Any]] = field(default_factory=dict)
     weights: dict[tuple[int, tuple[int, ...]], Value] = field(default_factory=dict)
@@ -65,7 +73,7 @@ class Scope:
     def value(self, index: int) -> Value:
         """Return the value of a tensor; a constant enters the graph when it is first used."""
         if index not in self.values:
-            tensor = self.model.tensors[index]
+            tensor = self.tensors[index]
             self.values[index] = self.constant(tensor, tensor.array())
         return self.values[index]
 
@@ -131,7 +139,7 @@ class Call:
         inputs = self.operator.inputs
         if place >= len(inputs) or inputs[place] == -1:
             return None
-        return self.scope.model.tensors[inputs[place]]
+        return self.scope.tensors[inputs[place]]
 
     def input(self, place: int) -> Tensor:
         """Return an input tensor."""
@@ -149,7 +157,7 @@ class Call:
     @property
     def outputs(self) -> tuple[Tensor, ...]:
         """The output tensors."""
-        return tuple(self.scope.model.tensors[i] for i in self.operator.outputs)
+        return tuple(self.scope.tensors[i] for i in self.operator.outputs)
 
     @property
     def output(self) -> Tensor:
@@ -269,13 +277,34 @@ class Call:
 
     def bind(self, value: Value, *, output: Tensor | None = None) -> None:
         """Let a value stand for an output, and check the type that the file claims for it."""
-        tensor = output or self.output
+        tensor = self.shaped(value.type.static_shape, output=output)
         wanted = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), self.claimed(tensor))
         if value.type != wanted:
             raise MalformedError(
                 f"computes {value.type.with_quant(None)}, but {tensor.label} is {tensor.described}"
             )
         self.scope.values[tensor.index] = value
+
+    def shaped(self, shape: tuple[int, ...], *, output: Tensor | None = None) -> Tensor:
+        """Return an output in the shape that it is computed in, where the file leaves that open."""
+        tensor = output or self.output
+        if self.scope.model.leaves_open and tensor.shape != shape:
+            if not fits(tensor.signature or shape, shape):
+                raise MalformedError(
+                    f"computes the shape {list(shape)}, but {tensor.label} is {tensor.described}"
+                )
+            tensor = replace(tensor, shape=shape)
+            self.scope.tensors[tensor.index] = tensor
+        return tensor
+
+    def makes(self, shape: tuple[int, ...], *, output: Tensor | None = None) -> tuple[int, ...]:
+        """Return the shape of an output after comparing it with what the file claims."""
+        tensor = self.shaped(shape, output=output)
+        if shape != tensor.shape:
+            raise MalformedError(
+                f"makes the shape {list(shape)}, but {tensor.label} is {tensor.described}"
+            )
+        return shape
 
     def claimed(self, tensor: Tensor) -> QuantParams | None:
         """Return what the values of a quantized tensor stand for; None for plain numbers.
@@ -291,7 +320,7 @@ class Call:
     @property
     def operator_name(self) -> str:
         """Name for nodes on the way to the output: that of the first output tensor."""
-        return self.scope.model.tensors[self.operator.outputs[0]].name
+        return self.scope.tensors[self.operator.outputs[0]].name
 
     @property
     def origin(self) -> Origin:

@@ -20,7 +20,6 @@ from rlx.frontends.tflite_ops.reals import (
     biased,
     finish_activated,
     finite,
-    require_float,
     spatial_window,
     weight_tensor,
 )
@@ -133,8 +132,7 @@ def _convolve_reals(call: Call, tensor: Tensor, groups: int, axes: Axes = ()) ->
 def import_transpose_conv(call: Call) -> None:
     """``TRANSPOSE_CONV`` on float32: output shape, weights OHWI, input, perhaps a bias."""
     call.arity(3, 4)
-    tensor, image = weight_tensor(call, 1, rank=4), call.input(2)
-    require_float(image)
+    tensor, image = weight_tensor(call, 1, rank=4, image=2), call.input(2)
     shape = call.integers(0)
     outputs, *kernel, inner = tensor.shape
     if len(image.shape) != 4 or image.shape[3] != inner:
@@ -142,10 +140,7 @@ def import_transpose_conv(call: Call) -> None:
             f"{image.label} is {image.described}, which {tensor.label}, "
             f"{tensor.described}, does not fit"
         )
-    if shape != call.output.shape:
-        raise MalformedError(
-            f"asks for the shape {list(shape)}, but {call.output.label} is {call.output.described}"
-        )
+    call.makes(shape)
     stride = (call.options["stride_h"], call.options["stride_w"])
     cuts = [
         _cut(call.options["padding"], *sizes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,11 +53,12 @@ def import_fully_connected(call: Call) -> None:
     shape = _row_shape(call, array.shape[1])
     if shape is not None:
         x = call.emit(QReshape(shape=shape), x)
-    if call.output.shape == (*x.type.static_shape[:-1], array.shape[0]):
+    wanted = _result_shape(call, array.shape[0])
+    if wanted == (*x.type.static_shape[:-1], array.shape[0]):
         call.finish(op, x, *operands)
         return
     flat = call.emit(op, x, *operands, quant=result)
-    call.finish(QReshape(shape=call.output.shape), flat)
+    call.finish(QReshape(shape=wanted), flat)
 
 
 @real_importer("FULLY_CONNECTED")
@@ -70,8 +72,9 @@ def import_real_fully_connected(call: Call) -> None:
     if shape is not None:
         x = call.emit(RealReshape(shape=shape), x)
     y = call.emit(NnLinear(), x, *operands)
-    if y.type.shape != call.output.shape:
-        y = call.emit(RealReshape(shape=call.output.shape), y)
+    wanted = _result_shape(call, outputs)
+    if y.type.shape != wanted:
+        y = call.emit(RealReshape(shape=wanted), y)
     bind_activated(call, y)
 
 
@@ -89,6 +92,16 @@ def _row_shape(call: Call, length: int) -> tuple[int, int] | None:
     if size % length:
         raise MalformedError(f"{image.label} is {image.described}, which has no rows of {length}")
     return None if image.shape[-1:] == (length,) else (size // length, length)
+
+
+def _result_shape(call: Call, outputs: int) -> tuple[int, ...]:
+    """Return the shape of the result: as the file has it, or where that is open as LiteRT has."""
+    if not call.scope.model.leaves_open:
+        return call.output.shape
+    given, length = call.input(0).shape, call.input(1).shape[1]
+    if call.options["keep_num_dims"]:
+        return call.shaped((*given[:-1], outputs)).shape
+    return call.shaped((math.prod(given) // length, outputs)).shape
 
 
 @real_importer("BATCH_MATMUL")

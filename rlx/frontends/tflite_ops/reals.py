@@ -53,10 +53,10 @@ def require_float(*tensors: Tensor) -> None:
             require_type(tensor, TensorType.FLOAT32)
 
 
-def weight_tensor(call: Call, place: int, rank: int) -> Tensor:
+def weight_tensor(call: Call, place: int, rank: int, image: int = 0) -> Tensor:
     """Return the weights of a layer on float32; float32 too, or int8 (dynamic range)."""
     tensor = call.input(place)
-    require_float(call.input(0), tensor, call.output)
+    require_float(call.input(image), tensor, call.output)
     if len(tensor.shape) != rank:
         raise MalformedError(f"{tensor.label} is {tensor.described}, want {rank} dimensions")
     return tensor

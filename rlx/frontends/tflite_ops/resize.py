@@ -56,10 +56,7 @@ def _size(call: Call) -> tuple[int, int]:
         raise MalformedError(
             f"resizes {image.described} to {list(size)}, want an image and 2 sizes"
         )
-    if call.output.shape != (image.shape[0], *size, image.shape[3]):
-        raise MalformedError(
-            f"makes the size {list(size)}, but {call.output.label} is {call.output.described}"
-        )
+    call.makes((image.shape[0], *size, image.shape[3]))
     return size[0], size[1]
 
 

@@ -6,11 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.tflite_ops import moves
+from rlx.frontends.tflite_ops.call import fits
 from rlx.frontends.tflite_ops.importers import both_importer, importer, real_importer
 from rlx.frontends.tflite_ops.tensors import quant_of, real_array, require_type
 from rlx.frontends.tflite_schema import TensorType
-from rlx.ops.q import QConcat, QPad, QReshape, QTranspose
-from rlx.ops.real import RealConcat, RealPad, RealReshape, RealTranspose
+from rlx.ops.q import QConcat, QPad
+from rlx.ops.real import RealConcat, RealPad
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
@@ -25,19 +27,22 @@ def import_reshape(call: Call) -> None:
     if call.optional(1) is not None:
         wanted = call.integers(1)
     # Old writers leave the single entry 0 for a scalar; without any entry the output decides.
-    if wanted not in ((), (0,)) and not _fits(wanted, shape):
-        raise MalformedError(
-            f"asks for the shape {list(wanted)}, but {call.output.label} is {call.output.described}"
-        )
-    _reshape(call)
+    if wanted not in ((), (0,)):
+        if call.scope.model.leaves_open:
+            shape = call.shaped(_filled(call, wanted)).shape
+        if wanted.count(-1) > 1 or not fits(wanted, shape):
+            raise MalformedError(
+                f"asks for the shape {list(wanted)}, "
+                f"but {call.output.label} is {call.output.described}"
+            )
+    _reshape(call, shape)
 
 
-def _fits(wanted: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Return whether ``shape`` is ``wanted`` with at most one -1 filled in."""
-    pairs = list(zip(wanted, shape, strict=False))
-    return (
-        len(wanted) == len(shape) and wanted.count(-1) <= 1 and all(w in (-1, s) for w, s in pairs)
-    )
+def _filled(call: Call, wanted: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape with the input's elements that are left for its only -1."""
+    rest = math.prod(d for d in wanted if d != -1)
+    size = math.prod(call.input(0).shape)
+    return tuple(size // max(rest, 1) if d == -1 else d for d in wanted)
 
 
 @both_importer("SQUEEZE")
@@ -50,7 +55,7 @@ def import_squeeze(call: Call) -> None:
         axes = {a for a, size in enumerate(given) if size == 1}
     if any(given[a] != 1 for a in axes):
         raise MalformedError(f"takes away axes {sorted(axes)} of {call.input(0).described}")
-    _reshape_to(call, tuple(d for a, d in enumerate(given) if a not in axes))
+    _reshape(call, call.makes(tuple(d for a, d in enumerate(given) if a not in axes)))
 
 
 @both_importer("EXPAND_DIMS")
@@ -61,24 +66,15 @@ def import_expand_dims(call: Call) -> None:
     if len(axes) != 1:
         raise MalformedError(f"has {len(axes)} axes, want 1")
     axis = call.axis(axes[0], len(given) + 1)
-    _reshape_to(call, (*given[:axis], 1, *given[axis:]))
+    _reshape(call, call.makes((*given[:axis], 1, *given[axis:])))
 
 
-def _reshape_to(call: Call, shape: tuple[int, ...]) -> None:
-    if shape != call.output.shape:
-        raise MalformedError(
-            f"makes the shape {list(shape)}, but {call.output.label} is {call.output.described}"
-        )
-    _reshape(call)
-
-
-def _reshape(call: Call) -> None:
+def _reshape(call: Call, shape: tuple[int, ...]) -> None:
     call.check_moves()
-    given, wanted = call.input(0), call.output
-    if math.prod(given.shape) != math.prod(wanted.shape):
-        raise MalformedError(f"turns {given.described} into {wanted.described}")
-    make = RealReshape if call.is_real else QReshape
-    call.finish(make(shape=wanted.shape), call.value(0))
+    given = call.input(0)
+    if math.prod(given.shape) != math.prod(shape):
+        raise MalformedError(f"turns {given.described} into {call.output.described}")
+    call.finish(moves.reshape(call, shape), call.value(0))
 
 
 @both_importer("TRANSPOSE")
@@ -88,8 +84,7 @@ def import_transpose(call: Call) -> None:
     call.check_moves()
     rank = len(call.input(0).shape)
     axes = tuple(call.axis(a, rank) for a in call.integers(1))
-    make = RealTranspose if call.is_real else QTranspose
-    call.finish(make(axes=axes), call.value(0))
+    call.finish(moves.transpose(call, axes), call.value(0))
 
 
 @both_importer("CONCATENATION")
@@ -115,7 +110,7 @@ def import_pack(call: Call) -> None:
         raise MalformedError(f"has {count} inputs, but values_count {call.options['values_count']}")
     shape = call.input(0).shape
     axis = call.axis(call.options["axis"], len(shape) + 1)
-    reshape, concat = (RealReshape, RealConcat) if call.is_real else (QReshape, QConcat)
+    concat = RealConcat if call.is_real else QConcat
     parts = []
     for place in range(count):
         call.check_moves(place)
@@ -123,7 +118,7 @@ def import_pack(call: Call) -> None:
         if found.shape != shape:
             raise MalformedError(f"{found.label} is {found.described}, want the shape {shape}")
         grown = (*shape[:axis], 1, *shape[axis:])
-        parts.append(call.emit(reshape(shape=grown), call.value(place)))
+        parts.append(call.emit(moves.reshape(call, grown), call.value(place)))
     call.finish(concat(axis=axis), *parts)
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.tflite_ops import moves
 from rlx.frontends.tflite_ops.importers import both_importer
-from rlx.ops.q import QReshape, QSlice
-from rlx.ops.real import RealReshape, RealSlice
 
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
-    from rlx.ir import Op
 
 Integers = tuple[int, ...]
 
@@ -26,17 +24,7 @@ def import_slice(call: Call) -> None:
     stop = tuple(
         whole if n == -1 else s + n for s, n, whole in zip(start, size, shape, strict=True)
     )
-    call.finish(_slice(call, start, stop, (1,) * len(shape)), call.value(0))
-
-
-def _slice(call: Call, start: Integers, stop: Integers, step: Integers) -> Op:
-    """Return the op that takes a part of quantized values or of plain numbers."""
-    make = RealSlice if call.is_real else QSlice
-    return make(start=start, stop=stop, step=step)
-
-
-def _reshape(call: Call, shape: Integers) -> Op:
-    return RealReshape(shape=shape) if call.is_real else QReshape(shape=shape)
+    call.finish(moves.part(call, start, stop), call.value(0))
 
 
 def _each(call: Call, place: int, shape: Integers) -> Integers:
@@ -61,10 +49,11 @@ def import_strided_slice(call: Call) -> None:
         raise UnsupportedError(f"has the strides {list(step)}, want none below 1")
     shrink = call.options["shrink_axis_mask"]
     bounds = [_bounds(call, axis, begin[axis], end[axis], size) for axis, size in enumerate(shape)]
-    part = _slice(call, tuple(b for b, _ in bounds), tuple(e for _, e in bounds), step)
+    part = moves.part(call, tuple(b for b, _ in bounds), tuple(e for _, e in bounds), step)
     if shrink:
         kept = call.emit(part, call.value(0))
-        call.finish(_reshape(call, call.output.shape), kept)
+        left = (n for axis, n in enumerate(kept.type.static_shape) if not shrink & 1 << axis)
+        call.finish(moves.reshape(call, call.shaped(tuple(left)).shape), kept)
     else:
         call.finish(part, call.value(0))
 
@@ -127,7 +116,7 @@ def _split(call: Call, place: int, axis: int, sizes: Integers) -> None:
     for size, output in zip(sizes, call.outputs, strict=True):
         start, stop = [0] * len(shape), list(shape)
         start[axis], stop[axis] = first, first + size
-        op = _slice(call, tuple(start), tuple(stop), (1,) * len(shape))
+        op = moves.part(call, tuple(start), tuple(stop))
         call.finish(op, call.value(place), output=output)
         first += size
 
@@ -144,6 +133,7 @@ def import_unpack(call: Call) -> None:
     for index, output in enumerate(call.outputs):
         start, stop = [0] * len(shape), list(shape)
         start[axis], stop[axis] = index, index + 1
-        op = _slice(call, tuple(start), tuple(stop), (1,) * len(shape))
+        op = moves.part(call, tuple(start), tuple(stop))
         part = call.emit(op, call.value(0))
-        call.finish(_reshape(call, output.shape), part, output=output)
+        output = call.shaped((*shape[:axis], *shape[axis + 1 :]), output=output)
+        call.finish(moves.reshape(call, output.shape), part, output=output)

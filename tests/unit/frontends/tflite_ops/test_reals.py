@@ -203,7 +203,14 @@ CASES: dict[str, list[Case]] = {
     "EXP": [unary()],
     "EXPAND_DIMS": [Case([X, Fixed(np.int32(1))], (2, 1, 3, 4))],
     "FLOOR": [unary()],
-    "FLOOR_DIV": [binary(0.5, 9.0)],
+    "FILL": [
+        Case([ints(2, 3), Given(())], (2, 3)),
+        Case([ints(2, 3), Given((), "int32")], (2, 3), "int32"),
+    ],
+    "FLOOR_DIV": [
+        binary(0.5, 9.0),
+        Case([Given((2, 3, 4), "int32", -50, 50), ints(-7, 2, 3, 8)], (2, 3, 4), "int32"),
+    ],
     "FLOOR_MOD": [binary(0.5, 9.0), Case([X, Fixed(np.array([-1.5], np.float32))], (2, 3, 4))],
     "FULLY_CONNECTED": [
         Case([Given((2, 4)), Fixed(floats(5, 4)), Fixed(floats(5))], (2, 5)),
@@ -366,6 +373,7 @@ CASES: dict[str, list[Case]] = {
     "UNPACK": [
         Case([Given((2, 2, 3))], (2, 3), options={"num": 2, "axis": 1}, more=(((2, 3), "float32"),))
     ],
+    "ZEROS_LIKE": [Case([X], (2, 3, 4)), Case([Given((3,), "int32")], (3,), "int32")],
 }
 
 
@@ -429,5 +437,6 @@ def test_a_bias_that_is_left_out_is_zero(name: str, absent: list[None]) -> None:
 
 
 def test_every_importer_has_a_case() -> None:
-    elsewhere = {"CAST", "DEQUANTIZE", "QUANTIZE"}  # test_boundary.py
+    # test_boundary.py, test_open.py
+    elsewhere = {"CAST", "DEQUANTIZE", "QUANTIZE", "RANGE"}
     assert set(CASES) | elsewhere == set(REAL_IMPORTERS)
