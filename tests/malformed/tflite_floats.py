@@ -203,13 +203,13 @@ CASES: dict[str, Case] = {
         lambda: _with_element("size", 0, np.int32),
         FrontendError,
         "operator 3 RESIZE_BILINEAR",
-        "makes the size [0, 4], but tensor 9 'resized' is float32[1, 6, 4, 4]",
+        "makes the shape [1, 0, 4, 4], but tensor 9 'resized' is float32[1, 6, 4, 4]",
     ),
     "size 2^31 - 1": Refused(
         lambda: _with_element("size", 2**31 - 1, np.int32),
         FrontendError,
         "operator 3 RESIZE_BILINEAR",
-        "makes the size [2147483647, 4], but tensor 9 'resized' is float32[1, 6, 4, 4]",
+        "makes the shape [1, 2147483647, 4, 4], but tensor 9 'resized' is float32[1, 6, 4, 4]",
     ),
     "axis out of range": Refused(
         lambda: _with_element("axes", 7, np.int32),

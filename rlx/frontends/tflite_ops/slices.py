@@ -44,7 +44,7 @@ def import_strided_slice(call: Call) -> None:
         if call.options[mask]:
             raise UnsupportedError(f"has {mask} {int(call.options[mask])}, want 0")
     shape = call.input(0).shape
-    begin, end, step = (_each(call, place, shape) for place in (1, 2, 3))
+    begin, end, step = _strides(call, shape)
     if min(step, default=1) < 1:
         raise UnsupportedError(f"has the strides {list(step)}, want none below 1")
     shrink = call.options["shrink_axis_mask"]
@@ -56,6 +56,19 @@ def import_strided_slice(call: Call) -> None:
         call.finish(moves.reshape(call, call.shaped(tuple(left)).shape), kept)
     else:
         call.finish(part, call.value(0))
+
+
+def _strides(call: Call, shape: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return begin, end and stride of each axis; axes without entries are whole."""
+    begin, end, step = (call.integers(place) for place in (1, 2, 3))
+    counts = len(begin), len(end), len(step)
+    if max(counts) > min(len(shape), *counts):
+        raise MalformedError(
+            "inputs 1 to 3 have {}, {} and {} numbers ".format(*counts)
+            + f"for {len(shape)} dimensions"
+        )
+    rest = len(shape) - len(begin)
+    return (*begin, *(0,) * rest), (*end, *shape[len(end) :]), (*step, *(1,) * rest)
 
 
 def _bounds(call: Call, axis: int, begin: int, end: int, size: int) -> tuple[int, int]:
