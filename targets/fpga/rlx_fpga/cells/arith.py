@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from amaranth import Module, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.multiply import has_blocks, multiply_moving
 from rlx_fpga.cells.pipe import register
 from rlx_fpga.cells.streams import Cell, stream_of
 from rlx_fpga.cells.table import ENTRIES, look_up, table_ram
@@ -53,7 +54,8 @@ class _Binary(Cell):
     def elaborate(self, platform: object) -> Module:
         """Three pipeline registers with a common enable; the derived class builds the first.
 
-        It may be inside a memory, which is slow: there is no logic between it and the second.
+        It may be inside a memory, which is slow: there is no logic between it and the second. The
+        second and third are inside a DSP slice where products are instances.
         """
         m = Module()
         move, both = take_pairs(m, self)
@@ -68,6 +70,10 @@ class _Binary(Cell):
         for lane in range(self.lanes):
             codes = self.i0.payload[lane], self.i1.payload[lane]
             first = self._first(m, lane, *codes, move)
+            if self.multipliers and has_blocks(platform):
+                product = multiply_moving(m, platform, *first, f"product{lane}", move=move)
+                m.d.comb += self.o.payload[lane].eq(product)
+                continue
             x, y = (
                 register(m, move, value, f"{name}{lane}_second")
                 for name, value in zip("xy", first, strict=True)

@@ -46,7 +46,6 @@ class Chain(Cell):
             self.parts |= part
         first, *_, last = (*self.cells.values(), *self.cells.values())
         self.multipliers = sum(part.multipliers for part in self.parts.values())
-        self.wide_products = tuple(p for part in self.parts.values() for p in part.wide_products)
         self.latency = sum(cell.latency for cell in self.cells.values())
         self.drain = sum(cell.drain for cell in self.cells.values())
         members = {}

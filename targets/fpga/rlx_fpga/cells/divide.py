@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from amaranth import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from rlx_fpga.cells.multiply import has_blocks, multiply_moving
 from rlx_fpga.cells.pipe import register
 from rlx_fpga.cells.raster import Raster
 from rlx_fpga.cells.sizes import index_signal
@@ -102,9 +103,6 @@ class Divide(Cell):
         self.multipliers = lanes * _multiplier_count(
             max(self.bounds).bit_length(), [one.factor for one in self.factors]
         )
-        if self.multipliers:
-            bits = max(one.factor for one in self.factors).bit_length()
-            self.wide_products = lanes * ((max(self.bounds).bit_length(), bits),)
         super().__init__({"i": In(stream_of(lanes, width)), "o": Out(stream_of(lanes))})
 
     @cached_property
@@ -138,10 +136,11 @@ class Divide(Cell):
         factor = Signal(range(max(one.factor for one in self.factors) + 1))
         self._select(m, move & self.i.valid, half, factor)
         half = register(m, move, half, "half_1")
-        for stage in range(2):
+        in_block = bool(self.multipliers) and has_blocks(platform)
+        for stage in range(1 if in_block else 2):
             factor = register(m, move, factor, f"factor_{stage + 1}")
         for lane in range(self.lanes):
-            self._lane(m, move, lane, half, factor)
+            self._lane(m, platform if in_block else None, move, lane, (half, factor))
         return m
 
     def _select(self, m: Module, step: Value, half: Signal, factor: Signal) -> None:
@@ -155,7 +154,12 @@ class Divide(Cell):
             with m.If((row == r) & (column == c)):
                 m.d.comb += [half.eq(r * c // 2), factor.eq(which[r * c].factor)]
 
-    def _lane(self, m: Module, move: Value, lane: int, half: Value, factor: Value) -> None:
+    def _lane(
+        self, m: Module, blocks: object, move: Value, lane: int, constants: tuple[Value, Value]
+    ) -> None:
+        """Build a lane; ``blocks`` is the platform if its product is an instance with registers."""
+        half, factor = constants
+
         def stage(value: Value, name: str) -> Value:
             return register(m, move, value, f"{name}{lane}")
 
@@ -163,7 +167,11 @@ class Divide(Cell):
         total = self.i.payload[lane]
         negative = total < 0
         magnitude = stage(Mux(negative, -total, total)[: len(total)], "magnitude")
-        product = stage(stage((magnitude + half)[:size], "numerator") * factor, "product")
+        numerator = (magnitude + half)[:size]
+        if blocks is None:
+            product = stage(stage(numerator, "numerator") * factor, "product")
+        else:
+            product = multiply_moving(m, blocks, numerator, factor, f"product{lane}", move=move)
         for place in range(3):
             negative = stage(negative, f"negative_{place}_")
         pairs = zip(self.bounds, self.counts, strict=True)

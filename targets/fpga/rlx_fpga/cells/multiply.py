@@ -9,6 +9,9 @@ builds:
 - in a netlist, an instance of a small module (``multiply.v.j2``): on ECP5, where Yosys does not
   pack the registers, the primitive itself; elsewhere, and for simulators, registers around a
   product, which synthesis packs into the slice.
+- in a netlist for iCE40, an instance of ``multiply_ice40.v.j2``, with the primitive: Yosys packs
+  registers there, but wrongly. So does every product that has its own registers in a cell
+  (``multiply_moving``, ``multiply_sum``).
 
 LUT multipliers take further products when DSP slices run out.
 
@@ -31,7 +34,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal, Value, signed
+from amaranth import Cat, ClockSignal, Const, Instance, Module, Shape, Signal, Value, signed
 
 from rlx_fpga.cells.pipe import follow
 
@@ -84,34 +87,6 @@ PACKINGS: Final[Mapping[str, Packing]] = {
 """What the DSP slices of each family can do."""
 
 
-_MAC16_BITS: Final = 16
-"""Bits of an operand of SB_MAC16, signed or not."""
-
-_MAC16_MIN: Final = 11
-"""Minimum bits of a product for which Yosys uses an SB_MAC16."""
-
-
-def blocks_of(x: int, y: int, family: str) -> int:
-    """Return the DSP slices that the product of signed numbers of x and y bits takes.
-
-    Where slices are narrower than ``BLOCK_BITS``, Yosys splits wider operands (``mul2dsp.v``);
-    small parts become LUTs.
-    """
-    return _mac16(max(x, y), min(x, y), x + y) if family == "ice40" else 1
-
-
-def _mac16(x: int, y: int, bits: int) -> int:
-    if min(x, y) < 2 or bits < _MAC16_MIN:
-        return 0
-    if x > _MAC16_BITS:
-        count = -(-(x - _MAC16_BITS) // _MAC16_BITS)
-        last = x - count * _MAC16_BITS
-        first = _mac16(_MAC16_BITS, y, min(bits, y + _MAC16_BITS))
-        return count * first + _mac16(last, y, y + last)
-    # The same for the other operand.
-    return _mac16(y, x, bits) if y > _MAC16_BITS else 1
-
-
 @dataclass(frozen=True, slots=True)
 class NetlistPlatform:
     """The platform (in Amaranth's sense) with which netlists are elaborated.
@@ -119,10 +94,17 @@ class NetlistPlatform:
     Attributes:
         prefix: Prefix of the names of separate modules.
         memories: Replaces read-only memories; None to keep their words in the netlist.
+        family: Family of the device; empty if the design has nothing that depends on it.
     """
 
     prefix: str
     memories: Constants | None = None
+    family: str = ""
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether every product is an instance of a DSP slice: synthesis is not asked for one."""
+        return self.family == "ice40"
 
     def module(self, *, logic: bool) -> str:
         """Return the name of the module that multiplies."""
@@ -136,6 +118,11 @@ class NetlistPlatform:
     def packed(self, packing: Packing) -> str:
         """Return the name of the module for two products in a slice."""
         return f"{self.prefix}_multiply_{packing.value}"
+
+    @property
+    def sum(self) -> str:
+        """Name of the module that multiplies and accumulates."""
+        return f"{self.prefix}_multiply_sum"
 
     def get_memory(self, memory: Memory) -> Fragment:
         """Return the fragment of a memory; Amaranth calls this for each."""
@@ -162,6 +149,8 @@ def multiply(
     if not isinstance(platform, NetlistPlatform):
         x, y = follow(m, x, f"{name}_x"), follow(m, y, f"{name}_y")
         return follow(m, x * y, name, LATENCY - 1)
+    if platform.has_blocks and not logic:
+        return follow(m, _block(m, platform, x, y, name, BLOCK_LATENCY), f"{name}_held")
     product = Signal(signed(len(x) + len(y)), name=f"{name}_product")
     m.submodules[name] = Instance(
         platform.module(logic=logic),
@@ -173,6 +162,98 @@ def multiply(
         o_z=product,
     )
     return follow(m, product, f"{name}_held")
+
+
+def has_blocks(platform: object) -> bool:
+    """Return whether products in a netlist for ``platform`` must be instances of a DSP slice."""
+    return isinstance(platform, NetlistPlatform) and platform.has_blocks
+
+
+def multiply_moving(
+    m: Module, platform: object, x: Value, y: Value, name: str, *, move: Value, stages: int = 2
+) -> Value:
+    """Return ``x * y`` from DSP slices of a netlist that ``has_blocks``.
+
+    Args:
+        m: Module to build into.
+        platform: Argument of ``elaborate``.
+        x: Of at most ``BLOCK_BITS`` bits, or unsigned: then of any width.
+        y: Likewise.
+        name: Prefix of instances and signals.
+        move: Enables the registers.
+        stages: Registers: 1 behind the product, 2 also in front of it.
+    """
+    assert isinstance(platform, NetlistPlatform), "only netlists have instances"
+    parts = [
+        (_block(m, platform, one, other, f"{name}_{i}_{k}", stages, move), i + k)
+        for i, one in enumerate(_parts(x))
+        for k, other in enumerate(_parts(y))
+    ]
+    return sum((part << (BLOCK_BITS * place) for part, place in parts[1:]), parts[0][0])
+
+
+def _parts(value: Value) -> list[Value]:
+    """Return the parts of an operand that a block and a few LUTs multiply, low ones first."""
+    if len(value) <= BLOCK_BITS:
+        return [value]
+    assert not value.shape().signed, "only unsigned operands are split"
+    return [value[start : start + BLOCK_BITS] for start in range(0, len(value), BLOCK_BITS)]
+
+
+def _block(
+    m: Module,
+    platform: NetlistPlatform,
+    x: Value,
+    y: Value,
+    name: str,
+    stages: int,
+    move: Value | None = None,
+) -> Value:
+    """Return the product from one block, ``stages`` cycles with ``move`` high later."""
+    signs = x.shape().signed, y.shape().signed
+    shape = Shape(len(x) + len(y), signed=any(signs))
+    product = Signal(shape, name=f"{name}_product")
+    m.submodules[name] = Instance(
+        platform.module(logic=False),
+        p_X=len(x),
+        p_Y=len(y),
+        p_X_SIGNED=int(signs[0]),
+        p_Y_SIGNED=int(signs[1]),
+        p_STAGES=stages,
+        i_clk=ClockSignal(),
+        i_en=Const(1) if move is None else move,
+        i_x=x,
+        i_y=y,
+        o_z=product,
+    )
+    return product
+
+
+def multiply_sum(
+    m: Module, platform: object, operands: tuple[Value, Value], take: Value, first: Value, name: str
+) -> Value:
+    """Return a sum of products of int8 numbers, int32, from a slice of a netlist.
+
+    Args:
+        m: Module to build into.
+        platform: Argument of ``elaborate``; it ``has_blocks``.
+        operands: The factors.
+        take: Add the product of the previous cycle's operands.
+        first: To 0, not to the sum.
+        name: Name of the instance, and prefix of signals.
+    """
+    assert isinstance(platform, NetlistPlatform), "only netlists have instances"
+    total = Signal(signed(32), name=name)
+    m.submodules[f"{name}_block"] = Instance(
+        platform.sum,
+        i_clk=ClockSignal(),
+        i_x=operands[0],
+        i_y=operands[1],
+        i_take=take,
+        i_first=first,
+        o_z=total,
+    )
+    return total
 
 
 def multiply_each(

@@ -32,21 +32,6 @@ def lane_multipliers(parts: int) -> dict[int, int]:
     return {1: parts, parts: 1, **dict.fromkeys(SERIAL_BITS, 0)}
 
 
-def lane_products(width: int, parts: int, beat_cycles: int) -> tuple[tuple[int, int], ...]:
-    """Return the bits of the operands of each multiplier of a lane.
-
-    Args:
-        width: Bits of the accumulator, which is multiplied by a factor of 31 bits.
-        parts: See ``lane_multipliers``.
-        beat_cycles: Cycles for each beat: one, or one for each part.
-    """
-    low, high = PART_BITS + 1, 31 - PART_BITS + 1
-    values = (width,) if parts == 2 else (low, width - PART_BITS)
-    if beat_cycles > 1:
-        return ((max(values), low),)
-    return tuple((value, factor) for value in values for factor in (low, high))
-
-
 class Requantize(Cell):
     """Scale by ``multiplier * 2^(shift - 31)``, round, add the zero point, clamp.
 
@@ -115,8 +100,6 @@ class Requantize(Cell):
             raise ValueError(msg)
         self.beat_cycles = beat_cycles
         self.multipliers = lanes * forms[beat_cycles]
-        if self.multipliers:
-            self.wide_products = lanes * lane_products(self.scaling.width, parts, beat_cycles)
         delay = 1 + lane_latency(parts, beat_cycles, forms[beat_cycles]) + CODE_STAGES
         self.latency = delay + LATENCY
         self.depth = queue_depth(delay, group=beat_cycles)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from amaranth import Format, Value, signed
 from amaranth.lib import data, stream, wiring
 
-from rlx_fpga.cells.multiply import blocks_of
 from rlx_fpga.cost.costs import resources_of
 
 if TYPE_CHECKING:
@@ -103,8 +102,6 @@ class Cell(Part):
 
     Attributes:
         multipliers: DSP slices, each for a product of 18 by 18 bits, or for two packed ones.
-        wide_products: Bits of both operands of each product wider than int8: not every family's
-            DSP slices are as wide.
         latency: Cycles from the transfer of the last beat that an output depends on to the first
             cycle in which that output is valid, without stalls.
         drain: Cycles from the first to the last of the outputs that the last beat of a pixel
@@ -112,7 +109,6 @@ class Cell(Part):
     """
 
     multipliers: int = 0
-    wide_products: tuple[tuple[int, int], ...] = ()
     latency: int = 1
     drain: int = 0
 
@@ -123,17 +119,7 @@ class Cell(Part):
 
     def cost(self, family: str) -> Resources:
         """Return the predicted cells of the device family ``family``, parts included."""
-        return resources_of(self.logic, family, self.slices(family))
-
-    def slices(self, family: str) -> int:
-        """Return the DSP slices on ``family``, whose slices may be narrower than 18 bits."""
-        return self.multipliers + _extra_slices(self.wide_products, family)
-
-
-@lru_cache(maxsize=4096)
-def _extra_slices(products: tuple[tuple[int, int], ...], family: str) -> int:
-    """Return the DSP slices that products of so many bits take beyond one each."""
-    return sum(blocks_of(*bits, family) - 1 for bits in products)
+        return resources_of(self.logic, family, self.multipliers)
 
 
 def lanes_of(cell: Part, port: str) -> int:

@@ -78,7 +78,9 @@ def design_files(
         formal: Whether proofs of the small cells are added to the folder.
     """
     prefix = interface.prefix
-    sources = sources_of(component, interface, comments=comments, memory_files=memory_files)
+    sources = sources_of(
+        component, interface, comments=comments, memory_files=memory_files, family=device.family
+    )
     words = sources.memories
     interface = replace(
         interface,
@@ -143,6 +145,7 @@ def sources_of(
     *,
     comments: Mapping[str, Sequence[str]] | None = None,
     memory_files: bool = False,
+    family: str = "",
 ) -> Sources:
     """Return the component as SystemVerilog, one file for each distinct module.
 
@@ -151,9 +154,10 @@ def sources_of(
         interface: Its ports.
         comments: Lines above each instance in the core, by its name.
         memory_files: Whether constant words go into files; else they are in the modules.
+        family: Family of the device.
     """
     constants = Constants(interface.prefix, in_files=memory_files)
-    platform = NetlistPlatform(interface.core, constants)
+    platform = NetlistPlatform(interface.core, constants, family)
     design = Fragment.get(component, platform)
     constants.name(design)
     modules = Modules(design.prepare(ports_of(component)), interface.prefix, comments or {})
@@ -230,14 +234,15 @@ def cell_path(module: str) -> str:
 
 def _parts(platform: NetlistPlatform) -> dict[str, str]:
     """Return the modules that are written by hand, by name."""
-    found = {platform.module(logic=logic): _multiplier(logic) for logic in (False, True)}
-    found |= {platform.packed(one): f"multiply_{one.value}.v.j2" for one in _PACKED}
-    found[platform.ram] = "ram.v.j2"
-    return {name: render(template, name=name) for name, template in found.items()}
-
-
-def _multiplier(logic: bool) -> str:
-    return "multiply_logic.v.j2" if logic else "multiply.v.j2"
+    block = "multiply_ice40" if platform.has_blocks else "multiply"
+    found = {
+        platform.module(logic=False): block,
+        platform.module(logic=True): "multiply_logic",
+        **{platform.packed(one): f"multiply_{one.value}" for one in _PACKED},
+        platform.sum: "multiply_sum_ice40",
+        platform.ram: "ram",
+    }
+    return {name: render(f"{template}.v.j2", name=name) for name, template in found.items()}
 
 
 def _used(core: str, texts: Mapping[str, str]) -> set[str]:

@@ -12,6 +12,7 @@ from amaranth.lib.wiring import Component, In, Out
 
 from rlx_fpga.architectures.engine.program import Feed, Mode
 from rlx_fpga.architectures.engine.timing import ARRAY_LATENCY
+from rlx_fpga.cells.multiply import has_blocks, multiply_moving, multiply_sum
 from rlx_fpga.cells.one_port import OnePortRam
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.rom import pack, varying_bits
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from rlx_fpga.architectures.engine.sequencer import Sequencer
 
 SUMMING: Final = ("ice40", "xc7")
-"""Families whose DSP slices keep the sums: Yosys 0.70 packs these accumulators into them."""
+"""Families whose DSP slices keep the sums of lanes: on iCE40 those of all but the first one, as
+instances; on Xilinx 7 Yosys 0.70 packs the accumulators into them."""
 
 
 class MultiplierArray(Component):
@@ -97,8 +99,12 @@ class MultiplierArray(Component):
 
         code = Signal(signed(8))
         m.d.comb += code.eq(Mux(late(self.in_image, "in_image", 1), self.code, self.padding))
-        terms = self._terms(m, code, late(self.second, "second", 1), late(self.part, "part", 1))
+        second, part = late(self.second, "second", 1), late(self.part, "part", 1)
+        terms, others = self._terms(m, platform, code, second, part)
         taken, first = late(self.step, "step", 2), late(self.first, "first", 2)
+        for lane, factors in enumerate(others, len(terms)):
+            summed = multiply_sum(m, platform, factors, taken, first, f"total_{lane}")
+            m.d.comb += self.totals[32 * lane : 32 * lane + 32].eq(summed)
         for lane, term in enumerate(terms):
             total = Signal(signed(32), name=f"total_{lane}", reset_less=True)
             with m.If(taken):
@@ -112,9 +118,27 @@ class MultiplierArray(Component):
         m.d.comb += self.done.eq(late(self.step & self.last, "done", ARRAY_LATENCY))
         return m
 
-    def _terms(self, m: Module, code: Value, second: Value, part: Value) -> list[Value]:
-        """Return the term that each lane adds, two cycles after the step."""
-        products = self._products(m, code, part)
+    def _terms(
+        self, m: Module, platform: object, code: Value, second: Value, part: Value
+    ) -> tuple[list[Value], list[tuple[Value, Value]]]:
+        """Return the term that each lane adds, two cycles after the step.
+
+        And the factors of further lanes, a cycle before: of those whose sum is in a DSP slice that
+        is an instance.
+        """
+        factors = self._factors(m, code, part)
+        products = []
+        if has_blocks(platform) and factors:
+            one = multiply_moving(
+                m, platform, *factors[0], "product_0", move=Const(1), stages=1
+            )
+            products, factors = [one], factors[1:]
+        else:
+            for lane, pair in enumerate(factors):
+                product = Signal(signed(16), name=f"product_{lane}", reset_less=True)
+                m.d.sync += product.eq(pair[0] * pair[1])
+                products.append(product)
+            factors = []
         plain = Signal(signed(8), reset_less=True)
         m.d.sync += plain.eq(code)
         entry = self._entry(m, code, second)
@@ -123,7 +147,7 @@ class MultiplierArray(Component):
         if {one.mode for one in self.program.instructions} <= {Mode.WIDE, Mode.NARROW}:
             # Yosys drops a default that is never reached, and infers a latch from the rest.
             m.d.comb += term.eq(product)
-            return [term, *products[1:]]
+            return [term, *products[1:]], factors
         with m.Switch(self.mode):
             with m.Case(Mode.WIDE, Mode.NARROW):
                 m.d.comb += term.eq(product)
@@ -131,24 +155,22 @@ class MultiplierArray(Component):
                 m.d.comb += term.eq(entry)
             with m.Default():
                 m.d.comb += term.eq(plain)
-        return [term, *products[1:]]
+        return [term, *products[1:]], factors
 
-    def _products(self, m: Module, code: Value, part: Value) -> list[Signal]:
-        """Return the products of all lanes; none if there are no weights."""
+    def _factors(self, m: Module, code: Value, part: Value) -> list[tuple[Value, Value]]:
+        """Return value and weight of all lanes; none if there are no weights."""
         lanes = self.program.lanes
         if not self.program.weights:
             return []
         word = self._word(m)
-        products = []
+        factors = []
         for lane in range(lanes):
             weight = word[8 * lane : 8 * lane + 8]
             if lane == 0 and lanes > 1:
                 narrow = word.word_select(part, 8)
                 weight = Mux(self.mode == Mode.NARROW, narrow, weight)
-            product = Signal(signed(16), name=f"product_{lane}", reset_less=True)
-            m.d.sync += product.eq(code * weight.as_signed())
-            products.append(product)
-        return products
+            factors.append((code, weight.as_signed()))
+        return factors
 
     def _word(self, m: Module) -> Value:
         """Return the word of weights at the previous cycle's address."""

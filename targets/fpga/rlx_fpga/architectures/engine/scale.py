@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Final, NamedTuple
+
 from amaranth import Cat, Const, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib.wiring import Component, In, Out
 
+from rlx_fpga.cells.multiply import has_blocks, multiply_moving
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cost.logic import Logic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LATENCY = 8
 """Cycles from ``total`` to ``code``."""
 
-_PART = 17
+_PART: Final = 17
+_BLOCK_PART: Final = 16
 
 
 class Requantizer(Component):
@@ -52,18 +59,16 @@ class Requantizer(Component):
             return follow(m, value, name, cycles)
 
         biased = stage((self.total + self.bias)[:32].as_signed(), "biased")
-        shifted = stage((biased << stage(self.left, "left", 1))[:32].as_signed(), "shifted")
-        factor = stage(self.multiplier, "multiplier", 2)
-        low, high = _unsigned(shifted[:_PART]), shifted[_PART:].as_signed()
-        factor_low, factor_high = _unsigned(factor[:_PART]), _unsigned(factor[_PART:])
-        low_low = stage(low * factor_low, "low_low")
-        middle_parts = (stage(low * factor_high, "low_high"), stage(high * factor_low, "high_low"))
-        high_high = stage(high * factor_high, "high_high")
+        shifted = (biased << stage(self.left, "left", 1))[:32].as_signed()
+        if has_blocks(platform):
+            parts = _in_blocks(m, platform, shifted, stage(self.multiplier, "multiplier", 1))
+        else:
+            parts = _products(stage, shifted, self.multiplier)
         # The lowest bits never carry into the added half.
-        lower = stage((low_low >> _PART) + (1 << (30 - _PART)), "lower")
-        middle = stage(middle_parts[0] + middle_parts[1], "middle")
-        upper = stage(high_high, "upper", 1)
-        doubled = stage(((upper << _PART) + middle + lower) >> (31 - _PART), "doubled")
+        lower = stage((parts.low_low >> parts.bits) + (1 << (30 - parts.bits)), "lower")
+        middle = stage(parts.low_high + parts.high_low, "middle")
+        upper = stage(parts.high_high, "upper", 1)
+        doubled = stage(((upper << parts.bits) + middle + lower) >> (31 - parts.bits), "doubled")
         right = stage(self.right, "right", 5)
         half = Signal(31)
         m.d.comb += half.eq((Const(1) << right) >> 1)
@@ -72,6 +77,46 @@ class Requantizer(Component):
         clamped = Mux(rounded < self.low, self.low, Mux(rounded > self.high, self.high, rounded))
         m.d.sync += self.code.eq(clamped)
         return m
+
+
+class _Parts(NamedTuple):
+    """The products of the low and high parts of two operands; ``bits`` are in a low one."""
+
+    bits: int
+    low_low: Value
+    low_high: Value
+    high_low: Value
+    high_high: Value
+
+
+def _products(stage: Callable[..., Value], value: Value, multiplier: Value) -> _Parts:
+    """Return the products of signed parts, two registers behind ``value``."""
+    shifted = stage(value, "shifted")
+    factor = stage(multiplier, "multiplier", 2)
+    low, high = _unsigned(shifted[:_PART]), shifted[_PART:].as_signed()
+    factor_low, factor_high = _unsigned(factor[:_PART]), _unsigned(factor[_PART:])
+    low_low = stage(low * factor_low, "low_low")
+    middle = (stage(low * factor_high, "low_high"), stage(high * factor_low, "high_low"))
+    return _Parts(_PART, low_low, *middle, stage(high * factor_high, "high_high"))
+
+
+def _in_blocks(m: Module, platform: object, value: Value, factor: Value) -> _Parts:
+    """Return the same from DSP slices, which contain both registers: no part is too wide for one.
+
+    ``factor`` is in a register in front of them.
+    """
+    shifted = Signal(signed(32))
+    m.d.comb += shifted.eq(value)
+    values = {"low": shifted[:_BLOCK_PART], "high": shifted[_BLOCK_PART:].as_signed()}
+    factors = {"low": factor[:_BLOCK_PART], "high": factor[_BLOCK_PART:]}
+    return _Parts(
+        _BLOCK_PART,
+        *(
+            multiply_moving(m, platform, x, y, f"{one}_{other}", move=Const(1))
+            for one, x in values.items()
+            for other, y in factors.items()
+        ),
+    )
 
 
 def _unsigned(value: Value) -> Value:

@@ -74,9 +74,7 @@ class Weighted(Plan):
         """Return what the layer is made of: that of its cells, without building them all."""
 
     def _cost(self, fold: Fold, family: str) -> Resources:
-        requantize = self._drain(fold)
-        slices = fold.multipliers - requantize.multipliers + requantize.slices(family)
-        return resources_of(self.logic(fold), family, slices)
+        return resources_of(self.logic(fold), family, fold.multipliers)
 
     @cached_property
     def ranges(self) -> Ranges:
