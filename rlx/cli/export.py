@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlx.cli.common import json_option, keep_inputs, print_json, progress
-from rlx.cli.model_command import load_model, model_command
+from rlx.cli.model_command import load_bound, model_command
 
 if TYPE_CHECKING:
     from rlx.exporters import Exported
@@ -46,7 +46,7 @@ def command(model: Path, out: Path, opset: int | None, as_json: bool) -> None:
     keep_inputs(out, model)
     with progress(enabled=not as_json) as show:
         show(f"reading {model.name}")
-        module = load_model(model)
+        module = load_bound(model)
         show(f"writing {out.name}")
         exported = export(module.graph, out, opset)
         write_file(out, exported.content)
