@@ -1,0 +1,158 @@
+"""The line ``try:`` of an error helps: who follows it does not meet the same error again.
+
+Each code of an error has an input that raises it. Where its line names a command of rlx or an
+option, the test runs that, and then what failed before.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from quantized_net import float_network, samples
+from support import ROOT
+
+from rlx import explanations
+from rlx.cli import main
+from rlx.ir import DType, Graph, TensorType
+from rlx.ir.file import save
+from rlx.ir.module import GraphModule, Stage
+
+ELSEWHERE = {
+    "E010", "E011", "E012",  # Graphs that a program makes: no command raises them.
+    "E071",  # A device that is full.
+    "E080", "E081",  # Tools that fail or hang.
+    "E090",  # Criteria of a comparison in Python.
+    "E900", "E901",  # A fault of rlx, and a signal.
+}  # fmt: skip
+"""Codes whose line names nothing that can be run; ``test_explanations.py`` raises them."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A command that fails.
+
+    Attributes:
+        code: Code of its error.
+        command: Its arguments.
+        follows: Whether the line names a command or an option; else it has words for a person.
+        before: A command that is run first.
+    """
+
+    code: str
+    command: str
+    follows: bool = True
+    before: str = ""
+
+
+MISTAKES = [
+    Mistake("E001", "emit digits.tflite -o out"),
+    Mistake("E001", "export digits.tflite -o net.tflite --opset 17", follows=False),
+    Mistake("E001", "inspect nothing.tflite", follows=False),
+    Mistake("E001", "emit digits.tflite --target cortexm --cpu cortex-m5 -o out", follows=False),
+    Mistake("E007", "inspect cut.tflite", follows=False),
+    Mistake("E008", "inspect net.h5", follows=False),
+    Mistake("E030", "emit float.rlx --target cortexm -o out"),
+    Mistake("E030", "quantize float.rlx -o new.rlx"),
+    Mistake("E041", "emit digits.tflite --target fpga --architecture parallel -o out"),
+    Mistake("E041", "estimate float.rlx --target cortexm"),
+    Mistake("E041", "export float.rlx -o net.tflite"),
+    Mistake("E050", "emit fixed.rlx --target cortexm --io arena -o out"),
+    Mistake("E060", "emit digits.tflite --target asic -o out", follows=False),
+    Mistake("E061", "verify out --with qemu", before="emit digits.tflite --target cortexm -o out",
+            follows=False),
+    Mistake("E070", "emit digits.tflite --target cortexm -o out",
+            before="emit digits.tflite --target cortexm -o out"),
+    Mistake("E070", "verify digits.tflite", follows=False),
+    Mistake("E112", "emit digits.tflite --target cortexm --ram 100 -o out"),
+    Mistake("E112", "emit digits.tflite --target fpga --fps 1000000 -o out"),
+]  # fmt: skip
+
+
+def test_every_code_is_raised():
+    assert {mistake.code for mistake in MISTAKES} | ELSEWHERE == set(explanations.error_codes())
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Return a folder with the files that commands name."""
+    folder = tmp_path_factory.mktemp("files")
+    digits = ROOT / "examples" / "digits" / "digits.tflite"
+    shutil.copy(digits, folder)
+    (folder / "cut.tflite").write_bytes(digits.read_bytes()[:2000])
+    (folder / "net.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(64))
+    save(GraphModule(float_network(), Stage.HIR), folder / "float.rlx")
+    graph = Graph("fixed")
+    x = graph.input("x", TensorType((1, 8), DType.I8))
+    graph.output(x, graph.constant(np.ones((1, 8), np.int8)))
+    save(GraphModule(graph, Stage.MIR), folder / "fixed.rlx")
+    np.savez(folder / "SAMPLES.npz", image=samples(32))
+    return folder
+
+
+@pytest.fixture
+def rlx(files, tmp_path, monkeypatch, capsys):
+    """Return a function that runs a command and returns its status and what it prints on error."""
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+
+    def run(arguments):
+        status = main(arguments)
+        return status, capsys.readouterr().err
+
+    return run
+
+
+def advised(line, failed):
+    """Return the commands that a line ``try:`` asks for after a command that failed.
+
+    The last one is that command again, with the file that was made, or with the option named.
+    """
+    command = re.search(r"\brlx ([a-z]+ .*)", line)
+    model = next(word for word in failed if "." in word)
+    if command is None:
+        options = re.search(r"(--[a-z-]+)(?: ([\w.]+))?", line)
+        assert options, f"neither a command nor an option: {line}"
+        name, value = options.groups()
+        # ``--force to replace it``: a flag, and words.
+        given = [name] if name == "--force" else [name, value]
+        return [[*_without(failed, name), *given]]
+    words = [model if word == "MODEL" else word for word in shlex.split(command[1])]
+    if words[0] == failed[0] and "--help" not in words:
+        return [[*failed, *words[1:]]]
+    if "-o" not in words:
+        return [words]
+    made = words[words.index("-o") + 1]
+    return [words, [made if word == model else word for word in failed]]
+
+
+def _without(arguments, option):
+    """Return arguments without an option and its value."""
+    if option not in arguments:
+        return arguments
+    place = arguments.index(option)
+    return [*arguments[:place], *arguments[place + 2 :]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.command)
+def test_who_follows_the_line_does_not_meet_the_error_again(rlx, monkeypatch, mistake):
+    if mistake.before:
+        assert rlx(mistake.before.split())[0] == 0
+    if mistake.code == "E061":
+        monkeypatch.setenv("PATH", "")
+    failed = mistake.command.split()
+    status, said = rlx(failed)
+    assert status
+    assert f"error[RLX-{mistake.code}]" in said
+    (line,) = re.findall(r"^  try: (.*)$", said, re.MULTILINE)
+    if not mistake.follows:
+        assert not re.search(r"\brlx [a-z]+ .*(MODEL|-o)", line)
+        return
+    for arguments in advised(line, failed):
+        status, said = rlx(arguments)
+        assert not status, said
