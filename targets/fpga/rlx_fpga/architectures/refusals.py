@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
-
-from rlx.numerics.fixed_point import Rescale
-
-if TYPE_CHECKING:
-    from rlx.ir import Op
+from typing import Final
 
 INT8_INPUT: Final = (
     "quantize the model (rlx quantize), with fixed sizes: --input-shape for a model in ONNX"
@@ -16,12 +11,3 @@ INT8_INPUT: Final = (
 
 ONLY_INT8: Final = "values in the core are int8; only at its ports uint8 can be converted"
 """Why there are no conversions to other codes, in any architecture."""
-
-
-def rounding_refusal(op: Op) -> str | None:
-    """Return why no requantizer rounds as ``op`` does, or None if one does."""
-    for name in cast("Any", op).__dataclass_fields__:
-        factor = getattr(op, name)
-        if isinstance(factor, Rescale) and factor.rounding.to_parity is not None:
-            return f"requantizers round halves up, and it rounds them to {factor.rounding.value}"
-    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from amaranth import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -11,13 +11,14 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from rlx_fpga.cells.credit import LATENCY, ResultQueue, queue_depth
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.scale import SERIAL_BITS, Lane, lane_latency, lane_logic
-from rlx_fpga.cells.scaling import PART_BITS, OutputRange, Scaling, saturated_width
+from rlx_fpga.cells.scaling import OutputRange, Scaling, saturated_width
 from rlx_fpga.cells.streams import Cell, require_divisor, stream_of
 from rlx_fpga.cost.logic import Logic, total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rlx_fpga.cells.scaling import RoundingName
 
 CODE_STAGES: Final = 2
 """Registers between the rounded number and the int8 result."""
@@ -37,8 +38,8 @@ class Requantize(Cell):
 
     ``rounding="double"`` is the arithmetic of TensorFlow Lite Micro and CMSIS-NN: a doubling high
     multiply that rounds half up, then a shift that rounds half away from zero. ``"single"`` rounds
-    once, half up, in the shift of the whole product. With non-negative multipliers only the final
-    clamp can saturate.
+    once, half up, in the shift of the whole product; ``"even"`` and ``"odd"`` do so with halves to
+    the even or odd number. With non-negative multipliers only the final clamp can saturate.
 
     Members:
         i: In, ``lanes`` times int ``acc_width``.
@@ -52,7 +53,7 @@ class Requantize(Cell):
     - 8, 16 or 31 (``SERIAL_BITS``): no multiplier; 4, 2 or 1 bits of the factor are added in each
       cycle.
     And the constants of all channels, if they differ. Left shifts beyond 13 widen the accumulator
-    in ``single``, any in ``double``.
+    in all but ``double``, any in that.
 
     Args:
         channels: Channels of a pixel; their constants are used in turn.
@@ -63,7 +64,7 @@ class Requantize(Cell):
         zero_point: Added to the rounded result.
         low: Minimum result.
         high: Maximum result.
-        rounding: ``double`` or ``single``.
+        rounding: Value of a ``Rounding``.
         beat_cycles: Cycles for each beat: one of ``lane_multipliers``.
     """
 
@@ -78,7 +79,7 @@ class Requantize(Cell):
         zero_point: int = 0,
         low: int = -128,
         high: int = 127,
-        rounding: Literal["double", "single"] = "double",
+        rounding: RoundingName = "double",
         beat_cycles: int = 1,
     ) -> None:
         require_divisor(lanes, channels)

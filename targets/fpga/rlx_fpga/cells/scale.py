@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from amaranth import Array, Cat, Const, Module, Mux, Signal, Value, signed
 
+from rlx.numerics.fixed_point import Rounding
 from rlx_fpga.cells.multiply import LATENCY, multiply
 from rlx_fpga.cells.pipe import follow, register
 from rlx_fpga.cells.scaling import PART_BITS
@@ -84,6 +85,9 @@ def lane_logic(scaling: Scaling, beat_cycles: int, *, serial: bool) -> tuple[Log
         test=form.test + 5 * scaling.right_bits,
         mux=int(sizes @ form.mux) + shift,
     )
+    if Rounding(scaling.rounding).to_parity is not None:
+        # A bit for what is dropped, down to the rounding, and the choice of the integer's lowest.
+        lane += Logic(register=5, add=2, test=scaling.base, mux=1 << scaling.right_bits)
     return Logic(register=form.phases / 2, test=form.phases), lane
 
 
@@ -108,11 +112,13 @@ class Lane:
     ) -> None:
         self.m, self.platform, self.index = m, platform, index
         self.scaling, self.beat_cycles, self.serial = scaling, beat_cycles, not multipliers
-        # ``double`` drops 31 bits of the product and rounds half up, ``single`` drops all but one
+        # ``double`` drops 31 bits of the product and rounds half up, the others drop all but one
         # fraction bit at the minimum shift. PART_BITS of them are dropped first: they never carry.
+        # Where halves go to even or odd numbers, one bit says whether all that is dropped is 0.
         double = scaling.rounding == "double"
         self.half = 1 << (30 - PART_BITS) if double else 0
         self.drop = 31 - PART_BITS if double else scaling.base - 1 - PART_BITS
+        self.parity = Rounding(scaling.rounding).to_parity
         self.stages = lane_latency(scaling.parts, beat_cycles, multipliers)
 
     def scaled(self, value: Value, constants: Value, taken: Value) -> Value:
@@ -136,6 +142,8 @@ class Lane:
 
     def rounded(self, high: Value, right: Value) -> Value:
         """Return the rounding shift of ``high``; ``right`` is a cycle ahead of it."""
+        if self.parity is not None:
+            return self._rounded_to_parity(high, right, self.parity)
         up, down = self._nudges(right)
         right = self._follow(right, "right_high")
         nudge = Mux(high[-1], self._follow(down, "nudge_down"), self._follow(up, "nudge_up"))
@@ -143,6 +151,35 @@ class Lane:
         right = self._follow(right, "right_nudged")
         base = self.scaling.base if self.scaling.rounding == "double" else 1
         return self._follow((nudged >> base) >> right, "rounded")
+
+    def _rounded_to_parity(self, high: Value, right: Value, parity: int) -> Value:
+        """Return the rounding shift of ``high``, halves to numbers of a parity.
+
+        ``high`` has two fraction bits at the minimum shift, the lower one for all that was dropped.
+        A number goes up if its fraction is above a half, or is a half and the integer below has
+        the wrong parity.
+        """
+        half = (Const(1) << 1) << right
+        below = self._follow((half - 1)[: len(half)], "nudge")
+        right = self._follow(right, "right_high")
+        is_wrong = ((high >> 2) >> right)[0] ^ parity
+        nudged = self._follow(high + Cat(below, Const(0, 1)).as_signed() + is_wrong, "nudged")
+        right = self._follow(right, "right_nudged")
+        return self._follow((nudged >> 2) >> right, "rounded")
+
+    def _kept(self, product: Value, dropped: Value) -> Value:
+        """Return the high part of a product without its lowest bits.
+
+        Args:
+            product: The product without its lowest ``PART_BITS`` bits.
+            dropped: Whether any of these was 1.
+        """
+        high = product >> self.drop
+        if self.parity is None:
+            return high
+        if self.drop:
+            dropped = product[: self.drop].any() | dropped
+        return Cat(dropped, high).as_signed()
 
     def _nudges(self, right: Value) -> tuple[Value, Value]:
         """Return the rounding offsets of a right shift, for positive and for negative numbers."""
@@ -180,19 +217,22 @@ class Lane:
     def _parallel(self, value: Value, factor: Value) -> Value:
         """Return the high part of the product."""
         values, factors = self._operands(value, factor)
-        low_low = self._multiply(values[0], factors[0], "low_low") >> PART_BITS
+        product = self._multiply(values[0], factors[0], "low_low")
+        low_low, dropped = product >> PART_BITS, self._dropped(product)
         low_high = self._multiply(values[0], factors[1], "low_high")
         if len(values) == 1:
             upper = self._follow(low_high + self.half, "upper")
             lower = self._follow(low_low, "lower")
-            return self._follow((upper + lower) >> self.drop, "high")
+            dropped = self._follow(dropped, "dropped")
+            return self._follow(self._kept(upper + lower, dropped), "high")
         high_low = self._multiply(values[1], factors[0], "high_low")
         high_high = self._multiply(values[1], factors[1], "high_high")
         middle = self._follow(low_high + high_low, "middle")
         lower = self._follow(low_low + self.half, "lower")
         sum_ = self._follow(middle + lower, "sum")
         upper = self._follow(high_high, "upper", 2)
-        return self._follow(((upper << PART_BITS) + sum_) >> self.drop, "high")
+        dropped = self._follow(dropped, "dropped", 2)
+        return self._follow(self._kept((upper << PART_BITS) + sum_, dropped), "high")
 
     def _sequential(self, value: Value, factor: Value, phase: Value) -> Value:
         """Return the same from one multiplier.
@@ -207,13 +247,20 @@ class Lane:
         part = self._follow(phase, "part", LATENCY)
         bits = len(value) + 31 - PART_BITS + 1
         total = Signal(signed(bits), name=self._name("total"), reset_less=True)
+        dropped = Signal(name=self._name("dropped"), reset_less=True)
         with self.m.If(part == 0):
             self.m.d.sync += total.eq((product >> PART_BITS) + self.half)
+            if self.parity is not None:
+                self.m.d.sync += dropped.eq(self._dropped(product))
         with self.m.Elif(part == 3):
             self.m.d.sync += total.eq(total + (product << PART_BITS))
         with self.m.Else():
             self.m.d.sync += total.eq(total + product)
-        return total >> self.drop
+        return self._kept(total, dropped)
+
+    def _dropped(self, product: Value) -> Value:
+        """Return whether any of the lowest bits of a product is 1, if that matters."""
+        return Const(0) if self.parity is None else product[:PART_BITS].any()
 
     def _serial(self, value: Value, triple: Value, factor: Value, taken: Value) -> Value:
         """Return the same without a multiplier: bits of the factor in turn, low ones first.
@@ -236,7 +283,8 @@ class Lane:
             self.m.d.sync += Cat(lower, upper).eq(product)
         high = product[PART_BITS : len(value) + 31].as_signed()
         high = self._follow(high, "product")
-        return self._follow(high + self.half, "product_half") >> self.drop
+        dropped = self._follow(self._dropped(product), "dropped", 2)
+        return self._kept(self._follow(high + self.half, "product_half"), dropped)
 
     def _multiply(self, x: Value, y: Value, name: str) -> Value:
         return multiply(self.m, self.platform, x, y, self._name(name))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from rlx.numerics.fixed_point import Rounding, multiply_by_quantized_multiplier
 from rlx_fpga.cells.rom import CyclicRom, pack
+
+RoundingName: TypeAlias = Literal["double", "single", "even", "odd"]
+"""Value of a ``Rounding``."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +43,7 @@ def saturated_width(
     acc_width: int,
     multiplier: tuple[int, ...],
     shift: tuple[int, ...],
-    rounding: Literal["double", "single"],
+    rounding: RoundingName,
     outputs: OutputRange,
 ) -> int:
     """Return to how many bits accumulators can be saturated without changing any result.
@@ -52,7 +55,7 @@ def saturated_width(
         acc_width: Bits of an accumulator.
         multiplier: Non-negative Q0.31 numbers.
         shift: As many powers of two.
-        rounding: ``double`` or ``single``.
+        rounding: Value of a ``Rounding``.
         outputs: Zero point and range of results.
     """
     factors, shifts = np.array(multiplier, np.int64), np.array(shift, np.int64)
@@ -81,7 +84,7 @@ class Scaling:
     """The constants of all channels, in the form in which the hardware uses them.
 
     Attributes:
-        rounding: ``double`` or ``single``.
+        rounding: Value of a ``Rounding``.
         multiplier: int64 [channels].
         left: Left shifts before the multiplication, [channels].
         right: Right shifts after it minus ``base``, [channels].
@@ -89,7 +92,7 @@ class Scaling:
         width: Bits of a left-shifted accumulator.
     """
 
-    rounding: Literal["double", "single"]
+    rounding: RoundingName
     multiplier: Integers
     left: Integers
     right: Integers
@@ -102,7 +105,7 @@ class Scaling:
         acc_width: int,
         multiplier: Sequence[int],
         shift: Sequence[int],
-        rounding: Literal["double", "single"],
+        rounding: RoundingName,
     ) -> Scaling:
         """Return the constants for arguments of ``Requantize``.
 

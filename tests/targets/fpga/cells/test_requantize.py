@@ -35,7 +35,7 @@ def accumulators(width, channels, multiplier, shift, seed=0):
 
 @st.composite
 def cases(draw):
-    rounding = draw(st.sampled_from(["double", "single"]))
+    rounding = draw(st.sampled_from(["double", "single", "even", "odd"]))
     lanes = draw(st.integers(1, 2))
     channels = lanes * draw(st.integers(1, 2))
     count = draw(st.sampled_from([1, channels]))
@@ -73,6 +73,12 @@ WIDE = {"low": -128, "high": 127, "zero_point": 0, "lanes": 1, "channels": 1}
 @example(
     {**WIDE, "acc_width": 27, "multiplier": [5 << 28], "shift": [-18], "rounding": "single"}, 0
 )
+@example({**WIDE, "acc_width": 20, "multiplier": [1 << 30], "shift": [-6], "rounding": "even"}, 0)
+@example({**WIDE, "acc_width": 20, "multiplier": [3 << 29], "shift": [-6], "rounding": "odd"}, 0)
+@example({**WIDE, "acc_width": 9, "multiplier": [1 << 30], "shift": [14], "rounding": "even"}, 0)
+@example({**WIDE, "acc_width": 5, "multiplier": [3 << 29], "shift": [30], "rounding": "odd"}, 0)
+@example({**WIDE, "acc_width": 31, "multiplier": [3 << 29], "shift": [-2], "rounding": "even"}, 0)
+@example({**WIDE, "acc_width": 27, "multiplier": [5 << 28], "shift": [-18], "rounding": "even"}, 0)
 @pytest.mark.parametrize("form", range(5))
 def test_requantize_is_the_contract(form, case, stall):
     parts = Requantize(**case).scaling.parts
@@ -91,10 +97,10 @@ def test_requantize_is_the_contract(form, case, stall):
         assert np.all(np.diff(run.given["o"]) == cell.beat_cycles)
 
 
-@pytest.mark.parametrize("rounding", ["double", "single"])
+@pytest.mark.parametrize("rounding", ["double", "single", "even", "odd"])
+@pytest.mark.parametrize("multiplier", [1518500250, 1 << 30, 3 << 29])
 @pytest.mark.parametrize("shift", [-9, -3, 0])
-def test_requantize_every_small_accumulator(rounding, shift):
-    multiplier = 1518500250
+def test_requantize_every_small_accumulator(rounding, multiplier, shift):
     cell = Requantize(
         channels=1, lanes=1, acc_width=9, multiplier=[multiplier], shift=[shift], rounding=rounding
     )

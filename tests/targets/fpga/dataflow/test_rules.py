@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from rlx.errors import UnsupportedOpError
-from rlx.ir import Graph, Refusal, i8
-from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.ir import Graph, i8
+from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import (
     Q_OPS,
     QArgmax,
@@ -14,13 +14,11 @@ from rlx.ops.q import (
     QMean,
     QMul,
     QPrelu,
-    QRequantize,
     QReshape,
     QTranspose,
     Window,
 )
 from rlx_fpga.architectures.dataflow.lower import RULES, Alias
-from rlx_fpga.architectures.dataflow.lower.rules import planned
 from rlx_fpga.architectures.dataflow.lower.weighted import DepthwiseConvolution, Drain, Matrix
 
 SCALE = {"rescale": Rescale.of(0.01), "zero_point": 0}
@@ -44,16 +42,6 @@ def conv(channels, outputs, *, groups=1, kernel=(1, 1), stride=(1, 1), scale=0.0
 @pytest.mark.parametrize("op", Q_OPS, ids=lambda op: op.name)
 def test_every_integer_op_has_a_rule_or_a_reason(op):
     assert RULES.knows(op)
-
-
-@pytest.mark.parametrize("rounding", [Rounding.EVEN, Rounding.ODD])
-def test_halves_that_no_requantizer_rounds_are_refused(rounding):
-    graph = Graph("g")
-    rescale = Rescale.of(0.5, rounding=rounding)
-    op = QRequantize(x_zero_point=0, rescale=rescale, zero_point=0)
-    node = graph.append(op, graph.input("x", i8(1, 4)), name="node")
-    words = f"requantizers round halves up, and it rounds them to {rounding.value}"
-    assert planned(node) == Refusal(words)
 
 
 def test_conv_is_depthwise_or_a_matrix():

@@ -12,7 +12,6 @@ from rlx.ir import Refusal, RuleTable, once_per_node
 from rlx.operands import unsupported
 from rlx.target import Lowering
 from rlx_fpga.architectures.dataflow.latency import EVEN, Demand
-from rlx_fpga.architectures.refusals import rounding_refusal
 from rlx_fpga.explore.fold import Fold
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ def divisors(number: int) -> list[int]:
 @once_per_node
 def planned(node: Node) -> Plan | Refusal:
     """Return the plan for ``node``, or why there is none."""
-    reason = RULES.reason(type(node.op)) or rounding_refusal(node.op)
+    reason = RULES.reason(type(node.op))
     if reason is not None:
         return Refusal(reason)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -424,7 +424,6 @@ def requantizer(
         zero_point=op.zero_point,
         low=op.low,
         high=op.high,
-        # Others are refused (rounding_refusal).
-        rounding=cast("Literal['double', 'single']", rescale.rounding.value),
+        rounding=rescale.rounding.value,
         beat_cycles=beat_cycles,
     )
