@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from rlx.numerics.fixed_point import Rescale
+
+if TYPE_CHECKING:
+    from rlx.ir import Op
 
 INT8_INPUT: Final = (
     "quantize the model (rlx quantize), with fixed sizes: --input-shape for a model in ONNX"
@@ -11,3 +16,13 @@ INT8_INPUT: Final = (
 
 ONLY_INT8: Final = "values in the core are int8; only at its ports uint8 can be converted"
 """Why there are no conversions to other codes, in any architecture."""
+
+
+def rounding_refusal(op: Op) -> str | None:
+    """Return why one multiplication does not round as ``op`` does, or None if it does."""
+    for name in cast("Any", op).__dataclass_fields__:
+        factor = getattr(op, name)
+        if isinstance(factor, Rescale) and factor.rounding.to_parity is not None:
+            parity = factor.rounding.value
+            return f"it rounds halves to {parity} numbers, which takes more than one product"
+    return None

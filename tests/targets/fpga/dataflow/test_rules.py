@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from rlx.errors import UnsupportedOpError
-from rlx.ir import Graph, i8
-from rlx.numerics.fixed_point import Rescale
+from rlx.ir import Graph, Refusal, i8
+from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import (
     Q_OPS,
     QArgmax,
@@ -18,6 +18,7 @@ from rlx.ops.q import (
     QTranspose,
     Window,
 )
+from rlx_fpga.architectures.choice import lowering
 from rlx_fpga.architectures.dataflow.lower import RULES, Alias
 from rlx_fpga.architectures.dataflow.lower.weighted import DepthwiseConvolution, Drain, Matrix
 
@@ -42,6 +43,19 @@ def conv(channels, outputs, *, groups=1, kernel=(1, 1), stride=(1, 1), scale=0.0
 @pytest.mark.parametrize("op", Q_OPS, ids=lambda op: op.name)
 def test_every_integer_op_has_a_rule_or_a_reason(op):
     assert RULES.knows(op)
+
+
+@pytest.mark.parametrize("rounding", [Rounding.EVEN, Rounding.ODD])
+def test_only_dataflow_rounds_halves_by_parity(rounding):
+    graph = Graph("g")
+    rescale = Rescale.of(0.5, rounding=rounding)
+    op = QMul(x_zero_point=0, y_zero_point=0, rescale=rescale, zero_point=0)
+    node = graph.append(op, graph.input("x", i8(1, 4)), graph.input("y", i8(1, 4)), name="node")
+    assert not isinstance(lowering(node, "dataflow"), Refusal)
+    for name in ("engine", "parallel"):
+        refusal = lowering(node, name)
+        assert isinstance(refusal, Refusal)
+        assert refusal.hint == "use --architecture dataflow"
 
 
 def test_conv_is_depthwise_or_a_matrix():

@@ -50,7 +50,7 @@ PRELU = QPrelu(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.9),
                slope_rescale=Rescale.of(0.01), zero_point=0)  # fmt: skip
 
 CASES = {
-    "the engine rounds twice only": single_rounding,
+    "the engine rounds twice, as TFLite does": single_rounding,
     "the engine does it on the last axis of an output only": lambda graph: graph.apply(
         QArgmax(axis=1), graph.input("x", i8(1, 3, 4))
     ),

@@ -260,7 +260,7 @@ class Assembler:
         """Return the constants of an op with ``rescale``, for each of its results."""
         rescale: Rescale = cast("Any", node.op).rescale
         if rescale.rounding is not Rounding.DOUBLE:
-            raise refused(node, "the engine rounds twice only")
+            raise refused(node, "the engine rounds twice, as TFLite does")
         count = max(len(bias), rescale.channels)
         pairs = zip(rescale.multiplier, rescale.shift, strict=True)
         factors = [Scale(0, m, max(s, 0), max(-s, 0)) for m, s in pairs]

@@ -13,6 +13,7 @@ from rlx_fpga.architectures.parallel.design import ParallelDesign
 from rlx_fpga.architectures.parallel.lower import refusal, unroll
 from rlx_fpga.architectures.parallel.report import layers, report_of
 from rlx_fpga.architectures.parallel.rules import RULES
+from rlx_fpga.architectures.refusals import rounding_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +56,7 @@ class Parallel(Ruled):
 
 @once_per_node
 def _lowering(node: Node) -> Lowering | Refusal:
-    reason = refusal(node)
+    reason = rounding_refusal(node.op) or refusal(node)
     return Lowering() if reason is None else Refusal(reason)
 
 
