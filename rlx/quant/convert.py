@@ -20,8 +20,9 @@ import numpy as np
 from rlx.errors import QuantizationError, UnsupportedOpError
 from rlx.ir import DType, Graph, Param, Refusal
 from rlx.numerics.fixed_point import Rounding
+from rlx.ops.nn import NnConv, NnLinear
 from rlx.ops.q import QClamp, QTable
-from rlx.ops.real import RealCast, RealDequantize, RealQuantize, Ties
+from rlx.ops.real import RealCast, RealConv, RealDequantize, RealMatmul, RealQuantize, Ties
 from rlx.passes import Outcome, fit
 from rlx.quant.functions import argument, evaluate_function
 from rlx.quant.known import known, stays
@@ -67,12 +68,15 @@ class Converted:
             whose range is that of the clamp behind them have none. The type has the parameters.
         sources: For each integer op of the graph, the name of the float node that it stands for.
         layers: What became of each converted node, in order.
+        bounded: Places of layers with weights whose range nothing says: theirs is that of the
+            largest sums that the weights allow, which is wider than what occurs.
     """
 
     graph: Graph
     values: Mapping[Value, Value]
     sources: Mapping[Node, str]
     layers: tuple[LayerRow, ...]
+    bounded: tuple[str, ...] = ()
 
     @property
     def names(self) -> dict[str, Value]:
@@ -204,7 +208,14 @@ def convert(
         values,
         {new: node.name for new, node in sources.items()},
         _layers(sources, making, fitted),
+        tuple(place_of(v.node) for v in resolver.bounded if _has_weights(v.node, needed)),
     )
+
+
+def _has_weights(node: Node, needed: Needed) -> bool:
+    """Whether a node is a layer with weights, or adds the bias of one."""
+    layer = needed.layers.get(node, node)
+    return isinstance(layer.op, NnConv | NnLinear | RealConv | RealMatmul)
 
 
 def _rounding(graph: Graph) -> Rounding:

@@ -11,20 +11,30 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
-from rlx.ir import RuleTable
-from rlx.ops import real
+from rlx.ir import QuantParams, RuleTable
+from rlx.ops import nn, real
 from rlx.quant.functions import argument, evaluate_function
 from rlx.quant.known import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy.typing as npt
+
     from rlx.ir import Node, Value
+
+    Doubles: TypeAlias = npt.NDArray[np.float64]
 
 Ends: TypeAlias = tuple[float, float]
 
 _POINTS = 4096
 """Numbers at which a function without calibrated range is evaluated."""
+
+_CODES = 256
+"""Values of int8."""
+
+_NEAR = 1e-3
+"""Share of a step by which results may miss its multiples: float32 rounds them."""
 
 INTERVALS: RuleTable[Callable[[Node, Sequence[Ends]], Ends]] = RuleTable("interval arithmetic")
 """Range of an op's result, given those of its operands."""
@@ -114,15 +124,68 @@ def _total(node: Node, ends: Sequence[Ends]) -> Ends:
     return count * ends[0][0], count * ends[0][1]
 
 
-@INTERVALS.rule(real.RealConv, real.RealMatmul)
+@INTERVALS.rule(nn.NnAveragePool, real.RealAveragePool)
+def _average(node: Node, ends: Sequence[Ends]) -> Ends:
+    del node
+    return min(ends[0][0], 0.0), max(ends[0][1], 0.0)
+
+
+@INTERVALS.rule(real.RealConv, real.RealMatmul, nn.NnConv, nn.NnLinear)
 def _weighted(node: Node, ends: Sequence[Ends]) -> Ends:
     """Return the sums in which each weight meets the end that suits it."""
-    weights = known(node.operands[1])
-    if weights is None:
+    weights, bias = known(node.operands[1]), 0.0
+    if len(node.operands) > 2:
+        bias = cast("float", known(node.operands[2]))
+    if weights is None or bias is None:
         return -math.inf, math.inf
-    axes = cast("tuple[int, ...]", (0,) if weights.ndim == 2 else tuple(range(1, weights.ndim)))
-    (low, high), array = ends[0], np.asarray(weights, np.float64)
-    above, below = np.maximum(array, 0), np.minimum(array, 0)
-    smallest = (above * min(low, 0.0) + below * max(high, 0.0)).sum(axis=axes)
-    largest = (above * max(high, 0.0) + below * min(low, 0.0)).sum(axis=axes)
+    array = np.asarray(weights, np.float64)
+    rows = array.T if isinstance(node.op, real.RealMatmul) else array.reshape(len(array), -1)
+    return _affine(rows, np.asarray(bias, np.float64), ends[0])
+
+
+def _affine(rows: Doubles, bias: Doubles, ends: Ends) -> Ends:
+    """Return the bounds of ``rows @ x + bias`` for numbers of a range, or zeros."""
+    low, high = min(ends[0], 0.0), max(ends[1], 0.0)
+    above, below = np.maximum(rows, 0), np.minimum(rows, 0)
+    smallest = (above * low + below * high).sum(axis=-1) + bias
+    largest = (above * high + below * low).sum(axis=-1) + bias
     return float(smallest.min()), float(largest.max())
+
+
+@INTERVALS.rule(nn.NnBatchNorm)
+def _normalized(node: Node, ends: Sequence[Ends]) -> Ends:
+    constants = [known(o) for o in node.operands[1:]]
+    if any(c is None for c in constants):
+        return -math.inf, math.inf
+    gamma, beta, mean, variance = (np.asarray(c, np.float64) for c in constants)
+    factor = gamma / np.sqrt(variance + cast("nn.NnBatchNorm", node.op).epsilon)
+    return _affine(factor[:, np.newaxis], beta - mean * factor, ends[0])
+
+
+def exact_params(value: Value, of: Value, given: QuantParams) -> QuantParams | None:
+    """Return parameters with which int8 values hold all results of a function exactly, or None.
+
+    Such as those of a floor, or of a comparison: multiples of one number.
+
+    Args:
+        value: Result of the function.
+        of: Its argument.
+        given: What int8 values of the argument stand for.
+    """
+    codes = np.arange(-128, 128, dtype=np.float32) - np.float32(given.zero_point[0])
+    results = evaluate_function(value, of, codes * np.float32(given.scale[0])).astype(np.float64)
+    if not np.isfinite(results).all():
+        return None
+    different = np.unique([0.0, *results])
+    if len(different) < 2:
+        return None
+    gap = float(np.diff(different).min())
+    # The widest range has the most exact estimate of the step.
+    step = (different[-1] - different[0]) / max(round((different[-1] - different[0]) / gap), 1)
+    places = different / step
+    near = np.abs(places - np.rint(places)) < _NEAR
+    low, high = round(places[0]), round(places[-1])
+    if not near.all() or high - low > _CODES - 1:
+        return None
+    scale = float(np.float32(step))
+    return QuantParams.per_tensor(scale, min(-128 - low, 127)) if scale > 0 else None

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from rlx.ir import Input
-from rlx.ops.nn import NnAveragePool
-from rlx.ops.real import RealAveragePool, RealPad, RealQuantize
+from rlx.ops.nn import NnMaxPool
+from rlx.ops.real import (
+    RealArgmax,
+    RealArgmin,
+    RealMaximum,
+    RealMaxPool,
+    RealMinimum,
+    RealPad,
+    RealQuantize,
+    RealReduceMax,
+    RealReduceMin,
+)
 from rlx.quant.biases import biased_layers
 from rlx.quant.functions import argument, only_clamps
-from rlx.quant.intervals import interval
+from rlx.quant.intervals import exact_params, interval
 from rlx.quant.known import known, stays
 from rlx.quant.observers import params_of
 from rlx.quant.rules import RULES, boundary, pool, softmax
 from rlx.quant.scheme import range_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from rlx.ir import Graph, Node, QuantParams, Value
+    from rlx.ir import Array, Graph, Node, Op, QuantParams, Value
     from rlx.ops.real import Ties
+    from rlx.quant.intervals import Ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +82,15 @@ class _Class:
         fixed: Parameters that a model says; None if they may be chosen.
         ties: Where halves go, if a model says so.
         constants: Ranges of constants that join the values.
-        averages: Whether a member is an average of another.
+        masks: Constants that are there to be no extreme, such as the lowest float before a maximum.
     """
 
     members: list[Value]
     sources: list[Value]
     fixed: QuantParams | None = None
     ties: Ties | None = None
-    constants: list[tuple[float, float]] = field(default_factory=list)
-    averages: bool = False
+    constants: list[Ends] = field(default_factory=list)
+    masks: list[float] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -90,6 +101,8 @@ class Resolver:
         graph: The float graph, in ops that have rules.
         given: Parameters of values, from calibration.
         needed: The nodes that are converted.
+        clamped: Values that are computed into the range of the clamp behind them.
+        bounded: Values whose range was derived from those of what they are computed from.
     """
 
     graph: Graph
@@ -100,7 +113,9 @@ class Resolver:
     _fixed: dict[Value, QuantParams] = field(default_factory=dict)
     _ties: dict[Value, Ties] = field(default_factory=dict)
     _found: dict[int, QuantParams] = field(default_factory=dict)
+    _ends: dict[Value, Ends] = field(default_factory=dict)
     clamped: set[Value] = field(default_factory=set)
+    bounded: list[Value] = field(default_factory=list)
 
     def resolve(self) -> tuple[dict[Value, QuantParams], list[Value]]:
         """Return the parameters of all float values, and the values that have none."""
@@ -111,6 +126,8 @@ class Resolver:
             self._choose(self._classes[value])
         for node in reversed(self.needed.nodes):
             self._take_range_of_clamp(node)
+        for value in self._classes:
+            self._bound(value)
         missing = [v for v in self._classes if not self._derive(v)]
         found = {v: p for v, c in self._classes.items() if (p := self._found.get(id(c)))}
         return found, missing
@@ -140,13 +157,12 @@ class Resolver:
                 )
 
     def _link(self, node: Node) -> None:
-        """Join the values of a node that only moves them."""
-        if (
-            stays(node)
-            or argument(node) is not None
-            or not RULES[type(node.op)].shares
-            or pool.is_mean(node)
-        ):
+        """Join the values of a node that only moves them.
+
+        Saturation and rounding to a scale may be done before such a node as well as behind it. Not
+        so with an average, whose operands keep a range of their own.
+        """
+        if not self._moves(node):
             return
         for result in node.results:
             for operand in node.operands:
@@ -154,12 +170,24 @@ class Resolver:
                 if numbers is None:
                     self._join(operand, result)
                 else:
-                    ends = float(numbers.min(initial=0)), float(numbers.max(initial=0))
-                    self._classes[result].constants.append(ends)
-            own = self._classes[result]
-            own.averages |= isinstance(node.op, NnAveragePool | RealAveragePool)
-            if isinstance(node.op, RealPad) and np.isfinite(node.op.value) and node.op.value:
-                own.constants.append((min(node.op.value, 0.0), max(node.op.value, 0.0)))
+                    self._classes[result].constants.append(_ends_beside(node, numbers))
+            if isinstance(node.op, RealPad):
+                own, number = self._classes[result], float(node.op.value)
+                if self._masks(result, number):
+                    own.masks.append(number)
+                else:
+                    own.constants.append(_ends_beside(node, np.array([number])))
+
+    def _moves(self, node: Node) -> bool:
+        """Whether the results of a node hold elements of its operands."""
+        if stays(node) or argument(node) is not None or type(node.op) not in RULES:
+            return False
+        return RULES[type(node.op)].shares
+
+    def _masks(self, value: Value, number: float) -> bool:
+        """Whether a constant among a value's elements is there to be no extreme, such as -inf."""
+        outputs, readers = set(self.graph.outputs), self._readers
+        return only_extremes(value, number, outputs, lambda v: readers.get(v, ()))
 
     def _join(self, operand: Value, result: Value) -> None:
         """Put two values into one class, unless a model says different scales for them."""
@@ -169,9 +197,9 @@ class Resolver:
         one.members += other.members
         one.sources += [v for v in other.sources if v != result]
         one.constants += other.constants
+        one.masks += other.masks
         one.fixed = one.fixed or other.fixed
         one.ties = one.ties or other.ties
-        one.averages |= other.averages
         for member in other.members:
             self._classes[member] = one
 
@@ -186,13 +214,19 @@ class Resolver:
         if not given:
             given = [self.given[v] for v in own.members if v in self.given][:1]
         if given:
-            self._found[id(own)] = _union(given, own.constants)
+            low, high = _hull([range_of(p) for p in given])
+            # One that is farther away than the range is wide says nothing of the other elements.
+            near = [(m, m) for m in own.masks if low - (high - low) <= m <= 2 * high - low]
+            self._found[id(own)] = _union(given, [*own.constants, *near])
 
     def _of_source(self, value: Value) -> QuantParams | None:
         """Return what is given for a value, or by the op that makes it."""
         made = type(value.node.op)
         if made in RULES and RULES[made].lower is softmax.softmax:
             return softmax.SOFTMAX
+        if pool.is_average(value.node) and not pool.is_mean(value.node):
+            # With the scale of the operand it is q.avg_pool2d.
+            return self._found.get(id(self._classes[value.node.operands[0]]))
         return self.given.get(value)
 
     def _take_range_of_clamp(self, node: Node) -> None:
@@ -201,11 +235,13 @@ class Resolver:
         if of is None or not only_clamps(node.result, of):
             return
         own, wanted = self._classes[of], self._found.get(id(self._classes[node.result]))
-        if wanted is None or own.fixed or own.averages or own.constants or len(own.sources) != 1:
+        if wanted is None or own.fixed or own.constants or len(own.sources) != 1:
             return
         source = own.sources[0].node
         computes = argument(source) is None and type(source.op) in RULES
-        if not isinstance(source.op, Input) and not (computes and RULES[type(source.op)].rescales):
+        stated = self._classes[node.result].fixed is not None and pool.is_average(source)
+        rescales = computes and (RULES[type(source.op)].rescales or stated)
+        if not isinstance(source.op, Input) and not rescales:
             return
         inner = {v.node for v in own.members} | {node}
         outputs = set(self.graph.outputs)
@@ -215,28 +251,100 @@ class Resolver:
         own.ties = self._classes[node.result].ties
         self.clamped.update(own.members)
 
+    def _bound(self, value: Value) -> None:
+        """Find bounds of a value from those that it is computed from, or those of its scale."""
+        own = self._classes[value]
+        params = self._found.get(id(own))
+        if params is not None:
+            self._ends[value] = range_of(params)
+            return
+        ends: Ends | None
+        if value.node in self.needed.layers:
+            ends = interval(value, lambda v: self._ends.get(v) or self._of_layer(v))
+        elif self._moves(value.node):
+            given = [self._ends.get(o) for o in value.node.operands if known(o) is None]
+            ends = None if None in given else _hull([*own.constants, *(e for e in given if e)])
+        else:
+            ends = interval(value, self._ends.get)
+        if ends is not None:
+            self._ends[value] = ends
+
+    def _of_layer(self, value: Value) -> Ends | None:
+        """Return bounds of a layer without its bias."""
+        return interval(value, self._ends.get)
+
     def _derive(self, value: Value) -> bool:
-        """Find bounds of a value without parameters from those that it is computed from."""
+        """Choose parameters that cover the bounds of a class that has none."""
         own = self._classes[value]
         if id(own) in self._found:
             return True
-        ends = interval(value, self._range)
-        if ends is None:
+        ends = [self._ends.get(v) for v in own.members]
+        if None in ends:
             return False
-        self._found[id(own)] = params_of(*ends)
+        exact = self._lattice(own)
+        if exact is None:
+            self.bounded += own.sources
+        self._found[id(own)] = exact or params_of(*_hull([e for e in ends if e]))
         return True
 
-    def _range(self, value: Value) -> tuple[float, float] | None:
-        """Return the range of a value, if it is known."""
-        own = self._classes.get(value)
-        params = None if own is None else self._found.get(id(own))
-        return None if params is None else range_of(params)
+    def _lattice(self, own: _Class) -> QuantParams | None:
+        """Return parameters that hold a function's results to the bit, if there are any."""
+        (first, *more), of = own.sources, argument(own.sources[0].node)
+        if more or own.constants or of is None or of not in self._classes:
+            return None
+        params = self._found.get(id(self._classes[of]))
+        return None if params is None else exact_params(first, of, params)
 
 
-def _union(given: Sequence[QuantParams], more: Iterable[tuple[float, float]]) -> QuantParams:
+def only_extremes(
+    value: Value, number: float, outputs: set[Value], readers: Callable[[Value], Iterable[Node]]
+) -> bool:
+    """Whether only the largest of a value's elements count, or the smallest if number is above 0.
+
+    Args:
+        value: The value.
+        number: A constant among its elements.
+        outputs: Values that leave the graph.
+        readers: Returns the nodes that read a value.
+    """
+    ops: tuple[type[Op], ...] = _SMALLEST if number > 0 else _LARGEST
+    reading = list(readers(value))
+    return bool(reading and number and value not in outputs) and all(
+        isinstance(n.op, ops)
+        or (
+            type(n.op) in RULES
+            and RULES[type(n.op)].shares
+            and not isinstance(n.op, RealMaximum | RealMinimum)
+            and all(only_extremes(r, number, outputs, readers) for r in n.results)
+        )
+        for n in reading
+    )
+
+
+_LARGEST: Final = (NnMaxPool, RealMaxPool, RealReduceMax, RealArgmax, RealMaximum)
+_SMALLEST: Final = (RealReduceMin, RealArgmin, RealMinimum)
+
+
+def _ends_beside(node: Node, numbers: Array) -> Ends:
+    """Return the range of constants that join computed values.
+
+    Of a maximum none is smaller than the computed values, and likewise of a minimum.
+    """
+    finite = numbers[np.isfinite(numbers)]
+    low, high = float(finite.min(initial=0)), float(finite.max(initial=0))
+    if isinstance(node.op, RealMaximum):
+        return 0.0, high
+    return (low, 0.0) if isinstance(node.op, RealMinimum) else (low, high)
+
+
+def _hull(ends: Sequence[Ends]) -> Ends:
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _union(given: Sequence[QuantParams], more: Iterable[Ends]) -> QuantParams:
     """Return parameters that cover all of ``given`` and further ranges; the same if one does."""
     ends = [*(range_of(p) for p in given), *more]
-    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    low, high = _hull(ends)
     for params in given:
         first, last = range_of(params)
         slack = params.scale[0] / 2
