@@ -27,7 +27,7 @@ from rlx.passes import Outcome, fit
 from rlx.quant.functions import argument, evaluate_function
 from rlx.quant.known import known, stays
 from rlx.quant.params import Needed, Resolver
-from rlx.quant.rules import RULES, Call, Making, place_of, quant_of
+from rlx.quant.rules import RULES, Call, Making, place_of, quant_of, stepped
 from rlx.quant.scheme import WeightScheme, activation_problem, with_float32_scale
 
 if TYPE_CHECKING:
@@ -188,9 +188,13 @@ def convert(
         _refuse_missing(graph, missing, needed)
     rounding = rounding or _rounding(fitted.graph)
     making = Making(Graph(graph.name), params, weights, rounding, resolver.ties())
+    if rounding is not Rounding.DOUBLE:
+        making.later = stepped.averages_of(fitted.graph)
     sources: dict[Node, Node] = {}
     _append_inputs(making, fitted.graph)
     for node in needed.nodes:
+        if node in making.later:
+            continue
         first = making.graph.count
         layer = needed.layers.get(node, node)
         call = Call(making, layer, None if layer is node else node)
@@ -308,6 +312,11 @@ def _function(call: Call) -> Value:
     """``f(x)`` -> q.table(x), q.clamp(x) if it is one, or x itself."""
     of = argument(call.node)
     assert of is not None
+    if of.node in call.making.later:
+        direct = stepped.stepped(call, of.node)
+        if direct is not None:
+            return direct
+        call.making.made[of] = call.making.made.get(of) or _lowered(Call(call.making, of.node))[0]
     x, quant = call.making.made[of], call.quant
     table = function_table(call.node.result, of, quant_of(x), quant, call.ties)
     numbers = [int(code) for code in table]

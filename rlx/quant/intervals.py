@@ -30,7 +30,7 @@ Ends: TypeAlias = tuple[float, float]
 _POINTS = 4096
 """Numbers at which a function without calibrated range is evaluated."""
 
-_CODES = 256
+_VALUES = 256
 """Values of int8."""
 
 _NEAR = 1e-3
@@ -172,8 +172,8 @@ def exact_params(value: Value, of: Value, given: QuantParams) -> QuantParams | N
         of: Its argument.
         given: What int8 values of the argument stand for.
     """
-    codes = np.arange(-128, 128, dtype=np.float32) - np.float32(given.zero_point[0])
-    results = evaluate_function(value, of, codes * np.float32(given.scale[0])).astype(np.float64)
+    steps = np.arange(-128, 128, dtype=np.float32) - np.float32(given.zero_point[0])
+    results = evaluate_function(value, of, steps * np.float32(given.scale[0])).astype(np.float64)
     if not np.isfinite(results).all():
         return None
     different = np.unique([0.0, *results])
@@ -185,7 +185,7 @@ def exact_params(value: Value, of: Value, given: QuantParams) -> QuantParams | N
     places = different / step
     near = np.abs(places - np.rint(places)) < _NEAR
     low, high = round(places[0]), round(places[-1])
-    if not near.all() or high - low > _CODES - 1:
+    if not near.all() or high - low > _VALUES - 1:
         return None
     scale = float(np.float32(step))
     return QuantParams.per_tensor(scale, min(-128 - low, 127)) if scale > 0 else None

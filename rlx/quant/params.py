@@ -237,11 +237,7 @@ class Resolver:
         own, wanted = self._classes[of], self._found.get(id(self._classes[node.result]))
         if wanted is None or own.fixed or own.constants or len(own.sources) != 1:
             return
-        source = own.sources[0].node
-        computes = argument(source) is None and type(source.op) in RULES
-        stated = self._classes[node.result].fixed is not None and pool.is_average(source)
-        rescales = computes and (RULES[type(source.op)].rescales or stated)
-        if not isinstance(source.op, Input) and not rescales:
+        if not self._takes_any_range(own.sources[0].node, self._classes[node.result]):
             return
         inner = {v.node for v in own.members} | {node}
         outputs = set(self.graph.outputs)
@@ -250,6 +246,15 @@ class Resolver:
         self._found[id(own)] = wanted
         own.ties = self._classes[node.result].ties
         self.clamped.update(own.members)
+
+    def _takes_any_range(self, source: Node, clamp: _Class) -> bool:
+        """Whether a node computes into whatever range is wanted of it."""
+        if isinstance(source.op, Input):
+            return True
+        if argument(source) is not None or type(source.op) not in RULES:
+            return False
+        averages = clamp.fixed is not None and pool.is_average(source)
+        return RULES[type(source.op)].rescales or averages
 
     def _bound(self, value: Value) -> None:
         """Find bounds of a value from those that it is computed from, or those of its scale."""

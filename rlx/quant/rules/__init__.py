@@ -11,6 +11,7 @@ from rlx.quant.rules import (
     refused,
     shape,
     softmax,
+    stepped,
 )
 from rlx.quant.rules.call import RULES, Call, Making, Rule, place_of, quant_of
 
@@ -31,4 +32,5 @@ __all__ = [
     "refused",
     "shape",
     "softmax",
+    "stepped",
 ]

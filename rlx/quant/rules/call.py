@@ -82,6 +82,7 @@ class Making:
             for.
         bits: Bits of the weights of each node that has some.
         again: Values brought to other parameters, so that it happens once.
+        later: Averages that become part of the functions that read them, if they can.
     """
 
     graph: Graph
@@ -92,6 +93,7 @@ class Making:
     made: dict[Value, Value] = field(default_factory=dict)
     bits: dict[Node, int] = field(default_factory=dict)
     again: dict[tuple[Value, QuantParams], Value] = field(default_factory=dict)
+    later: set[Node] = field(default_factory=set)
 
     def ties_of(self, value: Value) -> Ties:
         """Return where halves of a float value go."""

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Node, Value
+    from rlx.numerics.fixed_point import Rescale
     from rlx.quant.rules.call import Call
 
 
-def _layout(node: Node) -> Layout:
+def layout_of(node: Node) -> Layout:
+    """Return the order of axes of a pool."""
     op = node.op
     return op.layout if isinstance(op, NnMaxPool | NnAveragePool) else Layout.CHANNELS_LAST
 
@@ -33,7 +35,7 @@ def _layout(node: Node) -> Layout:
 @rule(NnMaxPool, RealMaxPool, check=check_window, shares=True)
 def max_pool(call: Call) -> Sequence[Value]:
     """``max_pool(x)`` -> q.max_pool2d."""
-    op, layout = cast("NnMaxPool | RealMaxPool", call.node.op), _layout(call.node)
+    op, layout = cast("NnMaxPool | RealMaxPool", call.node.op), layout_of(call.node)
     image = as_image(call, layout, call.quantized(0, call.quant))
     pooled = call.emit(QMaxPool2d(window=image_window(op.window)), image, quant=call.quant)
     return [from_image(call, layout, pooled)]
@@ -42,13 +44,13 @@ def max_pool(call: Call) -> Sequence[Value]:
 @rule(NnAveragePool, RealAveragePool, check=check_window)
 def average_pool(call: Call) -> Sequence[Value]:
     """``average_pool(x)`` -> q.avg_pool2d, or sums of windows that are rounded to another scale."""
-    op, layout = cast("NnAveragePool | RealAveragePool", call.node.op), _layout(call.node)
+    op, layout = cast("NnAveragePool | RealAveragePool", call.node.op), layout_of(call.node)
     image = as_image(call, layout, call.quantized(0))
     quant, window = quant_of(image), image_window(op.window)
     counted = op.count_padding and window.is_padded
     if call.making.rounding is Rounding.DOUBLE and quant == call.quant:
         if counted:
-            image, window = _padded(call, image, window)
+            image, window = padded(call, image, window)
         pooled = call.emit(QAveragePool2d(window=window), image, quant=quant)
     elif _covers(window, image.type.static_shape[1:3]):
         pooled = mean_of(call, image, (1, 2), keep_dims=True)
@@ -60,37 +62,63 @@ def average_pool(call: Call) -> Sequence[Value]:
 
 
 def _mean(call: Call, image: Value, window: Window, count: int) -> Value:
-    """Append the sums of windows over ``count``, rounded once: a depthwise q.conv2d of ones."""
-    channels, x, quant = image.type.static_shape[-1], quant_of(image), call.quant
-    ones = call.constant(
-        np.ones((channels, *window.kernel, 1), np.int8), "ones", QuantParams.per_tensor(1.0)
+    """Append the sums of windows over ``count``, rounded once."""
+    factor = quant_of(image).scale[0] / (count * call.quant.scale[0])
+    return windows_sum(call, image, window, call.rescale(factor))
+
+
+def windows_sum(
+    call: Call,
+    image: Value,
+    window: Window,
+    rescale: Rescale,
+    line: tuple[int, int] = (1, 0),
+    ends: tuple[int, int] = (-128, 127),
+) -> Value:
+    """Append the sums of windows of each channel, rounded once: a depthwise q.conv2d.
+
+    Args:
+        call: The node whose result it is.
+        image: Integer image.
+        window: The windows; padding counts as zeros.
+        rescale: From the sums to the result.
+        line: Integers that a sum is multiplied with, and that are added to it, beforehand.
+        ends: Smallest and largest code of the result.
+    """
+    channels, (weight, bias) = image.type.static_shape[-1], line
+    weights = call.constant(
+        np.full((channels, *window.kernel, 1), weight, np.int8), "ones", QuantParams.per_tensor(1.0)
     )
-    bias = call.constant(np.zeros(channels, np.int32), "zeros")
     op = QConv2d(
         window=window,
         groups=channels,
-        x_zero_point=x.zero_point[0],
-        rescale=call.rescale(x.scale[0] / (count * quant.scale[0])),
-        zero_point=quant.zero_point[0],
+        x_zero_point=quant_of(image).zero_point[0],
+        rescale=rescale,
+        zero_point=call.quant.zero_point[0],
+        low=ends[0],
+        high=ends[1],
     )
-    return call.emit(op, image, ones, bias, quant=quant)
+    biases = call.constant(np.full(channels, bias, np.int32), "bias")
+    return call.emit(op, image, weights, biases, quant=call.quant)
 
 
 def _uncounted(call: Call, image: Value, window: Window) -> Value:
     """Append means of windows whose padding does not count: a part for each number of elements."""
-    rows, columns = map(_runs, window.taps_inside(image.type.static_shape[1:3]))
-    padded, inner = _padded(call, image, window)
+    rows, columns = map(
+        _runs, window.taps_inside((image.type.static_shape[1], image.type.static_shape[2]))
+    )
+    framed, inner = padded(call, image, window)
     strips = []
     for row in rows:
         parts = [
-            _mean(call, _seen(call, padded, inner, (row, column)), inner, row.count * column.count)
+            _mean(call, _seen(call, framed, inner, (row, column)), inner, row.count * column.count)
             for column in columns
         ]
         strips.append(_joined(call, parts, 2))
     return _joined(call, strips, 1)
 
 
-def _padded(call: Call, image: Value, window: Window) -> tuple[Value, Window]:
+def padded(call: Call, image: Value, window: Window) -> tuple[Value, Window]:
     """Append the padding of a window as zeros; return the image, and the window without it."""
     (top, bottom), (left, right) = window.padding
     quant = quant_of(image)
@@ -145,5 +173,5 @@ def is_mean(node: Node) -> bool:
     if not isinstance(op, NnAveragePool | RealAveragePool) or op.window.rank not in (1, 2):
         return False
     shape, window = node.operands[0].type.static_shape, image_window(op.window)
-    size = shape[2:] if _layout(node) is Layout.CHANNELS_FIRST else shape[1:-1]
+    size = shape[2:] if layout_of(node) is Layout.CHANNELS_FIRST else shape[1:-1]
     return _covers(window, ((1,) * (2 - len(size)) + size))

@@ -112,8 +112,9 @@ def test_a_layer_in_front_of_an_average_keeps_a_range_of_its_own(between, seed):
     x = image(seed, size)
     converted = convert(load(data), {})
     (layer,) = [n for n in converted.graph.op_nodes if n.op.name == "q.conv2d" and n.op.groups == 1]
-    codes = evaluate(prefix(converted.graph, layer.result), {"x": x})[0]
-    assert -128 < codes.min() and codes.max() < 127
+    inner = evaluate(prefix(converted.graph, layer.result), {"x": x})[0]
+    assert inner.min() > -128
+    assert inner.max() < 127
     assert ["Conv" in place for place in converted.bounded] == [True]
     # Sixteen numbers, each off by half a step at most, and the mean by half a step of its own.
     step = layer.types[0].quant.scale[0]
@@ -135,3 +136,47 @@ def prefix(graph, value):
         mapped.update(zip(each.results, made.results, strict=True))
     new.output(mapped[value])
     return new
+
+
+def quant_node(name, result, scale, bits, signed):
+    inputs = f"{name} {scale} zero {bits}"
+    return node("Quant", inputs, result, domain="qonnx.custom_op.general", signed=signed,
+                narrow=0, rounding_mode="ROUND")  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel", [(2, 2), (3, 2), (4, 4), (6, 6)])
+@pytest.mark.parametrize("signed", [0, 1])
+@pytest.mark.parametrize("bits", [4, 6, 8])
+@pytest.mark.parametrize("summed", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
+def test_dropped_bits_are_those_of_the_sum(kernel, signed, bits, summed, whole):
+    """QONNX's Trunc behind a pool, of the mean or of the sum as Brevitas exports it."""
+    count = 36 if whole else kernel[0] * kernel[1]
+    constants = {
+        "scale": np.float32(0.125), "zero": np.float32(0), "bits": np.float32(bits),
+        "inner": np.float32(bits + np.ceil(np.log2(count))), "count": np.float32(count),
+    }  # fmt: skip
+    pool = (
+        node("GlobalAveragePool", "q", "p")
+        if whole
+        else node("AveragePool", "q", "p", kernel_shape=kernel, strides=kernel)
+    )
+    nodes = [
+        quant_node("x", "q", "scale", "bits", signed),
+        pool,
+        *([node("Mul", "p count", "s")] if summed else []),
+        node("Trunc", f"{'s' if summed else 'p'} scale zero inner bits", "y",
+             domain="qonnx.custom_op.general", rounding_mode="FLOOR"),
+    ]  # fmt: skip
+    shapes = {"x": [1, CHANNELS, 6, 6]}, {"y": None}
+    data = model(nodes, *shapes, constants, domains=["qonnx.custom_op.general"])
+    graph = load(data)
+    integer = convert(graph, {}).graph
+    for seed in range(4):
+        x = image(seed, (6, 6)) * bits / 4
+        wanted, found = (evaluate(g, {"x": x})[0] for g in (graph, integer))
+        if summed or count & (count - 1) == 0:
+            assert np.array_equal(wanted, found)
+        else:
+            # Of 36 or 6 elements a mean at a half is no float32 number.
+            assert np.abs(wanted - found).max() <= 0.125
