@@ -9,6 +9,7 @@ import numpy as np
 
 from rlx.calibration.criteria import criteria_of
 from rlx.calibration.figures import Closeness, Scores
+from rlx.calibration.masks import masks
 from rlx.calibration.node_match import matched_layers
 from rlx.calibration.samples import read_samples
 from rlx.calibration.sides import GraphSide, paired
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rlx.calibration.criteria import Criteria
+    from rlx.calibration.masks import Mask
     from rlx.calibration.node_match import Layer
     from rlx.calibration.samples import Data, Samples
     from rlx.calibration.sides import Port, Side
@@ -343,6 +345,7 @@ def compare_sides(
     size = min(a.batch, b.batch)
     found = [Closeness() for _ in pairs]
     nodes = [Closeness() for _ in matched]
+    masking = masks(a.graph) if matched and a.graph is not None else {}
     scores, done = Scores(), 0
     for (inputs, left), (_, right) in zip(a.batches(size), b.batches(size), strict=True):
         count = len(left[0])
@@ -354,7 +357,7 @@ def compare_sides(
         scores.add(flat, part, _reconstructed(a.graph, inputs, count))
         arrays = zip(left[len(a.ports) :], right[len(b.ports) :], strict=True)
         for layer, one, (x, y) in zip(matched, nodes, arrays, strict=True):
-            _add_layer(one, layer, x, y)
+            _add_layer(one, layer, x, y, masking.get(layer.values[0]))
         done += count
         if progress is not None:
             progress("comparing", done, a.count)
@@ -417,10 +420,14 @@ def _reconstructed(graph: Graph | None, inputs: Mapping[str, Array], count: int)
     return reals(array, graph.inputs[0].type.quant).reshape(count, -1)
 
 
-def _add_layer(closeness: Closeness, layer: Layer, a: Array, b: Array) -> None:
+def _add_layer(closeness: Closeness, layer: Layer, a: Array, b: Array, mask: Mask | None) -> None:
+    """Compare a layer's results, without elements that only mask others."""
     first, second = (
         reals(array, value.type.quant) for array, value in zip((a, b), layer.values, strict=True)
     )
+    if mask is not None:
+        masked = mask.where(first)
+        first, second = (np.where(masked, 0, array) for array in (first, second))
     for node in layer.clamps:
         first, second = (
             node.op.evaluate(np.asarray(array, np.float32))[0] for array in (first, second)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from rlx.calibration.masks import masks
 from rlx.calibration.ranges import clamped
 from rlx.calibration.runner import Runner, computed_values
 from rlx.errors import UsageError
@@ -97,10 +98,11 @@ def observe(
         {layer.node: _no_moments(layer, squares=squares) for layer in layers},
         0,
     )
-    runner = Runner(graph, watched)
+    runner, masking = Runner(graph, watched), masks(graph)
     for inputs, arrays in runner.run(samples):
         for value, array in zip(watched, arrays, strict=True):
-            _add(found.ranges[value], value, array)
+            mask = masking.get(value)
+            _add(found.ranges[value], value, array if mask is None else mask.filled(array))
         for layer in layers:
             _add_moments(found.moments[layer.node], layer, arrays[place[layer.node.operands[0]]])
         found.samples += len(next(iter(inputs.values())))

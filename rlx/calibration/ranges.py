@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rlx.ir import QuantParams
 from rlx.ops.nn import (
     NnAveragePool,
     NnClamp,
@@ -12,11 +11,11 @@ from rlx.ops.nn import (
     NnFlatten,
     NnMaxPool,
     NnRelu,
-    NnSoftmax,
     NnSpaceToDepth,
     NnSplit,
 )
 from rlx.ops.real import (
+    RealAdd,
     RealAveragePool,
     RealMaxPool,
     RealReshape,
@@ -24,13 +23,15 @@ from rlx.ops.real import (
     RealSlice,
     RealTranspose,
 )
-from rlx.quant.observers import Method
+from rlx.quant.known_ranges import known_params
+from rlx.quant.observers import Method, params_of
 from rlx.quant.rules.pool import is_mean
+from rlx.quant.scheme import range_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx.ir import Graph, Node, Op, Value
+    from rlx.ir import Graph, Node, Op, QuantParams, Value
     from rlx.quant.observers import Observer
 
 MOVING: Final[tuple[type[Op], ...]] = (
@@ -42,8 +43,8 @@ MOVING: Final[tuple[type[Op], ...]] = (
 CLAMPING: Final[tuple[type[Op], ...]] = (NnRelu, NnClamp)
 """Activations that become the limits of the int8 range of the layer before."""
 
-SOFTMAX: Final = QuantParams.per_tensor(1 / 256, -128)
-"""The quantization of every softmax, as in TensorFlow Lite."""
+_WIDE: Final = 8
+"""How often wider a term is than what does not saturate a sum, to be limited to that."""
 
 
 def activation_params(
@@ -67,15 +68,38 @@ def activation_params(
         node = value.node
         if _keeps(node) and node.operands[0] in chosen:
             chosen[value] = chosen[node.operands[0]]
-        elif isinstance(node.op, NnSoftmax):
-            chosen[value] = SOFTMAX
+        elif (stated := known_params(value, symmetric=symmetric)) is not None:
+            chosen[value] = stated
         else:
             end = value if value in inputs else clamped(value, users, outputs)
             used = Method.MIN_MAX if value in inputs else method
             if end not in of_end:
                 of_end[end] = ranges.get(end, observer).params(used, symmetric=symmetric)
             chosen[value] = of_end[end]
+    _limit_terms(graph, chosen, users, outputs)
     return chosen
+
+
+def _limit_terms(
+    graph: Graph,
+    chosen: dict[Value, QuantParams],
+    users: Mapping[Value, list[Node]],
+    outputs: set[Value],
+) -> None:
+    """Limit the ranges of terms of sums to what does not saturate the sum alone.
+
+    A computed mask of -1e9 would have steps of millions. Terms that are not much wider keep theirs.
+    """
+    for node in reversed(list(graph.op_nodes)):
+        if not isinstance(node.op, RealAdd) or node.result not in chosen:
+            continue
+        for one, other in (node.operands, node.operands[::-1]):
+            if one not in chosen or other not in chosen or one in outputs or len(users[one]) != 1:
+                continue
+            (low, high), (first, last) = range_of(chosen[node.result]), range_of(chosen[other])
+            ends, wanted = range_of(chosen[one]), (low - last, high - first)
+            if ends[1] - ends[0] > _WIDE * (wanted[1] - wanted[0]):
+                chosen[one] = params_of(max(ends[0], wanted[0]), min(ends[1], wanted[1]))
 
 
 def _keeps(node: Node) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from rlx.calibration.masks import masks
 from rlx.calibration.replay import Replay
 from rlx.calibration.runner import Runner
 from rlx.calibration.samples import take
@@ -98,7 +99,15 @@ class Sensitivity:
         self.count = min(SAMPLES if wide else 1, samples.count)
         self._replay = Replay(graph, list(dict.fromkeys(watched)), take(samples, self.count))
         self._judged = _judged(graph)
-        self._references = [self._replay.values[v].astype(np.float64) for v in self._judged]
+        arrays = [self._replay.values[v] for v in self._judged]
+        masking = masks(graph)
+        self._unmasked = [
+            ~masking[v].where(a) if v in masking else np.ones((), np.bool_)
+            for v, a in zip(self._judged, arrays, strict=True)
+        ]
+        self._references = [
+            np.where(m, a, 0.0) for a, m in zip(arrays, self._unmasked, strict=True)
+        ]
 
     def of_weights(self, node: Node, quantized: Rounded) -> float:
         """Return the error if only this layer's weights are quantized."""
@@ -125,8 +134,9 @@ class Sensitivity:
 
     def _error(self, value: Value, array: Numbers) -> float:
         found = self._replay.values_with(value, array, self._judged)
+        kept = [np.where(m, a, 0.0) for a, m in zip(found, self._unmasked, strict=True)]
         wrong = sum(
-            float(((a - b) ** 2).sum()) for a, b in zip(found, self._references, strict=True)
+            float(((a - b) ** 2).sum()) for a, b in zip(kept, self._references, strict=True)
         )
         whole = sum(float(((b - b.mean()) ** 2).sum()) for b in self._references)
         return wrong / whole if whole else wrong
@@ -142,7 +152,8 @@ def _judged(graph: Graph) -> list[Value]:
 def through(array: Numbers, params: QuantParams) -> Numbers:
     """Return numbers as int8 values with ``params`` hold them."""
     (scale,), (zero,) = params.scale, params.zero_point
-    steps = np.clip(np.rint(array / scale), -128 - zero, 127 - zero)
+    with np.errstate(over="ignore"):
+        steps = np.clip(np.rint(array / scale), -128 - zero, 127 - zero)
     return (steps * scale).astype(array.dtype)
 
 

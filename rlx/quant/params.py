@@ -162,7 +162,7 @@ class Resolver:
         Saturation and rounding to a scale may be done before such a node as well as behind it. Not
         so with an average, whose operands keep a range of their own.
         """
-        if not self._moves(node):
+        if not moves(node):
             return
         for result in node.results:
             for operand in node.operands:
@@ -177,12 +177,6 @@ class Resolver:
                     own.masks.append(number)
                 else:
                     own.constants.append(_ends_beside(node, np.array([number])))
-
-    def _moves(self, node: Node) -> bool:
-        """Whether the results of a node hold elements of its operands."""
-        if stays(node) or argument(node) is not None or type(node.op) not in RULES:
-            return False
-        return RULES[type(node.op)].shares
 
     def _masks(self, value: Value, number: float) -> bool:
         """Whether a constant among a value's elements is there to be no extreme, such as -inf."""
@@ -266,7 +260,7 @@ class Resolver:
         ends: Ends | None
         if value.node in self.needed.layers:
             ends = interval(value, lambda v: self._ends.get(v) or self._of_layer(v))
-        elif self._moves(value.node):
+        elif moves(value.node):
             given = [self._ends.get(o) for o in value.node.operands if known(o) is None]
             ends = None if None in given else _hull([*own.constants, *(e for e in given if e)])
         else:
@@ -301,6 +295,13 @@ class Resolver:
         return None if params is None else exact_params(first, of, params)
 
 
+def moves(node: Node) -> bool:
+    """Whether the results of a node hold elements of its operands."""
+    if stays(node) or argument(node) is not None or type(node.op) not in RULES:
+        return False
+    return RULES[type(node.op)].shares
+
+
 def only_extremes(
     value: Value, number: float, outputs: set[Value], readers: Callable[[Value], Iterable[Node]]
 ) -> bool:
@@ -317,9 +318,8 @@ def only_extremes(
     return bool(reading and number and value not in outputs) and all(
         isinstance(n.op, ops)
         or (
-            type(n.op) in RULES
-            and RULES[type(n.op)].shares
-            and not isinstance(n.op, RealMaximum | RealMinimum)
+            moves(n)
+            and not isinstance(n.op, (*_LARGEST, *_SMALLEST))
             and all(only_extremes(r, number, outputs, readers) for r in n.results)
         )
         for n in reading

@@ -13,6 +13,7 @@ from rlx.quant.known import int8_stored, known, stored
 from rlx.quant.observers import params_of
 from rlx.quant.rescale import sum_scaling
 from rlx.quant.rules.call import quant_of, rule
+from rlx.quant.scheme import range_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +68,7 @@ def difference(call: Call) -> Sequence[Value]:
 
 
 def _sum(call: Call, make: type[QAdd]) -> Value:
-    values, quant = [operand(call, place) for place in range(2)], call.quant
+    values, quant = [_term(call, place, make) for place in range(2)], call.quant
     x, y = (quant_of(v) for v in values)
     scaling = sum_scaling(x.scale[0], y.scale[0], quant.scale[0], call.rounding)
     op = make(
@@ -80,6 +81,26 @@ def _sum(call: Call, make: type[QAdd]) -> Value:
         zero_point=quant.zero_point[0],
     )
     return call.emit(op, *values, quant=quant)
+
+
+def _term(call: Call, place: int, make: type[QAdd]) -> Value:
+    """Return an operand of a sum; of a constant no more than what saturates the result.
+
+    A number that masks, such as -1e9, would leave no steps for the others.
+    """
+    numbers = call.known(place)
+    if numbers is None:
+        return call.quantized(place)
+    (low, high), (first, last) = (
+        range_of(call.quant), range_of(quant_of(call.quantized(1 - place)))
+    )  # fmt: skip
+    if make is QAdd:
+        ends = low - last, high - first
+    else:
+        ends = (low + first, high + last) if place == 0 else (first - high, last - low)
+    if np.isnan(numbers).any():
+        raise call.refuse("a constant operand holds NaN", hint="train the model again")
+    return constant(call, np.clip(np.asarray(numbers, np.float64), *ends))
 
 
 @rule(RealMul, rescales=True)

@@ -77,7 +77,7 @@ def _image(call: Call, average: Node) -> tuple[Value, Window]:
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """A sum of int8 values as one: ``clip(rescale(weight * sum + bias) + zero_point, low, high)``."""
+    """``clip(rescale(weight * sum + bias) + zero_point, low, high)`` of a sum of int8 values."""
 
     weight: int
     bias: int
