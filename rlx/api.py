@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rlx import comparison, driver, exporters, inference, verifier
 from rlx import target as targets
+from rlx.calibration.own_scales import convert_graph
 from rlx.calibration.quantize import quantize_graph
-from rlx.calibration.settings import settings_of
+from rlx.calibration.settings import MIN_AGREEMENT, MIN_SQNR_DB, settings_of
 from rlx.errors import UsageError
 from rlx.estimation import Estimate
-from rlx.ir.module import GraphModule
 from rlx.networks import Model, bound_module
 from rlx.outputs import read_manifest, write_file
-from rlx.quant.convert import convert as convert_graph
 from rlx.reporting.gather import Wanted, gather
 from rlx.runtime import CompiledGraph
 from rlx.runtime import Model as TracedModel
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from rlx.exporters import Exported
     from rlx.inference import Inputs, Layers, Result
     from rlx.ir import Array
+    from rlx.ir.module import GraphModule
     from rlx.passes import Policies
     from rlx.reporting.model import Report
     from rlx.target import Emission, Target
@@ -302,6 +302,8 @@ def quantize(
     equalize: bool | None = None,
     bias_correction: bool = True,
     max_drop: float | None = None,
+    min_sqnr: float = MIN_SQNR_DB,
+    min_agreement: float = MIN_AGREEMENT,
     bits: float | None = None,
     flash: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
@@ -322,7 +324,11 @@ def quantize(
         equalize: Whether channels are balanced across layers; None for where it helps.
         bias_correction: Whether biases make up for what weights lose on average.
         max_drop: What may be lost, as a share: 0.005 for half a point of correct classes (and of
-            AUC, where there are two), or of agreement where there are no labels.
+            AUC, where there are two), or of agreement where there are no labels; of the output that
+            loses most.
+        min_sqnr: Ratio of signal to noise, in decibels, that every output must have.
+        min_agreement: Share of samples whose class must be that of the float network, where an
+            output is a softmax or an index.
         bits: Mean bits of a weight that ``auto`` must reach.
         flash: Bytes of weights that ``auto`` must reach.
         progress: Called with a text, what is done and what there is to do.
@@ -342,6 +348,8 @@ def quantize(
         equalize=equalize,
         bias_correction=bias_correction,
         max_drop=max_drop,
+        min_sqnr=min_sqnr,
+        min_agreement=min_agreement,
         bits=bits,
         flash=flash,
     )
@@ -404,7 +412,13 @@ def layers(
     return inference.layers(graph, data, against=other, progress=progress)
 
 
-def convert(model: Model) -> GraphModule:
+def convert(
+    model: Model,
+    *,
+    test: Data | None = None,
+    min_sqnr: float = MIN_SQNR_DB,
+    min_agreement: float = MIN_AGREEMENT,
+) -> GraphModule:
     """Return the integer network of a network that holds its own scales.
 
     Such as an ONNX file with QuantizeLinear and DequantizeLinear nodes, or a QONNX file: their
@@ -412,13 +426,20 @@ def convert(model: Model) -> GraphModule:
 
     Args:
         model: What ``rlx.load`` returned, a graph, or the path of a model file.
+        test: Samples on which the network is measured, as for :func:`quantize`; None for random
+            ones over the range of the input's scale.
+        min_sqnr: Ratio of signal to noise, in decibels, that every output must have.
+        min_agreement: Share of samples whose class must be that of the network, where an output is
+            a softmax or an index.
 
     Raises:
         UnsupportedOpError: Something in the network has no integer form.
         QuantizationError: A value has no scale: the network needs :func:`quantize`.
+        DoesNotFitError: The limits are not kept.
     """
     module, _ = bound_module(model)
-    return GraphModule.mir(convert_graph(module.graph, {}).graph)
+    settings = settings_of(min_sqnr=min_sqnr, min_agreement=min_agreement)
+    return convert_graph(module.graph, test, settings).module
 
 
 def compare(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from rlx.calibration.classes import Form, classes_of
 from rlx.calibration.criteria import criteria_of
 from rlx.calibration.figures import Closeness, Scores
 from rlx.calibration.masks import masks
@@ -16,7 +17,9 @@ from rlx.calibration.sides import GraphSide, paired
 from rlx.drawing.notebook import report_html, table_html
 from rlx.errors import DifferenceError, UsageError
 from rlx.ir.inspect import printable
+from rlx.quant.known_ranges import known_params
 from rlx.quant.numbers import reals
+from rlx.quant.scheme import range_of
 from rlx.tables import Column, Table, lay_out
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from rlx.calibration.classes import Classes
     from rlx.calibration.criteria import Criteria
     from rlx.calibration.masks import Mask
     from rlx.calibration.node_match import Layer
@@ -47,15 +51,25 @@ class OutputFigures:
         name: Its name in the first network.
         closeness: The figures.
         failures: What of the criteria is not kept, a sentence each.
+        classes: How often both give the same class; None where the output has none.
+        span: What its numbers reach by definition, such as 1 of a sigmoid; 0 if nothing says it.
     """
 
     name: str
     closeness: Closeness
     failures: tuple[str, ...] = ()
+    classes: Classes | None = None
+    span: float = 0.0
+
+    @property
+    def agreement(self) -> float | None:
+        """Share of classes that are the same; None where the output has none."""
+        return None if self.classes is None else self.classes.agreement
 
     def as_json(self) -> dict[str, Any]:
         """Return the figures."""
-        return {"name": self.name, "failures": list(self.failures)} | self.closeness.details()
+        own = {"name": self.name, "failures": list(self.failures), "agreement": self.agreement}
+        return own | self.closeness.details()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +98,8 @@ class Comparison:
 
     Attributes:
         samples: Samples compared.
-        agreement: Share of samples for which both give the same class; None without classes.
+        agreement: Share of samples for which both give the same class, of the output where it is
+            smallest; None without classes.
         top1: Shares of correct classes, of the first and the second network; None without labels.
         auc: Areas under the receiver operating characteristic, where labels are 0 and 1; else None.
         reconstruction: Mean squared difference between input and output of both, where the output
@@ -92,6 +107,7 @@ class Comparison:
         outputs: How close each output is.
         layers: Layers with the same name in both, and other nodes that were matched, in order.
         criteria: What the outputs must keep; None if nothing was asked for.
+        main: Place of the output that labels, if any, are compared with.
     """
 
     samples: int
@@ -102,6 +118,7 @@ class Comparison:
     outputs: tuple[OutputFigures, ...]
     layers: tuple[LayerFigures, ...]
     criteria: Criteria | None = None
+    main: int = 0
 
     @property
     def output(self) -> Closeness:
@@ -151,7 +168,7 @@ class Comparison:
 
     @property
     def drop(self) -> float:
-        """What the second network loses, as a share.
+        """What the second network loses, as a share: of the output that loses most.
 
         Of correct classes, and of AUC where there are two classes (whatever loses more: with few
         samples a worse network may have as many right by chance); of reconstruction; without labels
@@ -159,8 +176,8 @@ class Comparison:
         """
         labelled = [pair for pair in (self.top1, self.auc) if pair is not None]
         if (self.reconstruction is not None and self.auc is not None) or not labelled:
-            return self._unlabelled_drop()
-        return max(before - after for before, after in labelled)
+            return max(self._unlabelled_drop(), self._drop_of_others())
+        return max(*(before - after for before, after in labelled), self._drop_of_others())
 
     def _unlabelled_drop(self) -> float:
         if self.reconstruction is not None:
@@ -168,8 +185,12 @@ class Comparison:
             return after / before - 1 if before else 0.0
         if self.agreement is not None:
             return 1 - self.agreement
-        ratio = 10 ** (-self.output.sqnr_db / 20)
-        return min(ratio, 1.0)
+        return _imprecision(self.outputs[self.main])
+
+    def _drop_of_others(self) -> float:
+        """Return the largest loss of outputs that neither labels nor classes judge."""
+        others = [o for k, o in enumerate(self.outputs) if k != self.main]
+        return max((_imprecision(o) for o in others if o.classes is None), default=0.0)
 
     def __repr__(self) -> str:
         figures = ", ".join(f"{name} {value}" for name, value in self.figures().items())
@@ -197,7 +218,7 @@ class Comparison:
         known = {name: f"{a:.4g} and {b:.4g}" for name, (a, b) in _given(pairs).items()}
         if self.agreement is not None:
             known["agreement"] = f"{self.agreement:.2%}"
-        ratio = f"{self.output.sqnr_db:.1f} dB"
+        ratio = f"{min(o.closeness.sqnr_db for o in self.outputs):.1f} dB"
         verdict = {} if self.passed is None else {"passed": "yes" if self.passed else "no"}
         bad = sum(any(o.closeness.nonfinite) for o in self.outputs)
         broken = {"outputs with NaN or infinity": str(bad)} if bad else {}
@@ -252,6 +273,11 @@ def _cells(figures: Closeness) -> tuple[object, ...]:
         worst,
         bad or None,
     )
+
+
+def _imprecision(output: OutputFigures) -> float:
+    """Return the noise of an output as a share of its signal, or of what it reaches."""
+    return min(output.closeness.noise_to(output.span), 1.0)
 
 
 def _given(pairs: Mapping[str, Pair | None]) -> dict[str, Pair]:
@@ -346,31 +372,44 @@ def compare_sides(
     found = [Closeness() for _ in pairs]
     nodes = [Closeness() for _ in matched]
     masking = masks(a.graph) if matched and a.graph is not None else {}
+    classes = [classes_of(a, i, labelled=labels is not None) for i, _ in pairs]
+    main = next((k for k, one in enumerate(classes) if one is not None), 0)
+    rebuilds = not main and (classes[0] is None or classes[0].form is Form.LARGEST)
     scores, done = Scores(), 0
     for (inputs, left), (_, right) in zip(a.batches(size), b.batches(size), strict=True):
         count = len(left[0])
         outputs = [_both((a.ports[i], left[i]), (b.ports[k], right[k])) for i, k in pairs]
-        for one, (x, y) in zip(found, outputs, strict=True):
+        for one, chosen, (x, y) in zip(found, classes, outputs, strict=True):
             one.add(x, y)
-        flat = outputs[0][0].reshape(count, -1), outputs[0][1].reshape(count, -1)
+            if chosen is not None:
+                chosen.add(x, y)
+        flat = outputs[main][0].reshape(count, -1), outputs[main][1].reshape(count, -1)
         part = None if labels is None else labels[done : done + count]
-        scores.add(flat, part, _reconstructed(a.graph, inputs, count))
+        scores.add(flat, part, _reconstructed(a.graph, inputs, count) if rebuilds else None)
         arrays = zip(left[len(a.ports) :], right[len(b.ports) :], strict=True)
         for layer, one, (x, y) in zip(matched, nodes, arrays, strict=True):
             _add_layer(one, layer, x, y, masking.get(layer.values[0]))
         done += count
         if progress is not None:
             progress("comparing", done, a.count)
-    names = [a.ports[i].name for i, _ in pairs]
     return _summary(
         scores,
-        tuple(OutputFigures(name, one) for name, one in zip(names, found, strict=True)),
+        tuple(
+            OutputFigures(a.ports[i].name, one, classes=chosen, span=_span(a, i))
+            for (i, _), one, chosen in zip(pairs, found, classes, strict=True)
+        ),
         tuple(
             LayerFigures(layer.name, layer.place, layer.op, one)
             for layer, one in zip(matched, nodes, strict=True)
         ),
-        classes=flat[0].shape[1] > 1,
+        main=main,
     )
+
+
+def _span(side: Side, place: int) -> float:
+    """Return what an output reaches by definition, 0 if nothing says it."""
+    params = None if side.graph is None else known_params(side.graph.outputs[place])
+    return 0.0 if params is None else max(map(abs, range_of(params)))
 
 
 def _both(a: tuple[Port, Array], b: tuple[Port, Array]) -> tuple[Numbers, Numbers]:
@@ -391,15 +430,18 @@ def _summary(
     outputs: tuple[OutputFigures, ...],
     layers: tuple[LayerFigures, ...],
     *,
-    classes: bool,
+    main: int,
 ) -> Comparison:
     rebuilt = any(scores.reconstruction)
     n = scores.samples
     auc = (scores.auc(0), scores.auc(1)) if scores.two_classes else (None, None)
-    labelled = scores.labelled and classes and not rebuilt
+    labelled = scores.labelled and outputs[main].classes is not None and not rebuilt
+    if rebuilt:
+        outputs = (replace(outputs[0], classes=None), *outputs[1:])
+    agreements = [o.agreement for o in outputs if o.agreement is not None]
     return Comparison(
         samples=n,
-        agreement=scores.agree / n if classes and not rebuilt else None,
+        agreement=min(agreements, default=None),
         top1=(scores.right[0] / n, scores.right[1] / n) if labelled else None,
         auc=(auc[0], auc[1]) if auc[0] is not None and auc[1] is not None else None,
         reconstruction=(
@@ -407,6 +449,7 @@ def _summary(
         ),
         outputs=outputs,
         layers=layers,
+        main=main,
     )
 
 

@@ -153,6 +153,23 @@ class Closeness:
             return -math.inf
         return 10 * math.log10(self._reference_square / self._square_of_difference)
 
+    @property
+    def has_signal(self) -> bool:
+        """Whether a number of the reference is not zero."""
+        return self._reference_square > 0
+
+    def noise_to(self, floor: float) -> float:
+        """Return the root mean square of the differences as a share of that of the reference.
+
+        Args:
+            floor: What the reference is taken to have at least.
+        """
+        if self._square_of_difference == 0:
+            return 0.0
+        count = max(self.count - self._left_out, 1)
+        signal = max(math.sqrt(self._reference_square / count), floor)
+        return math.sqrt(self._square_of_difference / count) / signal if signal else math.inf
+
     def as_json(self) -> dict[str, Any]:
         """Return the figures; an infinite SQNR is None."""
         sqnr = self.sqnr_db
@@ -184,13 +201,11 @@ class Scores:
     """Classes and scores that two networks give, beside labels where there are some.
 
     Attributes:
-        agree: Samples for which both give the same class.
         samples: Samples compared.
         right: Correct classes of the first and the second network.
         reconstruction: Sums over samples of the mean squared difference from the input.
     """
 
-    agree: int = 0
     samples: int = 0
     right: list[int] = field(default_factory=lambda: [0, 0])
     _scores: list[list[Numbers]] = field(default_factory=lambda: [[], []])
@@ -206,15 +221,13 @@ class Scores:
         """Add a batch: outputs ``[n, outputs]`` of both, and inputs if they are reconstructed."""
         first, second = outputs
         self.samples += len(first)
-        chosen = [_classes(o) for o in outputs]
-        self.agree += int((chosen[0] == chosen[1]).sum())
         for k, output in enumerate((first, second)):
             error = None
             if inputs is not None:
                 error = ((output.astype(np.float64) - inputs) ** 2).mean(axis=1)
                 self.reconstruction[k] += float(error.sum())
             if labels is not None:
-                self.right[k] += int((chosen[k] == labels).sum())
+                self.right[k] += int((output.argmax(axis=1) == labels).sum())
                 self._scores[k].append(_score(output) if error is None else error)
         if labels is not None:
             self._labels.append(labels)
@@ -232,12 +245,6 @@ class Scores:
     def auc(self, which: int) -> float | None:
         """Return the area under the receiver operating characteristic, for two classes."""
         return area_under_curve(np.concatenate(self._scores[which]), np.concatenate(self._labels))
-
-
-def _classes(outputs: Numbers) -> Numbers:
-    """Return the class of each sample: its largest output."""
-    classes: Numbers = outputs.argmax(axis=1)
-    return classes
 
 
 def _score(outputs: Numbers) -> Numbers:

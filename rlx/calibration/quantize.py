@@ -13,6 +13,7 @@ from rlx.calibration.report import LayerReport, Report
 from rlx.calibration.samples import read_samples
 from rlx.calibration.sensitivity import Sensitivity, error_table
 from rlx.calibration.settings import Settings
+from rlx.calibration.useful import check_useful
 from rlx.calibration.widths import (
     WIDTHS,
     front,
@@ -129,6 +130,7 @@ class _Work:
         converted = measured.converted(widths)
         comparison = self._compared(converted, self.tested or self.samples, layers=True)
         self._check_drop(comparison)
+        check_useful(comparison, self.original.name, self.settings)
         self.progress("quantizing single layers", 0, 1)
         report = Report(
             graph=self.original.name,

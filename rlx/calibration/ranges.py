@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from rlx.ops.nn import (
@@ -20,7 +21,9 @@ from rlx.ops.real import (
     RealMaxPool,
     RealReshape,
     RealReverse,
+    RealSigmoid,
     RealSlice,
+    RealTanh,
     RealTranspose,
 )
 from rlx.quant.known_ranges import known_params
@@ -42,6 +45,12 @@ MOVING: Final[tuple[type[Op], ...]] = (
 
 CLAMPING: Final[tuple[type[Op], ...]] = (NnRelu, NnClamp)
 """Activations that become the limits of the int8 range of the layer before."""
+
+_REACH: Final[dict[type[Op], tuple[float, float]]] = {
+    RealSigmoid: (0.5, math.log(255)),
+    RealTanh: (0.0, math.atanh(127 / 128)),
+}
+"""Middle of a score, and the magnitude of its argument at which it is at its end."""
 
 _WIDE: Final = 8
 """How often wider a term is than what does not saturate a sum, to be limited to that."""
@@ -77,7 +86,42 @@ def activation_params(
                 of_end[end] = ranges.get(end, observer).params(used, symmetric=symmetric)
             chosen[value] = of_end[end]
     _limit_terms(graph, chosen, users, outputs)
+    _open_scores(graph, chosen, ranges, users)
     return chosen
+
+
+def _open_scores(
+    graph: Graph,
+    chosen: dict[Value, QuantParams],
+    ranges: Mapping[Value, Observer],
+    users: Mapping[Value, list[Node]],
+) -> None:
+    """Let what a score is computed from reach a hit, or a miss, where the samples hold none.
+
+    Only where the score leaves the network: gates within one keep what was observed.
+    """
+    for output in graph.outputs:
+        score = _source(output)
+        reach = _REACH.get(type(score.node.op))
+        if reach is None or score not in ranges:
+            continue
+        seen, (middle, end) = ranges[score].histogram, reach
+        if seen.minimum <= middle <= seen.maximum and max(-seen.minimum, seen.maximum) >= 0.5:
+            continue
+        value = score.node.operands[0]
+        while value in chosen and len(users[value]) == 1:
+            low, high = range_of(chosen[value])
+            chosen[value] = params_of(min(low, -end), max(high, end))
+            if not isinstance(value.node.op, MOVING):
+                break
+            value = value.node.operands[0]
+
+
+def _source(value: Value) -> Value:
+    """Return what a value holds in another shape."""
+    while isinstance(value.node.op, MOVING):
+        value = value.node.operands[0]
+    return value
 
 
 def _limit_terms(

@@ -78,7 +78,8 @@ class Report:
         mean_bits: Mean bits of a weight.
         weight_bytes: Bytes of all weights, packed.
         comparison: The float and the integer network on the same samples.
-        layers: Each layer.
+        layers: Each layer; none where the network held its own scales.
+        random: Whether the samples were random numbers.
     """
 
     graph: str
@@ -90,6 +91,14 @@ class Report:
     weight_bytes: int
     comparison: Comparison
     layers: tuple[LayerReport, ...]
+    random: bool = False
+
+    @property
+    def measured_on(self) -> str:
+        """What the loss was measured on."""
+        if self.random:
+            return "random data"
+        return "test data" if self.tested else "calibration data"
 
     @property
     def worst(self) -> tuple[LayerReport, ...]:
@@ -120,7 +129,7 @@ class Report:
         return {
             "graph": self.graph,
             "calibration_samples": self.calibration_samples,
-            "measured_on": "test data" if self.tested else "calibration data",
+            "measured_on": self.measured_on,
             "observer": self.observer,
             "equalized": self.equalized,
             "mean_bits": self.mean_bits,

@@ -99,6 +99,7 @@ class Sensitivity:
         self.count = min(SAMPLES if wide else 1, samples.count)
         self._replay = Replay(graph, list(dict.fromkeys(watched)), take(samples, self.count))
         self._judged = _judged(graph)
+        self._judged = [v for v in self._judged if v in self._replay.values]
         arrays = [self._replay.values[v] for v in self._judged]
         masking = masks(graph)
         self._unmasked = [
@@ -143,10 +144,18 @@ class Sensitivity:
 
 
 def _judged(graph: Graph) -> list[Value]:
-    return [
-        v.node.operands[0] if isinstance(v.node.op, NnSoftmax | NnLogSoftmax) else v
-        for v in graph.outputs
-    ]
+    """Return the float values that outputs are judged by, before a softmax or an argmax."""
+    found: dict[Value, None] = {}
+    waiting = list(graph.outputs[::-1])
+    while waiting:
+        value = waiting.pop()
+        node = value.node
+        softmax = isinstance(node.op, NnSoftmax | NnLogSoftmax)
+        if softmax or (node.operands and not value.type.dtype.is_float):
+            waiting += node.operands[:1] if softmax else node.operands[::-1]
+        elif value.type.dtype.is_float:
+            found[value] = None
+    return list(found)
 
 
 def through(array: Numbers, params: QuantParams) -> Numbers:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from rlx.errors import UsageError
 from rlx.quant.observers import Method
 from rlx.suggest import did_you_mean
+
+MIN_SQNR_DB: Final = 10.0
+"""Ratio of signal to noise below which an integer network is not written."""
+
+MIN_AGREEMENT: Final = 0.8
+"""Share of samples with the same class below which an integer network is not written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +27,8 @@ class Settings:
         equalize: Whether channels are balanced across layers; None for where it helps.
         bias_correction: Whether biases make up for what weights lose on average.
         max_drop: What may be lost, as a share; None for no limit.
+        min_sqnr: Ratio of signal to noise, in decibels, below which an output is of no use.
+        min_agreement: Share of samples with the same class, likewise.
         bits: Mean bits of a weight that ``auto`` must reach; None for any.
         flash: Bytes of weights that ``auto`` must reach; None for any.
     """
@@ -31,6 +39,8 @@ class Settings:
     equalize: bool | None = None
     bias_correction: bool = True
     max_drop: float | None = None
+    min_sqnr: float = MIN_SQNR_DB
+    min_agreement: float = MIN_AGREEMENT
     bits: float | None = None
     flash: int | None = None
 

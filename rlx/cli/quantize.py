@@ -13,17 +13,20 @@ from rlx.cli.model_command import load_bound, model_command
 from rlx.cli.samples import FILES, data_of, scaling_options
 from rlx.cli.table import print_table, prose, wide_option
 from rlx.errors import UsageError
+from rlx.ir.inspect import printable
 from rlx.tables import Column
 
 if TYPE_CHECKING:
+    from rlx.calibration.classes import Classes
     from rlx.calibration.compare import Comparison
     from rlx.calibration.report import Report
+    from rlx.ir.module import GraphModule
 
 SQNR = Column("SQNR", "dB", meaning="signal to quantization noise; higher is closer")
 OBSERVERS = ("min-max", "moving-average", "percentile", "mse", "kl")
 
 
-def _share(text: str | None) -> float | None:
+def _share(text: str | None, option: str) -> float | None:
     """Return ``0.5%`` or ``0.005`` as a share.
 
     Raises:
@@ -36,9 +39,7 @@ def _share(text: str | None) -> float | None:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise UsageError(
-            f"{text!r} is no share", where="--max-drop", hint="write it as 0.5% or 0.005"
-        )
+        raise UsageError(f"{text!r} is no share", where=option, hint="write it as 0.5% or 0.005")
     return share
 
 
@@ -90,6 +91,22 @@ def _share(text: str | None) -> float | None:
 @click.option(
     "--max-drop", metavar="SHARE", help="What may be lost, such as 0.5%; else exit status 3."
 )
+@click.option(
+    "--min-sqnr",
+    metavar="DB",
+    type=float,
+    default=10.0,
+    show_default=True,
+    help="Ratio of signal to noise that every output must have; else exit status 3.",
+)
+@click.option(
+    "--min-agreement",
+    metavar="SHARE",
+    default="80%",
+    show_default=True,
+    help="Share of samples that must keep their class, where an output has one; else exit status"
+    " 3.",
+)
 @click.option("--bits", type=click.FloatRange(2, 8), help="With auto: mean bits of a weight.")
 @click.option("--flash", type=click.IntRange(1), help="With auto: bytes of weights, packed.")
 @scaling_options
@@ -107,17 +124,20 @@ def command(
 ) -> None:
     """Quantize MODEL, a float network, to integers, and report what that lost.
 
-    Without --calib, MODEL holds its own scales and weights, which are taken as they are.
+    Without --calib, MODEL holds its own scales and weights, which are taken as they are; it is
+    measured on --test, or on random numbers.
 
     The loss is the share of correct classes where there are labels, of samples with another class
-    where there are none, or what the error of a reconstruction grows by.
+    where there are none, of precision where an output has no classes, or what the error of a
+    reconstruction grows by; of the output that loses most.
     """
-    from rlx.api import convert, quantize
+    from rlx.api import quantize
     from rlx.ir.file import save
 
     for path in (out, plot):
         keep_inputs(path, model, calib, chosen["test"])
-    share = _share(max_drop)
+    share = _share(max_drop, "--max-drop")
+    chosen["min_agreement"] = _share(chosen["min_agreement"], "--min-agreement")
     if plot is not None:
         from rlx.calibration.plots import check_plot
 
@@ -125,8 +145,7 @@ def command(
     module = load_bound(model, [calib, chosen["test"]])
     if calib is None:
         _refuse_options_without_samples(click.get_current_context())
-        save(convert(module), out)
-        print(f"wrote {out} with the scales of {model.name}; next: rlx inspect {typed(out)}")
+        _convert(module, model, out, chosen, as_json=as_json)
         return
     samples = data_of(calib, module.graph)
     test = chosen.pop("test")
@@ -144,13 +163,48 @@ def command(
     _print(found.report, out)
 
 
+_WITHOUT_SAMPLES = (
+    "model", "out", "test", "min_sqnr", "min_agreement", "scale", "mean", "std", "as_json", "wide",
+)  # fmt: skip
+"""Parameters of the command for a model that holds its own scales."""
+
+
+def _convert(
+    module: GraphModule, model: Path, out: Path, chosen: dict[str, Any], *, as_json: bool
+) -> None:
+    """Convert a model that holds its own scales, and report what that lost."""
+    from rlx.calibration.own_scales import convert_graph
+    from rlx.calibration.settings import settings_of
+    from rlx.ir.file import save
+
+    settings = settings_of(**{k: chosen[k] for k in ("min_sqnr", "min_agreement")})
+    test = None if chosen["test"] is None else data_of(chosen["test"], module.graph)
+    with progress_bar(enabled=not as_json) as show:
+        found = convert_graph(module.graph, test, settings, show)
+    save(found.module, out)
+    report = found.report
+    if as_json and report is not None:
+        print_json(report.as_json())
+        return
+    if report is not None:
+        where = f"random numbers ({report.comparison.samples} samples)"
+        for line in summary(report.comparison):
+            prose(f"{line}, on {where if report.random else report.measured_on}")
+    for place in found.bounded:
+        prose(
+            f"note: no scale behind {place}: it has the range that its weights allow, which is"
+            " wide; --calib SAMPLES.npz measures it"
+        )
+    print(f"wrote {out} with the scales of {model.name}; next: rlx inspect {typed(out)}")
+
+
 def _refuse_options_without_samples(ctx: click.Context) -> None:
     """Refuse options that need samples where there are none."""
     given = [
         param.opts[-1]
         for param in ctx.command.params
         if ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
-        and param.name not in ("model", "out")
+        and param.name not in _WITHOUT_SAMPLES
     ]
     if given:
         raise UsageError(
@@ -199,15 +253,27 @@ def summary(comparison: Comparison) -> list[str]:
     if comparison.auc is not None:
         a, b = comparison.auc
         lines.append(f"AUC: {a:.4f} -> {b:.4f}")
-    if comparison.agreement is not None:
-        lines.append(f"same class: {comparison.agreement:.2%} of {comparison.samples}")
     if comparison.reconstruction is not None:
         a, b = comparison.reconstruction
         lines.append(f"mean squared reconstruction error: {a:.4g} -> {b:.4g}")
-    output = comparison.output.as_json()
-    ratio = "none" if output["sqnr_db"] is None else f"{output['sqnr_db']:.1f} dB"
-    lines.append(
-        f"output: largest difference {output['max']:.4g}, mean {output['mean']:.4g},"
-        f" cosine {output['cosine']:.6f}, SQNR {ratio}"
-    )
+    for output in comparison.outputs:
+        name = f"output {printable(output.name)!r}" if len(comparison.outputs) > 1 else "output"
+        if output.classes is not None:
+            lines.append(
+                _agreement(output.classes, f"{name}: " if len(comparison.outputs) > 1 else "")
+            )
+        figures = output.closeness.as_json()
+        ratio = "none" if figures["sqnr_db"] is None else f"{figures['sqnr_db']:.1f} dB"
+        lines.append(
+            f"{name}: largest difference {figures['max']:.4g}, mean {figures['mean']:.4g},"
+            f" cosine {figures['cosine']:.6f}, SQNR {ratio}"
+        )
     return lines
+
+
+def _agreement(classes: Classes, name: str) -> str:
+    """Return the line on classes of an output."""
+    from rlx.calibration.classes import Form
+
+    what = "largest in the same place" if classes.form is Form.LARGEST else "same class"
+    return f"{name}{what}: {classes.agreement:.2%} of {classes.total:,}"

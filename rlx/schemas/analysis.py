@@ -360,10 +360,14 @@ class Difference(Closeness):
 
 
 class ComparedOutput(Difference):
-    """An output of both networks; ``failures`` say what of the criteria is not kept."""
+    """An output of both networks; ``failures`` say what of the criteria is not kept.
+
+    ``agreement`` is None where an output holds no classes.
+    """
 
     name: str
     failures: list[str]
+    agreement: float | None
 
 
 class ComparedLayer(Difference):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from quantized_net import CLASSES, float_network, samples, with_scaled_channel
+from quantized_net import CLASSES, float_network, named, samples, with_scaled_channel
 
 import rlx
 from rlx.calibration.compare import compare_graphs
@@ -21,6 +21,8 @@ from rlx.quant.weighted import weighted_layers
 
 GRAPH = float_network()
 CALIB, TEST = samples(48, 1), samples(64, 2)
+ANY = {"min_sqnr": -np.inf, "min_agreement": 0.0}
+"""Limits that every network keeps."""
 
 
 def labels_of(graph, x):
@@ -46,7 +48,7 @@ def test_the_integer_network_is_close_to_the_float_one():
 @pytest.mark.parametrize("observer", ["min-max", "moving-average", "percentile", "mse", "kl"])
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_every_observer_gives_a_network_that_works(observer, symmetric):
-    found = rlx.quantize(GRAPH, CALIB, test=TEST, observer=observer, symmetric=symmetric)
+    found = rlx.quantize(GRAPH, CALIB, test=TEST, observer=observer, symmetric=symmetric, **ANY)
     assert found.report.comparison.output.cosine > 0.95
     if symmetric:
         edge = next(n.op for n in found.module.graph.op_nodes if isinstance(n.op, RealQuantize))
@@ -71,7 +73,7 @@ def test_the_report_measures_what_the_integer_network_computes():
 
 def test_fewer_bits_lose_more():
     ratios = [
-        rlx.quantize(GRAPH, CALIB, test=TEST, weights=bits).report.comparison.output.sqnr_db
+        rlx.quantize(GRAPH, CALIB, test=TEST, weights=bits, **ANY).report.comparison.output.sqnr_db
         for bits in (8, 4, 2)
     ]
     assert ratios[0] > ratios[1] + 4
@@ -80,7 +82,7 @@ def test_fewer_bits_lose_more():
 
 def test_weights_have_the_bits_that_were_asked_for():
     for bits, limit in ((8, 127), (4, 7), (2, 1)):
-        graph = rlx.quantize(GRAPH, CALIB, weights=bits).module.graph
+        graph = rlx.quantize(GRAPH, CALIB, weights=bits, **ANY).module.graph
         found = [n.operands[1] for n in graph.op_nodes if n.op.name in ("q.conv2d", "q.dense")]
         assert len(found) == 4
         for value in found:
@@ -100,14 +102,14 @@ def test_the_same_data_give_the_same_bytes(tmp_path):
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_acceptance_a_scaled_channel_is_named_and_repaired_by_equalization(place):
     bad = with_scaled_channel(GRAPH, layer=place, factor=1000.0)
-    plain = rlx.quantize(GRAPH, CALIB, test=TEST, equalize=False).report
-    without = rlx.quantize(bad, CALIB, test=TEST, equalize=False).report
+    plain = rlx.quantize(GRAPH, CALIB, test=TEST, equalize=False, **ANY).report
+    without = rlx.quantize(bad, CALIB, test=TEST, equalize=False, **ANY).report
     assert len(without.worst) == 3
     assert without.worst[0].name == ("conv1", "conv2", "conv3")[place]
     assert without.worst[0].loss > 20 * max(layer.loss for layer in plain.layers)
     assert without.comparison.output.sqnr_db < plain.comparison.output.sqnr_db - 10
     for equalize in (True, None):
-        repaired = rlx.quantize(bad, CALIB, test=TEST, equalize=equalize).report
+        repaired = rlx.quantize(bad, CALIB, test=TEST, equalize=equalize, **ANY).report
         assert repaired.equalized
         assert repaired.comparison.output.sqnr_db > plain.comparison.output.sqnr_db - 3
         assert repaired.worst[0].loss < without.worst[0].loss / 20
@@ -118,7 +120,7 @@ def test_bias_correction_brings_the_means_back():
 
     def shift(correct):
         graph = rlx.quantize(
-            GRAPH, CALIB, weights=2, bias_correction=correct, equalize=False
+            GRAPH, CALIB, weights=2, bias_correction=correct, equalize=False, **ANY
         ).module.graph
         means = [
             np.mean([evaluate(g, {"image": x[np.newaxis]})[0] for x in TEST], axis=0)
@@ -131,7 +133,7 @@ def test_bias_correction_brings_the_means_back():
 
 @pytest.mark.parametrize("bits", [3.0, 5.0, 7.0])
 def test_auto_reaches_mean_bits_and_spends_them(bits):
-    report = rlx.quantize(GRAPH, CALIB, weights="auto", bits=bits).report
+    report = rlx.quantize(GRAPH, CALIB, weights="auto", bits=bits, **ANY).report
     assert report.mean_bits <= bits
     largest = max(layer.weights for layer in report.layers)
     total = sum(layer.weights for layer in report.layers)
@@ -292,3 +294,74 @@ def test_what_counts_as_loss(figures, drop):
     found = rlx.compare(GRAPH, GRAPH, TEST)
     plain = dict.fromkeys(("agreement", "top1", "auc", "reconstruction"))
     assert replace(found, **{**plain, **figures}).drop == pytest.approx(drop)
+
+
+def test_outputs_that_have_classes_are_compared_by_these():
+    """A softmax and an argmax have one; scores, boxes and vectors beside others have none."""
+
+    def network(x):
+        return x.softmax(), x.argmax(1), x.sigmoid(), x.reshape(1, 2, 3), x * 2.0, x.mean(1)
+
+    graph = rlx.trace("forms", network, rlx.f32(1, 6)).graph
+    x = np.random.default_rng(0).standard_normal((32, 6)).astype(np.float32)
+    found = rlx.quantize(graph, x).report.comparison
+    assert [o.classes is not None for o in found.outputs] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
+    plain = rlx.trace("plain", lambda x: x[:, :5] * 2.0, rlx.f32(1, 6)).graph
+    assert rlx.quantize(plain, x).report.comparison.outputs[0].classes is not None
+    image = rlx.trace("image", lambda x: x.reshape(1, 2, 3).softmax(), rlx.f32(1, 6)).graph
+    pixels = rlx.quantize(image, x).report.comparison.outputs[0]
+    assert pixels.classes.total == 64
+
+
+def test_the_loss_is_that_of_the_output_that_loses_most():
+    def network(x):
+        large = x.linear(np.float32([[1, 0, 0, 0], [0, 1000, 0, 0]]))
+        return x.linear(np.eye(4, dtype=np.float32)), large[:, :1]
+
+    graph = rlx.trace("two", network, rlx.f32(1, 4)).graph
+    x = np.random.default_rng(0).standard_normal((64, 4)).astype(np.float32)
+    found = rlx.quantize(graph, x, **ANY).report.comparison
+    assert found.outputs[0].closeness.sqnr_db > 30
+    assert found.outputs[1].closeness.sqnr_db < 3
+    assert found.drop > 0.7
+    with pytest.raises(DoesNotFitError, match=r"loses \d+\.\d+ %, more than 5 %"):
+        rlx.quantize(graph, x, max_drop=0.05, **ANY)
+
+
+def test_a_network_of_no_use_is_refused_and_the_layer_is_named():
+    def network(x):
+        y = x.linear(np.float32([[1, 0, 0, 0], [0, 1000, 0, 0]]))
+        return y[:, :1] * 2.0
+
+    graph = named(rlx.trace("lost", network, rlx.f32(1, 4)).graph)
+    x = np.random.default_rng(0).standard_normal((64, 4)).astype(np.float32)
+    with pytest.raises(DoesNotFitError) as caught:
+        rlx.quantize(graph, x)
+    assert "dB above its quantization noise, less than 10 dB; lost in slice1" in str(caught.value)
+    assert caught.value.exit_status == 3
+    assert rlx.quantize(graph, x, min_sqnr=-20).report.comparison.output.sqnr_db < 3
+
+
+@pytest.mark.parametrize("score", ["sigmoid", "tanh"])
+def test_samples_without_a_hit_leave_a_score_its_reach(score):
+    """And they are no reason to call the network useless."""
+    bias = -9 if score == "sigmoid" else 0
+
+    def network(x):
+        y = x.linear(np.ones((1, 6), np.float32), np.float32([bias]))
+        return getattr(y, score)()
+
+    graph = rlx.trace("score", network, rlx.f32(1, 6)).graph
+    calib = 0.02 * np.random.default_rng(1).standard_normal((64, 6)).astype(np.float32)
+    inner = rlx.quantize(graph, {"x": np.concatenate([calib, np.full((1, 6), 0.02, np.float32)])})
+    sample = calib[:1] * 0 + np.float32(0.02)
+    assert evaluate(inner.module.graph, {"x": sample})[0] == pytest.approx(
+        evaluate(graph, {"x": sample})[0], abs=0.03
+    )

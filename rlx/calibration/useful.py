@@ -1,0 +1,81 @@
+"""Whether an integer network is of use: what it gives beside the float network."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from rlx.calibration.classes import Form
+from rlx.errors import DoesNotFitError
+from rlx.ir.inspect import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rlx.calibration.compare import Comparison, OutputFigures
+    from rlx.calibration.settings import Settings
+
+_SPAN_SHARE: Final = 1 / 64
+"""Share of what a score can reach below which samples without a hit have no signal."""
+
+
+def check_useful(comparison: Comparison, graph: str, settings: Settings) -> None:
+    """Refuse an integer network whose outputs have little to do with those of the float one.
+
+    Args:
+        comparison: The float network and the integer one, with layers.
+        graph: Name of the network.
+        settings: Have the limits.
+
+    Raises:
+        DoesNotFitError: An output does not keep them; the message names the layer where it was
+            lost, and has exit status 3.
+    """
+    problems = [p for output in comparison.outputs for p in _problems(output, settings)]
+    if not problems:
+        return
+    place = _lost_in(comparison, settings.min_sqnr)
+    raise DoesNotFitError(
+        "; ".join(problems) + (f"; lost in {place}" if place else ""),
+        where=f"graph {graph!r}",
+        hint="give samples as in use with --calib, or try another --observer; --min-sqnr 0"
+        " --min-agreement 0 writes it all the same",
+    )
+
+
+def _problems(output: OutputFigures, settings: Settings) -> Iterator[str]:
+    """Yield what of the limits an output does not keep."""
+    name, classes = f"output {printable(output.name)!r}", output.classes
+    ratio = signal_to_noise(output)
+    if ratio < settings.min_sqnr and (classes is None or classes.form is not Form.INDEX):
+        yield (
+            f"{name} is {ratio:.1f} dB above its quantization noise, less than"
+            f" {settings.min_sqnr:g} dB"
+        )
+    stated = classes is not None and classes.form is not Form.LARGEST
+    if classes is not None and stated and classes.agreement < settings.min_agreement:
+        yield (
+            f"{name} has the class of the float network for {classes.agreement:.1%} of the"
+            f" samples, less than {settings.min_agreement:.4g}"
+        )
+
+
+def signal_to_noise(output: OutputFigures) -> float:
+    """Return the ratio of signal to noise in decibels.
+
+    The signal of a score has a minimum: without a hit it is smaller than int8 values hold.
+    """
+    share = output.closeness.noise_to(output.span * _SPAN_SHARE)
+    if not share or not output.closeness.has_signal:
+        return math.inf
+    return -20 * math.log10(share) if math.isfinite(share) else -math.inf
+
+
+def _lost_in(comparison: Comparison, limit: float) -> str | None:
+    """Return the first layer whose ratio is below the limit, else the one with the lowest."""
+    layers = [layer for layer in comparison.layers if layer.closeness.has_signal]
+    if not layers:
+        return None
+    lost = next((layer for layer in layers if layer.closeness.sqnr_db < limit), None)
+    layer = lost or min(layers, key=lambda one: one.closeness.sqnr_db)
+    return layer.place or printable(layer.name) or layer.op
