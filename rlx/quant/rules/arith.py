@@ -91,6 +91,8 @@ def _term(call: Call, place: int, make: type[QAdd]) -> Value:
     numbers = call.known(place)
     if numbers is None:
         return call.quantized(place)
+    if call.known(1 - place) is not None:
+        return operand(call, place)
     (low, high), (first, last) = (
         range_of(call.quant), range_of(quant_of(call.quantized(1 - place)))
     )  # fmt: skip
@@ -98,9 +100,10 @@ def _term(call: Call, place: int, make: type[QAdd]) -> Value:
         ends = low - last, high - first
     else:
         ends = (low + first, high + last) if place == 0 else (first - high, last - low)
-    if np.isnan(numbers).any():
-        raise call.refuse("a constant operand holds NaN", hint="train the model again")
-    return constant(call, np.clip(np.asarray(numbers, np.float64), *ends))
+    clipped = np.clip(np.asarray(numbers, np.float64), *ends)
+    if np.array_equal(clipped, numbers) or np.isnan(clipped).any():
+        return operand(call, place)
+    return constant(call, clipped)
 
 
 @rule(RealMul, rescales=True)
