@@ -20,7 +20,7 @@ from rlx.ops.real import (
     RealReduceMax,
     RealReduceMin,
 )
-from rlx.quant.biases import biased_layers
+from rlx.quant.biases import biased_layers, normalized_layers
 from rlx.quant.functions import argument, only_clamps
 from rlx.quant.intervals import exact_params, interval
 from rlx.quant.known import known, stays
@@ -45,7 +45,8 @@ class Needed:
 
     Attributes:
         nodes: The nodes, in order.
-        layers: For an addition that is the bias of a layer, the layer.
+        layers: For an addition that is the bias of a layer, or a normalization of its channels, the
+            layer.
     """
 
     nodes: tuple[Node, ...]
@@ -54,7 +55,7 @@ class Needed:
     @staticmethod
     def of(graph: Graph) -> Needed:
         """Return the nodes that the outputs of ``graph`` depend on."""
-        made = Needed((), biased_layers(graph))
+        made = Needed((), normalized_layers(graph) | biased_layers(graph))
         wanted = {o for o in graph.outputs if known(o) is None}
         found = []
         for node in reversed(list(graph.op_nodes)):
@@ -269,8 +270,10 @@ class Resolver:
             self._ends[value] = ends
 
     def _of_layer(self, value: Value) -> Ends | None:
-        """Return bounds of a layer without its bias."""
-        return interval(value, self._ends.get)
+        """Return bounds of a layer without what stands behind it."""
+        if value in self._classes:
+            return None
+        return interval(value, lambda v: self._ends.get(v) or self._of_layer(v))
 
     def _derive(self, value: Value) -> bool:
         """Choose parameters that cover the bounds of a class that has none."""

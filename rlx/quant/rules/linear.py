@@ -11,8 +11,9 @@ from rlx.ir import DType, QuantParams, Refusal
 from rlx.numerics.products import magnitudes
 from rlx.ops.nn import Layout, NnBatchNorm, NnConv, NnLinear
 from rlx.ops.q import QConv2d, QDense, Window
-from rlx.ops.real import RealConv, RealMatmul
-from rlx.quant.biases import bias_of
+from rlx.ops.real import RealAdd, RealConv, RealMatmul
+from rlx.ops.real.cast import integer_range
+from rlx.quant.biases import Line, bias_of, line_of
 from rlx.quant.known import Stored, known, stored
 from rlx.quant.rescale import check_accumulator, linear_rescale
 from rlx.quant.rounding import round_weights
@@ -79,11 +80,37 @@ class _Weights:
 
 def _weights(call: Call, axes: tuple[int, ...], bias: Doubles) -> _Weights:
     """Return the quantized weights, ``axes`` bringing the output channels to the front."""
-    operand = call.node.operands[1]
+    operand, line = call.node.operands[1], _line(call)
     found = stored(operand)
     if found is not None:
-        return _stored_weights(call, found, axes)
-    return _rounded(call, np.asarray(known(operand), np.float64).transpose(axes), bias)
+        weights = _stored_weights(call, found, axes)
+        return weights if line is None else _scaled(call, weights, line.factor)
+    array = np.asarray(known(operand), np.float64).transpose(axes)
+    if line is not None:
+        array = array * _in_front(line.factor, array)
+    return _rounded(call, array, bias)
+
+
+def _scaled(call: Call, weights: _Weights, factor: Doubles) -> _Weights:
+    """Return stored weights with a factor for each output channel, which is one of the scales."""
+    array = weights.array.astype(np.int64) * _in_front(np.sign(factor), weights.array).astype(int)
+    scales = np.broadcast_to(np.array(weights.scales), factor.shape) * np.abs(factor)
+    # The scale of a channel without weights is any.
+    scales = np.where(factor == 0, 1.0, scales)
+    low, high = integer_range(DType.of(weights.array))
+    if array.max(initial=0) > high or array.min(initial=0) < low:
+        if DType.of(weights.array) is DType.I8:
+            raise call.refuse(
+                "its normalization turns weights of -128 around, and 128 is no int8 value",
+                hint="quantize the weights from -127 to 127",
+            )
+        return _Weights(array.astype(np.int8), tuple(float(np.float32(s)) for s in scales))
+    return _Weights(array.astype(weights.array.dtype), tuple(float(np.float32(s)) for s in scales))
+
+
+def _in_front(numbers: Doubles, like: Array) -> Doubles:
+    """Return a number for each output channel, shaped to multiply weights."""
+    return numbers.reshape(-1, *(1,) * (like.ndim - 1))
 
 
 def _rounded(call: Call, array: Doubles, bias: Doubles) -> _Weights:
@@ -122,9 +149,26 @@ def _stored_weights(call: Call, found: Stored, axes: tuple[int, ...]) -> _Weight
 
 def _bias_operand(call: Call) -> Value | None:
     """Return the bias of a layer, its own or one that is added behind it."""
-    if call.addition is not None:
+    if call.addition is not None and len(call.node.operands) == 2 and _is_bias(call.addition):
         return bias_of(call.addition)
     return call.node.operands[2] if len(call.node.operands) > 2 else None
+
+
+def _is_bias(node: Node) -> bool:
+    """Whether a node adds a bias right behind its layer."""
+    return isinstance(node.op, RealAdd) and any(
+        isinstance(o.node.op, NnConv | NnLinear | RealConv | RealMatmul) for o in node.operands
+    )
+
+
+def _line(call: Call) -> Line | None:
+    """Return the normalization behind a layer that becomes part of it, if there is one."""
+    if call.addition is None or (len(call.node.operands) == 2 and _is_bias(call.addition)):
+        return None
+    line = line_of(call.addition, call.node)
+    if not (np.isfinite(line.factor) & np.isfinite(line.shift)).all():
+        raise call.refuse("its factors are no finite numbers", hint="train the model again")
+    return line
 
 
 def _bias(call: Call, outputs: int) -> Doubles:
@@ -182,9 +226,15 @@ def _layer(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -> _L
         shape: Shape of the weights after that; their own if empty.
     """
     outputs = call.node.operands[1].type.static_shape[axes[0]]
-    bias, x = _bias(call, outputs), quant_of(call.quantized(0))
+    bias, x, line = _bias(call, outputs), quant_of(call.quantized(0)), _line(call)
+    if line is not None:
+        bias = line.factor * bias + line.shift
     weights = _weights(call, axes, bias)
-    quantized = _quantized_bias(call, bias, x.scale[0] * np.array(weights.scales))
+    steps = x.scale[0] * np.array(weights.scales)
+    if line is None:
+        quantized = _quantized_bias(call, bias, steps)
+    else:
+        quantized = _in_accumulator(call, bias, steps)
     return _constants(call, weights, quantized, shape or weights.array.shape)
 
 
