@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from rlx.ir import Array, Op
     from rlx.ir.types import Shape
 
+_WEIGHTED = (nn.NnConv, nn.NnConvTranspose, nn.NnQuantizedConv)
+_LINEAR = (nn.NnLinear, nn.NnQuantizedLinear)
+
 
 @dataclass(frozen=True, slots=True)
 class ChannelsLast(Pass):
@@ -132,7 +135,7 @@ class _Rewriter:
     def _layer(self, node: Node) -> list[_Stand]:
         """Return a layer of images with the channels last; weights alike."""
         rank = node.operands[0].type.rank
-        count = 2 if isinstance(node.op, nn.NnConv | nn.NnConvTranspose) else 1
+        count = 2 if isinstance(node.op, _WEIGHTED) else 1
         images = [self._ordered(o, _last(rank)) for o in node.operands[:count]]
         rest = [self._plain(o) for o in node.operands[count:]]
         op = node.op.with_attributes(layout=Layout.CHANNELS_LAST)
@@ -192,7 +195,7 @@ class _Rewriter:
         if not users or value in self.old.outputs:
             return False
         for node in users:
-            if isinstance(node.op, nn.NnLinear):
+            if isinstance(node.op, _LINEAR):
                 if node.operands[0] != value or not _is_constant(node.operands[1]):
                     return False
             elif not (
@@ -208,7 +211,7 @@ class _Rewriter:
         """Return a node on columns in another order: see ``_only_weighted``."""
         rank, columns = node.result.type.rank, operand.columns
         assert columns is not None
-        if not isinstance(node.op, nn.NnLinear):
+        if not isinstance(node.op, _LINEAR):
             (found,) = self._append(node, node.op, operand.value, order=identity(rank))
             return replace(found, columns=columns)
         weights = self._picked(self._plain(node.operands[1]), inverse(tuple(columns.tolist())))

@@ -12,7 +12,19 @@ Every case keeps within what any target can compute: no sum in any order, raw or
 taken off, and no number shifted left leaves int32.
 """
 
-from strategies import arith, compare, control, fused, linear, nn, pool, real, reduce, shape
+from strategies import (
+    arith,
+    compare,
+    control,
+    fused,
+    linear,
+    nn,
+    pool,
+    quantized,
+    real,
+    reduce,
+    shape,
+)
 from strategies.case import Case, Knobs
 from strategies.floats import float_graphs
 from strategies.networks import random_graphs
@@ -30,6 +42,7 @@ __all__ = [
     "linear",
     "nn",
     "pool",
+    "quantized",
     "random_graphs",
     "real",
     "reduce",

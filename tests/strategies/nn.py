@@ -9,7 +9,16 @@ from rlx.ir import DType
 from rlx.ops import nn
 from rlx.ops.nn import Layout
 from rlx.ops.nn.activation import NnActivation
-from strategies.reals import axes_of, finish, float_type, image_of, indices, operand, windows
+from strategies.reals import (
+    axes_of,
+    finish,
+    float_type,
+    image_of,
+    in_layout,
+    indices,
+    operand,
+    windows,
+)
 from strategies.table import strategy
 
 if TYPE_CHECKING:
@@ -136,18 +145,13 @@ def dot(make: Maker) -> Case:
     return finish(make, op, x, y)
 
 
-def _in_layout(shape: tuple[int, ...], layout: Layout) -> tuple[int, ...]:
-    """Return a channels-last shape in another layout."""
-    return shape if layout is Layout.CHANNELS_LAST else (shape[0], shape[-1], *shape[1:-1])
-
-
 @strategy(nn.NnConv)
 def conv(make: Maker) -> Case:
     dtype, layout = float_type(make), make.pick(*Layout)
     window, extent = windows(make, make.pick(2, 1))
     groups, inner, outputs = make.integer(1, 2), make.integer(1, 2), make.integer(1, 2)
-    x = operand(make, _in_layout(image_of(make, extent, groups * inner), layout), dtype)
-    weights = _in_layout((groups * outputs, *window.kernel, inner), layout)
+    x = operand(make, in_layout(image_of(make, extent, groups * inner), layout), dtype)
+    weights = in_layout((groups * outputs, *window.kernel, inner), layout)
     op = nn.NnConv(window=window, groups=groups, layout=layout)
     bias = _maybe(make, (groups * outputs,), dtype)
     return finish(make, op, x, operand(make, weights, dtype), *bias)
@@ -160,8 +164,8 @@ def conv_transpose(make: Maker) -> Case:
     window = replace(window, padding=tuple((make.integer(0, 1), 0) for _ in extent))
     groups, inner, outputs = make.integer(1, 2), make.integer(1, 2), make.integer(1, 2)
     size = tuple(make.integer(2, 4) for _ in extent)
-    x = operand(make, _in_layout((2, *size, groups * inner), layout), dtype)
-    weights = _in_layout((groups * inner, *window.kernel, outputs), layout)
+    x = operand(make, in_layout((2, *size, groups * inner), layout), dtype)
+    weights = in_layout((groups * inner, *window.kernel, outputs), layout)
     extra = make.pick((), tuple(make.integer(0, 1) for _ in extent))
     op = nn.NnConvTranspose(window=window, output_padding=extra, groups=groups, layout=layout)
     bias = _maybe(make, (groups * outputs,), dtype)
@@ -181,7 +185,7 @@ def average_pool(make: Maker) -> Case:
 def _pool(make: Maker, kind: type[nn.NnMaxPool], **attributes: bool) -> Case:
     layout = make.pick(*Layout)
     window, extent = windows(make, make.pick(2, 1), pads_below_kernel=True)
-    shape = _in_layout(image_of(make, extent, 2), layout)
+    shape = in_layout(image_of(make, extent, 2), layout)
     op = kind(window=window, layout=layout, **attributes)
     return finish(make, op, operand(make, shape, float_type(make)))
 
@@ -239,7 +243,7 @@ def tile(make: Maker) -> Case:
 @strategy(nn.NnDepthToSpace)
 def depth_to_space(make: Maker) -> Case:
     block, layout = make.integer(1, 2), make.pick(*Layout)
-    shape = _in_layout((1, make.integer(1, 3), 2, block * block * make.integer(1, 2)), layout)
+    shape = in_layout((1, make.integer(1, 3), 2, block * block * make.integer(1, 2)), layout)
     op = nn.NnDepthToSpace(block=block, layout=layout, column_row_depth=make.pick(False, True))
     return finish(make, op, operand(make, shape, float_type(make)))
 
@@ -247,7 +251,7 @@ def depth_to_space(make: Maker) -> Case:
 @strategy(nn.NnSpaceToDepth)
 def space_to_depth(make: Maker) -> Case:
     block, layout = make.integer(1, 2), make.pick(*Layout)
-    shape = _in_layout((1, block * make.integer(1, 2), block * 2, 3), layout)
+    shape = in_layout((1, block * make.integer(1, 2), block * 2, 3), layout)
     op = nn.NnSpaceToDepth(block=block, layout=layout)
     return finish(make, op, operand(make, shape, float_type(make)))
 
@@ -271,4 +275,4 @@ def resize(make: Maker) -> Case:
         floor=make.pick(False, True),
         layout=layout,
     )
-    return finish(make, op, operand(make, _in_layout(shape, layout), float_type(make)))
+    return finish(make, op, operand(make, in_layout(shape, layout), float_type(make)))

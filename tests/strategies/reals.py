@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlx.ir import Array, DType, TensorType
+from rlx.ops.nn import Layout
 from rlx.ops.real import SpatialWindow
 from strategies.case import Case
 
@@ -110,3 +111,8 @@ def image_of(make: Maker, extent: tuple[int, ...], channels: int) -> tuple[int, 
     """Return a shape [N, spatial..., C] that a window of ``extent`` fits."""
     sizes = (e + make.integer(0, 3) for e in extent)
     return (make.integer(1, 2), *sizes, channels)
+
+
+def in_layout(shape: tuple[int, ...], layout: Layout) -> tuple[int, ...]:
+    """Return a channels-last shape in another layout."""
+    return shape if layout is Layout.CHANNELS_LAST else (shape[0], shape[-1], *shape[1:-1])

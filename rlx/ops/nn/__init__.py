@@ -23,6 +23,15 @@ from rlx.ops.nn.layout import Layout
 from rlx.ops.nn.linear import NnDot, NnLinear
 from rlx.ops.nn.norm import NnBatchNorm, NnGroupNorm, NnL2Norm, NnLayerNorm, NnRmsNorm
 from rlx.ops.nn.pool import NnAveragePool, NnMaxPool
+from rlx.ops.nn.quantized import (
+    NnQuantized,
+    NnQuantizedAdd,
+    NnQuantizedAveragePool,
+    NnQuantizedConv,
+    NnQuantizedLinear,
+    NnQuantizedMul,
+    NnQuantizedSoftmax,
+)
 from rlx.ops.nn.reduce import NnVariance
 from rlx.ops.nn.resample import Border, Coordinates, Interpolation, NnPad, NnResize
 from rlx.ops.nn.shape import NnDepthToSpace, NnFlatten, NnSpaceToDepth, NnSplit, NnTile
@@ -32,8 +41,9 @@ NN_OPS = (
     NnAttention, NnAveragePool, NnBatchNorm, NnClamp, NnConv, NnConvTranspose, NnDepthToSpace,
     NnDot, NnElu, NnEmbedding, NnFlatten, NnGelu, NnGroupNorm, NnHardSigmoid, NnHardSwish,
     NnL2Norm, NnLayerNorm, NnLeakyRelu, NnLinear, NnLogSoftmax, NnLogSumExp, NnMaxPool, NnMish,
-    NnPad, NnPrelu, NnRelu, NnResize, NnRmsNorm, NnSelu, NnSilu, NnSoftmax, NnSoftplus,
-    NnSoftsign, NnSpaceToDepth, NnSplit, NnTile, NnVariance,
+    NnPad, NnPrelu, NnQuantizedAdd, NnQuantizedAveragePool, NnQuantizedConv, NnQuantizedLinear,
+    NnQuantizedMul, NnQuantizedSoftmax, NnRelu, NnResize, NnRmsNorm, NnSelu, NnSilu, NnSoftmax,
+    NnSoftplus, NnSoftsign, NnSpaceToDepth, NnSplit, NnTile, NnVariance,
 )  # fmt: skip
 """Every model-level op, in alphabetical order."""
 
@@ -69,6 +79,13 @@ __all__ = [
     "NnOp",
     "NnPad",
     "NnPrelu",
+    "NnQuantized",
+    "NnQuantizedAdd",
+    "NnQuantizedAveragePool",
+    "NnQuantizedConv",
+    "NnQuantizedLinear",
+    "NnQuantizedMul",
+    "NnQuantizedSoftmax",
     "NnRelu",
     "NnResize",
     "NnRmsNorm",

@@ -94,7 +94,8 @@ def _keep_low_bits(x: Array, dtype: DType) -> Array:
 class RealBitcast(Op):
     """The same bits, read as another element type of the same width.
 
-    Operand: ``x`` [*] of real numbers of 8 bits or more. Result: [*] of ``dtype``.
+    Operand: ``x`` [*] of real numbers of 8 bits or more, or quantized values, which become plain
+    integers. Result: [*] of ``dtype``.
 
     Attributes:
         dtype: Element type of the result.
@@ -107,7 +108,6 @@ class RealBitcast(Op):
     def infer(self, *operands: TensorType) -> tuple[TensorType, ...]:
         """Return the same shape with the new element type."""
         (x,) = operands
-        check_unquantized(self, x)
         for dtype in (x.dtype, self.dtype):
             if not is_number(dtype) or dtype.bits != x.dtype.bits:
                 raise self.refuse(f"cannot read the bits of {x} as {self.dtype.value}")

@@ -1,0 +1,451 @@
+"""Layers on quantized values, rounded as ONNX Runtime's kernels round.
+
+Each has two forms. Its decomposition computes the very integers of ONNX Runtime. Its meaning is the
+same layer between ``real.dequantize`` and ``real.quantize``, from which integer ops are made
+(``rlx.quant``); at a rounding half the two may be one step apart.
+
+Source: onnxruntime ``contrib_ops/cpu/quantization`` and ``core/mlas/lib`` (``qladd.cpp``,
+``qlmul.cpp``, ``qlgavgpool.cpp``, ``quantize.cpp``).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from rlx.ir import DType, QuantParams, TensorType, Traits
+from rlx.ir.dims import product
+from rlx.ops import real
+from rlx.ops.expression import Expression
+from rlx.ops.nn.base import NnOp
+from rlx.ops.nn.conv import NnConv
+from rlx.ops.nn.layout import Layout
+from rlx.ops.nn.linear import NnLinear
+from rlx.ops.nn.pool import NnAveragePool
+from rlx.ops.nn.softmax import NnSoftmax
+from rlx.ops.real import RealDequantize, RealQuantize, SpatialWindow, Ties
+from rlx.ops.real.cast import integer_range
+from rlx.ops.shapes import broadcast_shapes, normalize_axis
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rlx.ir import Graph, Value
+
+# Integers up to here are float32 numbers.
+_EXACT_FLOAT32 = 1 << 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NnQuantized(NnOp):
+    """A layer of which operands and result hold quantized values of 8 bits.
+
+    Attributes:
+        quant: What values of the result stand for; one scale.
+        dtype: Element type of the result.
+    """
+
+    quant: QuantParams
+    dtype: DType = DType.I8
+
+    @abstractmethod
+    def meaning(self, *operands: Expression) -> Expression:
+        """Return the layer on the numbers that the operands stand for."""
+
+    def operand_quant(self, place: int) -> QuantParams | None:
+        """Return what the values of an operand stand for; None of a bias."""
+        names = ("x_quant", "w_quant" if hasattr(self, "w_quant") else "y_quant")
+        return getattr(self, names[place]) if place < len(names) else None
+
+    def decompose(self, graph: Graph, *operands: Value) -> tuple[Value, ...]:
+        """Append the decomposition; the formula has values saturated as float32."""
+        steps = self.expand(*(Expression(graph, o) for o in operands))
+        assert isinstance(steps, Expression)
+        return (graph.apply(real.RealCast(dtype=self.dtype), steps.value, quant=self.quant),)
+
+    def decompose_meaning(self, graph: Graph, *operands: Value) -> Value:
+        """Append the meaning, quantized; return its result."""
+        numbers = self.meaning(*(Expression(graph, o) for o in operands))
+        op = RealQuantize(quant=self.quant, dtype=self.dtype, ties=Ties.EVEN)
+        return numbers.apply(op).value
+
+    def check_operand(self, x: TensorType, quant: QuantParams) -> None:
+        """Raise ShapeError unless a type holds quantized values that may stand for ``quant``."""
+        if x.dtype not in (DType.I8, DType.U8) or x.quant not in (None, quant):
+            raise self.refuse(f"needs int8 or uint8 values of {quant}, not {x}")
+        RealDequantize(quant=quant).infer(x)
+
+    def saturated(self, steps: Expression, *, point_first: bool = False) -> Expression:
+        """Return steps rounded, halves to even, with the zero point added, as float32.
+
+        Args:
+            steps: float32.
+            point_first: Whether the zero point is added before the rounding.
+        """
+        point = float(self.quant.zero_point[0])
+        low, high = integer_range(self.dtype)
+        whole = (steps + point).apply(real.RealRound()) if point_first else (
+            steps.apply(real.RealRound()) + point
+        )  # fmt: skip
+        return whole.maximum(float(low)).minimum(float(high))
+
+
+def _constant(x: Expression, array: npt.ArrayLike, dtype: type[Any] = np.float32) -> Expression:
+    """Return an array as a constant beside ``x``."""
+    return x.wrap(x.graph.constant(np.asarray(array, dtype)))
+
+
+def _integers(x: Expression) -> Expression:
+    """Return quantized values as plain integers."""
+    return x if x.type.quant is None else x.apply(real.RealBitcast(dtype=x.dtype))
+
+
+def _centred(x: Expression, quant: QuantParams, dtype: DType) -> Expression:
+    """Return quantized values less their zero points, as numbers of a type that holds them."""
+    values = _integers(x).cast(dtype)
+    if not any(quant.zero_point):
+        return values
+    return values - _constant(x, _along(quant, quant.zero_point, x.ndim), dtype.numpy.type)
+
+
+def _along(quant: QuantParams, values: object, rank: int) -> npt.NDArray[Any]:
+    """Return a number, or one for each index of the axis of ``quant``, so that it broadcasts."""
+    array = np.asarray(values)
+    if quant.axis is None:
+        return array.reshape(())
+    return array.reshape(-1, *(1,) * (rank - quant.axis % rank - 1))
+
+
+def _floats(quant: QuantParams) -> npt.NDArray[np.float32]:
+    """Return scales as float32; one without an axis has no dimensions."""
+    scales = np.array(quant.scale, np.float32)
+    return scales.reshape(()) if quant.axis is None else scales
+
+
+def _meant(x: Expression, quant: QuantParams) -> Expression:
+    return x.apply(RealDequantize(quant=quant))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Weighted(NnQuantized):
+    """What layers with weights share: ``rint(f32(sum) * f32(f32(xs * ws) / ys)) + yz``."""
+
+    operand_count: ClassVar[int | tuple[int, int | None]] = (2, 3)
+    x_quant: QuantParams
+    w_quant: QuantParams
+    alpha: float = 1.0
+
+    def check(self, *operands: TensorType) -> None:
+        """Raise ShapeError unless weights and bias fit."""
+        x, w, *bias = operands
+        self.check_operand(x, self.x_quant)
+        self.check_operand(w, self.w_quant)
+        if self.w_quant.axis not in (None, 0):
+            raise self.refuse("scales of weights need axis 0, that of the output channels")
+        for one in bias:
+            if one.dtype is not DType.I32 or one.shape != w.shape[:1]:
+                raise self.refuse(f"bias must be i32[{w.shape[0]}], not {one}")
+        self.layer().infer(*(TensorType(t.shape, DType.F32) for t in operands))
+
+    @abstractmethod
+    def layer(self) -> NnOp:
+        """Return the layer on numbers."""
+
+    def channel_axis(self, rank: int) -> int:
+        """Return the axis of the result's channels."""
+        return rank - 1
+
+    def expand(self, *operands: Expression) -> Expression:
+        """Return the scaled sum of products, which is exact."""
+        x, w, *bias = operands
+        taps = product(w.shape[1:])
+        small = isinstance(taps, int) and taps * 255 * 255 <= _EXACT_FLOAT32
+        wide = DType.F32 if small else DType.F64
+        total = _centred(x, self.x_quant, wide).apply(self.layer(), _centred(w, self.w_quant, wide))
+        behind = total.ndim - self.channel_axis(total.ndim) - 1
+        for one in bias:
+            offset = _integers(one).cast(DType.F64).reshape(*one.shape, *(1,) * behind)
+            total = total.cast(DType.F64) + offset
+        return self.saturated(total.cast(DType.F32) * self._factor(total, behind))
+
+    def _factor(self, total: Expression, behind: int) -> Expression:
+        """Return what a sum is multiplied with; ``behind`` axes follow that of the channels."""
+        left = np.float32(self.alpha) * _floats(self.x_quant)
+        factor = left * _floats(self.w_quant) / _floats(self.quant)
+        shape = (*factor.shape, *(1,) * behind) if factor.ndim else ()
+        return _constant(total, np.reshape(factor, shape))
+
+    def meaning(self, *operands: Expression) -> Expression:
+        """Return the layer on numbers; the bias is in steps of the sum."""
+        x, w, *bias = operands
+        weights = self.w_quant
+        if self.alpha != 1.0:
+            scales = tuple(float(np.float32(s) * np.float32(self.alpha)) for s in weights.scale)
+            weights = QuantParams(scales, weights.zero_point, weights.axis)
+        steps = tuple(s * self.x_quant.scale[0] for s in weights.scale)
+        quant = QuantParams(steps, (0,) * len(steps), weights.axis)
+        numbers = _integers(w).apply(RealDequantize(quant=weights))
+        return _meant(x, self.x_quant).apply(
+            self.layer(),
+            numbers,
+            *(_integers(one).apply(RealDequantize(quant=quant)) for one in bias),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NnQuantizedConv(_Weighted):
+    """Convolution of quantized images with quantized weights.
+
+    Operands: image ``x`` and weights ``w``, int8 or uint8, in the order of ``layout``; ``bias``
+    int32 [O] in steps of the sum (may be left out). Result: an image of O channels.
+
+    Attributes:
+        quant: What values of the result stand for.
+        dtype: Element type of the result.
+        x_quant: What values of the image stand for; its zero point is the padding.
+        w_quant: What weights stand for: one scale, or one for each output channel (axis 0).
+        alpha: Factor of the result.
+        window: Kernel, stride, dilation and padding.
+        groups: Divides the channels of input and output.
+        layout: Order of the axes of images and weights.
+
+    Source: ONNX ``QLinearConv``.
+    """
+
+    name: ClassVar[str] = "nn.quantized_conv"
+    window: SpatialWindow
+    groups: int = 1
+    layout: Layout = Layout.CHANNELS_LAST
+
+    def layer(self) -> NnOp:
+        """Return ``nn.conv``."""
+        return NnConv(window=self.window, groups=self.groups, layout=self.layout)
+
+    def channel_axis(self, rank: int) -> int:
+        """Return the axis of the result's channels."""
+        return rank - 1 if self.layout is Layout.CHANNELS_LAST else 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NnQuantizedLinear(_Weighted):
+    """Fully connected layer on quantized values.
+
+    Operands: ``x`` int8 or uint8 [..., K], ``w`` int8 or uint8 [N, K], ``bias`` int32 [N] in steps
+    of the sum (may be left out). Result: [..., N].
+
+    Attributes:
+        quant: What values of the result stand for.
+        dtype: Element type of the result.
+        x_quant: What values of ``x`` stand for.
+        w_quant: What weights stand for: one scale, or one for each output (axis 0).
+        alpha: Factor of the result.
+
+    Source: ONNX ``QLinearMatMul``, com.microsoft ``QGemm``.
+    """
+
+    name: ClassVar[str] = "nn.quantized_linear"
+
+    def layer(self) -> NnOp:
+        """Return ``nn.linear``."""
+        return NnLinear()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Binary(NnQuantized):
+    """What functions of two quantized tensors share; their shapes broadcast."""
+
+    traits: ClassVar[Traits] = Traits(elementwise=True)
+    operand_count: ClassVar[int | tuple[int, int | None]] = 2
+    x_quant: QuantParams
+    y_quant: QuantParams
+
+    def check(self, *operands: TensorType) -> None:
+        """Raise ShapeError unless the operands fit."""
+        for operand, quant in zip(operands, (self.x_quant, self.y_quant), strict=True):
+            self.check_operand(operand, quant)
+        if any(q.axis is not None for q in (self.x_quant, self.y_quant, self.quant)):
+            raise self.refuse("takes one scale for each tensor")
+        broadcast_shapes(self, *operands)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NnQuantizedAdd(_Binary):
+    """Sum of two quantized tensors; the zero point is added before the rounding.
+
+    Operands: ``x``, ``y`` int8 or uint8. Result: ``dtype``, of the broadcast shape.
+
+    Attributes:
+        quant: What values of the result stand for.
+        dtype: Element type of the result.
+        x_quant: What values of ``x`` stand for.
+        y_quant: What values of ``y`` stand for.
+
+    Source: com.microsoft ``QLinearAdd`` on a processor with fused multiply-add.
+    """
+
+    name: ClassVar[str] = "nn.quantized_add"
+
+    def expand(self, *operands: Expression) -> Expression:
+        """Return ``fma(rx, x, fma(ry, y, fix))``; a float64 holds each product and sum."""
+        x, y = (_integers(o).cast(DType.F64) for o in operands)
+        scale = _floats(self.quant)
+        one, other = (np.float64(_floats(q) / scale) for q in (self.x_quant, self.y_quant))
+        shift = np.float32(other * self.y_quant.zero_point[0])
+        inner = np.float32(one * self.x_quant.zero_point[0] + shift)
+        fix = np.float64(np.float32(self.quant.zero_point[0]) - inner)
+        low = (y * float(other) + float(fix)).cast(DType.F32).cast(DType.F64)
+        total = (x * float(one) + low).cast(DType.F32).apply(real.RealRound())
+        ends = integer_range(self.dtype)
+        return total.maximum(float(ends[0])).minimum(float(ends[1]))
+
+    def meaning(self, *operands: Expression) -> Expression:
+        """Return the sum of the numbers."""
+        return _meant(operands[0], self.x_quant) + _meant(operands[1], self.y_quant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NnQuantizedMul(_Binary):
+    """Product of two quantized tensors; the zero point is added before the rounding.
+
+    Operands: ``x``, ``y`` int8 or uint8. Result: ``dtype``, of the broadcast shape.
+
+    Attributes:
+        quant: What values of the result stand for.
+        dtype: Element type of the result.
+        x_quant: What values of ``x`` stand for.
+        y_quant: What values of ``y`` stand for.
+
+    Source: com.microsoft ``QLinearMul``.
+    """
+
+    name: ClassVar[str] = "nn.quantized_mul"
+
+    def expand(self, *operands: Expression) -> Expression:
+        """Return the scaled product."""
+        quants = (self.x_quant, self.y_quant)
+        x, y = (_centred(o, q, DType.F32) for o, q in zip(operands, quants, strict=True))
+        factor = _floats(self.x_quant) * _floats(self.y_quant) / _floats(self.quant)
+        return self.saturated(x * y * float(factor), point_first=True)
+
+    def meaning(self, *operands: Expression) -> Expression:
+        """Return the product of the numbers."""
+        return _meant(operands[0], self.x_quant) * _meant(operands[1], self.y_quant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NnQuantizedAveragePool(NnQuantized):
+    """Mean of each window of a quantized image.
+
+    Where the kernel is as large as the image the sum is scaled once, and the zero point added
+    behind the rounding; else numbers are averaged, and it is added before.
+
+    Operand: ``x`` int8 or uint8. Result: an image of as many channels.
+
+    Attributes:
+        quant: What values of the result stand for.
+        dtype: Element type of the result.
+        x_quant: What values of the image stand for.
+        window: Kernel, stride, dilation and padding.
+        layout: Order of the image's axes.
+        count_padding: Whether padding counts as zeros; else the mean is over the image only.
+
+    Source: com.microsoft ``QLinearAveragePool``, ``QLinearGlobalAveragePool``.
+    """
+
+    name: ClassVar[str] = "nn.quantized_average_pool"
+    x_quant: QuantParams
+    window: SpatialWindow
+    layout: Layout = Layout.CHANNELS_LAST
+    count_padding: bool = False
+
+    def check(self, *operands: TensorType) -> None:
+        """Raise ShapeError unless the window fits the image."""
+        (x,) = operands
+        self.check_operand(x, self.x_quant)
+        self._pool().check(TensorType(x.shape, DType.F32))
+
+    def _pool(self) -> NnAveragePool:
+        return NnAveragePool(
+            window=self.window, layout=self.layout, count_padding=self.count_padding
+        )
+
+    def _whole(self, x: Expression) -> tuple[int, ...]:
+        """Return the spatial axes if the kernel is as large as the image, else nothing."""
+        first = 2 if self.layout is Layout.CHANNELS_FIRST else 1
+        axes = tuple(range(first, first + self.window.rank))
+        same = tuple(x.shape[a] for a in axes) == self.window.kernel
+        return axes if same and not self.window.is_padded else ()
+
+    def expand(self, *operands: Expression) -> Expression:
+        """Return the means."""
+        (x,) = operands
+        axes, scale = self._whole(x), _floats(self.quant)
+        if not axes:
+            means = _meant(x, self.x_quant).apply(self._pool())
+            return self.saturated(means / _constant(means, scale), point_first=True)
+        total = _centred(x, self.x_quant, DType.I32).sum(*axes, keep_dims=True)
+        count = np.float32(np.prod(self.window.kernel))
+        factor = _floats(self.x_quant) / (scale * count)
+        return self.saturated(total.cast(DType.F32) * _constant(total, factor))
+
+    def meaning(self, *operands: Expression) -> Expression:
+        """Return the means of the numbers."""
+        numbers, axes = _meant(operands[0], self.x_quant), self._whole(operands[0])
+        return numbers.mean(*axes, keep_dims=True) if axes else numbers.apply(self._pool())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NnQuantizedSoftmax(NnQuantized):
+    """Softmax of quantized values along an axis, from a table of 256 exponentials.
+
+    The result's scale counts as 1 over a whole number, the next one below its reciprocal. What
+    overflows saturates (one element, or a scale far below 1/256).
+
+    Operand: ``x`` int8 or uint8 [*]. Result: [*] of ``dtype``.
+
+    Attributes:
+        quant: What values of the result stand for.
+        dtype: Element type of the result.
+        x_quant: What values of ``x`` stand for.
+        axis: The axis; negative counts from the end.
+
+    Source: com.microsoft ``QLinearSoftmax``.
+    """
+
+    name: ClassVar[str] = "nn.quantized_softmax"
+    x_quant: QuantParams
+    axis: int = -1
+
+    def check(self, *operands: TensorType) -> None:
+        """Raise ShapeError unless the operand has the axis, of a size that is known."""
+        (x,) = operands
+        self.check_operand(x, self.x_quant)
+        if not isinstance(x.shape[normalize_axis(self, self.axis, x.rank)], int):
+            raise self.refuse(f"needs an axis of known size, not {x}")
+
+    def expand(self, *operands: Expression) -> Expression:
+        """Return the shares."""
+        (x,) = operands
+        axis = self.axis % x.ndim
+        values = _integers(x).cast(DType.I32)
+        places = values - values.max(axis, keep_dims=True) + 255
+        count = x.type.with_shape(x.shape[axis : axis + 1]).size
+        exponentials = _constant(x, self._table(count)).gather(places)
+        sums = exponentials.apply(real.RealCumsum(axis=axis))  # from left to right
+        last = (*(slice(None),) * axis, slice(-1, None))
+        steps = np.floor(np.float32(1) / _floats(self.quant))
+        return self.saturated(exponentials * float(steps) / sums[last])
+
+    def _table(self, count: int) -> npt.NDArray[np.float32]:
+        """Return the exponential of each difference, as large as ``count`` of them may be."""
+        largest = np.finfo(np.float32).max / np.float32(count)
+        shift = np.float64(np.log(largest, dtype=np.float32) - np.float32(5))
+        steps = np.arange(-255, 1) * np.float64(_floats(self.x_quant))
+        return np.exp(steps + shift).astype(np.float32)
+
+    def meaning(self, *operands: Expression) -> Expression:
+        """Return the softmax of the numbers."""
+        return _meant(operands[0], self.x_quant).apply(NnSoftmax(axis=self.axis))
