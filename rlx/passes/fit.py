@@ -82,7 +82,13 @@ class _Fate:
     refused: list[tuple[Node, Refusal]] = field(default_factory=list)
 
 
-def fit(graph: Graph, owner: str, claim: Claim, policies: Policies | None = None) -> Fitted:
+def fit(
+    graph: Graph,
+    owner: str,
+    claim: Claim,
+    policies: Policies | None = None,
+    rewrites: RuleTable[Rewrite] = REWRITES,
+) -> Fitted:
     """Return ``graph`` in ops that ``owner`` takes, and what happened to each op.
 
     Every node is asked for once; where something has to be changed, every node of the changed
@@ -94,6 +100,7 @@ def fit(graph: Graph, owner: str, claim: Claim, policies: Policies | None = None
         claim: Its answer for each node.
         policies: Which ops are written in others although they need not be, or never; None for
             those alone that the owner lacks.
+        rewrites: Other forms of ops, which go before their decomposition.
     """
     policies = policies or Policies()
     sources = {node: node for node in graph.op_nodes}
@@ -101,7 +108,7 @@ def fit(graph: Graph, owner: str, claim: Claim, policies: Policies | None = None
     fates: dict[Node, _Fate] = {}
     fitted = graph
     for _ in range(ROUNDS):
-        answers = {node: _answer(node, claim, policies) for node in fitted.op_nodes}
+        answers = {node: _answer(node, claim, policies, rewrites) for node in fitted.op_nodes}
         for node, answer in answers.items():
             fate = fates.setdefault(sources[node], _Fate(answer))
             if answer.path is Outcome.REFUSED and answer.refusal is not None:
@@ -113,14 +120,14 @@ def fit(graph: Graph, owner: str, claim: Claim, policies: Policies | None = None
             return Fitted(fitted, _report(graph, owner, fates), sources, values)
         for fate in fates.values():
             fate.refused.clear()
-        fitted, sources, moved = _changed(fitted, changed, sources)
+        fitted, sources, moved = _changed(fitted, changed, sources, rewrites)
         values = {value: moved[now] for value, now in values.items()}
     raise AssertionError("ops still decompose")
 
 
-def _answer(node: Node, claim: Claim, policies: Policies) -> _Answer:
+def _answer(node: Node, claim: Claim, policies: Policies, rewrites: RuleTable[Rewrite]) -> _Answer:
     """Return what is done with a node."""
-    policy, other = policies.of(node.op), _other_path(node)
+    policy, other = policies.of(node.op), _other_path(node, rewrites)
     if policy is Policy.COMMON and other is not None:
         return _Answer(other, Refusal(f"the policy is {policy}"))
     refusal = _claimed(node, claim)
@@ -145,9 +152,9 @@ def _claimed(node: Node, claim: Claim) -> Refusal | None:
     return None
 
 
-def _other_path(node: Node) -> Outcome | None:
+def _other_path(node: Node, rewrites: RuleTable[Rewrite]) -> Outcome | None:
     """Return how a node can be written in other ops, if it can."""
-    if type(node.op) in REWRITES:
+    if type(node.op) in rewrites:
         return Outcome.REWRITTEN
     inside = (n for _, region in node.op.regions() for n in all_nodes(region))
     decomposes = isinstance(node.op, NnOp) or any(isinstance(n.op, NnOp) for n in inside)
@@ -155,7 +162,7 @@ def _other_path(node: Node) -> Outcome | None:
 
 
 def _changed(
-    graph: Graph, changed: set[Node], sources: dict[Node, Node]
+    graph: Graph, changed: set[Node], sources: dict[Node, Node], rewrites: RuleTable[Rewrite]
 ) -> tuple[Graph, dict[Node, Node], dict[Value, Value]]:
     """Return the graph with other ops for ``changed``.
 
@@ -167,7 +174,7 @@ def _changed(
     def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
         begins.append((node, new.count))
         if node in changed:
-            results = _form(new, node, operands)
+            results = _form(new, node, operands, rewrites)
         else:
             results = copy_node(new, node, operands).results
         moved.update(zip(node.results, results, strict=True))
@@ -183,10 +190,12 @@ def _changed(
     return rebuilt, made, moved
 
 
-def _form(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
+def _form(
+    new: Graph, node: Node, operands: tuple[Value, ...], rewrites: RuleTable[Rewrite]
+) -> Sequence[Value]:
     """Append another form of a node and return its results."""
-    if type(node.op) in REWRITES:
-        return [REWRITES[type(node.op)](new, node, operands)]
+    if type(node.op) in rewrites:
+        return [rewrites[type(node.op)](new, node, operands)]
     if isinstance(node.op, NnOp):
         return node.op.decompose(new, *operands)
     return new.append(map_regions(node.op, decompose), *operands).results

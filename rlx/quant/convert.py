@@ -13,16 +13,30 @@ conversion serves calibrated and quantized models.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
 from rlx.errors import QuantizationError, UnsupportedOpError
-from rlx.ir import DType, Graph, Param, Refusal
+from rlx.ir import DType, Graph, Param, Refusal, RuleTable
 from rlx.numerics.fixed_point import Rounding
-from rlx.ops.nn import NnConv, NnLinear
+from rlx.ops.nn import NN_OPS, NnConv, NnLinear, NnQuantized
 from rlx.ops.q import QClamp, QTable
-from rlx.ops.real import RealCast, RealConv, RealDequantize, RealMatmul, RealQuantize, Ties
+from rlx.ops.real import (
+    RealBroadcastTo,
+    RealCast,
+    RealConcat,
+    RealConv,
+    RealDequantize,
+    RealGather,
+    RealMatmul,
+    RealQuantize,
+    RealReshape,
+    RealReverse,
+    RealSlice,
+    RealTranspose,
+    Ties,
+)
 from rlx.passes import Outcome, fit
 from rlx.quant.functions import argument, evaluate_function
 from rlx.quant.known import known, stays
@@ -35,8 +49,33 @@ if TYPE_CHECKING:
 
     from rlx.ir import Array, Node, QuantParams, Value
     from rlx.passes import Fitted
+    from rlx.passes.fit import Rewrite
 
 _INT8 = np.arange(-128, 128).astype(np.int8)
+
+MEANINGS: RuleTable[Rewrite] = RuleTable("quantization")
+"""Layers on quantized values, written as layers between dequantize and quantize nodes."""
+
+
+@MEANINGS.rule(*(op for op in NN_OPS if issubclass(op, NnQuantized)))
+def meaning(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
+    """nn.quantized_op(x...) -> quantize(nn.op(dequantize(x)...))."""
+    return cast("NnQuantized", node.op).decompose_meaning(new, *operands)
+
+
+@MEANINGS.rule(
+    RealBroadcastTo, RealConcat, RealGather, RealReshape, RealReverse, RealSlice, RealTranspose
+)
+def moved(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
+    """real.op(x...) of quantized values -> quantize(real.op(dequantize(x)...))."""
+    numbers = (
+        x if x.type.quant is None else new.apply(RealDequantize(quant=x.type.quant), x)
+        for x in operands
+    )
+    (type_,) = node.types
+    assert type_.quant is not None
+    op = RealQuantize(quant=type_.quant, dtype=type_.dtype, ties=Ties.EVEN)
+    return new.apply(op, new.apply(node.op, *numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +137,7 @@ def prepare(graph: Graph) -> Fitted:
         UnsupportedOpError: Something has no integer form; the message names all of it.
     """
     _check_sources(graph)
-    fitted = fit(graph, "quantization", refusal)
+    fitted = fit(graph, "quantization", refusal, rewrites=MEANINGS)
     bad = [e for e in fitted.report.entries if e.path is Outcome.REFUSED]
     lines = [*map(str, bad), *_unmade(fitted.graph)]
     if lines:
@@ -131,6 +170,8 @@ def refusal(node: Node) -> Refusal | None:
         return Refusal(
             "it has symbolic dimensions", hint="bind them to numbers before the conversion"
         )
+    if type(node.op) in MEANINGS and any(t.quant is not None for t in node.types):
+        return Refusal("its values are quantized already")
     reason = RULES.reason(type(node.op))
     if reason is not None and node.op.name.startswith("q."):
         return Refusal("it computes with integers already", hint=_QUANTIZED)
