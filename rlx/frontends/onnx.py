@@ -10,6 +10,7 @@ from rlx.frontends.onnx_check import check
 from rlx.frontends.onnx_external import reader
 from rlx.frontends.onnx_file import Model, parse
 from rlx.frontends.onnx_inputs import add_inputs, cut, distinct, open_inputs
+from rlx.frontends.onnx_meaning import with_input_meanings
 from rlx.frontends.onnx_nodes import Refusals, import_nodes
 from rlx.frontends.onnx_ops import IMPORTERS, Real, Scope
 from rlx.frontends.onnx_ops.call import OPEN_SHAPE
@@ -90,7 +91,8 @@ def _build(model: Model, options: OnnxOptions, limits: Limits, sizes: Sizes | No
     outputs = [_output(scope, place) for place in range(len(model.outputs))]
     check_work(graph, limits)
     graph.output(*outputs, names=distinct(printable(o.name) for o in model.outputs))
-    graph = DeadCode().apply(ChannelsLast().apply(DeadCode().apply(graph)))
+    graph = with_input_meanings(DeadCode().apply(graph))
+    graph = DeadCode().apply(ChannelsLast().apply(graph))
     return ChannelsLastPorts().apply(graph) if options.channels_last else graph
 
 

@@ -16,6 +16,7 @@ from rlx.frontends.onnx_file import DOMAIN, Node, Subgraph, package
 from rlx.frontends.onnx_ops import IMPORTERS, SYMBOLIC, Call, Real, Scope
 from rlx.frontends.onnx_ops.attributes import bind_attributes, resolved
 from rlx.frontends.onnx_ops.call import OPEN_SHAPE
+from rlx.frontends.onnx_ops.on_quantized import on_quantized
 from rlx.frontends.onnx_ops.symbols import plain
 from rlx.frontends.onnx_unknown import unknown
 from rlx.frontends.refusal import MalformedError, RefusedError, UnsupportedError
@@ -129,7 +130,7 @@ def _imported(call: Call, importer: Importer) -> Results:
     """Return what an importer makes of a node; symbols are computed with where they can."""
     found: Results | None = _symbolic(call)
     if found is None:
-        found = importer(call)
+        found = on_quantized(call, importer)
         call.require_all_read()
     return found
 

@@ -14,6 +14,7 @@ from rlx.frontends.onnx_ops import (  # noqa: F401 - importing a family fills th
     linear_attention,
     norm,
     pool,
+    qlinear,
     qonnx,
     quantize,
     reduce,

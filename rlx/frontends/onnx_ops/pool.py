@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx_ops.scope import Real
 
 
-def _grown(window: SpatialWindow, extra: tuple[int, ...]) -> SpatialWindow:
+def grown(window: SpatialWindow, extra: tuple[int, ...]) -> SpatialWindow:
     """Return a window with more padding behind each axis."""
     padding = tuple((b, a + e) for (b, a), e in zip(window.padding, extra, strict=True))
     return SpatialWindow(window.kernel, window.stride, window.dilation, padding)
@@ -31,7 +31,7 @@ def import_max_pool(call: Call) -> Sequence[Real]:
     x = call.value(0)
     size = sizes(call, x.shape)
     window = window_of(call, size, kernel_of(call))
-    window = _grown(window, ceiling(call, window, size))
+    window = grown(window, ceiling(call, window, size))
     y = x.apply(nn.NnMaxPool(window=window, layout=Layout.CHANNELS_FIRST))
     if not call.wants(1):
         return [y]
@@ -57,7 +57,7 @@ def _average(x: Real, window: SpatialWindow, extra: tuple[int, ...], *, counted:
         window, counted = SpatialWindow(window.kernel, window.stride, window.dilation), False
     return x.apply(
         nn.NnAveragePool(
-            window=_grown(window, extra), layout=Layout.CHANNELS_FIRST, count_padding=counted
+            window=grown(window, extra), layout=Layout.CHANNELS_FIRST, count_padding=counted
         )
     )
 
@@ -69,8 +69,8 @@ def import_lp_pool(call: Call) -> Real:
     size = sizes(call, x.shape)
     window = window_of(call, size, kernel_of(call))
     powers = abs(x) ** float(p) if p != 2 else x * x
-    grown = _grown(window, ceiling(call, window, size))
-    op = nn.NnAveragePool(window=grown, layout=Layout.CHANNELS_FIRST, count_padding=True)
+    wide = grown(window, ceiling(call, window, size))
+    op = nn.NnAveragePool(window=wide, layout=Layout.CHANNELS_FIRST, count_padding=True)
     total = powers.apply(op) * float(math.prod(window.kernel))
     return total.sqrt() if p == 2 else total ** (1.0 / p)
 

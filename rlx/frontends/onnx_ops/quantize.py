@@ -11,8 +11,7 @@ from rlx.frontends.onnx_ops.conv import conv_window
 from rlx.frontends.onnx_ops.linear import matmul
 from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType, QuantParams
-from rlx.ops import nn, real
-from rlx.ops.nn import Layout
+from rlx.ops import real
 from rlx.ops.real import RealDequantize, RealQuantize, Ties
 from rlx.ops.real.cast import integer_range
 
@@ -74,7 +73,7 @@ def _code_type(call: Call) -> DType:
 
 @importer("QuantizeLinear")
 def import_quantize(call: Call) -> Real:
-    """``QuantizeLinear``: ties go to the even code."""
+    """``QuantizeLinear``: ties go to the even integer."""
     x, dtype, _ = call.value(0), _code_type(call), call.integer("axis", 1)
     fixed = call.known(1) is not None and (not call.has(2) or call.known(2) is not None)
     same = call.type(1).dtype is x.dtype or x.dtype is DType.I32
@@ -98,10 +97,10 @@ def _quantize_in_steps(call: Call, x: Real, dtype: DType) -> Real:
         limit = 448.0 if dtype is DType.F8E4M3 else 57344.0
         return steps.maximum(-limit).minimum(limit).cast(dtype)
     point = _spread(call, call.value(2), x) if call.has(2) else None
-    return _saturated(steps, point, dtype)
+    return saturated(steps, point, dtype)
 
 
-def _saturated(steps: Real, point: Real | None, dtype: DType) -> Real:
+def saturated(steps: Real, point: Real | None, dtype: DType) -> Real:
     """Return steps rounded to even, with the zero point added, saturated."""
     low, high = integer_range(dtype)
     values = steps.apply(real.RealRound())
@@ -139,17 +138,27 @@ def import_dequantize(call: Call) -> Real:
     fixed = call.known(1) is not None and (not call.has(2) or call.known(2) is not None)
     if fixed and x.dtype.is_integer and dtype is DType.F32 and call.integer("block_size", 0) == 0:
         given = params(call, x.type, call.array(1), _points(call, 2))
-        if given is not None and x.type.quant in (None, given):
-            return _with_meaning(call, x, given).apply(RealDequantize(quant=given))
+        if given is not None:
+            return with_meaning(call, x, given).apply(RealDequantize(quant=given))
     points = call.value(2) if call.has(2) else None
-    steps = x.cast(DType.F32)
+    steps = plain_integers(x).cast(DType.F32)
     if points is not None:
         steps = steps - _spread(call, points, x).cast(DType.F32)
     return (steps * _spread(call, scale, x).cast(DType.F32)).cast(dtype)
 
 
-def _with_meaning(call: Call, x: Real, quant: QuantParams) -> Real:
-    """Return quantized constants with their scale on the type; other values as they are."""
+def plain_integers(x: Real) -> Real:
+    """Return quantized values as plain integers; others as they are."""
+    return x if x.type.quant is None else x.apply(real.RealBitcast(dtype=x.dtype))
+
+
+def with_meaning(call: Call, x: Real, quant: QuantParams) -> Real:
+    """Return quantized constants with their scale on the type; other values as they are.
+
+    Values whose type says another scale become plain integers.
+    """
+    if x.type.quant not in (None, quant):
+        x = plain_integers(x)
     if x.array is None or x.type.quant is not None:
         return x
     return call.quantized(x.array, quant)
@@ -167,9 +176,9 @@ def import_dynamic_quantize(call: Call) -> Sequence[Real]:
     return [values.cast(DType.U8), scale, point.cast(DType.U8)]
 
 
-def _centred(call: Call, place: int, point: int, axis: int) -> Real:
+def centred(call: Call, place: int, point: int, axis: int) -> Real:
     """Return values less their zero points as int32; points of an axis broadcast along it."""
-    x = call.value(place).cast(DType.I32)
+    x = plain_integers(call.value(place)).cast(DType.I32)
     if not call.has(point):
         return x
     points = call.value(point).cast(DType.I32)
@@ -184,13 +193,13 @@ def _centred(call: Call, place: int, point: int, axis: int) -> Real:
 def import_matmul_integer(call: Call) -> Real:
     """``MatMulInteger``: the product of quantized values less their zero points, int32."""
     a, b = call.type(0), call.type(1)
-    return matmul(_centred(call, 0, 2, a.rank - 2), _centred(call, 1, 3, b.rank - 1))
+    return matmul(centred(call, 0, 2, a.rank - 2), centred(call, 1, 3, b.rank - 1))
 
 
 @importer("ConvInteger")
 def import_conv_integer(call: Call) -> Real:
     """``ConvInteger``: the convolution of quantized values less their zero points, int32."""
-    return _integer_conv(call, _centred(call, 0, 2, 1), _centred(call, 1, 3, 0))
+    return _integer_conv(call, centred(call, 0, 2, 1), centred(call, 1, 3, 0))
 
 
 def _integer_conv(call: Call, x: Real, w: Real) -> Real:
@@ -201,18 +210,18 @@ def _integer_conv(call: Call, x: Real, w: Real) -> Real:
     return y.transpose(0, y.ndim - 1, *range(1, y.ndim - 1))
 
 
-def _meant(call: Call, places: tuple[int, int, int], axis: int) -> Real:
+def meant(call: Call, places: tuple[int, int, int], axis: int) -> Real:
     """Return the dequantized operand at a place, with the scale and the point at others."""
     x, scale, point = call.value(places[0]), call.known(places[1]), call.known(places[2])
     if scale is not None and point is not None and scale.dtype == np.float32:
         given = params(call, x.type, scale, point, axis)
         if given is not None:
-            return _with_meaning(call, x, given).apply(RealDequantize(quant=given))
+            return with_meaning(call, x, given).apply(RealDequantize(quant=given))
     factor, zero = (
         _along(call.value(p).cast(d), x, axis)
         for p, d in ((places[1], DType.F32), (places[2], DType.I32))
     )
-    return (x.cast(DType.I32) - zero).cast(DType.F32) * factor
+    return (plain_integers(x).cast(DType.I32) - zero).cast(DType.F32) * factor
 
 
 def _along(vector: Real, x: Real, axis: int) -> Real:
@@ -224,7 +233,7 @@ def _along(vector: Real, x: Real, axis: int) -> Real:
     return vector.reshape(*vector.shape, *(1,) * (x.ndim - axis - 1))
 
 
-def _coded(call: Call, y: Real, scale: int, point: int) -> Real:
+def coded(call: Call, y: Real, scale: int, point: int) -> Real:
     """Return quantized values of the output, which has one scale."""
     dtype, factor, zero = call.type(point).dtype, call.known(scale), call.known(point)
     if factor is not None and zero is not None and factor.dtype == np.float32:
@@ -232,36 +241,4 @@ def _coded(call: Call, y: Real, scale: int, point: int) -> Real:
         if given is not None and given.axis is None:
             return y.apply(RealQuantize(quant=given, dtype=dtype, ties=Ties.EVEN))
     factors, zeros = (_along(call.value(p), y, max(y.ndim - 2, 0)) for p in (scale, point))
-    return _saturated(y / factors.cast(DType.F32), zeros, dtype)
-
-
-@importer("QLinearMatMul")
-def import_qlinear_matmul(call: Call) -> Real:
-    """``QLinearMatMul``: quantized values to numbers, their product, quantized again."""
-    a, b = call.type(0), call.type(3)
-    x = _meant(call, (0, 1, 2), max(a.rank - 2, 0))
-    y = _meant(call, (3, 4, 5), max(b.rank - 1, 0))
-    return _coded(call, matmul(x, y), 6, 7)
-
-
-@importer("QLinearConv")
-def import_qlinear_conv(call: Call) -> Real:
-    """``QLinearConv``: quantized values to numbers, their convolution, quantized again."""
-    x, w = _meant(call, (0, 1, 2), 1), _meant(call, (3, 4, 5), 0)
-    window, groups = conv_window(call, x, w)
-    operands = [w]
-    if call.has(8):
-        operands.append(_bias(call))
-    op = nn.NnConv(window=window, groups=groups, layout=Layout.CHANNELS_FIRST)
-    return _coded(call, x.apply(op, *operands), 6, 7)
-
-
-def _bias(call: Call) -> Real:
-    """Return the numbers of a bias, whose scale is the product of those of input and weights."""
-    bias, left, right = call.value(8), call.known(1), call.known(4)
-    if left is not None and right is not None:
-        scale = np.asarray(left, np.float64) * np.asarray(right, np.float64)
-        given = params(call, bias.type, scale, None, 0)
-        if given is not None:
-            return _with_meaning(call, bias, given).apply(RealDequantize(quant=given))
-    return bias.cast(DType.F32) * (call.value(1) * call.value(4)).cast(DType.F32)
+    return saturated(y / factors.cast(DType.F32), zeros, dtype)

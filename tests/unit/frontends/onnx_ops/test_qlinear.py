@@ -1,0 +1,96 @@
+"""ONNX Runtime's quantized operators: its very integers, ties included."""
+
+import numpy as np
+import pytest
+from onnx_builder import by_runtime, load, node, run
+from quantized_operators import OPERATORS, Random, file_of
+
+from rlx.errors import UnsupportedOpError
+from rlx.ir import Graph, TensorType
+from rlx.ir.evaluate import evaluate
+from rlx.ops.nn import NnQuantized
+from rlx.quant import convert
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_results_are_those_of_onnx_runtime(operator):
+    random = Random(len(operator))
+    for _ in range(25):
+        data, arrays = OPERATORS[operator](random, operator)
+        (expected,), (found,) = by_runtime(data, *arrays.values()), run(data, *arrays.values())
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        assert np.array_equal(found, expected)
+
+
+def test_the_exact_sum_decides_near_ties():
+    """Numbers that are dequantized, multiplied and quantized again round some of these apart."""
+    x = np.indices((256, 256)).reshape(2, -1).T.astype(np.uint8).view(np.int8)
+    constants = {
+        "sx": np.float32(0.14), "zx": np.int8(6), "w": np.int8([[25], [5]]), "zw": np.int8(0),
+        "sw": np.float32(0.84375), "sy": np.float32(9.45), "zy": np.int8(53),
+    }  # fmt: skip
+    data = file_of("QLinearMatMul", "x sx zx w sw zw sy zy", {}, constants, {"x": x},
+                   out=np.int8, domain="")  # fmt: skip
+    (expected,) = by_runtime(data, x)
+    (layer,) = (n for n in load(data).op_nodes if isinstance(n.op, NnQuantized))
+    assert np.array_equal(run(data, x)[0], expected)
+    graph = Graph("numbers")
+    operands = [graph.input(str(i), TensorType(o.type.shape, o.type.dtype))
+                for i, o in enumerate(layer.operands)]  # fmt: skip
+    graph.output(layer.op.decompose_meaning(graph, *operands))
+    (numbers,) = evaluate(graph, {"0": x, "1": constants["w"].T})
+    assert 0 < np.count_nonzero(numbers != expected) < 1000
+    assert np.abs(numbers.astype(int) - expected).max() == 1
+
+
+def test_the_zero_point_of_a_sum_is_added_before_the_rounding():
+    x = np.arange(8, dtype=np.uint8)
+    one, two, zero = np.float32(1), np.float32(2), np.uint8(0)
+    expected = {0: [0, 0, 1, 2, 2, 2, 3, 4], 1: [1, 2, 2, 2, 3, 4, 4, 4]}
+    for point, wanted in expected.items():
+        constants = {"s": one, "z": zero, "b": np.uint8(0), "t": two, "p": np.uint8(point)}
+        data = file_of("QLinearAdd", "x s z b s z t p", {}, constants, {"x": x}, out=np.uint8)
+        assert run(data, x)[0].tolist() == wanted
+
+
+def _weights(graph):
+    return [n.operands[1].type for n in graph.op_nodes if n.op.name == "nn.quantized_conv"]
+
+
+def test_layers_become_integer_layers_near_them():
+    """The integer op is at most one step off, where float and fixed point round apart."""
+    for operator, kind in (
+        ("QLinearConv", "q.conv2d"), ("QLinearAdd", "q.add"), ("QLinearMul", "q.mul"),
+        ("QLinearGlobalAveragePool", "q.mean"), ("QLinearSigmoid", "q.table"),
+    ):  # fmt: skip
+        random = Random(7)
+        for _ in range(6):
+            data, arrays = OPERATORS[operator](random, operator)
+            graph = load(data)
+            if any(w.quant is not None and any(w.quant.zero_point) for w in _weights(graph)):
+                continue
+            made = convert(graph, {}).graph
+            assert kind in {n.op.name for n in made.op_nodes}
+            (found,) = evaluate(made, arrays)
+            (expected,) = evaluate(graph, arrays)
+            assert np.abs(found.astype(int) - expected).max() <= 1
+
+
+def test_an_operator_without_a_kernel_is_refused():
+    x = np.zeros((2, 3), np.uint8)
+    constants = {"s": np.float32(1), "z": np.uint8(0)}
+    data = file_of("QLinearReduceMean", "x s z s z", {"axes": [1], "keepdims": 1}, constants,
+                   {"x": x}, out=np.uint8)  # fmt: skip
+    with pytest.raises(UnsupportedOpError, match="has no kernel in ONNX Runtime"):
+        load(data)
+
+
+def test_scales_that_are_computed_are_refused():
+    from onnx_builder import model
+
+    made = node("QLinearSigmoid", "x s z s z", domain="com.microsoft")
+    inputs = {"x": ([3], np.uint8), "s": ([], np.float32)}
+    data = model([made], inputs, {"y": (None, np.uint8)}, {"z": np.uint8(0)},
+                 domains=["com.microsoft"])  # fmt: skip
+    with pytest.raises(UnsupportedOpError, match="is a scale that is computed at run time"):
+        load(data)
