@@ -23,7 +23,7 @@ ELEMENTS: Mapping[int, str] = {
     1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64", 8: "strings", 9: "bool",
     10: "f16", 11: "f64", 12: "u32", 13: "u64", 14: "c64", 15: "c128", 16: "bf16", 17: "f8e4m3",
     18: "f8e4m3fnuz", 19: "f8e5m2", 20: "f8e5m2fnuz", 21: "u4", 22: "i4", 23: "f4e2m1",
-    24: "f8e8m0", 25: "u2", 26: "i2",
+    24: "f8e8m0", 25: "u2", 26: "i2", 27: "f6e2m3", 28: "f6e3m2",
 }  # fmt: skip
 """Names of element types by their number in ``TensorProto.DataType``."""
 
@@ -36,7 +36,16 @@ DTYPES: Mapping[int, DType] = {
 NUMBERS = {dtype: number for number, dtype in DTYPES.items()}
 """The number of each element type."""
 
-_PACKED = {"u4": 4, "i4": 4, "u2": 2, "i2": 2}
+_PACKED = {"u4": 4, "i4": 4, "u2": 2, "i2": 2, "f4e2m1": 4, "f6e2m3": 6, "f6e3m2": 6}
+
+# Floats of 4 and 6 bits by what NumPy calls them; float8_e4m3fn holds each of their numbers.
+_NARROW_FLOATS = {
+    "f4e2m1": ml_dtypes.float4_e2m1fn, "f6e2m3": ml_dtypes.float6_e2m3fn,
+    "f6e3m2": ml_dtypes.float6_e3m2fn,
+}  # fmt: skip
+
+UNSIGNED_BITS: Mapping[int, int] = {21: 4, 25: 2}
+"""Bits of the unsigned integers that become uint8."""
 
 # The field of TensorProto that holds elements which are not raw bytes, and its NumPy type.
 _FIELDS = {
@@ -68,7 +77,7 @@ def decode(
     name = ELEMENTS[given.data_type]
     if given.HasField("segment"):
         raise UnsupportedError("is stored in segments", hint="store the tensor in one piece")
-    if given.data_type not in DTYPES and name not in _PACKED:
+    if given.data_type not in DTYPES and name not in (*_PACKED, *_NARROW_FLOATS):
         raise UnsupportedError(
             f"holds {name}, which rlx does not model",
             hint="use float, integer or boolean tensors",
@@ -105,7 +114,8 @@ def _typed(name: str, given: Any, shape: tuple[int, ...]) -> Array:  # noqa: ANN
     count = math.prod(shape)
     field, wide = _FIELDS.get(name, ("int32_data", np.int32))
     numbers: npt.NDArray[Any] = np.array(getattr(given, field), wide)
-    bits = _PACKED.get(name)
+    # Elements of 6 bits have a number each, smaller ones share it.
+    bits = None if _PACKED.get(name) == 6 else _PACKED.get(name)
     wanted = (count * bits + 7) // 8 if bits else count * (2 if name == "c64" else 1)
     if numbers.size != wanted:
         raise MalformedError(
@@ -120,20 +130,30 @@ def _typed(name: str, given: Any, shape: tuple[int, ...]) -> Array:  # noqa: ANN
     if name == "c64":
         pairs: Array = numbers.view(np.complex64).reshape(shape)
         return pairs
+    if name in _NARROW_FLOATS:
+        return _widened(name, numbers.astype(np.uint8)).reshape(shape)
     found: Array = numbers.astype(_BY_NAME[name].numpy).reshape(shape)
     return found
 
 
+def _widened(name: str, patterns: npt.NDArray[np.uint8]) -> Array:
+    """Return floats of 4 and 6 bits as floats of 8 bits."""
+    mask = np.uint8(15 if name == "f4e2m1" else 63)
+    numbers: Array = (patterns & mask).view(_NARROW_FLOATS[name]).astype(ml_dtypes.float8_e4m3fn)
+    return numbers
+
+
 def _unpack(name: str, data: npt.NDArray[np.uint8], bits: int, count: int) -> Array:
-    """Return integers of less than 8 bits, the first in the lowest bits of a byte.
+    """Return elements of less than 8 bits, the first in the lowest bits of a byte.
 
     Unsigned ones, for which rlx has no type, become uint8.
     """
-    mask = (1 << bits) - 1
-    shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    fields = ((data[:, None] >> shifts) & mask).reshape(-1)[:count]
+    each = np.unpackbits(data, count=count * bits, bitorder="little").reshape(count, bits)
+    fields = np.packbits(each, axis=1, bitorder="little").reshape(-1)
     if name.startswith("u"):
         return fields
+    if name in _NARROW_FLOATS:
+        return _widened(name, fields)
     half = 1 << (bits - 1)
     signed = (fields.astype(np.int16) ^ half) - half
     narrow: Array = signed.astype(ml_dtypes.int4 if bits == 4 else ml_dtypes.int2)

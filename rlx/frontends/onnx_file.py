@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from rlx.errors import ToolMissingError
-from rlx.frontends.onnx_elements import ELEMENTS, decode
+from rlx.frontends.onnx_elements import ELEMENTS, UNSIGNED_BITS, decode
 from rlx.frontends.onnx_infos import Info, check_shape, placed, read_infos
 from rlx.frontends.onnx_order import in_order
 from rlx.frontends.onnx_texts import name_of, text_of
@@ -44,11 +44,13 @@ class Tensor:
         name: Its name; in attributes often empty.
         dtype: Element type.
         array: The elements.
+        bits: Bits of unsigned integers that the file has in less than 8; 0 for others.
     """
 
     name: str
     dtype: DType
     array: Array
+    bits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +373,9 @@ def _tensor(given: Any, external: External, limits: Limits) -> Tensor:  # noqa: 
         array = decode(given, shape, external)
     except RefusedError as error:
         raise error.inside(f"'{shorten(name)}'") if name else error from None
-    return Tensor(name_of(given.name), DType.of(array), array)
+    return Tensor(
+        name_of(given.name), DType.of(array), array, UNSIGNED_BITS.get(given.data_type, 0)
+    )
 
 
 def _function(given: Any, external: External, limits: Limits) -> Function:  # noqa: ANN401

@@ -245,6 +245,14 @@ class Call:
             )
         return found
 
+    def bounds(self, place: int) -> tuple[int, int] | None:
+        """Return minimum and maximum of an input of integers that are narrower than their type."""
+        name = self.node.inputs[place]
+        tensor = self.scope.model.tensors.get(name)
+        if tensor is not None and tensor.bits:
+            return 0, (1 << tensor.bits) - 1
+        return self.scope.bounds.get(name)
+
     def dims(self, place: int) -> tuple[int | Dim, ...]:
         """Return the whole numbers of an input that must be known but for symbols."""
         found = self.operand(place)

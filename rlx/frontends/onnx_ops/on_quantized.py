@@ -45,6 +45,7 @@ _KEEP: Final = frozenset((
 
 def on_quantized(call: Call, importer: Importer) -> Results:
     """Return what an importer makes of a node of which some inputs may be quantized."""
+    _note_bounds(call)
     quantized = [v for v in _values(call).values() if v.type.quant is not None]
     if not quantized or call.node.domain != DOMAIN or _keeps(call, quantized):
         return importer(call)
@@ -106,6 +107,14 @@ def _picked(call: Call, importer: Importer, quant: QuantParams, dtype: DType) ->
     op = RealQuantize(quant=quant, dtype=dtype, ties=Ties.EVEN)
     return [r.apply(op) if isinstance(r, Real) and r.dtype is DType.F32 else r
             for r in _listed(importer(_seen_as(call, numbers)))]  # fmt: skip
+
+
+def _note_bounds(call: Call) -> None:
+    """Note the bounds of constants behind a ``Clip``: they have fewer bits than their type."""
+    given = call.node.type == "Clip" and call.version >= 12 and call.has(1) and call.has(2)
+    if given and call.type(0).dtype is DType.I8 and call.known(0) is not None:
+        low, high = (int(call.array(i).reshape(-1)[0]) for i in (1, 2))
+        call.scope.bounds[call.node.outputs[0]] = low, high
 
 
 def _with_zero(call: Call, dtype: DType) -> Call:

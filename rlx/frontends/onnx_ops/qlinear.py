@@ -7,7 +7,7 @@ elsewhere these three.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from rlx.frontends.onnx_ops.conv import conv_window
 from rlx.frontends.onnx_ops.linear import matmul
 from rlx.frontends.onnx_ops.pool import grown
 from rlx.frontends.onnx_ops.quantize import (
+    MICROSOFT,
     coded,
     meant,
     params,
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 
     from rlx.frontends.onnx_ops.call import Call
     from rlx.frontends.onnx_ops.scope import Real
-
-MICROSOFT: Final = "com.microsoft"
-"""Domain of the operators of ONNX Runtime that are not in the standard."""
 
 _BYTES = (DType.I8, DType.U8)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rlx.frontends.onnx_elements import DTYPES
+from rlx.frontends.onnx_elements import DTYPES, ELEMENTS, UNSIGNED_BITS
 from rlx.frontends.onnx_ops.conv import conv_window
 from rlx.frontends.onnx_ops.linear import matmul
 from rlx.frontends.onnx_ops.registry import importer
@@ -14,6 +15,7 @@ from rlx.ir import DType, QuantParams
 from rlx.ops import real
 from rlx.ops.real import RealDequantize, RealQuantize, Ties
 from rlx.ops.real.cast import integer_range
+from rlx.ops.real.quantize import along_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx_ops.call import Call
     from rlx.frontends.onnx_ops.scope import Real
     from rlx.ir import Array, TensorType
+
+MICROSOFT: Final = "com.microsoft"
+"""Domain of the operators of ONNX Runtime that are not in the standard."""
 
 
 def params(
@@ -59,33 +64,45 @@ def _points(call: Call, place: int) -> Array | None:
     return call.array(place) if call.has(place) else None
 
 
-def _code_type(call: Call) -> DType:
-    """Return the element type of the quantized values of a ``QuantizeLinear``."""
+def _result_type(call: Call) -> tuple[DType, tuple[int, int] | None]:
+    """Return element type of the result of a ``QuantizeLinear``, and bounds that are narrower."""
     if call.has(2):
-        return call.type(2).dtype
+        return call.type(2).dtype, call.bounds(2)
     number = call.integer("output_dtype", 0)
-    if not number:
-        return DType.U8
-    if number not in DTYPES:
-        raise call.refuse(f"has a result type that rlx does not model ({number})")
-    return DTYPES[number]
+    if number in UNSIGNED_BITS:
+        return DType.U8, (0, (1 << UNSIGNED_BITS[number]) - 1)
+    if number and number not in DTYPES:
+        raise call.refuse(f"makes {ELEMENTS.get(number, number)}, which rlx does not model")
+    return DTYPES[number] if number else DType.U8, None
+
+
+def within(x: Real, quant: QuantParams, bounds: tuple[int, int] | None) -> Real:
+    """Return numbers limited to those that quantized values within bounds stand for."""
+    if bounds is None:
+        return x
+    steps = along_axis(quant, quant.scale, x.ndim, np.float32)
+    points = along_axis(quant, quant.zero_point, x.ndim, np.float32)
+    low, high = (x.lift(np.asarray((end - points) * steps, np.float32)) for end in bounds)
+    return x.maximum(low).minimum(high)
 
 
 @importer("QuantizeLinear")
+@importer("QuantizeLinear", domain=MICROSOFT)
 def import_quantize(call: Call) -> Real:
     """``QuantizeLinear``: ties go to the even integer."""
-    x, dtype, _ = call.value(0), _code_type(call), call.integer("axis", 1)
+    x, (dtype, bounds), _ = call.value(0), _result_type(call), call.integer("axis", 1)
     fixed = call.known(1) is not None and (not call.has(2) or call.known(2) is not None)
     same = call.type(1).dtype is x.dtype or x.dtype is DType.I32
     if fixed and same and dtype.is_integer and call.integer("block_size", 0) == 0:
         given = params(call, x.type, call.array(1), _points(call, 2))
-        if given is not None:
+        if given is not None and (bounds is None or x.dtype is DType.F32):
             y = x if x.dtype.is_float else x.cast(DType.F32)
-            return y.apply(RealQuantize(quant=given, dtype=dtype, ties=Ties.EVEN))
-    return _quantize_in_steps(call, x, dtype)
+            op = RealQuantize(quant=given, dtype=dtype, ties=Ties.EVEN)
+            return within(y, given, bounds).apply(op)
+    return _quantize_in_steps(call, x, dtype, bounds or integer_range(dtype))
 
 
-def _quantize_in_steps(call: Call, x: Real, dtype: DType) -> Real:
+def _quantize_in_steps(call: Call, x: Real, dtype: DType, bounds: tuple[int, int]) -> Real:
     """Quantize by scales that are computed or in blocks, or to elements that are no integers."""
     precision = call.integer("precision", 0)
     wide = DTYPES.get(precision, DType.F32) if precision else DType.F32
@@ -97,12 +114,14 @@ def _quantize_in_steps(call: Call, x: Real, dtype: DType) -> Real:
         limit = 448.0 if dtype is DType.F8E4M3 else 57344.0
         return steps.maximum(-limit).minimum(limit).cast(dtype)
     point = _spread(call, call.value(2), x) if call.has(2) else None
-    return saturated(steps, point, dtype)
+    return saturated(steps, point, dtype, bounds)
 
 
-def saturated(steps: Real, point: Real | None, dtype: DType) -> Real:
+def saturated(
+    steps: Real, point: Real | None, dtype: DType, bounds: tuple[int, int] | None = None
+) -> Real:
     """Return steps rounded to even, with the zero point added, saturated."""
-    low, high = integer_range(dtype)
+    low, high = bounds or integer_range(dtype)
     values = steps.apply(real.RealRound())
     if point is not None:
         values = values + point.cast(steps.dtype)
@@ -128,6 +147,7 @@ def _spread(call: Call, given: Real, x: Real) -> Real:
 
 
 @importer("DequantizeLinear")
+@importer("DequantizeLinear", domain=MICROSOFT)
 def import_dequantize(call: Call) -> Real:
     """``DequantizeLinear``."""
     x, scale, _ = call.value(0), call.value(1), call.integer("axis", 1)
@@ -139,12 +159,29 @@ def import_dequantize(call: Call) -> Real:
     if fixed and x.dtype.is_integer and dtype is DType.F32 and call.integer("block_size", 0) == 0:
         given = params(call, x.type, call.array(1), _points(call, 2))
         if given is not None:
+            x, given = _narrowed(call, x, given)
             return with_meaning(call, x, given).apply(RealDequantize(quant=given))
     points = call.value(2) if call.has(2) else None
     steps = plain_integers(x).cast(DType.F32)
     if points is not None:
         steps = steps - _spread(call, points, x).cast(DType.F32)
     return (steps * _spread(call, scale, x).cast(DType.F32)).cast(dtype)
+
+
+def _narrowed(call: Call, x: Real, quant: QuantParams) -> tuple[Real, QuantParams]:
+    """Return constant integers in 4 or 2 bits without zero points, if all within bounds fit."""
+    bounds = call.bounds(0)
+    if x.array is None or bounds is None:
+        return x, quant
+    low, high = bounds[0] - max(quant.zero_point), bounds[1] - min(quant.zero_point)
+    for dtype in (DType.I2, DType.I4):
+        first, last = integer_range(dtype)
+        if first <= low and high <= last:
+            points = along_axis(quant, quant.zero_point, x.ndim, np.int64)
+            array = (x.array.astype(np.int64) - points).astype(dtype.numpy)
+            plain = replace(quant, zero_point=(0,) * len(quant.scale))
+            return call.quantized(array, plain), plain
+    return x, quant
 
 
 def plain_integers(x: Real) -> Real:

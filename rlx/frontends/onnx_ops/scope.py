@@ -89,6 +89,7 @@ class Scope:
         place: The node that calls the function, for messages; empty for the graph itself.
         limits: How much work to accept.
         folded: Steps that constants took so far, in a list that all scopes share.
+        bounds: Minimum and maximum of integers that take less than their element type, by name.
     """
 
     model: Model
@@ -98,6 +99,7 @@ class Scope:
     place: str = ""
     limits: Limits = DEFAULT_LIMITS
     folded: list[int] = field(default_factory=lambda: [0])
+    bounds: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def constant(
         self, array: Array, call: Call | None = None, quant: QuantParams | None = None,

@@ -26,6 +26,8 @@ def import_constant(call: Call) -> npt.NDArray[Any]:
     if given[0] == "value":
         tensor = call.tensor("value")
         if tensor is not None:
+            if tensor.bits:
+                call.scope.bounds[call.node.outputs[0]] = 0, (1 << tensor.bits) - 1
             return tensor.array
     if given[0] in ("value_float", "value_floats"):
         return np.array(call.attribute(given[0]), np.float32)
