@@ -43,6 +43,7 @@ from rlx.quant.known import known, stays
 from rlx.quant.params import Needed, Resolver
 from rlx.quant.rules import RULES, Call, Making, place_of, quant_of, stepped
 from rlx.quant.scheme import WeightScheme, activation_problem, with_float32_scale
+from rlx.quant.signs import sign_params
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -222,6 +223,7 @@ def convert(
     fitted = prepare(graph)
     given = {fitted.values[v]: with_float32_scale(p) for v, p in activations.items()}
     _check_given(given)
+    given |= sign_params(fitted.graph)
     needed = Needed.of(fitted.graph)
     resolver = Resolver(fitted.graph, given, needed)
     params, missing = resolver.resolve()

@@ -16,6 +16,7 @@ from rlx.frontends.onnx_ops import (  # noqa: F401 - importing a family fills th
     pool,
     qlinear,
     qonnx,
+    qonnx_more,
     quantize,
     reduce,
     regions,

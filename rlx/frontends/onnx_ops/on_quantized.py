@@ -53,7 +53,7 @@ def on_quantized(call: Call, importer: Importer) -> Results:
         (first, *_) = quantized
         if first.type.quant is not None and _same_places(call, first):
             return _picked(call, importer, first.type.quant, first.dtype)
-    return importer(_seen_as(call, {n: plain_integers(v) for n, v in _values(call).items()}))
+    return importer(seen_as(call, {n: plain_integers(v) for n, v in _values(call).items()}))
 
 
 def _picks(call: Call) -> bool:
@@ -84,7 +84,7 @@ def _same_places(call: Call, first: Real) -> bool:
     return quant is not None and (quant.axis is None or call.node.type in ("Clip", "Relu"))
 
 
-def _seen_as(call: Call, values: Mapping[str, Real | npt.NDArray[Any]]) -> Call:
+def seen_as(call: Call, values: Mapping[str, Real | npt.NDArray[Any]]) -> Call:
     """Return the node with other values for some names."""
     names = [(i, n) for i, n in enumerate(call.node.inputs) if n]
     seen = {n: values[n] if n in values else call.operand(i) for i, n in names}
@@ -100,13 +100,13 @@ def _picked(call: Call, importer: Importer, quant: QuantParams, dtype: DType) ->
     if all(a is not None for a in arrays):
         plain = {n: plain_integers(v) for n, v in chosen.items() if isinstance(v, Real)}
         return [with_meaning(call, r, quant) if isinstance(r, Real) and r.dtype is dtype else r
-                for r in _listed(importer(_seen_as(call, plain)))]  # fmt: skip
+                for r in _listed(importer(seen_as(call, plain)))]  # fmt: skip
     numbers = {n: _number(v, quant) for n, v in chosen.items()}
     if call.node.type == "Relu":
         importer = _relu
     op = RealQuantize(quant=quant, dtype=dtype, ties=Ties.EVEN)
     return [r.apply(op) if isinstance(r, Real) and r.dtype is DType.F32 else r
-            for r in _listed(importer(_seen_as(call, numbers)))]  # fmt: skip
+            for r in _listed(importer(seen_as(call, numbers)))]  # fmt: skip
 
 
 def _note_bounds(call: Call) -> None:
@@ -123,7 +123,7 @@ def _with_zero(call: Call, dtype: DType) -> Call:
         return call
     name = f"{call.node.inputs[0]} 0"
     node = replace(call.node, inputs=(*call.node.inputs[:2], name, *call.node.inputs[3:]))
-    return _seen_as(replace(call, node=node), {name: np.zeros((), dtype.numpy)})
+    return seen_as(replace(call, node=node), {name: np.zeros((), dtype.numpy)})
 
 
 def _relu(call: Call) -> Real:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rlx.frontends.onnx_ops.quantize import within
 from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType, QuantParams
 from rlx.ops import real
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx_ops.registry import Importer
     from rlx.frontends.onnx_ops.scope import Real
 
-_DOMAINS = ("qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general")
-_MOST_BITS = 32
+_DOMAINS = ("qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general", "finn")
+_MAX_BITS = 64
 
 
-def _importer(*names: str) -> Callable[[Importer], Importer]:
+def qonnx_importer(*names: str) -> Callable[[Importer], Importer]:
     """Register a function for operators in each domain that QONNX had."""
 
     def register(function: Importer) -> Importer:
@@ -38,6 +39,11 @@ def _importer(*names: str) -> Callable[[Importer], Importer]:
         return function
 
     return register
+
+
+def rounding(call: Call, default: str) -> Callable[[Real], Real]:
+    """Return how the attribute ``rounding_mode`` says to round."""
+    return _ROUNDING[_rounding(call, default)]
 
 
 def _half_even(x: Real) -> Real:
@@ -77,24 +83,29 @@ def _rounding(call: Call, default: str) -> str:
     return mode
 
 
-def _bits(call: Call, place: int) -> int:
-    """Return a number of bits, which files hold as a float."""
+def _bits(call: Call, place: int) -> float:
+    """Return a number of bits, which files hold as a float; it need not be whole."""
     found = call.array(place)
     bits = float(found.reshape(-1)[0]) if found.size == 1 else np.nan
-    if not (np.isfinite(bits) and bits == round(bits) and 1 <= bits <= _MOST_BITS):
+    if not 0 < bits <= _MAX_BITS:
         raise call.malformed(
-            f"input {place} is {found.reshape(-1)[:4].tolist()}, want one number of bits from 1 "
-            f"to {_MOST_BITS}"
+            f"input {place} is {found.reshape(-1)[:4].tolist()}, want one number of bits above 0, "
+            f"up to {_MAX_BITS}"
         )
-    return int(bits)
+    return bits
 
 
-def _limits(call: Call, bits: int) -> tuple[int, int]:
-    """Return the smallest and the largest integer of so many bits."""
-    narrow = int(call.integer("narrow", 0) != 0)
+def _limits(call: Call, bits: float) -> tuple[float, float]:
+    """Return the smallest and the largest number of so many bits, before they are rounded."""
+    narrow = float(call.integer("narrow", 0) != 0)
     if call.integer("signed", 1):
-        return -(1 << (bits - 1)) + narrow, (1 << (bits - 1)) - 1
-    return 0, (1 << bits) - 1 - narrow
+        return -(2.0 ** (bits - 1)) + narrow, 2.0 ** (bits - 1) - 1
+    return 0.0, 2.0**bits - 1 - narrow
+
+
+def _version(call: Call) -> int:
+    """Return the version of the domain's operators that the file imports."""
+    return call.scope.versions.get(call.node.domain, 1)
 
 
 def _inputs(call: Call, *counts: int) -> None:
@@ -117,23 +128,33 @@ class _Form:
     ties: Ties
 
 
-@_importer("Quant", "IntQuant")
+@qonnx_importer("Quant", "IntQuant")
 def import_quant(call: Call) -> Real:
     """``Quant``: quantize and dequantize; arithmetic where ``real.quantize`` rounds otherwise."""
     _inputs(call, 4)
-    x, mode = call.value(0), _rounding(call, "ROUND")
-    low, high = _limits(call, _bits(call, 3))
-    form = _form(call, x, low, high) if mode in ("ROUND", "HALF_EVEN") else None
+    x, mode, bits = call.value(0), _rounding(call, "ROUND"), _bits(call, 3)
+    low, high = _limits(call, bits)
+    if bits == 1 and call.integer("signed", 1):
+        return _signs(call, x)
+    whole = mode in ("ROUND", "HALF_EVEN") and bits.is_integer() and bits <= 32
+    form = _form(call, x, int(low), int(high)) if whole else None
     if form is None:
         scale, point = call.value(1), call.value(2)
-        steps = (x / scale + point).minimum(float(high)).maximum(float(low))
+        steps = (x / scale + point).minimum(high).maximum(low)
         return (_ROUNDING[mode](steps) - point) * scale
     if (low, high) != integer_range(form.dtype):
-        steps_of, zero = (call.array(i).astype(np.float32) for i in (1, 2))
-        ends = [x.lift((end - zero) * steps_of) for end in (low, high)]
-        x = x.maximum(ends[0]).minimum(ends[1])
+        x = within(x, form.quant, (int(low), int(high)))
     quantized = x.apply(RealQuantize(quant=form.quant, dtype=form.dtype, ties=form.ties))
     return quantized.apply(RealDequantize(quant=form.quant))
+
+
+def _signs(call: Call, x: Real) -> Real:
+    """Return the 1-bit form, which has no 0: plus or minus the scale."""
+    point = call.known(2)
+    if point is not None and not point.any():
+        return _bipolar(call, x)
+    steps = x / call.value(1) + call.value(2)
+    return (x.lift(1.0).where(steps >= 0.0, -1.0) - call.value(2)) * call.value(1)
 
 
 def _form(call: Call, x: Real, low: int, high: int) -> _Form | None:
@@ -172,25 +193,38 @@ def _axis(scale: npt.NDArray[np.generic], x: Real) -> int | None:
     return wide[0] if len(wide) == 1 and scale.ndim == x.ndim else None
 
 
-@_importer("BipolarQuant")
+@qonnx_importer("BipolarQuant")
 def import_bipolar_quant(call: Call) -> Real:
     """``BipolarQuant``: plus or minus the scale."""
     _inputs(call, 2)
-    x, scale = call.value(0), call.known(1)
-    signs = x.lift(1.0).where(x >= 0.0, -1.0)
-    if scale is not None and scale.size == 1 and float(scale.reshape(-1)[0]) > 0:
-        quant = QuantParams.per_tensor(float(scale.reshape(-1)[0]))
-        return signs.cast(DType.I8).apply(RealDequantize(quant=quant))
-    return signs * call.value(1)
+    return _bipolar(call, call.value(0))
 
 
-@_importer("Trunc")
+def _bipolar(call: Call, x: Real) -> Real:
+    """Return plus or minus a scale; one scale is that of a quantizer, for constants of 2 bits."""
+    scale = call.known(1)
+    if scale is None or scale.size != 1 or not float(scale.reshape(-1)[0]) > 0:
+        return x.lift(1.0).where(x >= 0.0, -1.0) * call.value(1)
+    step = float(scale.reshape(-1)[0])
+    quant = QuantParams.per_tensor(step)
+    signs = x.lift(step).where(x >= 0.0, -step)
+    dtype = DType.I8 if x.array is None else DType.I2
+    quantized = signs.apply(RealQuantize(quant=quant, dtype=dtype, ties=Ties.EVEN))
+    return quantized.apply(RealDequantize(quant=quant))
+
+
+@qonnx_importer("Trunc")
 def import_trunc(call: Call) -> Real:
-    """``Trunc``: low bits dropped; with six inputs as version 2 of QONNX defines it."""
-    _inputs(call, 5, 6)
+    """``Trunc``: low bits dropped; from version 2 of the domain on to a scale of its own."""
+    first = _version(call) < 2
+    if call.count != (5 if first else 6):
+        raise call.malformed(
+            f"has {call.count} inputs; that of version {_version(call)} takes {5 if first else 6}",
+            hint=f"import {call.node.domain} in version {2 if first else 1}, or export it again",
+        )
     x, scale, point = (call.value(i) for i in range(3))
     rounded, mode = _half_even(x / scale + point), _rounding(call, "FLOOR")
-    if call.count == 5:
+    if first:
         factor = 2.0 ** (_bits(call, 3) - _bits(call, 4))
         return (_ROUNDING[mode](rounded / factor) - point) * scale
     before, after = (call.array(i).astype(np.float64) for i in (1, 4))
@@ -200,5 +234,5 @@ def import_trunc(call: Call) -> Real:
         raise call.malformed("has scales that are not above 0")
     factors = call.constant(powers, DType.F32)
     low, high = _limits(call, _bits(call, 5))
-    steps = (rounded / factors).minimum(float(high)).maximum(float(low))
+    steps = (rounded / factors).minimum(high).maximum(low)
     return (_ROUNDING[mode](steps) - point / factors) * call.value(4)
