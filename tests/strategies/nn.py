@@ -274,5 +274,6 @@ def resize(make: Maker) -> Case:
         coordinates=make.pick(*nn.Coordinates),
         floor=make.pick(False, True),
         layout=layout,
+        corners=make.pick(False, True),
     )
     return finish(make, op, operand(make, in_layout(shape, layout), float_type(make)))

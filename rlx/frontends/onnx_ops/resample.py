@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rlx.frontends.onnx_ops.call import Call
     from rlx.frontends.onnx_ops.scope import Real
 
-    Places = npt.NDArray[np.float64]
+    Places = npt.NDArray[np.floating[Any]]
 
 
 _MANY_TAPS: Final = 8
@@ -51,8 +51,10 @@ def _half_pixel(axis: Axis, i: Places) -> Places:
 
 
 def _symmetric(axis: Axis, i: Places) -> Places:
-    centre = axis.old / 2 * (1 - axis.new / (axis.scale * axis.old))
-    return centre + _half_pixel(axis, i)
+    whole = i.dtype.type(axis.scale) * i.dtype.type(axis.old)
+    offset = i.dtype.type(axis.old / 2) * (1 - i.dtype.type(axis.new) / whole)
+    places: Places = offset + (i + 0.5) / axis.scale - 0.5
+    return places
 
 
 def _pytorch(axis: Axis, i: Places) -> Places:
@@ -70,7 +72,7 @@ def _crop(axis: Axis, i: Places) -> Places:
     start, end = axis.crop
     if axis.new == 1:
         return np.full_like(i, (start + end) * (axis.old - 1) / 2)
-    return (axis.old - 1) * (start + i * (end - start) / (axis.new - 1))
+    return start * (axis.old - 1) + i * (end - start) * (axis.old - 1) / (axis.new - 1)
 
 
 _COORDINATES: dict[str, Callable[[Axis, Places], Places]] = {
@@ -155,11 +157,33 @@ def resized(x: Real, axes: dict[int, Axis], method: Method) -> Real:
         _check_taps(x, axis, method)
     if method.mode != "nearest" and not dtype.is_float:
         x = x.cast(DType.F32)
-    for place, axis in sorted(axes.items()):
-        x = _along(x, place, axis, method)
+    together = _together(x, axes, method)
+    if together is not None:
+        x = x.wrap(nn.between(x, together).value)
+    else:
+        for place, axis in sorted(axes.items()):
+            x = _along(x, place, axis, method)
     if method.coordinates == "tf_crop_and_resize":
         x = _outside(x, axes, method)
     return x.cast(dtype)
+
+
+def _together(x: Real, axes: dict[int, Axis], method: Method) -> dict[int, Places] | None:
+    """Return places along the axes that ONNX Runtime interpolates together, linearly, in float32.
+
+    They are those of an image or a volume: of two and three dimensions all.
+    """
+    every = {2: (0, 1), 3: (0, 1, 2), 4: (2, 3), 5: (2, 3, 4)}.get(x.ndim, ())
+    sizes = [x.shape[place] for place in every]
+    whole = method.mode == "linear" and not (method.exclude_outside or method.antialias)
+    if not (whole and set(axes) <= set(every) and all(isinstance(n, int) for n in sizes)):
+        return None
+    same = {p: np.arange(n, dtype=np.float32) for p, n in zip(every, sizes, strict=True)
+            if isinstance(n, int)}  # fmt: skip
+    return same | {
+        p: _COORDINATES[method.coordinates](axis, np.arange(axis.new, dtype=np.float32))
+        for p, axis in axes.items()
+    }
 
 
 def _check_taps(x: Real, axis: Axis, method: Method) -> None:
@@ -368,4 +392,5 @@ def _layer(x: Real, axes: dict[int, Axis], method: Method) -> nn.NnResize | None
         coordinates=coordinates,
         floor=method.nearest == "floor",
         layout=nn.Layout.CHANNELS_FIRST,
+        corners=True,
     )

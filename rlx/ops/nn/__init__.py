@@ -33,7 +33,7 @@ from rlx.ops.nn.quantized import (
     NnQuantizedSoftmax,
 )
 from rlx.ops.nn.reduce import NnVariance
-from rlx.ops.nn.resample import Border, Coordinates, Interpolation, NnPad, NnResize
+from rlx.ops.nn.resample import Border, Coordinates, Interpolation, NnPad, NnResize, between
 from rlx.ops.nn.shape import NnDepthToSpace, NnFlatten, NnSpaceToDepth, NnSplit, NnTile
 from rlx.ops.nn.softmax import NnLogSoftmax, NnLogSumExp, NnSoftmax
 
@@ -98,4 +98,5 @@ __all__ = [
     "NnSplit",
     "NnTile",
     "NnVariance",
+    "between",
 ]

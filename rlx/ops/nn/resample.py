@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -12,6 +13,8 @@ from rlx.ops.nn.base import NnOp
 from rlx.ops.nn.layout import Layout
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rlx.ir import TensorType
     from rlx.ops.expression import Expression
     from rlx.ops.real.common import Numbers
@@ -102,8 +105,10 @@ class NnResize(NnOp):
         coordinates: Place of each output element in the input.
         floor: Whether the nearest element is the one at or below the place.
         layout: Order of the image's axes.
+        corners: Whether linear interpolation weights all neighbours together, with places and
+            weights in float32, as ONNX Runtime does; else along one axis after the other.
 
-    Source: ONNX ``Resize``.
+    Source: ONNX ``Resize``; onnxruntime ``core/providers/cpu/tensor/upsample.cc``.
     """
 
     name: ClassVar[str] = "nn.resize"
@@ -112,6 +117,7 @@ class NnResize(NnOp):
     coordinates: Coordinates = Coordinates.HALF_PIXEL
     floor: bool = False
     layout: Layout = Layout.CHANNELS_LAST
+    corners: bool = False
 
     def check(self, *operands: TensorType) -> None:
         """Raise ShapeError unless there is a size for each spatial axis."""
@@ -126,14 +132,41 @@ class NnResize(NnOp):
         return self.layout.type_to_last(x).shape[1:-1]
 
     def expand(self, *operands: Expression) -> Expression:
-        """Return the image resized along one axis after the other."""
+        """Return the image resized along one axis after the other, or all together."""
         (x,) = operands
+        if self.corners and self.interpolation is Interpolation.LINEAR:
+            return self._together(x)
         first = 1 if self.layout is Layout.CHANNELS_LAST else 2
         for axis, size in enumerate(self.size, start=first):
             old = x.shape[axis]
             if isinstance(old, int) and old != size:
                 x = self._along(x, axis, old, self._places(old, size))
         return x
+
+    def _together(self, x: Expression) -> Expression:
+        """Return the image between all neighbours of each place."""
+        last = self.layout is Layout.CHANNELS_LAST
+        sizes = dict(enumerate(self.size, start=1 if last else 2))
+        if x.ndim == 3:
+            # ONNX Runtime takes all three dimensions for those of a volume.
+            others = {axis: x.shape[axis] for axis in (0, 2 if last else 1)}
+            sizes = {a: n for a, n in others.items() if isinstance(n, int)} | sizes
+        return between(
+            x, {axis: self._float32_places(x, axis, size) for axis, size in sizes.items()}
+        )
+
+    def _float32_places(self, x: Expression, axis: int, new: int) -> Numbers:
+        """Return the place of each output element, float32."""
+        old = x.type.with_shape(x.shape[axis : axis + 1]).size
+        index, scale = np.arange(new, dtype=np.float32), np.float32(new) / np.float32(old)
+        half = np.float32(0.5)
+        if old == new:
+            return index
+        if self.coordinates is Coordinates.HALF_PIXEL:
+            return (index + half) / scale - half
+        if self.coordinates is Coordinates.ASYMMETRIC:
+            return index / scale
+        return index * np.float32(old - 1) / np.float32(max(new - 1, 1))
 
     def _places(self, old: int, new: int) -> Numbers:
         """Return the place of each output element, float64 within the input."""
@@ -157,6 +190,42 @@ class NnResize(NnOp):
         part = x.wrap(x.graph.constant(share.astype(x.dtype.numpy)))
         below = _gather(x, low, axis)
         return below + (_gather(x, high, axis) - below) * part
+
+
+def between(x: Expression, places: Mapping[int, Numbers]) -> Expression:
+    """Return ``x`` at places between its elements: all neighbours weighted and summed in order.
+
+    Args:
+        x: A floating-point value.
+        places: Places along each axis, float32; those of the last axis vary first.
+    """
+    parts: list[tuple[Expression, tuple[Numbers, ...]]] = [(x, ())]
+    for axis, given in places.items():
+        low, high, below, above = _neighbours(x, axis, given)
+        tail = (1,) * (x.ndim - axis - 1)
+        parts = [
+            (_gather(part, index, axis), (share.reshape(-1, *tail), *shares))
+            for part, shares in parts
+            for index, share in ((low, below), (high, above))
+        ]
+    products = [
+        part * x.wrap(x.graph.constant(np.asarray(reduce(np.multiply, shares), x.dtype.numpy)))
+        for part, shares in parts
+    ]
+    return reduce(lambda a, b: a + b, products)
+
+
+def _neighbours(
+    x: Expression, axis: int, places: Numbers
+) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """Return index of the lower and the upper neighbour of each place, and their weights."""
+    last = np.float32(x.type.with_shape(x.shape[axis : axis + 1]).size - 1)
+    held = np.clip(places, np.float32(0), last)
+    low = np.floor(held)
+    high = np.minimum(low + np.float32(1), last)
+    same = low == high
+    half = np.float32(0.5)
+    return low, high, np.where(same, half, high - held), np.where(same, half, held - low)
 
 
 def _gather(x: Expression, places: Numbers, axis: int) -> Expression:
