@@ -75,7 +75,9 @@ def moved(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
     )
     (type_,) = node.types
     assert type_.quant is not None
-    op = RealQuantize(quant=type_.quant, dtype=type_.dtype, ties=Ties.EVEN)
+    source = operands[0].node.op
+    ties = source.ties if isinstance(source, RealQuantize) else Ties.EVEN
+    op = RealQuantize(quant=type_.quant, dtype=type_.dtype, ties=ties)
     return new.apply(op, new.apply(node.op, *numbers))
 
 

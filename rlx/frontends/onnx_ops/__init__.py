@@ -12,6 +12,7 @@ from rlx.frontends.onnx_ops import (  # noqa: F401 - importing a family fills th
     index,
     linear,
     linear_attention,
+    microsoft,
     norm,
     pool,
     qlinear,

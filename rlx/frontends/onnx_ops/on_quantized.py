@@ -15,10 +15,11 @@ from rlx.frontends.onnx_file import DOMAIN
 from rlx.frontends.onnx_ops.quantize import plain_integers, with_meaning
 from rlx.frontends.onnx_ops.scope import Real
 from rlx.ir import DType
+from rlx.ops.nn import NnQuantized
 from rlx.ops.real import RealDequantize, RealQuantize, Ties
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -104,9 +105,19 @@ def _picked(call: Call, importer: Importer, quant: QuantParams, dtype: DType) ->
     numbers = {n: _number(v, quant) for n, v in chosen.items()}
     if call.node.type == "Relu":
         importer = _relu
-    op = RealQuantize(quant=quant, dtype=dtype, ties=Ties.EVEN)
+    op = RealQuantize(quant=quant, dtype=dtype, ties=_ties(chosen.values()))
     return [r.apply(op) if isinstance(r, Real) and r.dtype is DType.F32 else r
             for r in _listed(importer(seen_as(call, numbers)))]  # fmt: skip
+
+
+def _ties(values: Iterable[Real | npt.NDArray[Any]]) -> Ties:
+    """Return where halves of values go, so that those picked of them do not say otherwise."""
+    for node in (v.value.node for v in values if isinstance(v, Real)):
+        if isinstance(node.op, RealQuantize):
+            return node.op.ties
+        if isinstance(node.op, NnQuantized):
+            return node.op.ties(*node.operands)
+    return Ties.EVEN
 
 
 def _note_bounds(call: Call) -> None:

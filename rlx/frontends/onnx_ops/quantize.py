@@ -204,13 +204,17 @@ def with_meaning(call: Call, x: Real, quant: QuantParams) -> Real:
 @importer("DynamicQuantizeLinear")
 def import_dynamic_quantize(call: Call) -> Sequence[Real]:
     """``DynamicQuantizeLinear``: uint8 quantized values by the range of each input."""
-    x = call.value(0)
+    return dynamically_quantized(call.value(0))
+
+
+def dynamically_quantized(x: Real) -> tuple[Real, Real, Real]:
+    """Return uint8 quantized values by the range of a value, their scale and zero point."""
     high, low = x.max().maximum(0.0), x.min().minimum(0.0)
     scale = (high - low) / 255.0
     scale = scale.lift(1.0).where(scale.equal(0.0), scale)
     point = (-(low / scale)).maximum(0.0).minimum(255.0).apply(real.RealRound())
     values = ((x / scale).apply(real.RealRound()) + point).maximum(0.0).minimum(255.0)
-    return [values.cast(DType.U8), scale, point.cast(DType.U8)]
+    return values.cast(DType.U8), scale, point.cast(DType.U8)
 
 
 def centred(call: Call, place: int, point: int, axis: int) -> Real:

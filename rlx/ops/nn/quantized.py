@@ -69,8 +69,17 @@ class NnQuantized(NnOp):
     def decompose_meaning(self, graph: Graph, *operands: Value) -> Value:
         """Append the meaning, quantized; return its result."""
         numbers = self.meaning(*(Expression(graph, o) for o in operands))
-        op = RealQuantize(quant=self.quant, dtype=self.dtype, ties=Ties.EVEN)
+        op = RealQuantize(quant=self.quant, dtype=self.dtype, ties=self.ties(*operands))
         return numbers.apply(op).value
+
+    def ties(self, *operands: Value) -> Ties:
+        """Return where halves go before the zero point is added."""
+        del operands
+        return Ties.EVEN
+
+    def ties_of_sum(self) -> Ties:
+        """Return where halves go if the zero point is added before they are rounded to even."""
+        return Ties.ODD if self.quant.zero_point[0] % 2 else Ties.EVEN
 
     def check_operand(self, x: TensorType, quant: QuantParams) -> None:
         """Raise ShapeError unless a type holds quantized values that may stand for ``quant``."""
@@ -270,6 +279,11 @@ class _Binary(NnQuantized):
             raise self.refuse("takes one scale for each tensor")
         broadcast_shapes(self, *operands)
 
+    def ties(self, *operands: Value) -> Ties:
+        """Return where halves go before the zero point is added."""
+        del operands
+        return self.ties_of_sum()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NnQuantizedAdd(_Binary):
@@ -372,17 +386,22 @@ class NnQuantizedAveragePool(NnQuantized):
             window=self.window, layout=self.layout, count_padding=self.count_padding
         )
 
-    def _whole(self, x: Expression) -> tuple[int, ...]:
+    def _whole(self, x: TensorType) -> tuple[int, ...]:
         """Return the spatial axes if the kernel is as large as the image, else nothing."""
         first = 2 if self.layout is Layout.CHANNELS_FIRST else 1
         axes = tuple(range(first, first + self.window.rank))
         same = tuple(x.shape[a] for a in axes) == self.window.kernel
         return axes if same and not self.window.is_padded else ()
 
+    def ties(self, *operands: Value) -> Ties:
+        """Return where halves go before the zero point is added."""
+        whole = self._whole(operands[0].type)
+        return Ties.EVEN if whole else self.ties_of_sum()
+
     def expand(self, *operands: Expression) -> Expression:
         """Return the means."""
         (x,) = operands
-        axes, scale = self._whole(x), _floats(self.quant)
+        axes, scale = self._whole(x.type), _floats(self.quant)
         if not axes:
             means = _meant(x, self.x_quant).apply(self._pool())
             return self.saturated(means / _constant(means, scale), point_first=True)
@@ -393,7 +412,7 @@ class NnQuantizedAveragePool(NnQuantized):
 
     def meaning(self, *operands: Expression) -> Expression:
         """Return the means of the numbers."""
-        numbers, axes = _meant(operands[0], self.x_quant), self._whole(operands[0])
+        numbers, axes = _meant(operands[0], self.x_quant), self._whole(operands[0].type)
         return numbers.mean(*axes, keep_dims=True) if axes else numbers.apply(self._pool())
 
 
