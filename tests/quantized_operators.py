@@ -52,7 +52,8 @@ def file_of(type_, inputs, attributes, constants, arrays, *, out, domain=MICROSO
     names = ["" if n == "_" else n for n in inputs.split()]
     made = helper.make_node(type_, names, ["y"], domain=domain, **attributes)
     inputs = {n: (list(a.shape), a.dtype) for n, a in arrays.items()}
-    return model([made], inputs, {"y": (None, out)}, constants, opset=opset, domains=[MICROSOFT])
+    return model([made], inputs, {"y": (None, out)}, constants, opset=opset,
+                 domains=sorted({MICROSOFT, domain} - {""}))  # fmt: skip
 
 
 def binary(random, type_):

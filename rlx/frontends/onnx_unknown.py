@@ -64,8 +64,31 @@ def unknown(domain: str, name: str) -> tuple[str, str]:
             "is an operator of classical machine learning (ai.onnx.ml), which rlx does not model",
             "run this step in your own code, and give rlx the neural network alone",
         )
+    if domain.startswith("com.microsoft"):
+        return _microsoft(name)
+    if domain.startswith(("qonnx.", "finn.", "onnx.brevitas")):
+        return (
+            "is an operator of QONNX that rlx does not model",
+            "export the model before it is lowered to such operators: with Quant, BipolarQuant, "
+            "Trunc and standard layers",
+        )
     return (
         f"is a custom operator of the domain '{domain}', which only the program that registered "
         "it can run",
         "express it by standard operators, or as a function stored in the model",
+    )
+
+
+def _microsoft(name: str) -> tuple[str, str]:
+    """Return why an operator of ONNX Runtime is refused, and what to do about it."""
+    if name.startswith(("Q", "DynamicQuantize")):
+        return (
+            "is a quantized operator of ONNX Runtime that rlx does not model",
+            "quantize the model with quant_format=QuantFormat.QDQ (quantize_static), which keeps "
+            "the standard operators",
+        )
+    return (
+        "is an operator of ONNX Runtime (com.microsoft) that rlx does not model",
+        "give rlx the model as it was before ONNX Runtime optimized it, or export it with "
+        "operators of the standard",
     )

@@ -47,6 +47,15 @@ definition* are replaced by the nodes with which the standard defines them.
 
 """
 
+_OTHERS: Final = """
+## Operators of other domains
+
+Quantized operators of ONNX Runtime (`com.microsoft`, the QOperator form of its quantizer) give its
+integers; scales must be constants. Those of QONNX are read in the domains `qonnx.custom_op.general`
+(versions 1 and 2), `onnx.brevitas`, `finn.custom_op.general` and `finn`.
+
+"""
+
 
 def page() -> str:
     """Return the page for what is stored."""
@@ -56,7 +65,7 @@ def page() -> str:
         oldest=OLDEST, newest=defs.onnx_opset_version(), total=found.total, onnx=found.onnx,
         passing=found.passing, wrong=f" but for {len(wrong)}" if wrong else "",
     )  # fmt: skip
-    return text + _OPERATORS + _operators(found) + _reasons(found)
+    return text + _OPERATORS + _operators(found) + _OTHERS + _others() + _reasons(found)
 
 
 def _operators(found: Summary) -> str:
@@ -76,6 +85,16 @@ def _operators(found: Summary) -> str:
             f"{passed} of {count}" if count else "",
         ])  # fmt: skip
     return markdown_table(head, rows, texts=5)
+
+
+def _others() -> str:
+    """Return the table of operators that the standard does not define."""
+    rows = [
+        [f"`{domain}`", f"`{name}`", _how(domain, name)]
+        for domain, name in sorted(IMPORTERS)
+        if domain in ("com.microsoft", "qonnx.custom_op.channels_last", "qonnx.custom_op.general")
+    ]
+    return markdown_table(["domain", "operator", "how"], rows, texts=3)
 
 
 def _defined(found: Summary) -> set[tuple[str, str]]:

@@ -311,12 +311,3 @@ def import_qlinear_concat(call: Call) -> Real:
 def import_qlinear_where(call: Call) -> Real:
     """``QLinearWhere``."""
     return _through_numbers(call, _meant(call, 1).where(call.value(0), _meant(call, 4)), 7)
-
-
-@importer("QLinearReduceMean", domain=MICROSOFT)
-def import_qlinear_reduce_mean(call: Call) -> Real:
-    """``QLinearReduceMean``, of which ONNX Runtime has a definition, but no kernel."""
-    raise call.refuse(
-        "has no kernel in ONNX Runtime, so that nothing says how it rounds",
-        "average numbers (DequantizeLinear, ReduceMean, QuantizeLinear), as QDQ files do",
-    )

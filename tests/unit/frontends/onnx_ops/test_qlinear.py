@@ -76,13 +76,24 @@ def test_layers_become_integer_layers_near_them():
             assert np.abs(found.astype(int) - expected).max() <= 1
 
 
-def test_an_operator_without_a_kernel_is_refused():
-    x = np.zeros((2, 3), np.uint8)
-    constants = {"s": np.float32(1), "z": np.uint8(0)}
-    data = file_of("QLinearReduceMean", "x s z s z", {"axes": [1], "keepdims": 1}, constants,
-                   {"x": x}, out=np.uint8)  # fmt: skip
-    with pytest.raises(UnsupportedOpError, match="has no kernel in ONNX Runtime"):
+@pytest.mark.parametrize(("operator", "domain", "reason", "hint"), [
+    ("QLinearReduceMean", "com.microsoft", "is a quantized operator of ONNX Runtime",
+     "quant_format=QuantFormat.QDQ"),
+    ("QAttention", "com.microsoft", "is a quantized operator of ONNX Runtime",
+     "quant_format=QuantFormat.QDQ"),
+    ("FusedConv", "com.microsoft", "is an operator of ONNX Runtime (com.microsoft)",
+     "as it was before ONNX Runtime optimized it"),
+    ("XnorPopcountMatMul", "qonnx.custom_op.general", "is an operator of QONNX",
+     "before it is lowered"),
+    ("Mine", "org.acme", "is a custom operator of the domain 'org.acme'", "a function stored"),
+])  # fmt: skip
+def test_other_operators_are_refused_with_a_way_out(operator, domain, reason, hint):
+    x = np.zeros((2, 3), np.float32)
+    data = file_of(operator, "x", {}, {}, {"x": x}, out=np.float32, domain=domain)
+    with pytest.raises(UnsupportedOpError) as caught:
         load(data)
+    assert reason in caught.value.message
+    assert hint in caught.value.hint
 
 
 def test_scales_that_are_computed_are_refused():
