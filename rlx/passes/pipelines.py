@@ -12,6 +12,7 @@ from rlx.passes.decompose import Decompose
 from rlx.passes.fold_constants import FoldConstants
 from rlx.passes.fuse_clamps import FuseClamps
 from rlx.passes.fuse_pads import FusePads
+from rlx.passes.round_halves import RoundHalvesUp
 from rlx.passes.unroll import Unroll
 from rlx.suggest import did_you_mean
 
@@ -23,6 +24,7 @@ SIMPLIFY = UntilStable(
         FuseClamps(),
         FusePads(),
         DropConstantChannels(),
+        RoundHalvesUp(),
         CommonSubexpressions(),
         DeadCode(),
     )

@@ -148,18 +148,39 @@ def _spread(range_: Range, channels: int) -> Range:
 @RANGES.rule(QConv2d)
 def conv_range(node: Node, ranges: tuple[Range, ...]) -> Range:
     """Bound the accumulator tap by tap; a tap in the padding adds nothing."""
+    assert isinstance(node.op, QConv2d)
+    sums = sum_range(node, ranges[0])
+    return _any_int8(node.types[0]) if sums is None else _scaled(node.op, sums.low, sums.high)
+
+
+def sum_range(node: Node, x: Range) -> Range | None:
+    """Return the bounds of each output's accumulator; None if weights or bias are computed.
+
+    Args:
+        node: A convolution or dense layer.
+        x: Range of its input.
+    """
+    weights, bias = (operand.constant for operand in node.operands[1:])
+    if weights is None or bias is None:
+        return None
+    op, wide = node.op, weights.astype(np.int64)
+    if isinstance(op, QConv2d):
+        return _window_sums(node, x, wide, bias)
+    assert isinstance(op, QDense)
+    products = wide * (x.low - op.x_zero_point), wide * (x.high - op.x_zero_point)
+    return Range(np.minimum(*products).sum(axis=1) + bias, np.maximum(*products).sum(axis=1) + bias)
+
+
+def _window_sums(node: Node, x: Range, weights: Integers, bias: Array) -> Range:
     op = node.op
     assert isinstance(op, QConv2d)
-    x, w, bias = node.operands
-    weights, offset = w.constant, bias.constant
-    if weights is None or offset is None:
-        return _any_int8(node.types[0])
-    low, high = _tap_bounds(op, ranges[0], weights.astype(np.int64))
-    _, height, width, _ = x.type.static_shape
+    low, high = _tap_bounds(op, x, weights)
+    _, height, width, _ = node.operands[0].type.static_shape
     outside = may_leave_image(op.window, (height, width))
-    low = np.where(outside, np.minimum(low, 0), low).sum(axis=(1, 2)) + offset
-    high = np.where(outside, np.maximum(high, 0), high).sum(axis=(1, 2)) + offset
-    return _scaled(op, low, high)
+    return Range(
+        np.where(outside, np.minimum(low, 0), low).sum(axis=(1, 2)) + bias,
+        np.where(outside, np.maximum(high, 0), high).sum(axis=(1, 2)) + bias,
+    )
 
 
 def _tap_bounds(op: QConv2d, x: Range, weights: Integers) -> tuple[Integers, Integers]:
@@ -189,16 +210,9 @@ def may_leave_image(window: Window, size: tuple[int, int]) -> npt.NDArray[np.boo
 @RANGES.rule(QDense)
 def dense_range(node: Node, ranges: tuple[Range, ...]) -> Range:
     """Bound the accumulator of each output."""
-    op = node.op
-    assert isinstance(op, QDense)
-    weights, offset = node.operands[1].constant, node.operands[2].constant
-    if weights is None or offset is None:
-        return _any_int8(node.types[0])
-    x, wide = ranges[0], weights.astype(np.int64)
-    products = wide * (x.low - op.x_zero_point), wide * (x.high - op.x_zero_point)
-    low = np.minimum(*products).sum(axis=1) + offset
-    high = np.maximum(*products).sum(axis=1) + offset
-    return _scaled(op, low, high)
+    assert isinstance(node.op, QDense)
+    sums = sum_range(node, ranges[0])
+    return _any_int8(node.types[0]) if sums is None else _scaled(node.op, sums.low, sums.high)
 
 
 def _scaled(op: QConv2d | QDense, low: Integers, high: Integers) -> Range:

@@ -18,6 +18,7 @@ from rlx.passes.fold_constants import FoldConstants
 from rlx.passes.fuse_clamps import FuseClamps
 from rlx.passes.fuse_pads import FusePads
 from rlx.passes.pipelines import PIPELINES
+from rlx.passes.round_halves import RoundHalvesUp
 from strategies import STRATEGIES, random_graphs
 
 PASSES = (
@@ -28,6 +29,7 @@ PASSES = (
     FoldConstants(),
     FuseClamps(),
     FusePads(),
+    RoundHalvesUp(),
 )
 
 
