@@ -131,10 +131,12 @@ class Maker:
         """
         count = channels if channels > 1 and self.pick(True, False) else 1
         bits = (typical or bound // 4).bit_length()
-        pairs = [self._factor(bound.bit_length(), bits) for _ in range(count)]
+        # Networks whose halves matter have powers of two only.
+        powers = self.rounding.to_parity is not None and self.pick(True, False)
+        pairs = [self._factor(bound.bit_length(), bits, powers=powers) for _ in range(count)]
         return Rescale(tuple(m for m, _ in pairs), tuple(s for _, s in pairs), self.rounding)
 
-    def _factor(self, bits: int, typical_bits: int) -> tuple[int, int]:
+    def _factor(self, bits: int, typical_bits: int, *, powers: bool) -> tuple[int, int]:
         """Return multiplier and shift for numbers of at most ``bits`` bits, usually some fewer."""
         most = 30 - bits
         usual = st.integers(*(max(min(n - typical_bits, most), -31) for n in (5, 8)))
@@ -143,6 +145,7 @@ class Maker:
         multiplier = self.draw(
             st.integers(2**30, INT32_MAX) | st.sampled_from((2**30, INT32_MAX, 2**30 + 1))
         )
+        multiplier = 1 << 30 if powers else multiplier
         return (0, 0) if self.integer(0, 30) == 30 and most >= 0 else (int(multiplier), int(shift))
 
     def finish(self, op: Op, *operands: Value) -> Case:

@@ -6,7 +6,7 @@ actual weights, costs half of that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -24,15 +24,23 @@ NARROW_BOUND: Final = 1 << 30
 USUAL_PLACES: Final = 12
 """Places by which all channels of a layer are shifted right, if accumulators have bits to spare."""
 
+CENTRED: Final = np.arange(-255, 256, dtype=np.int64)
+"""What int8 values may be once a zero point is taken off."""
+
+WIDE: Final = ("scale_single", "scale_even", "scale_odd")
+"""Functions whose results have 64 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class AccumulatorScaling:
     """How accumulators become int8 values.
 
     Attributes:
-        function: ``requantize_narrow``, ``requantize_folded``, ``requantize_level_<places>``,
-            ``requantize_wide``, or ``requantize_`` and the name of a rounding that rounds once:
-            ``single``, ``even`` or ``odd`` (see ``support.c.j2``, ``blocks.c.j2``).
+        function: Of two roundings ``requantize_narrow``, ``requantize_folded``,
+            ``requantize_level_<places>`` or ``requantize_wide``. Of one ``requantize_high``,
+            ``requantize_power_<rounding>``, ``requantize_level_<rounding>_<places>``, or
+            ``requantize_<rounding>``, which takes any number; the rounding is ``single``, ``even``
+            or ``odd`` (see ``support.c.j2``, ``blocks.c.j2``).
         multiplier: Q0.31 multipliers, one or one for each channel.
         shift: As many shifts, as ``function`` counts them.
     """
@@ -59,15 +67,44 @@ def scaling(rescale: Rescale, bound: int) -> AccumulatorScaling:
     ``bound < 2^30`` and a right shift of at least 1; ``requantize_wide`` takes any int32 number.
     """
     if rescale.rounding is not Rounding.DOUBLE:
-        function = f"requantize_{rescale.rounding.value}"
-        return AccumulatorScaling(
-            function, rescale.multiplier, tuple(31 - s for s in rescale.shift)
-        )
+        return _once(rescale, bound)
     # A factor of zero gives zero whatever the shift.
     shift = tuple(s if m else -1 for m, s in zip(rescale.multiplier, rescale.shift, strict=True))
     if bound < NARROW_BOUND and max(shift) <= -1:
         return AccumulatorScaling("requantize_narrow", rescale.multiplier, tuple(-s for s in shift))
     return AccumulatorScaling("requantize_wide", rescale.multiplier, shift)
+
+
+def scaling_of_values(rescale: Rescale, values: Int64) -> AccumulatorScaling:
+    """Return the cheapest exact way to scale a few numbers, by any rounding that gives the same."""
+    twice = replace(rescale, rounding=Rounding.DOUBLE)
+    same = np.array_equal(twice.apply(values), rescale.apply(values))
+    return scaling(twice if same else rescale, int(np.abs(values).max()))
+
+
+def _once(rescale: Rescale, bound: int) -> AccumulatorScaling:
+    """Return the cheapest exact way to scale with one rounding.
+
+    ``requantize_high`` adds half to the high word of the product, whose low word then decides
+    nothing: it needs a shift by more than 32 places. ``requantize_power_even`` has powers of two
+    only, and no product.
+    """
+    multiplier, total = rescale.multiplier, tuple(31 - s for s in rescale.shift)
+    if rescale.rounding is Rounding.SINGLE:
+        # A factor of zero gives zero whatever the shift.
+        high = tuple(t - 32 if m else 1 for m, t in zip(multiplier, total, strict=True))
+        if min(high) >= 1:
+            return AccumulatorScaling("requantize_high", multiplier, high)
+    elif set(multiplier) <= {0, 1 << 30}:
+        # Beyond twice the bound everything becomes zero, as a factor of zero makes it.
+        most = bound.bit_length() + 1
+        places = tuple(
+            min(t - 30, most) if m else most for m, t in zip(multiplier, total, strict=True)
+        )
+        if min(places) >= 1 and bound < NARROW_BOUND:
+            function = f"requantize_power_{rescale.rounding.value}"
+            return AccumulatorScaling(function, multiplier, places)
+    return AccumulatorScaling(f"requantize_{rescale.rounding.value}", multiplier, total)
 
 
 def folded(chosen: AccumulatorScaling, bounds: Int64, zero_point: int) -> AccumulatorScaling:
@@ -106,19 +143,20 @@ def level(
     are pre-scaled, one more than that: a product's high word is half of what is wanted.
 
     Args:
-        chosen: What :func:`folded` returned; other functions than ``requantize_folded`` stay.
+        chosen: What :func:`folded` returned; others than ``requantize_folded`` and those of one
+            rounding that have no product of 64 bits stay.
         bounds: Bound on the accumulators of each channel.
         zero_point: Of the result.
         max_places: Most places by which each channel's accumulators may be pre-scaled.
     """
+    if chosen.function == "requantize_high" or chosen.function.startswith("requantize_power"):
+        return _level_once(chosen, bounds, zero_point, max_places)
     if chosen.function != "requantize_folded":
         return chosen
     multiplier, shift = (np.array(v, np.int64) for v in (chosen.multiplier, chosen.shift))
     most = bounds if chosen.per_channel else bounds.max(keepdims=True)
     fewest = int(shift.max(initial=1, where=multiplier != 0)) + 1
-    # Layers shall share functions: one number for all that can take it, round ones for the others.
-    usual = (USUAL_PLACES,) if fewest <= USUAL_PLACES else ()
-    for places in (*usual, -(-fewest // 4) * 4, -(-fewest // 2) * 2, fewest):
+    for places in _places(fewest):
         larger = np.where(multiplier != 0, places - shift, 1) + 1
         high = (most * multiplier >> (32 - np.minimum(larger, 32))) + (1 << larger)
         offset = abs(2 * zero_point + 1) << (places - 1)
@@ -128,6 +166,44 @@ def level(
                 f"requantize_level_{places}", _integers(multiplier), _integers(larger)
             )
     return chosen
+
+
+def _level_once(
+    chosen: AccumulatorScaling, bounds: Int64, zero_point: int, max_places: int | Int64
+) -> AccumulatorScaling:
+    """Return :func:`level` of ``requantize_high`` or ``requantize_power_<rounding>``.
+
+    Accumulators are pre-scaled by the places that their own shift lacks. Half and zero point, at
+    ``zero_point * 2^places``, are one addition.
+    """
+    multiplier, shift = (np.array(v, np.int64) for v in (chosen.multiplier, chosen.shift))
+    most = bounds if chosen.per_channel else bounds.max(keepdims=True)
+    word, rounding = 0, chosen.function.removeprefix("requantize_power_")
+    if chosen.function == "requantize_high":
+        word, rounding = 32, Rounding.SINGLE.value
+        # What is less than half of a step always becomes 0, as it does if the factor is 0.
+        vanishing = (most * multiplier >> word) + 1 < np.int64(1) << (shift - 1)
+        multiplier = np.where(vanishing, 0, multiplier)
+        shift = np.where(multiplier == 0, 1, shift)
+    for places in _places(int(shift.max())):
+        larger = np.where(multiplier == 0, 0, places - shift) if word else places - shift
+        scaled = most << np.minimum(larger, 31)
+        result = (scaled * multiplier >> word) if word else scaled
+        offset = abs(2 * zero_point + 1) << (places - 1)
+        fits = (larger <= max_places).all() and scaled.max() < INT32_BOUND
+        if fits and result.max() + offset + 1 < INT32_BOUND:
+            function = f"requantize_level_{rounding}_{places}"
+            return AccumulatorScaling(function, _integers(multiplier), _integers(larger))
+    return chosen
+
+
+def _places(fewest: int) -> tuple[int, ...]:
+    """Return by how many places all channels may be shifted, the first choice first.
+
+    Layers shall share functions: one number for all that can take it, round ones for the others.
+    """
+    usual = (USUAL_PLACES,) if fewest <= USUAL_PLACES else ()
+    return (*usual, -(-fewest // 4) * 4, -(-fewest // 2) * 2, fewest)
 
 
 def _integers(values: Int64) -> tuple[int, ...]:

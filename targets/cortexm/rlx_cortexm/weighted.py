@@ -133,6 +133,15 @@ class WeightedLayer:
         return cast("int", self.output["low"]) >= cast("int", self.output["zero_point"])
 
     @property
+    def pays_level(self) -> bool:
+        """Whether shifting all channels alike may save something.
+
+        Not where halves of negative numbers are turned, as two roundings do.
+        """
+        twice = self.scaling.function in ("requantize_narrow", "requantize_wide")
+        return self.turns_positive or not twice
+
+    @property
     def constants(self) -> dict[str, Hashable]:
         """What the templates see of the scaling and the result."""
         return {

@@ -154,6 +154,11 @@ class GraphBuilder:
         reals = self._random.uniform(0.5, 2.0, channels) / (40 * math.sqrt(taps))
         return Rescale.of(*reals, rounding=rounding)
 
+    def powers(self, channels: int, taps: int, rounding: Rounding = Rounding.EVEN) -> Rescale:
+        """Return a power of two for each channel that brings sums over ``taps`` to int8 values."""
+        shifts = self._random.integers(-2, 2, channels) - round(math.log2(40 * math.sqrt(taps)))
+        return Rescale.of(*(2.0**shifts).tolist(), rounding=rounding)
+
     def dense(
         self,
         shape: tuple[int, ...],
@@ -210,6 +215,8 @@ def convolutions() -> Graph:
     builder.conv((1, 4, 4, 8), 4, (3, 3), factors=Rescale.of(0.002))
     builder.conv((1, 4, 4, 8), 4, (3, 3), factors=builder.factors(4, 72, Rounding.SINGLE))
     builder.conv((1, 4, 4, 2), 4, (2, 2), factors=Rescale.of(1.5, 0.9, 0.001, 0.0))
+    builder.conv((1, 4, 4, 8), 4, (3, 3), factors=builder.powers(4, 72))
+    builder.conv((1, 4, 4, 3), 2, (2, 2), factors=Rescale.of(0.003, rounding=Rounding.ODD))
     builder.conv((1, 4, 4, 4), 4, (3, 3), dtype=DType.I4)
     builder.conv((1, 4, 4, 4), 4, (3, 3), dtype=DType.I2)
     return builder.graph
@@ -227,6 +234,7 @@ def depthwise() -> Graph:
     builder.conv((2, 6, 6, 4), 8, (5, 5), groups=4)
     builder.conv((1, 6, 6, 3), 3, (5, 4), groups=3, factors=Rescale.of(0.002), x_zero_point=0)
     builder.conv((1, 4, 4, 5), 5, (3, 3), groups=5, factors=Rescale.of(0.01))
+    builder.conv((1, 6, 6, 4), 4, (3, 3), groups=4, factors=builder.powers(4, 9))
     return builder.graph
 
 
@@ -262,6 +270,11 @@ def arithmetic() -> Graph:
         builder.node(op, x, builder.constant(x.type.static_shape[-1]))
     builder.node(QTable(table=tuple(range(127, -129, -1))), x)
     builder.ternary((2, 21), 3)
+    even, odd = (Rescale.of(2.0**-7, rounding=r) for r in (Rounding.EVEN, Rounding.ODD))
+    builder.dense((1, 8), 4, even)
+    builder.node(QMul(rescale=odd, **zero_points), x, y)
+    builder.node(QPrelu(rescale=Rescale.of(0.75, rounding=Rounding.EVEN), slope_rescale=even,
+                        **slopes), x, builder.constant(5))  # fmt: skip
     return builder.graph
 
 

@@ -84,6 +84,19 @@ def shapes():
     return builder.graph
 
 
+def halves():
+    """Return a graph with convolutions that round halves to even and odd integers."""
+    builder = GraphBuilder("halves")
+    # A power of two for each channel, one for all, other factors.
+    builder.conv((1, 3, 4, 40), 5, (1, 1), factors=builder.powers(5, 40), **RELU)
+    builder.conv((1, 3, 5, 8), 4, (1, 1), factors=builder.powers(4, 8, Rounding.ODD))
+    builder.conv((1, 4, 4, 8), 4, (3, 3), factors=Rescale.of(2.0**-7, rounding=Rounding.EVEN))
+    builder.conv((1, 3, 4, 8), 3, (1, 1), factors=Rescale.of(0.75 / 64, rounding=Rounding.EVEN))
+    few = Rescale.of(2.0**-20, 2.0**-6, 0.0, rounding=Rounding.ODD)
+    builder.conv((1, 3, 4, 8), 3, (1, 1), factors=few)
+    return builder.graph
+
+
 def tiles():
     """Return a graph with convolutions for every way through the template of Winograd."""
     builder = GraphBuilder("tiles")
@@ -127,6 +140,9 @@ def lines():
     builder.conv((1, 8, 8, 7), 7, (3, 3), groups=7, stride=(2, 2), padding=((0, 1), (0, 1)), **RELU)
     builder.conv((1, 5, 4, 4), 4, (3, 3), groups=4, factors=mixed, low=-3, zero_point=-3)
     builder.conv((1, 5, 4, 4), 4, (1, 1), groups=4, stride=(2, 1), padding=WHOLE)
+    for rounding in (Rounding.SINGLE, Rounding.EVEN, Rounding.ODD):
+        own = builder.powers(6, 9, rounding)
+        builder.conv((1, 6, 7, 6), 6, (3, 3), groups=6, factors=own)
     return builder.graph
 
 
@@ -140,6 +156,9 @@ def rows(builder=None):
     builder.dense((3, 30), 9, builder.factors(9, 30))
     builder.dense((1, 7), 4, Rescale.of(1.5))
     builder.dense((2, 8), 5, Rescale.of(0.003, rounding=Rounding.SINGLE))
+    builder.dense((2, 9), 5, builder.powers(5, 9))
+    builder.dense((1, 20), 4, Rescale.of(2.0**-8, rounding=Rounding.ODD))
+    builder.dense((1, 20), 4, Rescale.of(0.75 / 256, rounding=Rounding.EVEN))
     return builder.graph
 
 
@@ -158,6 +177,9 @@ def sums(builder=None):
     builder.binary(QSub, x, builder.input(1, 4, 1, 8))
     builder.binary(QAdd, x, builder.input(1, 4, 4, 1), rescale=Rescale.of(1.0))
     builder.binary(QAdd, x, x, rescale=Rescale.of(1.3 / 2**19, rounding=Rounding.SINGLE))
+    for rounding in (Rounding.EVEN, Rounding.ODD):
+        own = Rescale.of(2.0**-20, rounding=rounding)
+        builder.binary(QSub, x, builder.input(1, 4, 4, 1), rescale=own, y_rescale=half)
     return builder.graph
 
 
@@ -214,9 +236,20 @@ def test_host_c_equals_the_reference(kernel, tmp_path):
         assert compare(simulator.name, simulation, golden) == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", [k for k in KERNELS if "blocks" in k], ids=identifier)
+def test_halves_equal_the_reference(kernel, tmp_path):
+    graph = halves()
+    folder, chosen = emitted_by(named(kernel), graph, tmp_path)
+    assert any(c.name.startswith(kernel) for c in chosen)
+    golden = golden_of(graph)
+    simulation = HOSTS[0].simulate(folder, golden, timeout_s=120)
+    assert compare("sanitize", simulation, golden) == []
+
+
 @pytest.fixture(
     scope="module",
-    params=[shapes, tiles, lines, rows, sums, pools],
+    params=[shapes, halves, tiles, lines, rows, sums, pools],
     ids=lambda builder: builder.__name__,
 )
 def mixed(request, tmp_path_factory):

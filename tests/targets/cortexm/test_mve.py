@@ -107,8 +107,25 @@ def pools():
     return builder.graph
 
 
+def halves():
+    """Return a graph of layers and sums that round once."""
+    builder = GraphBuilder("halves")
+    for rounding in (Rounding.SINGLE, Rounding.EVEN, Rounding.ODD):
+        builder.dense((3, 33), 7, builder.powers(7, 33, rounding))
+        builder.conv((1, 5, 6, 16), 8, (3, 3), factors=builder.powers(8, 144, rounding))
+        one = Rescale.of(2.0**-6, rounding=rounding)
+        builder.conv((1, 6, 6, 9), 9, (3, 3), groups=9, factors=builder.powers(9, 9, rounding))
+        builder.conv((1, 6, 6, 4), 4, (3, 3), groups=4, factors=one)
+        own = Rescale.of(2.0**-20, rounding=rounding)
+        exact = Rescale.of(0.5, rounding=rounding)
+        x, y = builder.input(37), builder.input(37)
+        builder.binary(QSub, x, y, rescale=own, x_rescale=exact, y_rescale=exact)
+    return builder.graph
+
+
 GRAPHS = (
-    rows_of_inputs, windows, planes, sums, pools, convolutions, depthwise, arithmetic, reductions,
+    rows_of_inputs, windows, planes, sums, halves, pools, convolutions, depthwise, arithmetic,
+    reductions,
 )  # fmt: skip
 
 # Depthwise convolutions may be cut in two ways; each turn begins with another one.
@@ -228,10 +245,10 @@ def test_only_a_core_with_vectors_gets_these_kernels():
     assert all("mve rows" not in found for name, found in names.items() if name != M55)
 
 
-def test_what_rounds_once_or_is_packed_has_no_such_kernel():
+def test_what_needs_64_bits_or_is_packed_has_no_such_kernel():
     builder = GraphBuilder()
     nodes = [
-        builder.dense((1, 64), 8, Rescale.of(0.01, rounding=Rounding.SINGLE)).node,
+        builder.dense((1, 64), 8, Rescale.of(0.75, rounding=Rounding.EVEN)).node,
         builder.conv((1, 4, 4, 4), 4, (3, 3), dtype=DType.I4).node,
         builder.conv((1, 4, 4, 4), 8, (3, 3), groups=4).node,
         builder.conv((1, 9, 9, 4), 4, (5, 5), groups=4).node,

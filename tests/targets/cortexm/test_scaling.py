@@ -3,7 +3,14 @@
 import numpy as np
 
 from rlx.numerics.fixed_point import Rescale, Rounding
-from rlx_cortexm.scaling import AccumulatorScaling, folded, level, scaling
+from rlx_cortexm.scaling import (
+    CENTRED,
+    AccumulatorScaling,
+    folded,
+    level,
+    scaling,
+    scaling_of_values,
+)
 
 
 def test_usual_factors_take_the_short_way():
@@ -28,9 +35,45 @@ def test_a_factor_of_zero_does_not_force_the_long_way():
     assert scaling(rescale, 5) == AccumulatorScaling("requantize_narrow", (2**30, 0), (1, 1))
 
 
-def test_single_rounding_counts_all_bits_of_the_shift():
-    rescale = Rescale((2**30,), (-3,), Rounding.SINGLE)
-    assert scaling(rescale, 5) == AccumulatorScaling("requantize_single", (2**30,), (34,))
+def test_one_rounding_takes_the_high_word_if_the_low_one_decides_nothing():
+    rescale = Rescale((2**30, 0), (-3, 9), Rounding.SINGLE)
+    assert scaling(rescale, 5) == AccumulatorScaling("requantize_high", (2**30, 0), (2, 1))
+    rescale = Rescale((2**30,), (-1,), Rounding.SINGLE)
+    assert scaling(rescale, 5) == AccumulatorScaling("requantize_single", (2**30,), (32,))
+
+
+def test_halves_of_powers_of_two_need_no_product():
+    rescale = Rescale((2**30, 2**30, 0), (-3, -31, 5), Rounding.EVEN)
+    chosen = scaling(rescale, 1000)
+    # Nothing reaches half of 2^11.
+    assert chosen == AccumulatorScaling("requantize_power_even", rescale.multiplier, (4, 11, 11))
+    assert scaling(rescale, 2**30).function == "requantize_even"
+    for multiplier, shift in ((3 * 2**29, -3), (2**30, 1)):
+        rescale = Rescale((multiplier,), (shift,), Rounding.ODD)
+        assert scaling(rescale, 5).function == "requantize_odd"
+
+
+def test_one_rounding_shifts_all_channels_alike():
+    chosen = AccumulatorScaling("requantize_high", (2**31 - 1, 2**30, 2**30), (5, 8, 30))
+    assert level(chosen, bounds(5000, 5000, 5000), -128) == AccumulatorScaling(
+        "requantize_level_single_12", (2**31 - 1, 2**30, 0), (7, 4, 0)
+    )
+    # 1023 / 4 and one more is half of a step, 1019 / 4 is not.
+    for bound, multiplier in ((1023, 2**30), (1018, 0)):
+        own = level(AccumulatorScaling("requantize_high", (2**30,), (9,)), bounds(bound), 0)
+        assert own.multiplier == (multiplier,)
+    power = AccumulatorScaling("requantize_power_odd", (2**30, 2**30), (4, 11))
+    assert level(power, bounds(900, 900), 3) == AccumulatorScaling(
+        "requantize_level_odd_12", power.multiplier, (8, 1)
+    )
+    assert level(power, bounds(2**23, 900), 3).function == "requantize_level_odd_11"
+    assert level(power, bounds(2**24, 900), 3) == power
+
+
+def test_a_few_numbers_are_rounded_as_it_is_cheapest():
+    rescale = Rescale((2**30,), (0,), Rounding.EVEN)
+    assert scaling_of_values(rescale, CENTRED << 20).function == "requantize_wide"
+    assert scaling_of_values(rescale, CENTRED).function == "requantize_power_even"
 
 
 def bounds(*numbers):

@@ -114,6 +114,24 @@ def test_scale_once(simulator, rounding, tmp_path):
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
+def test_scale_high(simulator, tmp_path):
+    x = triples(-(2**31), 2**31 - 1, range(1, 31))
+    value, multiplier, shift = x.T
+    expected = multiply_by_quantized_multiplier(value, multiplier, -1 - shift, Rounding.SINGLE)
+    check(simulator, tmp_path, "scale_high", "scale_high(x[0], x[1], x[2])", x, expected)
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
+@pytest.mark.parametrize("rounding", [Rounding.EVEN, Rounding.ODD], ids=lambda r: r.value)
+def test_scale_power(simulator, rounding, tmp_path):
+    x = triples(-(2**30) + 1, 2**30 - 1, range(1, 32))
+    value, _, shift = x.T
+    expected = multiply_by_quantized_multiplier(value, 2**30, 1 - shift, rounding)
+    function = f"scale_power_{rounding.value}"
+    check(simulator, tmp_path, function, f"{function}(x[0], x[1], x[2])", x, expected)
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
 def test_reciprocal(simulator, tmp_path):
     drawn = np.random.default_rng(2).integers(0, 2**31, 20_000, np.int64)
     values = np.concatenate([EDGES[(EDGES >= 0) & (EDGES < 2**31)], drawn])
@@ -122,14 +140,20 @@ def test_reciprocal(simulator, tmp_path):
     check(simulator, tmp_path, "softmax", "reciprocal_q31(x[0])", x, expected)
 
 
-@pytest.mark.parametrize("kind", ["narrow", "wide", "single", "even", "odd"])
+POWERS_OF = {"power_even": Rounding.EVEN, "power_odd": Rounding.ODD, "high": Rounding.SINGLE}
+
+
+@pytest.mark.parametrize("kind", ["narrow", "wide", "single", "even", "odd", *POWERS_OF])
 def test_requantize_clamps_around_the_zero_point(kind, tmp_path):
     low, high, zero_point = -20, 90, 127
-    most = 2**30 - 1 if kind == "narrow" else 2**31 - 1
+    most = 2**30 - 1 if kind in ("narrow", "power_even", "power_odd") else 2**31 - 1
     x = triples(-most, most, (1, 5, 20))
     value, multiplier, shift = x.T
-    rounding = Rounding.DOUBLE if kind in ("narrow", "wide") else Rounding(kind)
-    own = {"narrow": -shift, "wide": shift}.get(kind, 31 - shift)
+    rounding = Rounding.DOUBLE if kind in ("narrow", "wide") else POWERS_OF.get(kind)
+    rounding = rounding or Rounding(kind)
+    own = {"narrow": -shift, "wide": shift, "high": -1 - shift}.get(kind, 31 - shift)
+    if kind.startswith("power"):
+        multiplier, own = 2**30, 1 - shift
     scaled = multiply_by_quantized_multiplier(value, multiplier, own, rounding)
     expected = np.clip(scaled + zero_point, low, high)
     call = f"requantize_{kind}(x[0], x[1], x[2], {low}, {high}, {zero_point})"
@@ -164,6 +188,27 @@ def test_requantize_level(simulator, places, low, high, zero_point, tmp_path):
     scaled = multiply_by_quantized_multiplier(value, multiplier, more - 1 - places)
     expected = np.clip(scaled + zero_point, low, high)
     function = f"requantize_level_{places}"
+    value_in_c = "x[0] * (INT32_C(1) << x[2])"
+    call = f"{function}({value_in_c}, x[1], x[2], {low}, {high}, {zero_point})"
+    check(simulator, tmp_path, function, call, x, expected)
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
+@pytest.mark.parametrize(("low", "high", "zero_point"), [(-128, 127, -128), (-20, 90, 17),
+                                                         (3, 127, 3)])  # fmt: skip
+@pytest.mark.parametrize("places", [1, 7, 12])
+@pytest.mark.parametrize("rounding", ONCE, ids=lambda r: r.value)
+def test_requantize_level_once(simulator, rounding, places, low, high, zero_point, tmp_path):
+    single = rounding is Rounding.SINGLE
+    x = triples(-(2**30) + 1, 2**30 - 1, range(places + 1))
+    x[:, 0] >>= x[:, 2]
+    value, multiplier, more = x.T
+    shift = more - 1 - places if single else more + 1 - places
+    scaled = multiply_by_quantized_multiplier(
+        value, multiplier if single else 2**30, shift, rounding
+    )
+    expected = np.clip(scaled + zero_point, low, high)
+    function = f"requantize_level_{rounding.value}_{places}"
     value_in_c = "x[0] * (INT32_C(1) << x[2])"
     call = f"{function}({value_in_c}, x[1], x[2], {low}, {high}, {zero_point})"
     check(simulator, tmp_path, function, call, x, expected)

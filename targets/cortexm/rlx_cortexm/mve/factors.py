@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 LANES: Final = 4
 """Sums in a vector."""
 
-SUFFIXES: Final = {"requantize_narrow": "narrow", "requantize_wide": "wide"}
+SUFFIXES: Final = {
+    f"requantize_{name}": name for name in ("narrow", "wide", "high", "power_even", "power_odd")
+}
 """How sums are scaled (see ``scaling``), to the end of the vector function's name."""
 
 
 def can_scale(chosen: AccumulatorScaling) -> bool:
-    """Whether there is a vector function for a scaling: not for those that round once."""
+    """Whether there is a vector function for a scaling: not for those with 64 bits."""
     return chosen.function in SUFFIXES
 
 
 def right_shift(chosen: AccumulatorScaling) -> tuple[int, ...]:
     """Return the shifts, negative to the right, as VRSHL takes them."""
-    narrow = chosen.function == "requantize_narrow"
-    return tuple(-s for s in chosen.shift) if narrow else chosen.shift
+    wide = chosen.function == "requantize_wide"
+    return chosen.shift if wide else tuple(-s for s in chosen.shift)
 
 
 def constants(weighted: WeightedLayer) -> dict[str, Hashable]:
@@ -68,7 +70,10 @@ def arguments(weighted: WeightedLayer) -> tuple[int, ...]:
 
 def instructions(weighted: WeightedLayer) -> int:
     """Return what it takes to scale and store four sums."""
-    wide = weighted.scaling.function == "requantize_wide"
+    function = weighted.scaling.function
+    if function not in ("requantize_narrow", "requantize_wide"):
+        return 8 + 3 * function.startswith("requantize_power")
+    wide = function == "requantize_wide"
     return 8 + (0 if weighted.turns_positive else 2 + wide) + 2 * wide
 
 

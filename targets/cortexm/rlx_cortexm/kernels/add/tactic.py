@@ -10,7 +10,7 @@ from rlx.ops.q import QSub
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, LoweredLayer
 from rlx_cortexm.elementwise import loop_constants, result_constants
-from rlx_cortexm.scaling import scaling
+from rlx_cortexm.scaling import CENTRED, scaling_of_values
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     bound = sum(int(np.abs(values).max()) for values in scaled)
     scales = []
     for rescale in (op.x_rescale, op.y_rescale):
-        chosen = scaling(rescale, 255 << op.left_shift)
+        chosen = scaling_of_values(rescale, CENTRED << op.left_shift)
         function = chosen.function.replace("requantize", "scale")
         scales.append((function, chosen.multiplier[0], chosen.shift[0]))
     constants = {

@@ -10,7 +10,7 @@ from rlx.ops.q import QAdd, QSub
 from rlx_c.candidate import Candidate
 from rlx_c.layer import CodeSize, Kernel, LoweredLayer
 from rlx_cortexm.mve import factors
-from rlx_cortexm.scaling import output_constants, scaling
+from rlx_cortexm.scaling import CENTRED, output_constants, scaling, scaling_of_values
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         return ()
     scaled = op.scaled_operands((_INT8, _INT8))
     bound = sum(int(np.abs(values).max()) for values in scaled)
-    chosen = [scaling(r, 255 << op.left_shift) for r in (op.x_rescale, op.y_rescale)]
+    values = CENTRED << op.left_shift
+    chosen = [scaling_of_values(r, values) for r in (op.x_rescale, op.y_rescale)]
     result = scaling(op.rescale, bound)
     if not all(map(factors.can_scale, (*chosen, result))):
         return ()
@@ -68,7 +69,9 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     kind = "sub" if isinstance(op, QSub) else "add"
     steps = -(-node.types[0].size // factors.LANES)
     count = LOOP + sum(
-        OPERAND + NEGATIVE * (not positive) + WIDE * (suffix == "wide")
+        OPERAND
+        + NEGATIVE * (suffix in ("narrow", "wide") and not positive)
+        + WIDE * (suffix not in ("narrow", "high"))
         for suffix, *_, positive in (*scales, (constants["scale"], constants["positive"]))
     )
     kernel = Kernel.of(kind, "add_mve/kernel", constants, support, CodeSize(0.5))

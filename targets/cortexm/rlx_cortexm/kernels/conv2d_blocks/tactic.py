@@ -57,10 +57,9 @@ def _candidates(node: Node) -> tuple[Candidate, ...]:
     weighted = WeightedLayer.of(node)
     if weighted.bits != WHOLE:
         return ()
-    # Where negative sums are turned, shifting all channels alike saves nothing.
-    positive = weighted.turns_positive
-    own = weighted.level() if positive else weighted.folded()
-    ready = weighted.level_in_16_bits() if positive else own
+    pays = weighted.pays_level
+    own = weighted.level() if pays else weighted.folded()
+    ready = weighted.level_in_16_bits() if pays else own
     return tuple(
         _candidate(node, ready if blocks.ready else own, blocks) for blocks in _cuts(image)
     )

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from rlx.numerics.fixed_point import Rounding
 from rlx.ops.q import CODE_RANGE
 from rlx_c.candidate import Candidate
 from rlx_c.layer import Kernel, LoweredLayer
 from rlx_c.ports import C_TYPES
-from rlx_cortexm.scaling import scaling
+from rlx_cortexm.scaling import WIDE, scaling
 from rlx_cortexm.tactic import Tactic
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
         low, high = CODE_RANGE[op.dtype]
         constants |= {
             "scale": function,
-            "wide": "int32_t" if op.rescale.rounding is Rounding.DOUBLE else "int64_t",
+            "wide": "int64_t" if function in WIDE else "int32_t",
             "multiplier": chosen.multiplier[0],
             "shift": chosen.shift[0],
             "x_zero_point": op.x_zero_point,

@@ -69,7 +69,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     outputs, inputs = weighted.weights.reshape(len(weighted.weights), -1).shape
     if outputs < BLOCK or weighted.bits != WHOLE:
         return ()
-    own = weighted.level() if weighted.turns_positive else weighted.folded()
+    own = weighted.level() if weighted.pays_level else weighted.folded()
     fewest = min(Quads(rows, inputs, outputs, u).quads for u in UNROLLED)
     cuts = [Quads(rows, inputs, outputs, u) for u in UNROLLED]
     return tuple(_candidate(node, own, quads) for quads in cuts if quads.quads <= fewest)
@@ -140,6 +140,9 @@ PASS: Final = 3
 GROUP: Final = {
     "requantize_folded": 56,
     "requantize_wide": 68,
+    "requantize_high": 52,
+    "requantize_power_even": 60,
+    "requantize_power_odd": 60,
     "requantize_single": 75,
     "requantize_even": 95,
     "requantize_odd": 95,
