@@ -59,6 +59,17 @@ class AccumulatorScaling:
         """Whether all channels are shifted right by the same number of places."""
         return self.function.startswith("requantize_level")
 
+    @property
+    def rounds_twice(self) -> bool:
+        """Whether halves of negative numbers have to be turned, as by two roundings."""
+        twice = ("requantize_narrow", "requantize_folded", "requantize_wide")
+        return self.function in twice or self.function.removeprefix("requantize_level_").isdigit()
+
+    @property
+    def to_parity(self) -> bool:
+        """Whether halves go to even or to odd integers."""
+        return not {"even", "odd"}.isdisjoint(self.function.split("_"))
+
 
 def scaling(rescale: Rescale, bound: int) -> AccumulatorScaling:
     """Return the cheapest exact way to scale numbers of magnitude up to ``bound``.

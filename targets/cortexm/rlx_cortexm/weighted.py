@@ -138,8 +138,7 @@ class WeightedLayer:
 
         Not where halves of negative numbers are turned, as two roundings do.
         """
-        twice = self.scaling.function in ("requantize_narrow", "requantize_wide")
-        return self.turns_positive or not twice
+        return self.turns_positive or not self.scaling.rounds_twice
 
     @property
     def constants(self) -> dict[str, Hashable]:

@@ -70,10 +70,9 @@ def arguments(weighted: WeightedLayer) -> tuple[int, ...]:
 
 def instructions(weighted: WeightedLayer) -> int:
     """Return what it takes to scale and store four sums."""
-    function = weighted.scaling.function
-    if function not in ("requantize_narrow", "requantize_wide"):
-        return 8 + 3 * function.startswith("requantize_power")
-    wide = function == "requantize_wide"
+    wide = weighted.scaling.function == "requantize_wide"
+    if not weighted.scaling.rounds_twice:
+        return 8 + 3 * weighted.scaling.to_parity
     return 8 + (0 if weighted.turns_positive else 2 + wide) + 2 * wide
 
 

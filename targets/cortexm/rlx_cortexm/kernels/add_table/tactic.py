@@ -150,7 +150,7 @@ def _lower(node: Node, terms: Terms, own: AccumulatorScaling) -> LoweredLayer:
 def _instructions(size: int, run: int, tables: int, op: QAdd, scaling: AccumulatorScaling) -> int:
     """Return what a sum of ``size`` elements takes, ``run`` of them after each other."""
     clamps = (op.low > -128) + (op.high < 127)
-    scale = SCALED + CLAMPED * clamps + NEGATIVE * (op.low < op.zero_point)
+    scale = SCALED + CLAMPED * clamps + NEGATIVE * (scaling.rounds_twice and op.low < op.zero_point)
     element = SUM + abs(tables - 1) + (scale if scaling.is_level else SCALED_ANY)
     loop = LOOP_UNROLLED if run % UNROLLED == 0 else LOOP
     begin = RUN / run if run > 1 else 0

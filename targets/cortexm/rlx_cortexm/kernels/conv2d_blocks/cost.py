@@ -34,6 +34,9 @@ BLOCK: Final = {
 NEGATIVE: Final = 12
 """Of a block more, where halves of negative numbers are turned."""
 
+PARITY: Final = 8
+"""Of a block more, where halves go to even or to odd integers."""
+
 SHARED: Final = 3
 """Of a block more, where sizes are arguments."""
 
@@ -80,6 +83,7 @@ def instructions(blocks: Blocks, weighted: WeightedLayer) -> int:
         + PASS * blocks.passes * (blocks.passes > 1)
         + BLOCK.get(function, LEVEL)
         + NEGATIVE * negative
+        + PARITY * (weighted.scaling.is_level and weighted.scaling.to_parity)
         + OVER * (image.windows % WINDOWS != 0)
     )
     weights = PAIR_READY if blocks.ready else PAIR + WEIGHTS * blocks.row // QUAD

@@ -40,7 +40,9 @@ SCALE_MIN: Final = 3
 
 CLAMP: Final = 2
 NEGATIVE: Final = 4
-"""To clamp a result at one end; to round halves of negative numbers away from zero."""
+PARITY: Final = 2
+"""To clamp a result at one end; to round halves of negative numbers away from zero, or all halves
+to even or odd integers."""
 
 
 def instructions(planes: Planes, weighted: WeightedLayer | None = None) -> int:
@@ -82,7 +84,8 @@ def _scale_and_store(weighted: WeightedLayer) -> int:
     output = weighted.output
     clamps = (output["low"] != -128) + (output["high"] != 127)
     scale = SCALE_MIN + (weighted.scaling.function == "requantize_folded")
-    return scale + CLAMP * clamps + NEGATIVE * (not weighted.turns_positive)
+    negative = weighted.scaling.rounds_twice and not weighted.turns_positive
+    return scale + CLAMP * clamps + NEGATIVE * negative + PARITY * weighted.scaling.to_parity
 
 
 def _unpacking(planes: Planes) -> int:
