@@ -63,7 +63,7 @@ def _check_graph(model: Model, limits: Limits) -> None:
             except RefusedError as error:
                 raise error.inside(f"{what} {number} '{_shown(info.name)}'") from None
     _check_distinct("graph inputs", (i.name for i in model.inputs))
-    known = {*model.tensors, *(i.name for i in model.inputs)}
+    known = {*model.tensors, *model.texts, *(i.name for i in model.inputs)}
     _check_order(model.nodes, known, [o.name for o in model.outputs], "graph output")
     for function in model.functions.values():
         place = f"function {shorten(function.name)}"

@@ -159,6 +159,7 @@ class Model:
         name: Name of the graph.
         nodes: All operators, in the order of execution.
         tensors: Constants by name.
+        texts: Constants that hold texts, by name.
         inputs: Inputs that are no constants.
         outputs: Outputs.
         functions: Functions by domain and name.
@@ -171,6 +172,7 @@ class Model:
     tensors: Mapping[str, Tensor]
     inputs: tuple[Info, ...]
     outputs: tuple[Info, ...]
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     functions: Mapping[tuple[str, str], Function] = field(default_factory=dict)
     versions: Mapping[str, int] = field(default_factory=dict)
 
@@ -234,7 +236,11 @@ def _model(proto: Any, source: str, external: External, limits: Limits) -> Model
         )
     tensors: dict[str, Tensor] = {}
     total = 0
+    texts: dict[str, tuple[str, ...]] = {}
     for index, given in enumerate(graph.initializer):
+        if given.data_type == _TEXTS and not given.data_location:
+            texts[name_of(given.name)] = tuple(map(text_of, given.string_data))
+            continue
         tensor = placed(f"tensor {index}", _tensor, given, external, limits)
         total += tensor.array.nbytes
         _count("constant_bytes", "bytes of constants", total, limits.constant_bytes)
@@ -255,8 +261,9 @@ def _model(proto: Any, source: str, external: External, limits: Limits) -> Model
         name=text_of(graph.name),
         nodes=_nodes(graph.node, external, limits),
         tensors=tensors,
+        texts=texts,
         # Old files list constants among the inputs: those are their defaults.
-        inputs=tuple(i for i in inputs if i.name not in tensors),
+        inputs=tuple(i for i in inputs if i.name not in {*tensors, *texts}),
         outputs=read_infos("graph output", graph.output),
         functions=found,
         versions=_versions(proto.opset_import),
@@ -320,6 +327,9 @@ def _node(index: int, node: Any, external: External, limits: Limits) -> Node:  #
         attributes=attributes,
     )
 
+
+_TEXTS = 8
+"""``TensorProto.STRING``."""
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS, _TENSORS, _GRAPHS = range(1, 11)
 

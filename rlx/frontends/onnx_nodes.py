@@ -58,8 +58,8 @@ def import_nodes(scope: Scope, nodes: Sequence[Node], refusals: Refusals) -> Non
     for node in nodes:
         call = Call(scope, node, _schema(scope, node))
         try:
-            known = all(not n or n in scope.values or n in scope.model.tensors
-                        for n in node.inputs)  # fmt: skip
+            held = (scope.values, scope.model.tensors, scope.model.texts)
+            known = all(not n or any(n in one for one in held) for n in node.inputs)
             results = _results(call, refusals, run=known)
         except UnsupportedError as error:
             refusals.found.append((call.label, node.operator, error))

@@ -4,6 +4,7 @@ from rlx.frontends.onnx_ops import (  # noqa: F401 - importing a family fills th
     activation,
     arith,
     attention,
+    classic,
     conv,
     create,
     det,

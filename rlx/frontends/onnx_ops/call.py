@@ -192,9 +192,19 @@ class Call:
             raise MalformedError(f"input {place} is missing")
         name = self.node.inputs[place]
         scope = self.scope
+        if name not in scope.values and name in scope.model.texts:
+            raise UnsupportedError(
+                f"'{self._name(place)}' holds strings, which rlx does not model",
+                hint="use float, integer or boolean tensors",
+            )
         if name not in scope.values:
             scope.values[name] = scope.model.tensors[name].array
         return scope.values[name]
+
+    def texts(self, place: int) -> tuple[str, ...] | None:
+        """Return the texts that an input holds, None if it holds none."""
+        name = self.node.inputs[place] if self.has(place) else ""
+        return None if name in self.scope.values else self.scope.model.texts.get(name)
 
     def value(self, place: int) -> Real:
         """Return an input as a value of the graph; a constant enters it when it is first used."""
