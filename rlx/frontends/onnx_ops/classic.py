@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from rlx.frontends.onnx_ops.call import Call
     from rlx.frontends.onnx_ops.scope import Real
+    from rlx.ir import Array
 
 _DOMAIN = "ai.onnx.ml"
 
@@ -88,8 +89,8 @@ def _scores(call: Call, count: int) -> Real:
     numbers = np.array(call.numbers("coefficients") or (), np.float32)
     intercepts = call.numbers("intercepts") or (0.0,) * count
     features = x.shape[-1] if x.ndim else 1
-    fits = isinstance(features, int) and numbers.size == count * features > 0
-    if not fits or len(intercepts) != count:
+    fits = numbers.size and len(intercepts) == count
+    if not fits or not isinstance(features, int) or numbers.size != count * features:
         raise call.malformed(
             f"has {numbers.size} coefficients and {len(intercepts)} intercepts for {count} results"
             f" of {x.type}"
@@ -125,7 +126,7 @@ def import_array_feature_extractor(call: Call) -> Real:
     return x.gather(places, x.ndim - 1)
 
 
-def _labelled(call: Call, places: Real, labels: np.ndarray[..., np.dtype] | None) -> Real:
+def _labelled(call: Call, places: Real, labels: Array | None) -> Real:
     """Return the labels at some places; where each is its own place, or a text, the places."""
     if labels is None:
         return places
