@@ -21,6 +21,7 @@ from rlx.passes.boundaries import PortKind, with_ports
 from rlx.passes.dead_code import DeadCode
 from rlx.reference import check_bound, fits, given_inputs, random_inputs, reference_outputs
 from rlx.samples import vectors_for
+from rlx.samples.layout import channels_last, is_channels_first
 from rlx.target import claim, ports_of
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def fit_to_target(
     check_bound(original)
     options = target.options() if options is None else options
     ports = ports_of(target, options)
-    ported = with_ports(module.graph, PortKind.INT8 if ports.inverts else ports.kind)
+    kind = PortKind.INT8 if ports.inverts else ports.kind
+    ported = with_ports(module.graph, kind, channels_last=ports.channels_last)
     if ported.changes:
         module = replace(module, graph=ported.graph)
         if observe is not None:
@@ -109,7 +111,7 @@ def fit_to_target(
     fitted = replace(simplified, graph=graph, stage=Stage.MIR)
     if found.report.ready:
         verify(fitted, where="after pass fit")
-    changes = with_ports(original, ports.kind).changes if ports.inverts else ported.changes
+    changes = ported_for(original, target, options).changes if ports.inverts else ported.changes
     return Lowered(fitted, found.report, changes)
 
 
@@ -126,7 +128,8 @@ def ported_for(graph: Graph, target: Target, options: Any = None) -> Ported:  # 
         UnsupportedOpError: The conversion of an input or output cannot be taken off.
     """
     options = target.options() if options is None else options
-    return with_ports(graph, ports_of(target, options).kind)
+    ports = ports_of(target, options)
+    return with_ports(graph, ports.kind, channels_last=ports.channels_last)
 
 
 def golden_for(
@@ -155,19 +158,39 @@ def golden_for(
     check_bound(graph)
     ported = ported_for(graph, target, options)
     if vectors is None:
-        return reference_outputs(ported.graph, random_inputs(ported.graph, frames))
+        found = reference_outputs(ported.graph, random_inputs(ported.graph, frames))
+        return replace(found, ported=True)
     vectors, _ = vectors_for(graph, vectors)
     if not fits(graph, vectors) and fits(ported.graph, vectors):
-        return given_inputs(ported.graph, vectors, frames)
+        turned = _turned(vectors, graph, ported.graph)
+        return replace(given_inputs(ported.graph, turned, frames), ported=True)
     return _ported_golden(given_inputs(graph, vectors, frames), graph, ported)
+
+
+def _turned(vectors: Mapping[str, Array], graph: Graph, ported: Graph) -> Mapping[str, Array]:
+    """Return vectors of an emitted program, channels last also where they are as in the model."""
+    found = dict(vectors)
+    pairs = zip(graph.inputs, ported.inputs, strict=True)
+    for old, new in [*pairs, *zip(graph.outputs[:1], ported.outputs[:1], strict=True)]:
+        wanted = new.type.static_shape
+        name = new.name if new in ported.inputs else "y"
+        name = "x" if name not in found and len(ported.inputs) == 1 and name != "y" else name
+        array = found.get(name)
+        if array is None or old.type.shape == new.type.shape:
+            continue
+        if is_channels_first(array.shape, wanted):
+            found[name] = channels_last(array, wanted)
+    return found
 
 
 def _ported_golden(golden: Golden, graph: Graph, ported: Ported) -> Golden:
     """Return vectors of the model, or of the emitted program, as those of the latter."""
-    given = [array.dtype for array in golden.inputs]
-    if not ported.changes or given != [v.type.dtype.numpy for v in graph.inputs]:
+    given = [(array.dtype, array.shape[1:]) for array in golden.inputs]
+    wanted = [(v.type.dtype.numpy, v.type.static_shape) for v in graph.inputs]
+    if not ported.changes or given != wanted:
         return golden
-    return reference_outputs(ported.graph, ported.converted(golden.inputs))
+    found = reference_outputs(ported.graph, ported.converted(golden.inputs))
+    return replace(found, ported=True)
 
 
 def emit(
@@ -202,7 +225,7 @@ def emit(
     ported = ported_for(module.graph, target, options)
     if golden is None:
         golden = golden_for(module.graph, target, options)
-    else:
+    elif not golden.ported:
         golden = _ported_golden(golden, module.graph, ported)
     emission = target.emit(lowered.module, options)
     if lowered.changes:

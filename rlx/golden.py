@@ -35,10 +35,13 @@ class Golden:
     Attributes:
         inputs: For each graph input, in order, an array [frames, *shape].
         outputs: For each graph output, in order, an array [frames, *shape].
+        ported: Whether they are known to be those of an emitted program, whose inputs and outputs
+            may differ from the model's.
     """
 
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
+    ported: bool = False
 
     @property
     def frames(self) -> int:
@@ -47,7 +50,8 @@ class Golden:
 
     def first(self, count: int | None) -> Golden:
         """Return the first ``count`` frames (None: all)."""
-        return Golden(tuple(a[:count] for a in self.inputs), tuple(a[:count] for a in self.outputs))
+        inputs, outputs = (tuple(a[:count] for a in side) for side in (self.inputs, self.outputs))
+        return Golden(inputs, outputs, self.ported)
 
     def files(self) -> dict[str, bytes]:
         """Return the content of each file by relative path."""

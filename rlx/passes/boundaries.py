@@ -22,6 +22,7 @@ from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import CODE_RANGE, QConvert, QRequantize
 from rlx.ops.real import RealDequantize, RealQuantize
 from rlx.passes.dead_code import DeadCode
+from rlx.passes.port_layout import with_channels_last
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,10 +53,12 @@ class Ports:
     Attributes:
         kind: What its program takes and gives.
         inverts: It turns int8 into uint8 itself, at its ports, so that its graph stays int8.
+        channels_last: Images come and go channels last, whatever they are in the model.
     """
 
     kind: PortKind = PortKind.INT8
     inverts: bool = False
+    channels_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +70,26 @@ class PortChange:
         name: Its name.
         before: Its type in the model.
         after: Its type in the emitted program.
+        turned: Whether it is channels last, and channels first in the model.
     """
 
     what: str
     name: str
     before: TensorType
     after: TensorType
+    turned: bool = False
 
     def __str__(self) -> str:
         """Return a line for people."""
+        name = f"{self.what} {printable(self.name)!r}"
+        shapes = [", ".join(map(str, t.shape)) for t in (self.after, self.before)]
+        layout = f"is channels last: [{shapes[0]}], in the model [{shapes[1]}]"
+        if self.before.dtype is self.after.dtype:
+            return f"{name} {layout}"
+        return self._element(name) + (f"; it {layout}" if self.turned else "")
+
+    def _element(self, name: str) -> str:
+        """Return a line about element types."""
         verb = "takes" if self.what == "input" else "gives"
         old, new = self.before.dtype.value, self.after.dtype.value
         if self.before.dtype.is_float:
@@ -90,7 +104,7 @@ class PortChange:
         meaning = ""
         if quant is not None:
             meaning = f": scale {quant.scale[0]!r}, zero point {quant.zero_point[0]}"
-        return f"{self.what} {printable(self.name)!r} {verb} {new}, {why}{meaning}"
+        return f"{name} {verb} {new}, {why}{meaning}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +114,8 @@ class Ported:
     Attributes:
         graph: The graph; the given one if nothing is different.
         changes: What is different.
-        conversions: For each input the ops that turn a value of the model's input into one of this.
+        conversions: For each input the ops that turn values of the model's input, ``[frames,
+            *shape]``, into those of this one.
     """
 
     graph: Graph
@@ -127,23 +142,36 @@ def only_quantizer(graph: Graph, value: Value) -> RealQuantize | None:
     return first if all(op == first for op in ops) else None
 
 
-def with_ports(graph: Graph, kind: PortKind) -> Ported:
+def with_ports(graph: Graph, kind: PortKind, *, channels_last: bool = False) -> Ported:
     """Return ``graph`` with inputs and outputs of ``kind``.
+
+    Args:
+        graph: The model.
+        kind: What is exchanged.
+        channels_last: Whether images are channels last, also where the model has them otherwise.
 
     Raises:
         QuantizationError: What is to become real numbers has no scale.
         UnsupportedOpError: A conversion that is to be taken off has several scales.
     """
-    steps: list[_Rewrite] = [] if kind is PortKind.FLOAT else [_TakeOff(graph)]
-    steps.append({PortKind.INT8: _Signed, PortKind.UINT8: _Unsigned, PortKind.FLOAT: _Real}[kind]())
-    conversions: tuple[tuple[Op, ...], ...] = ((),) * len(graph.inputs)
     ported = graph
-    for step in steps:
-        ported, added = step.apply(ported)
-        conversions = tuple((*a, *b) for a, b in zip(conversions, added, strict=True))
+    conversions: tuple[tuple[Op, ...], ...] = ((),) * len(graph.inputs)
+    turned = [[False] * len(graph.inputs), [False] * len(graph.outputs)]
+    if kind is not PortKind.FLOAT:
+        ported, added = _TakeOff(graph).apply(graph)
+        conversions = tuple(added)
+    if channels_last:
+        layout = with_channels_last(DeadCode().apply(ported))
+        ported = layout.graph
+        turned = [[op is not None for op in layout.inputs], list(layout.outputs)]
+        moved = zip(conversions, layout.inputs, strict=True)
+        conversions = tuple((*a, b) if b is not None else a for a, b in moved)
+    last = {PortKind.INT8: _Signed, PortKind.UINT8: _Unsigned, PortKind.FLOAT: _Real}[kind]()
+    ported, added = last.apply(ported)
+    conversions = tuple((*a, *b) for a, b in zip(conversions, added, strict=True))
     changes = (
-        *_changes("input", [v.name for v in graph.inputs], graph.inputs, ported.inputs),
-        *_changes("output", graph.output_names, graph.outputs, ported.outputs),
+        *_changes("input", [v.name for v in graph.inputs], graph.inputs, ported.inputs, turned[0]),
+        *_changes("output", graph.output_names, graph.outputs, ported.outputs, turned[1]),
     )
     if not changes:
         return Ported(graph, (), conversions)
@@ -151,12 +179,16 @@ def with_ports(graph: Graph, kind: PortKind) -> Ported:
 
 
 def _changes(
-    what: str, names: Sequence[str], before: Sequence[Value], after: Sequence[Value]
+    what: str,
+    names: Sequence[str],
+    before: Sequence[Value],
+    after: Sequence[Value],
+    turned: Sequence[bool],
 ) -> list[PortChange]:
     return [
-        PortChange(what, name, old.type, new.type)
-        for name, old, new in zip(names, before, after, strict=True)
-        if old.type.dtype is not new.type.dtype
+        PortChange(what, name, old.type, new.type, turn)
+        for name, old, new, turn in zip(names, before, after, turned, strict=True)
+        if turn or old.type.dtype is not new.type.dtype
     ]
 
 

@@ -12,7 +12,7 @@ from rlx.ir import DType, Graph, GraphModule, QuantParams, TensorType, f32
 from rlx.ir.evaluate import evaluate
 from rlx.ir.file import save
 from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q import QConvert, QDense
+from rlx.ops.q import QConvert, QDense, QRequantize, QTranspose
 from rlx.ops.real import RealDequantize, RealQuantize, RealTanh
 from rlx.target import QUANTIZE
 
@@ -262,4 +262,41 @@ def test_an_integer_file_without_changes_has_no_lines(capsys, tmp_path, digits_m
     assert "ports" not in json.loads(capsys.readouterr().out)
     assert emit(digits_model, tmp_path / "out", "--target", "fpga") == 0
     assert "ports" not in json.loads((tmp_path / "out" / "manifest.json").read_text())
+    capsys.readouterr()
+
+
+def channels_first_graph():
+    """Return a network of images that are channels first in the model: they are exchanged."""
+    graph = Graph("net")
+    x = graph.apply(RealQuantize(quant=INPUT), graph.input("x", f32(1, 3, 4, 5)))
+    x = graph.apply(QTranspose(axes=(0, 2, 3, 1)), x, quant=INPUT)
+    op = QRequantize(x_zero_point=3, rescale=Rescale.of(0.5), zero_point=-7)
+    y = graph.apply(op, x, quant=OUTPUT)
+    graph.output(graph.apply(RealDequantize(quant=OUTPUT), y), names=["y"])
+    return graph
+
+
+@pytest.mark.parametrize("architecture", ["dataflow", "engine"])
+def test_a_core_takes_images_channels_last(capsys, tmp_path, architecture):
+    graph, out = channels_first_graph(), tmp_path / "out"
+    model = saved(graph, tmp_path)
+    x = np.random.default_rng(0).standard_normal((5, 3, 4, 5)).astype(np.float32)
+    np.savez(tmp_path / "x.npz", x=x)
+    command = ["--target", "fpga", "--architecture", architecture]
+    assert emit(model, out, *command, "--vectors", str(tmp_path / "x.npz")) == 0
+    line = "it is channels last: [1, 4, 5, 3], in the model [1, 3, 4, 5]"
+    assert line in capsys.readouterr().out
+    golden = read_golden(out)
+    wanted = np.stack([evaluate(graph, {"x": one[None]})[0] for one in x])
+    numbers = (golden.outputs[0].astype(np.float32) + 7) * np.float32(0.125)
+    assert np.array_equal(numbers, wanted)
+    assert golden.inputs[0].shape == (5, 1, 4, 5, 3)
+    assert "int8[1, 4, 5, 3]" in (out / "README.md").read_text()
+
+
+@pytest.mark.sim
+def test_a_core_computes_images_that_are_channels_first_in_the_model(capsys, tmp_path):
+    model, out = saved(channels_first_graph(), tmp_path), tmp_path / "out"
+    assert emit(model, out, "--target", "fpga") == 0
+    assert main(["verify", str(out), "--with", "verilator"]) == 0
     capsys.readouterr()

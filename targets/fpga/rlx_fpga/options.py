@@ -273,7 +273,8 @@ class FpgaOptions:
     @property
     def ports(self) -> Ports:
         """What the streams carry; their top bits are inverted at the ports of the core."""
-        return Ports(PortKind(self.io or "int8"), inverts=self.io == "uint8")
+        kind = PortKind(self.io or "int8")
+        return Ports(kind, inverts=self.io == "uint8", channels_last=True)
 
     @property
     def chosen_device(self) -> FpgaDevice:

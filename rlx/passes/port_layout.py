@@ -1,0 +1,121 @@
+"""Inputs and outputs of images that are channels last on a target, whatever they are in the model.
+
+A core that works on a stream of pixels has no memory in which it could transpose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from rlx.ir import Graph, Input, Node, Value, rebuild
+from rlx.ops.q import QTranspose
+from rlx.ops.real import RealTranspose
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlx.ir import Op
+
+Axes: TypeAlias = tuple[int, ...]
+
+
+def to_channels_last(rank: int) -> Axes:
+    """Return the order of the axes of ``[N, C, ...]`` that makes ``[N, ..., C]``."""
+    return (0, *range(2, rank), 1)
+
+
+def to_channels_first(rank: int) -> Axes:
+    """Return the order of the axes of ``[N, ..., C]`` that makes ``[N, C, ...]``."""
+    return (0, rank - 1, *range(1, rank - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A graph whose images come and go channels last.
+
+    Attributes:
+        graph: The graph; the given one if nothing is different.
+        inputs: For each input the op that turns values of the old one, ``[frames, *shape]``, to
+            those of the new one, or None.
+        outputs: For each output whether it was turned.
+    """
+
+    graph: Graph
+    inputs: tuple[Op | None, ...]
+    outputs: tuple[bool, ...]
+
+
+def with_channels_last(graph: Graph) -> Layout:
+    """Return ``graph`` without transposes between channels first outside and last inside.
+
+    An input goes only where every reader turns it to channels last; an output where it was turned
+    to channels first for nobody else.
+    """
+    inputs = {v.node: axes for v in graph.inputs if (axes := _order(graph, v)) is not None}
+    dropped = {reader for node in inputs for reader in graph.users()[node.result]}
+    outputs = tuple(_is_last(graph, v) for v in graph.outputs)
+    dropped |= {v.node for v, is_last in zip(graph.outputs, outputs, strict=True) if is_last}
+    turns = tuple(_framed(inputs[v.node]) if v.node in inputs else None for v in graph.inputs)
+    if not dropped:
+        return Layout(graph, turns, outputs)
+    made = {v.node.operands[0].node: v for v in graph.outputs if v.node in dropped}
+    turned = rebuild(graph, lambda *n: _visit(inputs, dropped, made, *n), by="port-layout")
+    return Layout(turned, turns, outputs)
+
+
+def _framed(axes: Axes) -> Op:
+    return RealTranspose(axes=(0, *(axis + 1 for axis in axes)))
+
+
+def _order(graph: Graph, value: Value) -> Axes | None:
+    """Return the order to which all readers of an input turn it, None without one."""
+    rank = value.type.rank
+    readers = {_axes(reader) for reader in graph.users()[value]}
+    wanted = to_channels_last(rank)
+    if value in graph.outputs or rank < 3 or readers != {wanted}:
+        return None
+    return wanted if _moves(value, wanted) else None
+
+
+def _is_last(graph: Graph, value: Value) -> bool:
+    """Whether an output is turned to channels first, for the caller alone."""
+    axes, rank = _axes(value.node), value.type.rank
+    if rank < 3 or axes != to_channels_first(rank) or graph.users()[value]:
+        return False
+    source = value.node.operands[0]
+    alone = graph.outputs.count(value) == 1 and source not in graph.outputs
+    return alone and not isinstance(source.node.op, Input) and _moves(source, axes)
+
+
+def _axes(node: Node) -> Axes | None:
+    op = node.op
+    return cast("RealTranspose", op).axes if isinstance(op, RealTranspose | QTranspose) else None
+
+
+def _moves(value: Value, axes: Axes) -> bool:
+    """Whether a transpose moves anything in memory."""
+    kept = [axis for axis in axes if value.type.shape[axis] != 1]
+    return kept != sorted(kept)
+
+
+def _visit(
+    inputs: Mapping[Node, Axes],
+    dropped: set[Node],
+    made: Mapping[Node, Value],
+    new: Graph,
+    node: Node,
+    operands: tuple[Value, ...],
+) -> list[Value] | None:
+    if node in dropped:
+        return [operands[0]]
+    if node in inputs:
+        (type_,) = RealTranspose(axes=inputs[node]).infer(*node.types)
+        return [new.input(node.name, type_, origin=node.origin)]
+    turned = made.get(node)
+    if turned is None or node.types[0].quant is not None or turned.type.quant is None:
+        return None
+    # The transpose alone says what the values stand for.
+    quant = turned.type.quant
+    found = new.append(node.op, *operands, quant=quant, name=node.name, origin=node.origin)
+    return list(found.results)

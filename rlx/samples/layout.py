@@ -1,0 +1,37 @@
+"""Samples of images that are channels first where an input is channels last."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Numbers = npt.NDArray[Any]
+
+
+def first_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape ``[N, C, ...]`` of an image of the shape ``[N, ..., C]``."""
+    return shape if len(shape) < 3 else (shape[0], shape[-1], *shape[1:-1])
+
+
+def is_channels_first(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether samples are channels first, for an input that is channels last.
+
+    Args:
+        given: Shape of the samples, ``[samples, ...]``.
+        wanted: Shape of the input, with its leading dimension of 1.
+    """
+    first, sample = first_of(wanted), given[1:]
+    return wanted[:1] == (1,) and (
+        sample in (first, first[1:]) and sample not in (wanted, wanted[1:])
+    )
+
+
+def channels_last(samples: Numbers, wanted: tuple[int, ...]) -> Numbers:
+    """Return samples that :func:`is_channels_first` holds for, channels last."""
+    shape = (math.prod(samples.shape[:1]), *first_of(wanted)[1:])
+    return np.ascontiguousarray(np.moveaxis(samples.reshape(shape), 1, -1))
