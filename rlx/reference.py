@@ -16,13 +16,14 @@ from rlx.ir.inspect import printable
 from rlx.ir.types import DType
 from rlx.ops.real.cast import integer_range
 from rlx.passes.boundaries import only_quantizer
+from rlx.samples.layout import channels_last, fits_as_in_file
 from rlx.target import QUANTIZE
 from rlx.transforms.bind import sizes_hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rlx.ir import Array, Graph, TensorType, Value
+    from rlx.ir import Array, Graph, Value
 
 RANDOM_FRAMES = 16
 RANDOM_ELEMENTS = 1 << 25
@@ -152,8 +153,7 @@ def input_frames(
     """
     check_bound(graph)
     inputs = tuple(
-        _frames_of(v.name, v.type, vectors, alone=len(graph.inputs) == 1)[:count]
-        for v in graph.inputs
+        _frames_of(v, vectors, alone=len(graph.inputs) == 1)[:count] for v in graph.inputs
     )
     counts = sorted({len(array) for array in inputs})
     if len(counts) > 1:
@@ -211,8 +211,17 @@ def _compare(expected: Array, golden: Golden) -> None:
         )
 
 
-def _frames_of(name: str, type_: TensorType, vectors: Mapping[str, Array], *, alone: bool) -> Array:
+def _is_framed(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether an array holds frames of a shape: axes of one element, or all, may be missing."""
+    flat = len(given) <= 1 or given[1:] == (math.prod(shape),)
+    wanted = {tuple(d for d in s if d != 1) for s in (shape, shape[1:])}
+    rests = {tuple(d for d in s if d != 1) for s in (given, given[1:], given[2:])}
+    return flat or not wanted.isdisjoint(rests)
+
+
+def _frames_of(value: Value, vectors: Mapping[str, Array], *, alone: bool) -> Array:
     """Return the frames for one input as [frames, *shape]."""
+    name, type_ = value.name, value.type
     array = _array_of(name, vectors, alone=alone)
     if array is None:
         raise UsageError(
@@ -221,7 +230,10 @@ def _frames_of(name: str, type_: TensorType, vectors: Mapping[str, Array], *, al
             hint=f"name an array {name!r}" + (" or 'x'" if alone and name != "x" else ""),
         )
     shape = type_.static_shape
-    if array.size % type_.size or array.dtype != type_.dtype.numpy:
+    if fits_as_in_file(value, array.shape):
+        array = channels_last(array, shape)
+    fits = array.size % type_.size == 0 and _is_framed(array.shape, shape)
+    if not fits or array.dtype != type_.dtype.numpy:
         raise UsageError(
             f"its vectors must be {type_} for each frame, not {array.dtype}{list(array.shape)}",
             where=f"input {name!r}",

@@ -15,6 +15,7 @@ from rlx.ir.inspect import printable
 from rlx.quant.numbers import quantized
 from rlx.reference import check_bound
 from rlx.samples import is_array_file, read
+from rlx.samples.layout import channels_last, fits_as_in_file, is_channels_first
 from rlx.samples.shapes import sample_shape
 
 if TYPE_CHECKING:
@@ -62,6 +63,26 @@ class _Held:
         """Yield the array in blocks of ``rows`` along the first axis."""
         for start in range(0, len(self.array), rows):
             yield self.array[start : start + rows]
+
+
+@dataclass(frozen=True, slots=True)
+class _ChannelsLast:
+    """Channels first samples, channels last."""
+
+    array: _Blocks
+    wanted: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.array.shape[0], *self.wanted[1:])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+    def blocks(self, rows: int) -> Iterator[Array]:
+        """Yield the array in blocks of ``rows`` along the first axis."""
+        return (channels_last(block, self.wanted) for block in self.array.blocks(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +235,8 @@ def _input_array(value: Value, arrays: Mapping[str, _Blocks], what: str, inputs:
             hint=f"name an array {name!r}" + (" or 'x'" if inputs == 1 and name != "x" else ""),
         )
     _check_type(value, array.dtype, what)
+    if fits_as_in_file(value, array.shape):
+        return _ChannelsLast(array, type_.static_shape)
     wanted = sample_shape(type_)
     given = array.shape[1:]
     if not array.shape or given not in (wanted, (1, *wanted), tuple(type_.static_shape)):
@@ -223,9 +246,17 @@ def _input_array(value: Value, arrays: Mapping[str, _Blocks], what: str, inputs:
                 f"its shape is {list(array.shape)}, but {type_} needs"
                 f" [samples, {', '.join(map(str, wanted))}]",
                 where=_place(what, value),
-                hint="the first axis counts the samples",
+                hint=_shape_hint(array.shape, type_.static_shape),
             )
     return array
+
+
+def _shape_hint(given: tuple[int, ...], wanted: tuple[int, ...]) -> str:
+    """Return what to do about samples of a wrong shape."""
+    if is_channels_first(given, wanted):
+        axes = ", ".join(map(str, (0, *range(2, len(given)), 1)))
+        return f"the network is channels last: give samples.transpose({axes})"
+    return "the first axis counts the samples"
 
 
 def _check_type(value: Value, dtype: np.dtype[Any], what: str) -> None:

@@ -57,5 +57,5 @@ def _visit(
 ) -> list[Value] | None:
     if isinstance(node.op, Input) and node in inputs:
         (type_,) = inputs[node].infer(*node.types)
-        return [new.input(node.name, type_, origin=node.origin)]
+        return [new.input(node.name, type_, origin=node.origin.through(ChannelsLastPorts.name))]
     return [operands[0]] if node in dropped else None

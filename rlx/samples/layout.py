@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rlx.passes.channels_last_ports import ChannelsLastPorts
+
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from rlx.ir import Value
 
     Numbers = npt.NDArray[Any]
 
@@ -29,6 +33,16 @@ def is_channels_first(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     return wanted[:1] == (1,) and (
         sample in (first, first[1:]) and sample not in (wanted, wanted[1:])
     )
+
+
+def was_channels_first(value: Value) -> bool:
+    """Whether an input is channels last where the model's file has it channels first."""
+    return ChannelsLastPorts.name in value.node.origin.passes
+
+
+def fits_as_in_file(value: Value, given: tuple[int, ...]) -> bool:
+    """Whether samples of a shape are channels first, as the file of an input has it."""
+    return was_channels_first(value) and is_channels_first(given, value.type.static_shape)
 
 
 def channels_last(samples: Numbers, wanted: tuple[int, ...]) -> Numbers:

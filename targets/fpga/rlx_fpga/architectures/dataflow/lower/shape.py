@@ -6,7 +6,6 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
-from rlx.ir import Input
 from rlx.operands import unsupported
 from rlx.ops.q import QConcat, QPad, QReshape, QSlice, QTranspose
 from rlx_fpga.architectures.dataflow.lower.arith import period
@@ -37,11 +36,7 @@ def lower_transpose(node: Node) -> Plan:
     shape = node.operands[0].type.static_shape
     moved = [axis for axis in axes if shape[axis] > 1]
     if moved != sorted(moved):
-        reason = f"permuting {list(shape)} by {axes} needs the tensor in memory"
-        to_channels_last = (0, *range(2, len(axes)), 1)
-        if isinstance(node.operands[0].node.op, Input) and axes == to_channels_last:
-            reason += "; `rlx import --channels-last` takes it off an input"
-        raise unsupported(node, reason)
+        raise unsupported(node, f"permuting {list(shape)} by {axes} needs the tensor in memory")
     return Alias(node)
 
 
