@@ -22,7 +22,7 @@ from rlx.passes.dead_code import DeadCode
 from rlx.reference import check_bound, fits, given_inputs, random_inputs, reference_outputs
 from rlx.samples import vectors_for
 from rlx.samples.layout import channels_last, is_channels_first
-from rlx.target import claim, ports_of
+from rlx.target import claim, ports_of, quantize_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +104,8 @@ def fit_to_target(
         if observe is not None:
             observe("ports", module.graph)
     simplified = pipeline(target.pipeline).run(module, observe=observe)
-    found = fit(simplified.graph, target.name, claim(target, options), policies)
+    hint = quantize_hint(original)
+    found = fit(simplified.graph, target.name, claim(target, options, hint), policies)
     graph = DeadCode().apply(found.graph)
     if observe is not None:
         observe("fit", graph)

@@ -17,7 +17,7 @@ from rlx.ir.types import DType
 from rlx.ops.real.cast import integer_range
 from rlx.passes.boundaries import only_quantizer
 from rlx.samples.layout import channels_last, fits_as_in_file
-from rlx.target import QUANTIZE
+from rlx.target import quantize_hint
 from rlx.transforms.bind import sizes_hint
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _random(random: np.random.Generator, graph: Graph, value: Value, frames: int
         raise QuantizationError(
             f"{type_} is not quantized",
             where=f"input {printable(value.name)!r}",
-            hint=QUANTIZE,
+            hint=quantize_hint(graph),
         )
     low, high = integer_range(quantizer.dtype)
     zero_point, scale = quantizer.quant.zero_point[0], quantizer.quant.scale[0]

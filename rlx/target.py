@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from rlx.golden import Golden
-    from rlx.ir import Node, Op, Refusal, Value
+    from rlx.ir import Graph, Node, Op, Refusal, Value
     from rlx.ir.module import GraphModule
     from rlx.passes.boundaries import Ports
     from rlx.passes.fit import Claim
@@ -181,9 +181,30 @@ class Target(Protocol):
 QUANTIZE: Final = "quantize it first: rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx"
 """What to do about a model that computes with real numbers."""
 
+CONVERT: Final = "it holds its own scales: rlx quantize MODEL -o MODEL.q.rlx"
+"""The same where the model quantizes its values itself, as files with QuantizeLinear do."""
 
-def claim(target: Target, options: Any) -> Claim:  # noqa: ANN401 - the target's own class
-    """Return the target's answer for each node with ``options``, as ``rlx.passes.fit`` takes it."""
+
+def quantize_hint(graph: Graph) -> str:
+    """Return what to do about a graph that computes with real numbers."""
+    own = {"real.quantize", "real.dequantize"}
+    quantized = [n for n in graph.nodes if n.op.name in own]
+    # Conversions at the ends alone belong to a network that is quantized already.
+    return CONVERT if len(quantized) > len(graph.inputs) + len(graph.outputs) else QUANTIZE
+
+
+def claim(
+    target: Target,
+    options: Any,  # noqa: ANN401 - the target's own class
+    hint: str = QUANTIZE,
+) -> Claim:
+    """Return the target's answer for each node with ``options``, as ``rlx.passes.fit`` takes it.
+
+    Args:
+        target: The target.
+        options: Instance of its options.
+        hint: What to do about ops on real numbers.
+    """
     # Commands that only list targets need no IR.
     from rlx.ir import Refusal
     from rlx.passes.unroll import why_kept
@@ -195,7 +216,7 @@ def claim(target: Target, options: Any) -> Claim:  # noqa: ANN401 - the target's
         if not isinstance(found, Refusal):
             return None
         if node.op.dialect in ("nn", "real", "fused") and not target.knows(type(node.op)):
-            return Refusal("it computes with real numbers", hint=QUANTIZE)
+            return Refusal("it computes with real numbers", hint=hint)
         return found
 
     return refusal

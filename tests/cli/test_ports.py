@@ -14,7 +14,7 @@ from rlx.ir.file import save
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QConvert, QDense, QRequantize, QTranspose
 from rlx.ops.real import RealDequantize, RealQuantize, RealTanh
-from rlx.target import QUANTIZE
+from rlx.target import CONVERT, QUANTIZE
 
 INPUT = QuantParams.per_tensor(0.0625, 3)
 OUTPUT = QuantParams.per_tensor(0.125, -7)
@@ -300,3 +300,18 @@ def test_a_core_computes_images_that_are_channels_first_in_the_model(capsys, tmp
     assert emit(model, out, "--target", "fpga") == 0
     assert main(["verify", str(out), "--with", "verilator"]) == 0
     capsys.readouterr()
+
+
+@pytest.mark.parametrize(("quantized", "hint"), [(False, QUANTIZE), (True, CONVERT)])
+def test_a_network_with_scales_of_its_own_needs_no_samples(capsys, tmp_path, quantized, hint):
+    graph = Graph("net")
+    x = graph.input("x", f32(1, 8))
+    for _ in range(2):
+        if quantized:
+            codes = graph.apply(RealQuantize(quant=INPUT), x)
+            x = graph.apply(RealDequantize(quant=INPUT), codes)
+        x = graph.apply(RealTanh(), x)
+    graph.output(x, names=["y"])
+    model = saved(graph, tmp_path)
+    assert main(["check", str(model), "--target", "cortexm"]) == 5
+    assert f"try: {hint}\n" in capsys.readouterr().err
