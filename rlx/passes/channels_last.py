@@ -169,7 +169,22 @@ class _Rewriter:
             op = real.RealReshape(shape=node.result.type.shape)
             (found,) = self._append(node, op, value, order=identity(node.result.type.rank))
             return found
-        return self._flat(node, operand) or self._copied(node)[0]
+        return self._with_ones(node, operand) or self._flat(node, operand) or self._copied(node)[0]
+
+    def _with_ones(self, node: Node, operand: _Stand) -> _Stand | None:
+        """Return a reshape that adds or drops axes of 1 and keeps the order; None for others."""
+        shape, wanted = node.operands[0].type.shape, node.result.type.shape
+        before = [axis for axis, d in enumerate(shape) if d != 1]
+        after = [axis for axis, d in enumerate(wanted) if d != 1]
+        if [shape[a] for a in before] != [wanted[a] for a in after] or len(wanted) < 3:
+            return None
+        order = _last(len(wanted))
+        # Both lists name the same axes: they must come in one order in memory.
+        held = sorted(range(len(before)), key=lambda i: operand.order[before[i]])
+        if held != sorted(range(len(after)), key=lambda i: order[after[i]]):
+            return None
+        op = real.RealReshape(shape=tuple(wanted[a] for a in inverse(order)))
+        return self._append(node, op, operand.value, order=order)[0]
 
     def _flat(self, node: Node, operand: _Stand) -> _Stand | None:
         """Return a flattened image whose columns are in another order; None if somebody minds."""

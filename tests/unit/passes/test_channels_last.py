@@ -211,3 +211,22 @@ def test_random_networks_compute_the_same(seed):
     x = numbers(1, 4, 6, 6)
     (old,), (new,) = evaluate(net.graph, {"x": x}), evaluate(after, {"x": x})
     np.testing.assert_allclose(new, old, rtol=1e-4, atol=1e-4 * max(1.0, float(abs(old).max())))
+
+
+@pytest.mark.parametrize("shape", [(1, 9, 3), (2, 9, 3)])
+def test_axes_of_one_that_come_and_go_keep_the_order(shape):
+    """As PyTorch exports AdaptiveAvgPool1d: an axis for the height, a mean, and off again."""
+    import rlx
+
+    def network(x):
+        wide = x.transpose(0, 2, 1).leaky_relu().expand_dims(2)
+        return wide.mean(3, keep_dims=True).reshape(shape[0], 3, 1).reshape(shape[0], 3) * 2.0
+
+    graph = rlx.trace("net", network, rlx.f32(*shape)).graph
+    found = ChannelsLast().apply(graph)
+    assert "real.transpose" not in [n.op.name for n in found.op_nodes]
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    (name,) = (v.name for v in graph.inputs)
+    np.testing.assert_allclose(
+        evaluate(found, {name: x})[0], evaluate(graph, {name: x})[0], rtol=1e-6
+    )
