@@ -106,7 +106,9 @@ def _check_quantization(tensor: Tensor) -> None:
     quantization = tensor.quantization
     if quantization is None or tensor.type not in _ACTIVATION_TYPES:
         return
-    bad = ~(np.isfinite(quantization.scale) & (quantization.scale > 0))
+    # A channel of weights that are all 0 may have the scale 0.
+    above = quantization.scale > 0 if tensor.data is None else quantization.scale >= 0
+    bad = ~(np.isfinite(quantization.scale) & above)
     if bad.any():
         channel = int(bad.argmax())
         raise MalformedError(

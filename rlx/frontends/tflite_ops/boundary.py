@@ -71,7 +71,10 @@ def import_dequantize(call: Call) -> None:
     if given.type is TensorType.FLOAT16:
         call.finish(RealCast(dtype=DTYPES[TensorType.FLOAT32]), value)
         return
-    call.finish(RealDequantize(quant=quant_of(given).params), value)
+    params = quant_of(given).params
+    if given.type is TensorType.INT8:
+        value = call.restated(value, params)
+    call.finish(RealDequantize(quant=params), value)
 
 
 @both_importer("CAST")

@@ -13,6 +13,7 @@ from rlx.frontends.tflite_ops.tensors import (
     QUANTIZED_TYPES,
     REAL_TYPES,
     PerTensor,
+    is_near,
     quant_of,
     real_array,
     require_type,
@@ -23,6 +24,8 @@ from rlx.frontends.tflite_schema import TensorType
 from rlx.ir import DType, Origin
 from rlx.ir import TensorType as Type
 from rlx.limits import DEFAULT_LIMITS, Limits
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops.q import QRequantize
 from rlx.ops.real import RealTranspose
 
 if TYPE_CHECKING:
@@ -203,18 +206,30 @@ class Call:
             self.same_quant(place)
 
     def same_quant(self, place: int = 0) -> PerTensor:
-        """Return scale and zero point of the outputs, which must be those of an input."""
+        """Return scale and zero point of an input, which must be those of the outputs."""
         given = self.quant(place)
         for output in self.outputs:
             require_type(output, TensorType.INT8)
             found = quant_of(output)
-            if found != given:
+            if not is_near(given.params, found.params):
                 raise UnsupportedError(
                     f"input and output must share scale and zero point, but {show(given)} "
                     f"and {show(found)} differ",
-                    hint="quantize the model again; the operator copies values unchanged",
+                    hint=_COPIES_HINT,
                 )
         return given
+
+    def shared(self, place: int) -> Value:
+        """Return an input of an operator whose inputs share the scale of the output."""
+        return self.restated(self.value(place), self.value(0).type.quant)
+
+    def restated(self, value: Value, quant: QuantParams | None) -> Value:
+        """Return a value with a scale that differs in the last digit at most (see ``is_near``)."""
+        if quant is None or value.type.quant == quant:
+            return value
+        (point,) = quant.zero_point
+        op = QRequantize(x_zero_point=point, rescale=Rescale.of(1.0), zero_point=point)
+        return self.emit(op, value, quant=quant)
 
     def constant(self, place: int) -> Tensor:
         """Return a constant input tensor."""
@@ -270,8 +285,10 @@ class Call:
     def finish(self, op: Op, *operands: Value, output: Tensor | None = None) -> None:
         """Append the op that makes an output, and check the type that the file claims for it."""
         tensor = output or self.output
+        (type_,) = op.infer_checked(*(o.type for o in operands))
+        quant = self.claimed(tensor) if type_.quant is None else None
         value = self.scope.graph.apply(
-            op, *operands, name=tensor.name, quant=self.claimed(tensor), origin=self.origin
+            op, *operands, name=tensor.name, quant=quant, origin=self.origin
         )
         self.bind(value, output=tensor)
 
@@ -279,7 +296,8 @@ class Call:
         """Let a value stand for an output, and check the type that the file claims for it."""
         tensor = self.shaped(value.type.static_shape, output=output)
         wanted = Type(tensor.shape, DTYPES.get(tensor.type, DType.I8), self.claimed(tensor))
-        if value.type != wanted:
+        fits_claim = value.type.with_quant(None) == wanted.with_quant(None)
+        if not (fits_claim and is_near(value.type.quant, wanted.quant)):
             raise MalformedError(
                 f"computes {value.type.with_quant(None)}, but {tensor.label} is {tensor.described}"
             )
@@ -326,3 +344,9 @@ class Call:
     def origin(self) -> Origin:
         """Where the operator's nodes come from."""
         return Origin(self.scope.model.source, self.operator.label)
+
+
+_COPIES_HINT = (
+    "the operator copies values as they are, and the converter wrote scales that it cannot keep, "
+    "and would again: quantize the float32 model with rlx quantize, or use another converter"
+)

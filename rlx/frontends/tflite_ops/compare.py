@@ -47,7 +47,7 @@ def _extreme(call: Call, op: QMaximum | QMinimum) -> None:
     call.arity(2)
     call.same_quant(0)
     call.same_quant(1)
-    call.finish(op, call.value(0), call.value(1))
+    call.finish(op, call.shared(0), call.shared(1))
 
 
 @real_importer("MAXIMUM", "MINIMUM")

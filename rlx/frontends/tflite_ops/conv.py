@@ -10,7 +10,7 @@ from rlx.frontends.tflite_ops.parts import (
     activation_bounds,
     bias_array,
     bias_constant,
-    check_accumulator,
+    checked_bias,
     layer_rescale,
     weight_constant,
     weights,
@@ -106,13 +106,14 @@ def _convolve(call: Call, tensor: Tensor, groups: int, axes: Axes = ()) -> None:
     x, quant, result = call.value(0), call.quant(0), call.result_quant
     outputs, rows, columns, _ = (tensor.shape[a] for a in axes or range(4))
     bias = bias_array(call, 2, outputs)
-    check_accumulator(call, tensor, bias, quant.zero_point, axes)
     low, high = activation_bounds(call, result)
+    rescale = layer_rescale(tensor, quant, result)
+    bias = checked_bias(call, tensor, bias, quant.zero_point, rescale, axes)
     op = QConv2d(
         window=window(call, call.input(0), (rows, columns)),
         groups=groups,
         x_zero_point=quant.zero_point,
-        rescale=layer_rescale(tensor, quant, result),
+        rescale=rescale,
         zero_point=result.zero_point,
         low=low,
         high=high,

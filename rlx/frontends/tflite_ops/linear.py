@@ -13,7 +13,7 @@ from rlx.frontends.tflite_ops.parts import (
     activation_bounds,
     bias_array,
     bias_constant,
-    check_accumulator,
+    checked_bias,
     layer_rescale,
     weight_constant,
     weights,
@@ -40,11 +40,12 @@ def import_fully_connected(call: Call) -> None:
     tensor, array = weights(call, 1, rank=2, axis=0)
     x, quant, result = call.value(0), call.quant(0), call.result_quant
     bias = bias_array(call, 2, array.shape[0])
-    check_accumulator(call, tensor, bias, quant.zero_point)
     low, high = activation_bounds(call, result)
+    rescale = layer_rescale(tensor, quant, result)
+    bias = checked_bias(call, tensor, bias, quant.zero_point, rescale)
     op = QDense(
         x_zero_point=quant.zero_point,
-        rescale=layer_rescale(tensor, quant, result),
+        rescale=rescale,
         zero_point=result.zero_point,
         low=low,
         high=high,

@@ -8,7 +8,7 @@ import numpy as np
 
 from rlx.frontends import quantization
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_ops.tensors import require_type
+from rlx.frontends.tflite_ops.tensors import nonzero, require_type
 from rlx.frontends.tflite_schema import Activation, Padding, TensorType
 from rlx.frontends.work import check_sizes
 from rlx.ir import DType, QuantParams
@@ -78,7 +78,7 @@ def weights(call: Call, place: int, rank: int, axis: int) -> tuple[Tensor, npt.N
             f"{tensor.label} has a zero point other than 0",
             hint="quantize the weights symmetrically",
         )
-    return tensor, tensor.array()
+    return tensor, nonzero(tensor)
 
 
 def _check_axis(tensor: Tensor, found: Quantization, axis: int) -> None:
@@ -121,9 +121,9 @@ def weight_constant(call: Call, tensor: Tensor, axes: Axes = ()) -> Value:
     """
     shared, key = call.scope.weights, (tensor.index, axes)
     if key not in shared:
-        scales = weight_scales(tensor)
+        scales = tuple(s or 1.0 for s in weight_scales(tensor))  # see nonzero()
         quant = QuantParams(scales, (0,) * len(scales), None if len(scales) == 1 else 0)
-        array = tensor.array()
+        array = nonzero(tensor)
         shared[key] = call.scope.constant(tensor, array.transpose(axes) if axes else array, quant)
     return shared[key]
 
@@ -147,29 +147,39 @@ def bias_constant(call: Call, place: int, array: npt.NDArray[np.int32]) -> Value
     if tensor is None:
         return call.scope.graph.constant(array, origin=call.origin)
     shared, key = call.scope.weights, (tensor.index, ())
-    if key not in shared:
+    known = shared[key].constant if key in shared else None
+    if known is None or not np.array_equal(known, array):
         shared[key] = call.scope.constant(tensor, array)
     return shared[key]
 
 
-def check_accumulator(
+def checked_bias(
     call: Call,
     tensor: Tensor,
     bias: npt.NDArray[np.int32],
     zero_point: int,
+    rescale: Rescale,
     axes: Axes = (),
-) -> None:
-    """Refuse weights with which a sum of products could leave int32.
+) -> npt.NDArray[np.int32]:
+    """Return the bias, after refusing weights with which a sum of products could leave int32.
+
+    A bias of -2^31 without weights becomes one more, whose magnitude fits int32 too, where it gives
+    the same results.
 
     Args:
         call: The operator.
         tensor: Its weights.
         bias: One bias for each output channel.
         zero_point: Zero point of the input, which may hold any int8 value.
+        rescale: What scales the sums to the result.
         axes: Order of the weights' axes that puts the output channels in front.
     """
     known, key = call.scope.magnitudes, (tensor.index, axes)
     if key not in known:
-        array = tensor.array()
+        array = nonzero(tensor)
         known[key] = magnitudes(array.transpose(axes) if axes else array)
+    more = bias + ((bias == np.iinfo(np.int32).min) & (known[key] == 0))
+    if (rescale.apply(more.astype(np.int64)) == rescale.apply(bias.astype(np.int64))).all():
+        bias = more.astype(np.int32)
     quantization.check_accumulator(known[key], bias, zero_point)
+    return bias

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def import_pool(call: Call) -> None:
     """``AVERAGE_POOL_2D`` and ``MAX_POOL_2D``; the result has the input's scale and zero point."""
     call.arity(1)
-    low, high = activation_bounds(call, call.same_quant())
+    call.same_quant()
+    low, high = activation_bounds(call, call.result_quant)
     make = QAveragePool2d if call.operator.name == "AVERAGE_POOL_2D" else QMaxPool2d
     found = window(call, call.input(0), _kernel(call))
     if make is QAveragePool2d and call.scope.moved.intersection(call.operator.inputs):

@@ -9,7 +9,7 @@ from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite_ops import moves
 from rlx.frontends.tflite_ops.call import fits
 from rlx.frontends.tflite_ops.importers import both_importer, importer, real_importer
-from rlx.frontends.tflite_ops.tensors import quant_of, real_array, require_type
+from rlx.frontends.tflite_ops.tensors import is_near, quant_of, real_array, require_type
 from rlx.frontends.tflite_schema import TensorType
 from rlx.ops.q import QConcat, QPad
 from rlx.ops.real import RealConcat, RealPad
@@ -98,7 +98,7 @@ def import_concatenation(call: Call) -> None:
         call.check_moves(place)
     axis = call.axis(call.options["axis"], len(call.input(0).shape))
     make = RealConcat if call.is_real else QConcat
-    call.finish(make(axis=axis), *(call.value(p) for p in range(count)))
+    call.finish(make(axis=axis), *(call.shared(p) for p in range(count)))
 
 
 @both_importer("PACK")
@@ -118,7 +118,7 @@ def import_pack(call: Call) -> None:
         if found.shape != shape:
             raise MalformedError(f"{found.label} is {found.described}, want the shape {shape}")
         grown = (*shape[:axis], 1, *shape[axis:])
-        parts.append(call.emit(moves.reshape(call, grown), call.value(place)))
+        parts.append(call.emit(moves.reshape(call, grown), call.shared(place)))
     call.finish(concat(axis=axis), *parts)
 
 
@@ -132,7 +132,7 @@ def import_pad(call: Call) -> None:
     if v2:
         tensor = call.constant(2)
         require_type(tensor, TensorType.INT8)
-        if math.prod(tensor.shape) != 1 or quant_of(tensor) != quant:
+        if math.prod(tensor.shape) != 1 or not is_near(quant_of(tensor).params, quant.params):
             raise MalformedError(f"{tensor.label} must be one value in the input's scale")
         value = int(tensor.array().reshape(-1)[0])
     call.finish(QPad(before=before, after=after, value=value), call.value(0))

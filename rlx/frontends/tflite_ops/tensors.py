@@ -74,6 +74,24 @@ class PerTensor:
         return QuantParams.per_tensor(self.real, self.zero_point)
 
 
+def is_near(x: QuantParams | None, y: QuantParams | None) -> bool:
+    """Return whether values can be copied from ``x`` to ``y``: they stand for the same numbers.
+
+    Converters write scales that differ in the last digit. TensorFlow Lite Micro takes those of
+    pools for equal that differ by 1e-6 at most (``PoolingPrepare``), and does not look at those of
+    other copies. Here they differ by that, or by the last four bits of a float32, and never by so
+    much that a value stands for a number half a step away.
+    """
+    if x is None or y is None or x.axis is not None or y.axis is not None:
+        return x == y
+    (a,), (b,) = x.scale, y.scale
+    small = abs(a - b) <= max(1e-6, 2.0**-20 * b) and 2 * _MAX_DISTANCE * abs(a - b) <= b
+    return small and x.zero_point == y.zero_point
+
+
+_MAX_DISTANCE = 255
+
+
 def require_type(tensor: Tensor, *wanted: TensorType) -> None:
     """Refuse a tensor of another element type."""
     if tensor.type not in wanted:
@@ -95,6 +113,11 @@ def quant_of(tensor: Tensor) -> PerTensor:
         raise MalformedError(f"{tensor.label} is {tensor.described} without scale and zero point")
     if not quantization.per_tensor:
         raise UnsupportedError(f"{tensor.label} has {len(quantization.scale)} scales, want one")
+    if quantization.scale[0] == 0:
+        raise UnsupportedError(
+            f"{tensor.label} has the scale 0, by which all its values stand for 0",
+            hint="quantize the model again with samples in which this tensor is not constant",
+        )
     return PerTensor(quantization.scale[0], int(quantization.zero_point[0]))
 
 
@@ -104,14 +127,36 @@ def quant_of_axis(tensor: Tensor) -> QuantParams:
     if found is None:
         raise MalformedError(f"{tensor.label} is {tensor.described} without scale and zero point")
     if found.per_tensor:
-        return quant_of(tensor).params
+        return QuantParams.per_tensor(positive(found.scale)[0], int(found.zero_point[0]))
     rank, count = len(tensor.shape), len(found.scale)
     if not 0 <= found.axis < rank or tensor.shape[found.axis] != count:
         raise MalformedError(
             f"{tensor.label} is {tensor.described}, but has {count} scales along axis {found.axis}"
         )
-    scales = tuple(float(s) for s in found.scale)
+    scales = positive(found.scale)
     return QuantParams(scales, tuple(int(z) for z in found.zero_point), found.axis)
+
+
+def positive(scales: npt.NDArray[np.float32]) -> tuple[float, ...]:
+    """Return scales in double, 1 for those that are 0: what they scale is 0 (``nonzero``)."""
+    return tuple(float(s) if s else 1.0 for s in scales)
+
+
+def nonzero(tensor: Tensor) -> npt.NDArray[Any]:
+    """Return the elements of a constant with the zero point for all whose scale is 0.
+
+    Some converters give the scale 0 to a channel without weights; whatever is stored there stands
+    for 0.
+    """
+    array, found = tensor.array(), tensor.quantization
+    if found is None or found.scale.all():
+        return array
+    if found.per_tensor:
+        return np.full_like(array, found.zero_point[0])
+    sizes = [1] * array.ndim
+    sizes[found.axis] = -1
+    scale, point = found.scale.reshape(sizes), found.zero_point.reshape(sizes)
+    return np.where(scale == 0, point, array).astype(array.dtype)
 
 
 def real_array(tensor: Tensor) -> npt.NDArray[Any]:
@@ -122,8 +167,8 @@ def real_array(tensor: Tensor) -> npt.NDArray[Any]:
         MalformedError: One of them is not a number (NaN).
     """
     if tensor.type is TensorType.INT8:
-        array: npt.NDArray[Any] = tensor.array()
-        (reals,) = RealDequantize(quant=quant_of_axis(tensor)).evaluate(array)
+        reals: npt.NDArray[Any]
+        (reals,) = RealDequantize(quant=quant_of_axis(tensor)).evaluate(nonzero(tensor))
         return reals
     require_type(tensor, *REAL_TYPES)
     return checked_numbers(tensor, tensor.array())

@@ -174,7 +174,8 @@ def test_load_asks_plugins(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("plugin")
 def test_load_refuses_the_options_of_another_format(model: Path) -> None:
     message = (
-        "some model.tflite: the options are PluginOptions, but the format 'tflite' takes TfliteOptions"
+        "some model.tflite: the options are PluginOptions, but the format 'tflite' takes "
+        "TfliteOptions"
         "\n  hint: leave the options out, or name the format that they belong to"
     )
     with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
