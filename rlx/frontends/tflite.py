@@ -290,8 +290,8 @@ def _explain(
     """Yield the lines about one operator; the hint of a single one is the error's own."""
     inputs = ", ".join(model.tensors[i].described for i in operator.inputs[:8] if i != -1)
     outputs = ", ".join(model.tensors[i].described for i in operator.outputs[:8])
-    label = shorten(model.tensors[operator.outputs[0]].name)
-    yield f"  {operator.label} '{label}' ({inputs} -> {outputs})"
+    names = [f" '{shorten(model.tensors[i].name)}'" for i in operator.outputs[:1]]
+    yield f"  {operator.label}{''.join(names)} ({inputs} -> {outputs})"
     yield f"    why  {error.message}"
     if several:
         yield f"    try  {error.hint}"

@@ -158,8 +158,9 @@ def _check_computed(model: Model, limits: Limits) -> None:
 def _check_order(model: Model) -> None:
     """Check that every tensor is written once, before it is read (so there is no cycle)."""
     _check_inputs(model)
-    defined = {t.index for t in model.tensors if t.data is not None} | set(model.inputs)
     writers = {output: o for o in model.operators for output in o.outputs}
+    defined = {t.index for t in model.tensors if t.data is not None} | set(model.inputs)
+    defined.update(t.index for t in model.tensors if t.is_variable and t.index not in writers)
     for operator in model.operators:
         try:
             _check_operator(model, operator, defined, writers)
@@ -194,6 +195,10 @@ def _check_inputs(model: Model) -> None:
             )
 
 
+# Their effect is on variables and tables. Importers of others check how many outputs there are.
+_WITHOUT_OUTPUTS = ("ASSIGN_VARIABLE", "CALL_ONCE", "HASHTABLE_IMPORT")
+
+
 def _check_operator(
     model: Model, operator: Operator, defined: set[int], writers: dict[int, Operator]
 ) -> None:
@@ -207,7 +212,8 @@ def _check_operator(
             f"input {place} is {label}, which is written by {writer.label}: "
             "a cycle, or operators out of order"
         )
-    if not operator.outputs:
+    name = operator.name
+    if not operator.outputs and name not in _WITHOUT_OUTPUTS and not name.startswith("CUSTOM "):
         raise MalformedError("has no outputs")
     if len(set(operator.outputs)) != len(operator.outputs):
         raise MalformedError("writes a tensor twice")

@@ -64,6 +64,7 @@ class Tensor:
         stored: Element type in the file, where the reader changed it; else None.
         signature: The dimensions again, -1 for each that the file leaves open; empty if it leaves
             none open.
+        is_variable: Whether it keeps its elements between runs, so that nothing need write it.
     """
 
     index: int
@@ -76,6 +77,7 @@ class Tensor:
     refusal: UnsupportedError | None = None
     stored: TensorType | None = None
     signature: tuple[int, ...] = ()
+    is_variable: bool = False
 
     @property
     def label(self) -> str:
@@ -254,6 +256,7 @@ def _tensor(index: int, record: Record, buffers: Sequence[Record]) -> Tensor:
         buffer=number,
         refusal=_refusal(record, type_),
         signature=signature if -1 in signature else (),
+        is_variable=record.flag("is_variable"),
     )
 
 
@@ -264,7 +267,7 @@ def _refusal(record: Record, type_: TensorType) -> UnsupportedError | None:
     for applies, reason, hint in (
         (
             record.flag("is_variable"),
-            "is a variable (state that outlives a run)",
+            "is a variable (state that outlives a run), which rlx does not support yet",
             "make the state an input and an output of the model",
         ),
         (record.flag("sparsity"), "is stored in a sparse format", "convert without sparsity"),

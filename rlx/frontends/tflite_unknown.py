@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 _STATE = (
-    "make the state an input and an output of the model, and feed the one to the other between runs"
+    "make the state an input and an output of the model, and feed the one to the other between "
+    "runs (in kws_streaming: Modes.STREAM_EXTERNAL_STATE_INFERENCE)"
 )
 _UNROLL = (
-    "unroll it (in Keras: unroll=True) with full int8 quantization, or make its state an input "
+    "unroll it (in Keras: unroll=True; litert-torch does so by itself), or make its state an input "
     "and an output of a model of one step, built of dense layers"
 )
 _CALLS = "convert a function without control flow; run the parts that a condition chooses apart"
@@ -16,15 +17,16 @@ _INT8 = (
 )
 
 _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("keeps its state between runs, which rlx does not model", _STATE, ("SVDF",)),
+    ("keeps its state between runs, which rlx does not support yet", _STATE, ("SVDF",)),
     (
-        "is a recurrent layer with its own state, which rlx does not model",
+        "is a recurrent layer with its own state, which rlx does not support yet",
         _UNROLL,
         ("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM", "RNN",
          "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN"),
     ),
     (
-        "belongs to a resource variable (state that outlives a run), which rlx does not model",
+        "belongs to a resource variable (state that outlives a run), which rlx does not support "
+        "yet",
         _STATE,
         ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"),
     ),

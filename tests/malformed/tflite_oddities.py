@@ -219,3 +219,25 @@ def stateful() -> bytes:
     operator = graph.operators[SOFTMAX_OP]
     operator.inputs = np.array([*operator.inputs, len(graph.tensors) - 1], np.int32)
     return pack(model)
+
+
+def variable() -> bytes:
+    """Return a sum with what a resource variable keeps, as converters of streaming models write."""
+    model = TfliteBuilder()
+    x, kept, y = (model.tensor((1, 3), name=n, **CODES) for n in ("x", "kept", "y"))
+    handle = model.tensor((), "RESOURCE", name="handle")
+    model.operator("CALL_ONCE", [], [])
+    model.operator("VAR_HANDLE", [], [handle])
+    model.operator("READ_VARIABLE", [handle], [kept])
+    model.operator("ADD", [x, kept], [y])
+    model.operator("ASSIGN_VARIABLE", [handle, y], [])
+    return model.build([x], [y])
+
+
+def no_outputs(code: str) -> bytes:
+    """Return a model with an operator that writes nothing."""
+    model = TfliteBuilder()
+    x, y = (model.tensor((1, 3), name=n, **CODES) for n in "xy")
+    model.operator(code, [x], [], custom_code="Print" if code == "CUSTOM" else None)
+    model.operator("RELU", [x], [y])
+    return model.build([x], [y])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from malformed.case import Case, Refused
 from malformed.tflite_models import CONV, set_code, set_tensor
-from malformed.tflite_oddities import stateful
+from malformed.tflite_oddities import no_outputs, stateful, variable
 from rlx.errors import FrontendError, UnsupportedOpError
 
 CASES: dict[str, Case] = {
@@ -15,7 +15,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 5 operators cannot be imported\n"
             "  operator 4 SVDF 'probability' (int8[1, 5] -> int8[1, 5])\n"
-            "    why  keeps its state between runs, which rlx does not model"
+            "    why  keeps its state between runs, which rlx does not support yet"
         ),
     ),
     "LSTM": Refused(
@@ -25,7 +25,7 @@ CASES: dict[str, Case] = {
         (
             "1 of 5 operators cannot be imported\n"
             "  operator 4 LSTM 'probability' (int8[1, 5] -> int8[1, 5])\n"
-            "    why  is a recurrent layer with its own state, which rlx does not model"
+            "    why  is a recurrent layer with its own state, which rlx does not support yet"
         ),
     ),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": Refused(
@@ -36,7 +36,7 @@ CASES: dict[str, Case] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 4 UNIDIRECTIONAL_SEQUENCE_LSTM 'probability' (int8[1, 5] -> "
             "int8[1, 5])\n"
-            "    why  is a recurrent layer with its own state, which rlx does not model"
+            "    why  is a recurrent layer with its own state, which rlx does not support yet"
         ),
     ),
     "BIDIRECTIONAL_SEQUENCE_LSTM": Refused(
@@ -47,7 +47,7 @@ CASES: dict[str, Case] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 4 BIDIRECTIONAL_SEQUENCE_LSTM 'probability' (int8[1, 5] -> "
             "int8[1, 5])\n"
-            "    why  is a recurrent layer with its own state, which rlx does not model"
+            "    why  is a recurrent layer with its own state, which rlx does not support yet"
         ),
     ),
     "UNIDIRECTIONAL_SEQUENCE_RNN": Refused(
@@ -58,7 +58,7 @@ CASES: dict[str, Case] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 4 UNIDIRECTIONAL_SEQUENCE_RNN 'probability' (int8[1, 5] -> "
             "int8[1, 5])\n"
-            "    why  is a recurrent layer with its own state, which rlx does not model"
+            "    why  is a recurrent layer with its own state, which rlx does not support yet"
         ),
     ),
     "VAR_HANDLE": Refused(
@@ -69,7 +69,7 @@ CASES: dict[str, Case] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 4 VAR_HANDLE 'probability' (int8[1, 5] -> int8[1, 5])\n"
             "    why  belongs to a resource variable (state that outlives a run), which "
-            "rlx does not model"
+            "rlx does not support yet"
         ),
     ),
     "READ_VARIABLE": Refused(
@@ -80,7 +80,7 @@ CASES: dict[str, Case] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 4 READ_VARIABLE 'probability' (int8[1, 5] -> int8[1, 5])\n"
             "    why  belongs to a resource variable (state that outlives a run), which "
-            "rlx does not model"
+            "rlx does not support yet"
         ),
     ),
     "ASSIGN_VARIABLE": Refused(
@@ -91,7 +91,7 @@ CASES: dict[str, Case] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 4 ASSIGN_VARIABLE 'probability' (int8[1, 5] -> int8[1, 5])\n"
             "    why  belongs to a resource variable (state that outlives a run), which "
-            "rlx does not model"
+            "rlx does not support yet"
         ),
     ),
     "CALL_ONCE": Refused(
@@ -102,7 +102,7 @@ CASES: dict[str, Case] = {
             "1 of 5 operators cannot be imported\n"
             "  operator 4 CALL_ONCE 'probability' (int8[1, 5] -> int8[1, 5])\n"
             "    why  belongs to a resource variable (state that outlives a run), which "
-            "rlx does not model"
+            "rlx does not support yet"
         ),
     ),
     "IF": Refused(
@@ -148,9 +148,38 @@ CASES: dict[str, Case] = {
     ),
     "SVDF with its state": Refused(
         lambda: stateful(),
-        FrontendError,
+        UnsupportedOpError,
         "operator 4 SVDF",
-        "input 1 is tensor 11 'state', which nothing writes",
+        (
+            "1 of 5 operators cannot be imported\n"
+            "  operator 4 SVDF 'probability' (int8[1, 5], int8[1, 5] -> int8[1, 5])\n"
+            "    why  keeps its state between runs, which rlx does not support yet"
+        ),
+    ),
+    "resource variable": Refused(
+        lambda: variable(),
+        UnsupportedOpError,
+        "operator 0 CALL_ONCE, operator 1 VAR_HANDLE, operator 2 READ_VARIABLE, "
+        "operator 4 ASSIGN_VARIABLE",
+        (
+            "4 of 5 operators cannot be imported\n"
+            "  operator 0 CALL_ONCE ( -> )\n"
+            "    why  belongs to a resource variable (state that outlives a run), which "
+            "rlx does not support yet\n"
+        ),
+    ),
+    "addition without outputs": Refused(
+        lambda: no_outputs("ADD"), FrontendError, "operator 0 ADD", "has no outputs"
+    ),
+    "custom operator without outputs": Refused(
+        lambda: no_outputs("CUSTOM"),
+        UnsupportedOpError,
+        "operator 0 CUSTOM 'Print'",
+        (
+            "1 of 2 operators cannot be imported\n"
+            "  operator 0 CUSTOM 'Print' (int8[1, 3] -> )\n"
+            "    why  is a custom operator, which only the program that registered it can run"
+        ),
     ),
     "resource on the way": Refused(
         lambda: set_tensor(CONV, type=13),
@@ -191,10 +220,12 @@ CASES: dict[str, Case] = {
             "2 of 5 operators cannot be imported\n"
             "  operator 0 CONV_2D 'conv' (int8[1, 4, 4, 2], int8[3, 3, 3, 2], int32[3] "
             "-> int8[1, 4, 4, 3])\n"
-            "    why  tensor 3 'conv' is a variable (state that outlives a run)\n"
+            "    why  tensor 3 'conv' is a variable (state that outlives a run), which "
+            "rlx does not support yet\n"
             "    try  make the state an input and an output of the model\n"
             "  operator 1 MAX_POOL_2D 'pooled' (int8[1, 4, 4, 3] -> int8[1, 2, 2, 3])\n"
-            "    why  tensor 3 'conv' is a variable (state that outlives a run)\n"
+            "    why  tensor 3 'conv' is a variable (state that outlives a run), which "
+            "rlx does not support yet\n"
             "    try  make the state an input and an output of the model"
         ),
     ),

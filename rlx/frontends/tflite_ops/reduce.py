@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rlx.frontends.quantization import rescale_of
@@ -90,6 +91,7 @@ def import_arg_max(call: Call) -> None:
     require_type(call.output, TensorType.INT32)
     axis = _axis(call)
     call.quant(0)
+    _drop_ones(call, axis)
     call.finish(QArgmax(axis=axis), call.value(0))
 
 
@@ -99,10 +101,20 @@ def import_real_arg(call: Call) -> None:
     call.arity(2)
     require_type(call.output, TensorType.INT32, TensorType.INT64)
     make = RealArgmax if call.operator.name == "ARG_MAX" else RealArgmin
-    found = call.emit(make(axis=_axis(call)), call.value(0))
+    axis = _axis(call)
+    _drop_ones(call, axis)
+    found = call.emit(make(axis=axis), call.value(0))
     if call.output.type is TensorType.INT64:
         found = call.emit(RealCast(dtype=DType.I64), found)
     call.bind(found)
+
+
+def _drop_ones(call: Call, axis: int) -> None:
+    """Give the output the shape that interpreters compute, if the file keeps dimensions of 1."""
+    shape, tensor = call.input(0).shape, call.output
+    reduced = (*shape[:axis], *shape[axis + 1 :])
+    if [d for d in reduced if d > 1] == [d for d in tensor.shape if d > 1]:
+        call.scope.tensors[tensor.index] = replace(tensor, shape=reduced)
 
 
 def _axis(call: Call) -> int:
