@@ -104,7 +104,8 @@ class TfliteBuilder:
             tensor.quantization.zeroPoint = np.broadcast_to(points, scales.shape).copy()
             tensor.quantization.quantizedDimension = axis
         if data is not None:
-            tensor.buffer = self._buffer(np.ascontiguousarray(data, _NUMPY[dtype]))
+            stored = pack_bits(data, _BITS[dtype]) if dtype in _BITS else data
+            tensor.buffer = self._buffer(np.ascontiguousarray(stored, _NUMPY.get(dtype, "u1")))
         self.graph.tensors.append(tensor)
         return len(self.graph.tensors) - 1
 
@@ -171,6 +172,14 @@ class TfliteBuilder:
         return len(self.model.operatorCodes) - 1
 
 
+def pack_bits(data: Any, bits: int) -> np.ndarray:
+    """Return integers of few bits as bytes: the first in the low bits, the last byte filled up."""
+    values = np.asarray(data, np.int64).reshape(-1) & ((1 << bits) - 1)
+    parts = np.pad(values, (0, -len(values) % (8 // bits))).reshape(-1, 8 // bits)
+    packed: np.ndarray = (parts << np.arange(0, 8, bits)).sum(1).astype(np.uint8)
+    return packed
+
+
 def pack(model: Any) -> bytes:
     """Write the object form of a file."""
     builder = flatbuffers.Builder(1024)
@@ -230,6 +239,7 @@ def _output_count(data: bytes) -> int:
     return len(unpack(data).subgraphs[0].outputs)
 
 
+_BITS = {"int4": 4, "int2": 2}
 _NUMPY = {
     name: np.dtype(name)
     for name in (

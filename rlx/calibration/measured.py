@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rlx.calibration.ranges import MOVING, activation_params, clamped
 from rlx.calibration.sensitivity import Rounded, Sensitivity, rounded
 from rlx.calibration.sequence import rounded_in_sequence
+from rlx.ops.real import RealDequantize
 from rlx.quant.convert import convert
 from rlx.quant.stored_weights import with_stored_weights
 from rlx.quant.weighted import Weighted, weighted_layers
@@ -57,7 +58,19 @@ class Measured:
     @property
     def sizes(self) -> dict[Node, int]:
         """Number of weights of each layer."""
-        return {node: layer.weights.size for node, layer in self.layers.items()}
+        own = {node: node.operands[1].type.size for node in self.stored}
+        return own | {node: layer.weights.size for node, layer in self.layers.items()}
+
+    @property
+    def stored(self) -> dict[Node, int]:
+        """Bits of the weights of each layer that the model holds in few bits, which it keeps."""
+        found = {}
+        for value in self.params:
+            for operand in value.node.operands[1:2]:
+                node = operand.node
+                if isinstance(node.op, RealDequantize) and node.operands[0].constant is not None:
+                    found[value.node] = node.operands[0].type.dtype.bits
+        return found
 
     def weights(self, node: Node, bits: int) -> Rounded:
         """Return a layer's weights in ``bits`` bits, computed once."""

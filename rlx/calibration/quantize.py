@@ -127,7 +127,7 @@ class _Work:
         """Return the integer network."""
         measured, equalized = self._measured()
         widths = self._widths(measured)
-        converted = measured.converted(widths)
+        converted, shown = measured.converted(widths), measured.stored | widths
         comparison = self._compared(converted, self.tested or self.samples, layers=True)
         self._check_drop(comparison)
         check_useful(comparison, self.original.name, self.settings)
@@ -138,8 +138,8 @@ class _Work:
             tested=self.tested is not None,
             observer=self.settings.observer.value,
             equalized=equalized,
-            mean_bits=mean_bits(widths, measured.sizes),
-            weight_bytes=weight_bytes(widths, measured.sizes),
+            mean_bits=mean_bits(shown, measured.sizes),
+            weight_bytes=weight_bytes(shown, measured.sizes),
             comparison=comparison,
             layers=_layer_reports(measured, widths, comparison),
         )
@@ -147,7 +147,7 @@ class _Work:
 
     def _measured(self) -> tuple[Measured, bool]:
         """Return the float graph that is converted, and whether its channels were balanced."""
-        folded = FoldConstants().apply(self.original)
+        folded = FoldConstants(keep_narrow=True).apply(self.original)
         plain = DeadCode().apply(FoldBatchNorm().apply(folded))
         wanted = self.settings.equalize
         if wanted is False:
@@ -252,7 +252,7 @@ def _layer_reports(
                 name=node.name,
                 place=node.origin.location,
                 op=node.op.name,
-                bits=bits,
+                bits=bits if bits is not None else measured.stored.get(node),
                 weights=measured.sizes.get(node, 0),
                 minimum=histogram.minimum,
                 maximum=histogram.maximum,

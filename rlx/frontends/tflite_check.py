@@ -34,7 +34,7 @@ def check(model: Model, limits: Limits) -> None:
         except RefusedError as error:
             raise error.inside(tensor.label) from None
     _check_operands(model, limits)
-    _check_constants(model, limits)
+    check_constants(model, limits)
     _check_computed(model, limits)
     try:
         _check_order(model)
@@ -79,7 +79,7 @@ def _check_shape(tensor: Tensor, limits: Limits) -> None:
             f"has the shape {shape}; the limit is {limits.dimension} a dimension",
             hint=raise_hint("dimension", max(shape)),
         )
-    # How large a constant may be is a matter of bytes: see _check_constants.
+    # How large a constant may be is a matter of bytes: see check_constants.
     if tensor.data is None and math.prod(shape) > limits.elements:
         raise OverLimitError(
             f"has the shape {shape}, {math.prod(shape)} elements; the limit is {limits.elements}",
@@ -88,7 +88,7 @@ def _check_shape(tensor: Tensor, limits: Limits) -> None:
 
 
 def _check_data(tensor: Tensor) -> None:
-    if tensor.type not in ELEMENT_BITS:
+    if tensor.type not in ELEMENT_BITS or tensor.sparsity is not None:
         return
     wanted = (math.prod(tensor.shape) * ELEMENT_BITS[tensor.type] + 7) // 8
     if tensor.data is not None and len(tensor.data) != wanted:
@@ -126,10 +126,21 @@ def _check_quantization(tensor: Tensor) -> None:
         )
 
 
-_ACTIVATION_TYPES = (TensorType.INT8, TensorType.UINT8, TensorType.INT16)
+_ACTIVATION_TYPES = (
+    TensorType.INT8,
+    TensorType.UINT8,
+    TensorType.INT16,
+    TensorType.INT4,
+    TensorType.INT2,
+)
 
 
-def _check_constants(model: Model, limits: Limits) -> None:
+def check_constants(model: Model, limits: Limits) -> None:
+    """Check the bytes of all constants that the graph names.
+
+    Raises:
+        OverLimitError: They are over the limit.
+    """
     total = sum(len(t.data) for t in _used(model) if t.data is not None)
     if total > limits.constant_bytes:
         error = OverLimitError(

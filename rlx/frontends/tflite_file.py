@@ -10,6 +10,7 @@ import numpy as np
 from rlx.frontends import tflite_schema as schema
 from rlx.frontends.flatbuffer import Reader, Record, Table, defaults
 from rlx.frontends.refusal import (
+    DamagedError,
     MalformedError,
     OverLimitError,
     RefusedError,
@@ -17,6 +18,7 @@ from rlx.frontends.refusal import (
 )
 from rlx.frontends.tflite_check import check
 from rlx.frontends.tflite_schema import TensorType
+from rlx.frontends.tflite_stored import expanded
 from rlx.limits import DEFAULT_LIMITS, Limits, raise_hint
 from rlx.names import printable, shorten
 
@@ -65,6 +67,8 @@ class Tensor:
         signature: The dimensions again, -1 for each that the file leaves open; empty if it leaves
             none open.
         is_variable: Whether it keeps its elements between runs, so that nothing need write it.
+        sparsity: How a sparse constant is stored, None for others (see ``tflite_stored``).
+        blocks: Scales for blocks of a constant, None for others.
     """
 
     index: int
@@ -78,6 +82,8 @@ class Tensor:
     stored: TensorType | None = None
     signature: tuple[int, ...] = ()
     is_variable: bool = False
+    sparsity: Record | None = None
+    blocks: Record | None = None
 
     @property
     def label(self) -> str:
@@ -173,14 +179,15 @@ def parse(data: bytes | memoryview, source: str, limits: Limits = DEFAULT_LIMITS
             )
             raise error.inside("file")
         root = Reader(data, limits).root(schema.MODEL, schema.IDENTIFIER)
-        model = _model(root, source)
+        model = _model(root, source, memoryview(data))
         check(model, limits)
+        model = expanded(model, limits)
     except RefusedError as error:
         raise error.public(source) from None
     return model
 
 
-def _model(root: Record, source: str) -> Model:
+def _model(root: Record, source: str, file: memoryview) -> Model:
     """Gather the structures; every number that indexes a list is checked here."""
     version = root.integer("version")
     if version != schema.VERSION:
@@ -195,7 +202,7 @@ def _model(root: Record, source: str) -> Model:
     # CALL_ONCE and so on), which rlx refuses by name.
     graph, buffers = graphs[0], root.records("buffers")
     kinds = root.records("operator_codes")
-    tensors = _each("tensor", graph.records("tensors"), lambda i, t: _tensor(i, t, buffers))
+    tensors = _each("tensor", graph.records("tensors"), lambda i, t: _tensor(i, t, buffers, file))
     return Model(
         source=source,
         name=printable(graph.text("name")),
@@ -235,42 +242,44 @@ def _references(
     return indices
 
 
-def _tensor(index: int, record: Record, buffers: Sequence[Record]) -> Tensor:
+def _tensor(index: int, record: Record, buffers: Sequence[Record], file: memoryview) -> Tensor:
     number = record.integer("buffer")
     # Writers that emit no buffers at all leave 0 here, which means "no data" by convention.
     if number >= len(buffers) and number:
         raise MalformedError(f"refers to buffer {number}, but there are {len(buffers)} buffers")
     shape, type_ = record.integers("shape"), TensorType(record.integer("type"))
-    data = _data(number, buffers[number]) if number < len(buffers) else None
+    data = _data(number, buffers[number], file) if number < len(buffers) else None
     if data is None and 0 in shape and type_ in (TensorType.INT32, TensorType.INT64):
         # A list without entries, such as the shape of a single number, has no bytes to store.
         data = np.empty(0, np.uint8)
-    signature = record.integers("shape_signature")
+    signature, quantization = record.integers("shape_signature"), record.record("quantization")
     return Tensor(
         index=index,
         name=printable(record.text("name")),
         shape=shape,
         type=type_,
-        quantization=_quantization(record.record("quantization")),
+        quantization=_quantization(quantization),
         data=data,
         buffer=number,
         refusal=_refusal(record, type_),
         signature=signature if -1 in signature else (),
         is_variable=record.flag("is_variable"),
+        sparsity=record.record("sparsity"),
+        blocks=quantization.record("details") if quantization else None,
     )
 
 
 def _refusal(record: Record, type_: TensorType) -> UnsupportedError | None:
     """Return what makes a tensor mean something that rlx does not model."""
     quantization = record.record("quantization")
-    custom = quantization is not None and quantization.flag("details")
+    details = quantization.integer("details_type") if quantization else 0
+    custom = details not in (0, schema.BLOCKWISE_DETAILS)
     for applies, reason, hint in (
         (
             record.flag("is_variable"),
             "is a variable (state that outlives a run), which rlx does not support yet",
             "make the state an input and an output of the model",
         ),
-        (record.flag("sparsity"), "is stored in a sparse format", "convert without sparsity"),
         (record.flag("variant_tensors"), "is a list of tensors", "convert without TensorList ops"),
         (
             bool(record.integer("external_buffer")),
@@ -289,19 +298,25 @@ def _refusal(record: Record, type_: TensorType) -> UnsupportedError | None:
     return None
 
 
-def _data(number: int, buffer: Record) -> npt.NDArray[np.uint8] | None:
-    """Return the bytes of a constant, or None if the buffer is empty."""
-    if buffer.integer("offset") > 1 or buffer.integer("size") > 1:
-        raise UnsupportedError(
-            f"buffer {number} lies outside of the flatbuffer (files over 2 GiB do that)",
-            hint="convert without the option for large models",
-        )
+def _data(number: int, buffer: Record, file: memoryview) -> npt.NDArray[np.uint8] | None:
+    """Return the bytes of a constant, or None if the buffer is empty.
+
+    Large files have them behind the flatbuffer; an offset or size of 0 or 1 says that they do not.
+    """
+    offset, size = buffer.integer("offset"), buffer.integer("size")
+    if offset > 1 and size > 1:
+        if offset + size > len(file):
+            raise DamagedError(
+                f"buffer {number} takes bytes {offset} to {offset + size}, "
+                f"but the file has {len(file)} bytes"
+            )
+        return np.frombuffer(file, np.uint8, size, offset)
     data = buffer.array("data")
     return data if len(data) else None
 
 
 def _quantization(record: Record | None) -> Quantization | None:
-    if record is None or record.flag("details") or not len(record.array("scale")):
+    if record is None or record.integer("details_type") or not len(record.array("scale")):
         return None
     scale, points = record.array("scale"), record.array("zero_point")
     if len(points) == 1:

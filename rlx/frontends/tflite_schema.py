@@ -86,6 +86,7 @@ VALUE_RANGE = {
     TensorType.INT32: (-(2**31), 2**31 - 1),
     TensorType.INT64: (-(2**63), 2**63 - 1),
     TensorType.INT4: (-8, 7),
+    TensorType.INT2: (-2, 1),
 }
 
 
@@ -314,12 +315,39 @@ OPTIONS_OF = {
     "GELU": 116,
 }
 
+BLOCKWISE = _table("BlockwiseQuantization", (0, "scales", _INT), (1, "zero_points", _INT),
+                   (2, "block_size", _INT))  # fmt: skip
+BLOCKWISE_DETAILS = 2
+"""Number of ``BLOCKWISE`` in the union ``QuantizationDetails``."""
+
 QUANTIZATION = _table(
     "QuantizationParameters",
     (2, "scale", Numbers("f4")),
     (3, "zero_point", Numbers("i8")),
-    (5, "details", Presence()),
+    (4, "details_type", Scalar("u1")),
+    (5, "details", Choice({BLOCKWISE_DETAILS: BLOCKWISE})),
     (6, "axis", _INT),
+)
+
+# How the numbers of an index are stored: the union ``SparseIndexVector``.
+_INDICES = {
+    number: _table(name, (0, "values", Numbers(code)))
+    for number, (name, code) in enumerate(
+        (("Int32Vector", "i4"), ("Uint16Vector", "u2"), ("Uint8Vector", "u1")), start=1
+    )
+}
+DIMENSION = _table(
+    "DimensionMetadata",
+    (0, "format", Scalar("i1", 0, 0, 1)),
+    (1, "dense_size", _INT),
+    (3, "segments", Choice(_INDICES)),
+    (5, "indices", Choice(_INDICES)),
+)
+SPARSITY = _table(
+    "SparsityParameters",
+    (0, "traversal_order", Numbers("i4")),
+    (1, "block_map", Numbers("i4")),
+    (2, "dimensions", Children(DIMENSION, "rank")),
 )
 
 TENSOR = _table(
@@ -330,7 +358,7 @@ TENSOR = _table(
     (3, "name", Text()),
     (4, "quantization", Child(QUANTIZATION)),
     (5, "is_variable", _FLAG),
-    (6, "sparsity", Presence()),
+    (6, "sparsity", Child(SPARSITY)),
     (7, "shape_signature", Numbers("i4")),
     (9, "variant_tensors", Presence()),
     (10, "external_buffer", Scalar("u4")),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rlx.ir import Array, rebuild
+from rlx.ir import Array, DType, rebuild
 from rlx.ir.binding import symbols_of
+from rlx.ops.real import RealDequantize
 from rlx.passes.base import Pass
 
 if TYPE_CHECKING:
@@ -20,10 +21,13 @@ class FoldConstants(Pass):
     Attributes:
         limit_bytes: Results larger than this stay computed, so that a small file cannot grow a
             program without bound.
+        keep_narrow: Leave integers of 4 and 2 bits as they are stored, behind their
+            ``real.dequantize``, whose scales the reader takes.
     """
 
     name: ClassVar[str] = "fold-constants"
     limit_bytes: int = 1 << 26
+    keep_narrow: bool = False
 
     def apply(self, graph: Graph) -> Graph:
         """Return the graph with constant nodes evaluated; the same graph if there are none."""
@@ -45,7 +49,13 @@ class FoldConstants(Pass):
         """Whether a node is to be evaluated, given what its operands have become."""
         if not operands or any(o.constant is None for o in operands):
             return False
+        if self.keep_narrow and isinstance(node.op, RealDequantize) and _is_narrow(operands[0]):
+            return False
         # A loop might not end; unrolling deals with control flow.
         if symbols_of(node.op) or node.op.regions():
             return False
         return sum(t.nbytes for t in node.types) <= self.limit_bytes
+
+
+def _is_narrow(value: Value) -> bool:
+    return value.type.dtype in (DType.I4, DType.I2)

@@ -11,12 +11,13 @@ from rlx.frontends.tflite_ops.tensors import (
     DTYPES,
     QUANTIZED_TYPES,
     REAL_TYPES,
+    narrow_dtype,
     quant_of,
     require_type,
     show,
 )
 from rlx.frontends.tflite_schema import TensorType
-from rlx.ir import QuantParams
+from rlx.ir import DType, QuantParams
 from rlx.ops.q import QConvert, QRequantize
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize
 
@@ -67,6 +68,9 @@ def import_dequantize(call: Call) -> None:
     given = call.input(0)
     require_type(call.output, TensorType.FLOAT32)
     require_type(given, *QUANTIZED_TYPES, TensorType.FLOAT16)
+    if given.data is not None and narrow_dtype(given) is not DType.I8:
+        call.bind(call.scope.real(given))
+        return
     value = call.scope.value(given.index)
     if given.type is TensorType.FLOAT16:
         call.finish(RealCast(dtype=DTYPES[TensorType.FLOAT32]), value)

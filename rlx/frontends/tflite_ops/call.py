@@ -14,7 +14,10 @@ from rlx.frontends.tflite_ops.tensors import (
     REAL_TYPES,
     PerTensor,
     is_near,
+    narrow_dtype,
+    nonzero,
     quant_of,
+    quant_of_axis,
     real_array,
     require_type,
     show,
@@ -26,7 +29,7 @@ from rlx.ir import TensorType as Type
 from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QRequantize
-from rlx.ops.real import RealTranspose
+from rlx.ops.real import RealDequantize, RealTranspose
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,12 +111,27 @@ class Scope:
             op, origin = RealTranspose(axes=axes), value.node.origin
             return self.graph.apply(op, value, name=tensor.name, origin=origin)
         key = (tensor.index, axes)
-        if key not in self.reals:
-            array = real_array(tensor) if array is None else array
-            origin = Origin(self.model.source, f"tensor {tensor.index}")
-            ordered = array.transpose(axes) if axes else array
-            self.reals[key] = self.graph.constant(ordered, name=tensor.name, origin=origin)
+        if key in self.reals:
+            return self.reals[key]
+        origin = Origin(self.model.source, f"tensor {tensor.index}")
+        if array is None and narrow_dtype(tensor) is not DType.I8:
+            self.reals[key] = self._narrow(tensor, axes, origin)
+            return self.reals[key]
+        array = real_array(tensor) if array is None else array
+        ordered = array.transpose(axes) if axes else array
+        self.reals[key] = self.graph.constant(ordered, name=tensor.name, origin=origin)
         return self.reals[key]
+
+    def _narrow(self, tensor: Tensor, axes: tuple[int, ...], origin: Origin) -> Value:
+        """Return weights of 4 or 2 bits, dequantized in the graph, which keeps what they are."""
+        array, quant = nonzero(tensor).astype(narrow_dtype(tensor).numpy), quant_of_axis(tensor)
+        if axes:
+            array = array.transpose(axes)
+            axis = None if quant.axis is None else axes.index(quant.axis)
+            quant = replace(quant, axis=axis)
+        codes = self.graph.constant(array, name=tensor.name, quant=quant, origin=origin)
+        op = RealDequantize(quant=quant)
+        return self.graph.apply(op, codes, name=tensor.name, origin=origin)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,12 @@ from rlx.frontends.tflite_ops.importers import REAL_IMPORTERS
 from rlx.frontends.tflite_ops.tensors import (
     DTYPES,
     checked_numbers,
+    narrow_dtype,
     real_array,
     require_type,
 )
 from rlx.frontends.tflite_schema import TensorType
-from rlx.ir import Graph
+from rlx.ir import DType, Graph
 from rlx.ir.evaluate import evaluate
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def _arrays(call: Call) -> list[Numbers] | None:
     if name in OF_SHAPES:
         return [OF_SHAPES[name](call)]
     if name == "DEQUANTIZE" and all(t.data is not None for t in call.inputs):
-        return [_dequantize(call)]
+        narrow = any(narrow_dtype(t) is not DType.I8 for t in call.inputs)
+        return None if narrow else [_dequantize(call)]
     if name not in REAL_IMPORTERS or not call.is_real:
         return None
     if any(t.data is None and t.index not in known for t in call.inputs):
@@ -85,11 +87,13 @@ def _computed(call: Call) -> list[Numbers] | None:
 
 
 def _dequantize(call: Call) -> Numbers:
-    """Return the numbers that a constant of int8 or float16 stands for."""
+    """Return the numbers that a constant of int8, float16 or in blocks stands for."""
     call.arity(1)
     given, result = call.input(0), call.output
     require_type(result, TensorType.FLOAT32)
-    require_type(given, TensorType.FLOAT16, TensorType.INT8)
+    in_blocks = given.type is TensorType.FLOAT32 and given.stored is not None
+    if not in_blocks:
+        require_type(given, TensorType.FLOAT16, TensorType.INT8)
     if given.shape != result.shape:
         raise MalformedError(
             f"turns {given.label}, which is {given.described}, into {result.described}"

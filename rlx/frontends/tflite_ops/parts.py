@@ -8,7 +8,7 @@ import numpy as np
 
 from rlx.frontends import quantization
 from rlx.frontends.refusal import MalformedError, UnsupportedError
-from rlx.frontends.tflite_ops.tensors import nonzero, require_type
+from rlx.frontends.tflite_ops.tensors import narrow_dtype, nonzero, require_type
 from rlx.frontends.tflite_schema import Activation, Padding, TensorType
 from rlx.frontends.work import check_sizes
 from rlx.ir import DType, QuantParams
@@ -123,7 +123,7 @@ def weight_constant(call: Call, tensor: Tensor, axes: Axes = ()) -> Value:
     if key not in shared:
         scales = tuple(s or 1.0 for s in weight_scales(tensor))  # see nonzero()
         quant = QuantParams(scales, (0,) * len(scales), None if len(scales) == 1 else 0)
-        array = nonzero(tensor)
+        array = nonzero(tensor).astype(narrow_dtype(tensor).numpy)
         shared[key] = call.scope.constant(tensor, array.transpose(axes) if axes else array, quant)
     return shared[key]
 

@@ -159,6 +159,16 @@ def nonzero(tensor: Tensor) -> npt.NDArray[Any]:
     return np.where(scale == 0, point, array).astype(array.dtype)
 
 
+def narrow_dtype(tensor: Tensor) -> DType:
+    """Return the element type of int8 weights, which may have fewer bits in the file."""
+    if tensor.type is not TensorType.INT8 or tensor.stored is None:
+        return DType.I8
+    return _NARROW.get(tensor.stored, DType.I8)
+
+
+_NARROW = {TensorType.INT4: DType.I4, TensorType.INT2: DType.I2}
+
+
 def real_array(tensor: Tensor) -> npt.NDArray[Any]:
     """Return the plain numbers of a constant; int8 weights are dequantized to float32.
 
@@ -207,7 +217,14 @@ _INT8_HINT = (
     "convert with full int8 quantization (TFLITE_BUILTINS_INT8, inference_input_type and "
     "inference_output_type int8)"
 )
+_NARROW_HINT = (
+    "store weights as int8 in the model (or float32, and let 'rlx quantize --weights 4' make them "
+    "narrow); values that are computed are int8"
+)
 _TYPE_HINTS = {
+    TensorType.INT4: _NARROW_HINT,
+    TensorType.INT2: _NARROW_HINT,
+    TensorType.UINT4: _NARROW_HINT,
     TensorType.FLOAT32: _INT8_HINT,
     TensorType.FLOAT16: _INT8_HINT,
     TensorType.UINT8: _INT8_HINT,

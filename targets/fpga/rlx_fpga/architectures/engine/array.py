@@ -129,9 +129,7 @@ class MultiplierArray(Component):
         factors = self._factors(m, code, part)
         products = []
         if has_blocks(platform) and factors:
-            one = multiply_moving(
-                m, platform, *factors[0], "product_0", move=Const(1), stages=1
-            )
+            one = multiply_moving(m, platform, *factors[0], "product_0", move=Const(1), stages=1)
             products, factors = [one], factors[1:]
         else:
             for lane, pair in enumerate(factors):
