@@ -129,9 +129,9 @@ class Scope:
             array = array.transpose(axes)
             axis = None if quant.axis is None else axes.index(quant.axis)
             quant = replace(quant, axis=axis)
-        codes = self.graph.constant(array, name=tensor.name, quant=quant, origin=origin)
+        integers = self.graph.constant(array, name=tensor.name, quant=quant, origin=origin)
         op = RealDequantize(quant=quant)
-        return self.graph.apply(op, codes, name=tensor.name, origin=origin)
+        return self.graph.apply(op, integers, name=tensor.name, origin=origin)
 
 
 @dataclass(frozen=True, slots=True)
