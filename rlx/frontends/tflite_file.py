@@ -119,6 +119,7 @@ class Operator:
         inputs: Tensor numbers; -1 stands for an optional input that is absent.
         outputs: Tensor numbers.
         options: Its options by the schema's names, ranges checked.
+        custom_options: What a custom operator's program reads; its format is its own.
     """
 
     index: int
@@ -127,6 +128,7 @@ class Operator:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
+    custom_options: bytes = b""
 
     @property
     def label(self) -> str:
@@ -345,6 +347,7 @@ def _operator(index: int, record: Record, kinds: Sequence[Record], tensors: int)
         inputs=inputs,
         outputs=outputs,
         options=_options(name, record),
+        custom_options=record.array("custom_options").tobytes(),
     )
 
 

@@ -371,6 +371,7 @@ OPERATOR = _table(
     (2, "outputs", Numbers("i4")),
     (3, "options_type", Scalar("u1")),
     (4, "options", Choice(OPTIONS)),
+    (5, "custom_options", Numbers("u1")),
 )
 
 SUBGRAPH = _table(

@@ -437,6 +437,6 @@ def test_a_bias_that_is_left_out_is_zero(name: str, absent: list[None]) -> None:
 
 
 def test_every_importer_has_a_case() -> None:
-    # test_boundary.py, test_open.py
-    elsewhere = {"CAST", "DEQUANTIZE", "QUANTIZE", "RANGE"}
+    # test_boundary.py, test_open.py, test_custom.py
+    elsewhere = {"CAST", "CUSTOM 'Convolution2DTransposeBias'", "DEQUANTIZE", "QUANTIZE", "RANGE"}
     assert set(CASES) | elsewhere == set(REAL_IMPORTERS)
