@@ -130,7 +130,7 @@ def synthesized(wanted: Sequence[tuple[str, Cell]], device: FpgaDevice) -> list[
         text: list[str] = []
         for number, (name, cell) in enumerate(wanted):
             top = f"s{number}"
-            sources = sources_of(cell, Interface(top, (), ()))
+            sources = sources_of(cell, Interface(top, (), ()), family=device.family)
             text += [*sources.modules.values(), sources.core]
             names.append((name, f"{top}_core"))
         # Synthesis keeps the ports of the top module, but instances only with an attribute.

@@ -30,9 +30,9 @@ def test_device_makes_sense(name):
     assert f"{found.lut} LUT{found.lut_inputs}" in found.summary
 
 
-def test_multiplier_blocks_are_used_where_there_are_some():
-    assert "-dsp" in device("ice40-up5k").synth
-    assert "-dsp" not in device("ice40-hx8k").synth
+def test_synthesis_is_not_asked_for_the_multipliers_of_ice40():
+    """Its pass gets their registers wrong; see ``test_gate_level.py``."""
+    assert [one.name for one in devices().values() if "-dsp" in one.synth] == []
 
 
 def test_large_memories_are_those_of_ultraplus():

@@ -12,22 +12,12 @@ from rlx import frontends
 from rlx.driver import emit, lower
 from rlx.reference import random_inputs, reference_outputs
 from rlx_fpga import TARGET, FpgaOptions
-from rlx_fpga.cells.multiply import blocks_of
 from rlx_fpga.cost.costs import Resources
 from rlx_fpga.cost.memories import Ram, mapping_of
 from rlx_fpga.devices import device
 from rlx_fpga.packaging.synthesis import synthesize
 
 TINYCONV = ROOT / "examples" / "mnist" / "tinyconv.rlx"
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "blocks"),
-    [(8, 8, 1), (16, 16, 1), (17, 17, 1), (18, 18, 3), (18, 15, 2), (15, 18, 2), (4, 6, 0)],
-)
-def test_wide_products_are_cut_as_yosys_cuts_them(x, y, blocks):
-    assert blocks_of(x, y, "ice40") == blocks
-    assert blocks_of(x, y, "ecp5") == 1
 
 
 def test_a_memory_that_is_read_into_a_register_may_become_a_block():

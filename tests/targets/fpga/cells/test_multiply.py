@@ -265,6 +265,78 @@ def test_pairs_with_a_common_operand_are_both_products(tmp_path, x, y):
     prove(tmp_path, "shared", SHARED.format(x=x, y=y))
 
 
+MOVING = """
+module proof(input clk, input en, input [1:0] x_high, x_low, y_high, y_low, output equal);
+  wire [{x}-1:0] x = {{x_high, {{{x}-4{{1'b0}}}}, x_low}};
+  wire [{y}-1:0] y = {{y_high, {{{y}-4{{1'b0}}}}, y_low}};
+  wire [{x}+{y}-1:0] one, other;
+  products #(.X({x}), .Y({y}), .X_SIGNED({xs}), .Y_SIGNED({ys}), .STAGES({stages})) a (
+      .clk(clk), .en(en), .x(x), .y(y), .z(one));
+  block #(.X({x}), .Y({y}), .X_SIGNED({xs}), .Y_SIGNED({ys}), .STAGES({stages})) b (
+      .clk(clk), .en(en), .x(x), .y(y), .z(other));
+  assign equal = one == other;
+endmodule
+"""
+
+
+def prove_ice40(folder, template, proof, cycles):
+    """Prove that the products of a module and its instance of Yosys's own model are equal.
+
+    From registers that are 0, for so many cycles.
+    """
+    for name in ("products", "block"):
+        (folder / f"{name}.v").write_text(render(template, name=name))
+    (folder / "proof.v").write_text(proof)
+    script = (
+        "read_verilog -defer +/ice40/cells_sim.v; read_verilog -sv products.v proof.v; "
+        "read_verilog -sv -D RLX_ICE40 block.v; "
+        "prep -top proof -flatten; async2sync; opt -full; "
+        f"sat -verify -seq {cycles} -set-init-zero -prove equal 1"
+    )
+    run((*find_yosys().command, "-q", "-p", script), cwd=folder, timeout_s=120)
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize(
+    ("x", "y", "signs", "stages"),
+    [
+        (8, 8, (1, 1), 1),
+        (9, 9, (1, 1), 2),
+        (8, 8, (1, 1), 3),
+        (16, 16, (0, 0), 2),
+        (16, 16, (1, 0), 2),
+        (16, 15, (0, 1), 3),
+        (13, 18, (0, 0), 2),
+        (17, 17, (1, 1), 3),
+        (18, 8, (1, 1), 3),
+        (9, 17, (1, 0), 2),
+        (18, 18, (1, 1), 3),
+        (18, 18, (0, 0), 2),
+    ],
+)
+def test_the_block_of_ice40_gives_products(tmp_path, x, y, signs, stages):
+    """Proved for the outer bits of the operands, with any enables."""
+    proof = MOVING.format(x=x, y=y, xs=signs[0], ys=signs[1], stages=stages)
+    prove_ice40(tmp_path, "multiply_ice40.v.j2", proof, 5)
+
+
+SUMMED = """
+module proof(input clk, input take, first, input signed [3:0] x, y, output equal);
+  wire signed [7:0] a = x {shift}, b = y {shift};
+  wire signed [31:0] one, other;
+  products p (.clk(clk), .x(a), .y(b), .take(take), .first(first), .z(one));
+  block q (.clk(clk), .x(a), .y(b), .take(take), .first(first), .z(other));
+  assign equal = one == other;
+endmodule
+"""
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize("shift", ["", "<<< 4"])
+def test_the_block_of_ice40_gives_sums_of_products(tmp_path, shift):
+    prove_ice40(tmp_path, "multiply_sum_ice40.v.j2", SUMMED.format(shift=shift), 5)
+
+
 @pytest.mark.synth
 @pytest.mark.parametrize("shift", ["", "<<< 4"])
 @pytest.mark.parametrize("read", ["read_verilog -sv proof.v", BLOCK], ids=["products", "block"])
