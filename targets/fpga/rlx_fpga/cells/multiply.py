@@ -101,11 +101,6 @@ class NetlistPlatform:
     memories: Constants | None = None
     family: str = ""
 
-    @property
-    def has_blocks(self) -> bool:
-        """Whether every product is an instance of a DSP slice: synthesis is not asked for one."""
-        return self.family == "ice40"
-
     def module(self, *, logic: bool) -> str:
         """Return the name of the module that multiplies."""
         return f"{self.prefix}_multiply" + ("_logic" if logic else "")
@@ -149,7 +144,7 @@ def multiply(
     if not isinstance(platform, NetlistPlatform):
         x, y = follow(m, x, f"{name}_x"), follow(m, y, f"{name}_y")
         return follow(m, x * y, name, LATENCY - 1)
-    if platform.has_blocks and not logic:
+    if has_blocks(platform) and not logic:
         return follow(m, _block(m, platform, x, y, name, BLOCK_LATENCY), f"{name}_held")
     product = Signal(signed(len(x) + len(y)), name=f"{name}_product")
     m.submodules[name] = Instance(
@@ -165,8 +160,8 @@ def multiply(
 
 
 def has_blocks(platform: object) -> bool:
-    """Return whether products in a netlist for ``platform`` must be instances of a DSP slice."""
-    return isinstance(platform, NetlistPlatform) and platform.has_blocks
+    """Return whether products in DSP slices must be instances: synthesis is not asked for any."""
+    return isinstance(platform, NetlistPlatform) and platform.family == "ice40"
 
 
 def multiply_moving(

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In
 
 from rlx.names import comment_text
 from rlx_fpga.cells.constants import Constants
-from rlx_fpga.cells.multiply import NetlistPlatform, Packing
+from rlx_fpga.cells.multiply import NetlistPlatform, Packing, has_blocks
 from rlx_fpga.packaging.axi import (
     Part,
     PortSignal,
@@ -234,7 +234,7 @@ def cell_path(module: str) -> str:
 
 def _parts(platform: NetlistPlatform) -> dict[str, str]:
     """Return the modules that are written by hand, by name."""
-    block = "multiply_ice40" if platform.has_blocks else "multiply"
+    block = "multiply_ice40" if has_blocks(platform) else "multiply"
     found = {
         platform.module(logic=False): block,
         platform.module(logic=True): "multiply_logic",
