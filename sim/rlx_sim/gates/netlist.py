@@ -1,0 +1,158 @@
+"""Reads the netlist that Yosys wrote for one module, and checks that each net has one driver."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rlx.errors import SimulationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    Bits = tuple[int | str, ...]
+
+BUFFERS: Final = {"BUFG": ("I", "O"), "DCCA": ("CLKI", "CLKO"), "SB_GB": (
+    "USER_SIGNAL_TO_GLOBAL_BUFFER", "GLOBAL_BUFFER_OUTPUT")}  # fmt: skip
+"""Input and output of cells that only pass a signal on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An instance in a netlist.
+
+    Attributes:
+        name: Name of the instance.
+        kind: Cell of the family's library.
+        parameters: Values as Yosys writes them: bits, highest first, or text.
+        pins: Net of each bit by port, lowest first: a number, or a constant ``0``, ``1``, ``x``.
+        outputs: Names of the ports that drive nets.
+    """
+
+    name: str
+    kind: str
+    parameters: Mapping[str, str]
+    pins: Mapping[str, Bits]
+    outputs: frozenset[str]
+
+    def bit(self, port: str, default: int | str = "0") -> int | str:
+        """Return the net of a port of one bit; ``default`` if it is not connected."""
+        bits = self.pins.get(port)
+        return bits[0] if bits else default
+
+    def value(self, name: str, default: int = 0) -> int:
+        """Return a numeric parameter."""
+        text = self.parameters.get(name)
+        return default if text is None else int(text.replace("x", "0"), 2)
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return a parameter that is a text. Yosys adds a space to one that looks like bits."""
+        return self.parameters.get(name, default).removesuffix(" ")
+
+
+@dataclass(frozen=True, slots=True)
+class Netlist:
+    """A module of cells.
+
+    Attributes:
+        top: Name of the module.
+        ports: Direction (``input``, ``output``) and nets, lowest bit first, by name.
+        cells: Instances, without buffers and what only describes.
+    """
+
+    top: str
+    ports: Mapping[str, tuple[str, Bits]]
+    cells: tuple[Cell, ...]
+
+
+def read_netlist(path: Path, top: str) -> Netlist:
+    """Return module ``top`` of a file of Yosys' ``write_json``.
+
+    Raises:
+        SimulationError: The file is missing or has another form, a net has several drivers, or one
+            that is read has none.
+    """
+    try:
+        module = json.loads(path.read_text(encoding="utf-8"))["modules"][top]
+        cells = [_cell(name, cell) for name, cell in module["cells"].items() if cell["type"][0] != "$"]
+        ports = {
+            name: (port["direction"], tuple(port["bits"])) for name, port in module["ports"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise SimulationError(f"left no netlist in {path.name}", where="yosys") from None
+    _check_drivers(ports, cells)
+    return _without_buffers(Netlist(top, ports, tuple(cells)))
+
+
+def _cell(name: str, cell: Mapping[str, Any]) -> Cell:
+    directions = cell["port_directions"]
+    return Cell(
+        name,
+        cell["type"],
+        cell["parameters"],
+        {port: tuple(bits) for port, bits in cell["connections"].items()},
+        frozenset(port for port, direction in directions.items() if direction == "output"),
+    )
+
+
+def _check_drivers(ports: Mapping[str, tuple[str, Bits]], cells: list[Cell]) -> None:
+    """Refuse nets with several drivers, and nets that are read and have none."""
+    drivers: Counter[int | str] = Counter()
+    readers: dict[int | str, str] = {}
+    for name, (direction, bits) in ports.items():
+        if direction == "input":
+            drivers.update(bits)
+        else:
+            readers |= dict.fromkeys(bits, f"port {name}")
+    for cell in cells:
+        for port, bits in cell.pins.items():
+            if port in cell.outputs:
+                drivers.update(bits)
+            else:
+                readers |= dict.fromkeys(bits, f"{cell.kind} {cell.name}")
+    for net, count in drivers.items():
+        if count > 1 and isinstance(net, int):
+            raise SimulationError(
+                f"net {net} of the netlist has {count} drivers; {readers.get(net, 'nothing')} reads it",
+                where="yosys",
+            )
+    for net, reader in readers.items():
+        if net not in drivers and isinstance(net, int):
+            raise SimulationError(f"nothing drives a net that {reader} reads", where="yosys")
+
+
+def _without_buffers(netlist: Netlist) -> Netlist:
+    """Connect what reads a buffer to what the buffer reads."""
+    sources = {
+        cell.bit(BUFFERS[cell.kind][1]): cell.bit(BUFFERS[cell.kind][0])
+        for cell in netlist.cells
+        if cell.kind in BUFFERS
+    }
+
+    def source(net: int | str) -> int | str:
+        while net in sources:
+            net = sources[net]
+        return net
+
+    cells = tuple(
+        Cell(
+            cell.name,
+            cell.kind,
+            cell.parameters,
+            {
+                port: bits if port in cell.outputs else tuple(map(source, bits))
+                for port, bits in cell.pins.items()
+            },
+            cell.outputs,
+        )
+        for cell in netlist.cells
+        if cell.kind not in BUFFERS
+    )
+    ports = {
+        name: (direction, bits if direction == "input" else tuple(map(source, bits)))
+        for name, (direction, bits) in netlist.ports.items()
+    }
+    return Netlist(netlist.top, ports, cells)
