@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from rlx.errors import SimulationError, ToolMissingError
-from rlx.process import run
+from rlx.process import failure, run
 from rlx.scratch import work_folder
 from rlx_fpga.packaging.render import render
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from rlx.process import Completed
     from rlx_fpga.devices import FpgaDevice
 
 OLDEST: Final = (0, 40)
@@ -38,6 +39,15 @@ CORE: Final = "u_core"
 
 HEADINGS: Final = "2"
 """Level of the headings that Yosys prints: the passes of our script, and those that they call."""
+
+MAX_LINES: Final = 3
+"""Lines of Yosys in a message."""
+
+_WRONG: Final = re.compile(
+    r"(Warning|ERROR): .*(Driver-driver conflict|conflicting drivers|has no driver|Latch inferred"
+    r"|logic loop|'check -assert')"
+)
+_WARNING: Final = re.compile(r"Warning: (?!Found log message)")
 
 _HEADING: Final = re.compile(r"[\d.]+ Executing ([A-Z]\w+) pass")
 
@@ -133,6 +143,7 @@ def synthesize(
     device: FpgaDevice,
     *,
     layers: Sequence[str] = (),
+    netlist: bool = False,
     keep: Path | None = None,
     timeout_s: float = TIMEOUT_S,
     show: Callable[[str], None] | None = None,
@@ -145,6 +156,7 @@ def synthesize(
         top: Module whose cells are counted.
         device: Device to map to.
         layers: Names of instances in the core, without ``u_``, whose cells are counted too.
+        netlist: Whether ``<device>_netlist.json`` is kept too: the mapped ``top``, for simulation.
         keep: Folder to leave ``<device>.json`` (or ``.edif``), ``<device>_stat.json`` and
             ``<device>_layers.json`` in.
         timeout_s: Wall-clock limit.
@@ -152,28 +164,57 @@ def synthesize(
 
     Returns:
         ``tool``, ``device``, a number for each of :data:`RESOURCES` (there may be half block RAMs),
-        ``cells`` (count by type), and ``layers``: the cells of each of the given layers, by name.
+        ``cells`` (count by type), ``warnings`` (lines of Yosys, if there are any), and ``layers``:
+        the cells of each of the given layers, by name.
 
     Raises:
-        SimulationError: Yosys failed; carries its last lines.
+        SimulationError: Yosys failed, or left a net with several drivers or none, or a latch;
+            carries its lines.
     """
     tool = find_yosys()
     with work_folder("synth") as folder:
-        script = {"run.ys": synthesis_script(sources, top, device, layers=layers)}
+        text = synthesis_script(sources, top, device, layers=layers, netlist=netlist)
+        script = {"run.ys": text}
         _lay_out(folder, {**files, **near_constants(device), **script})
         # Relative paths only: YoWASP's tools see a different temporary folder.
         argv = (*tool.command, "-q", "-v", HEADINGS, "-s", "run.ys")
-        run(argv, cwd=folder, timeout_s=timeout_s, hint=HINT, on_line=pass_reader(show))
+        done = run(
+            argv, cwd=folder, timeout_s=timeout_s, hint=HINT, check=False, on_line=pass_reader(show)
+        )
+        if done.returncode != 0:
+            raise _refusal(done)
         cells = read_cells(folder / f"{device.name}_stat.json", top)
         parts = read_layers(folder / f"{device.name}_layers.json", top, layers)
         if keep is not None:
             for path in sorted(folder.glob(f"{device.name}*")):
                 shutil.copy(path, keep)
     sums = resources(cells, device.family)
+    warnings = _warnings(done)
     return {
         **{"tool": f"yosys {tool.version}", "device": device.name, **sums, "cells": cells},
+        **({"warnings": warnings} if warnings else {}),
         **({"layers": parts} if layers else {}),
     }
+
+
+def _refusal(done: Completed) -> SimulationError:
+    """Return the error of a Yosys that failed: with the nets that are driven wrongly, if any."""
+    lines = (done.stderr + done.stdout).splitlines()
+    wrong = dict.fromkeys(line.partition(": ")[2] for line in lines if _WRONG.match(line))
+    if not wrong:
+        return failure(done, hint=HINT)
+    shown = "".join(f"\n  | {line}" for line in list(wrong)[:MAX_LINES])
+    return SimulationError(
+        f"the netlist would not compute what the design does{shown}",
+        where="yosys",
+        hint="try another version of Yosys; if it stays, report the design",
+    )
+
+
+def _warnings(done: Completed) -> list[str]:
+    """Return the warnings of Yosys, each once."""
+    lines = (done.stderr + done.stdout).splitlines()
+    return list(dict.fromkeys(x.removeprefix("Warning: ") for x in lines if _WARNING.match(x)))
 
 
 def pass_reader(show: Callable[[str], None] | None) -> Callable[[str], None] | None:
@@ -195,6 +236,7 @@ def synthesis_script(
     device: FpgaDevice,
     *,
     layers: Sequence[str] = (),
+    netlist: bool = False,
     pll: bool = False,
 ) -> str:
     """Return the Yosys script that maps ``top`` to ``device``; it runs in the output folder.
@@ -204,12 +246,14 @@ def synthesis_script(
         top: Module whose cells are counted.
         device: The device.
         layers: Names of instances in the core, without ``u_``, whose cells are counted too.
+        netlist: Whether the mapped ``top`` is written for simulation too.
         pll: Whether the wrapper around ``top`` makes the clock with its PLL, which needs a board.
     """
     near = near_constants(device)
     return render(
-        "synth.ys.j2", sources=sources, top=top, device=device, layers=layers, near=near, pll=pll
-    )
+        "synth.ys.j2", sources=sources, top=top, device=device, layers=layers, netlist=netlist,
+        near=near, pll=pll,
+    )  # fmt: skip
 
 
 def near_constants(device: FpgaDevice) -> dict[str, str]:
