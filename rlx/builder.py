@@ -47,6 +47,7 @@ class Builder(Protocol):
         clock_mhz: float | None,
         timeout_s: float,
         keep: Path | None,
+        simulate: bool | None,
         progress: Callable[[str], None] | None,
     ) -> Build:
         """Build the content of ``folder`` and measure it.
@@ -58,6 +59,7 @@ class Builder(Protocol):
             clock_mhz: Target clock, which must be reached; None for the builder's choice.
             timeout_s: Wall-clock limit of each step, in seconds.
             keep: Folder for netlists, reports and logs; None to keep nothing.
+            simulate: Whether what was built is simulated and compared; None for the builder's choice.
             progress: Called with a description of each step.
         """
         ...

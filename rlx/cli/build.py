@@ -40,6 +40,11 @@ DEFAULT_TIMEOUT_S = 3600.0
     help="Folder for netlist, reports and logs. Default: none is kept.",
 )
 @click.option(
+    "--simulate/--no-simulate",
+    default=None,
+    help="Simulate the netlist on golden vectors, with pauses. Default: if it takes minutes at most.",
+)
+@click.option(
     "--timeout",
     type=click.FloatRange(min=1),
     default=DEFAULT_TIMEOUT_S,
@@ -54,12 +59,16 @@ def command(
     seeds: int,
     clock: str | None,
     out: Path | None,
+    simulate: bool | None,
     timeout: float,
     as_json: bool,
 ) -> int:
     """Synthesize, place and route the output FOLDER of 'rlx emit', and report clock and cells.
 
-    Exit status 3 if it does not fit the device or misses the clock.
+    The mapped netlist is simulated and compared with the reference before it is placed.
+
+    Exit status 1 if it computes something else, or has a latch or a net with several drivers;
+    3 if it does not fit the device or misses the clock.
     """
     clock_mhz = None if clock is None else _hertz(clock) / 1e6
     manifest = read_manifest(folder)
@@ -72,6 +81,7 @@ def command(
             clock_mhz=clock_mhz,
             timeout_s=timeout,
             keep=out,
+            simulate=simulate,
             progress=show,
         )
     if as_json:

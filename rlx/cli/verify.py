@@ -9,6 +9,8 @@ import click
 
 from rlx.cli.common import json_option, print_json, progress
 from rlx.cli.table import prose, show, wide_option
+from rlx.errors import UsageError
+from rlx.outputs import read_manifest
 from rlx.verifier import TIMEOUT_S, view_of
 
 if TYPE_CHECKING:
@@ -23,8 +25,13 @@ if TYPE_CHECKING:
     "tools",
     metavar="NAMES",
     help="Simulators, separated by commas. C: host, sanitize, qemu, unicorn (qemu:zig and so on"
-    " names a compiler). FPGA: verilator, cocotb, testbench, testbench:icarus. Default: what is"
-    " installed.",
+    " names a compiler). FPGA: verilator, cocotb, testbench, testbench:icarus, netlist. Default:"
+    " what is installed.",
+)
+@click.option(
+    "--netlist",
+    is_flag=True,
+    help="FPGA: map the design to its device too, and simulate the netlist.",
 )
 @click.option(
     "--timeout",
@@ -64,6 +71,7 @@ def command(
     folder: Path,
     inputs: int | None,
     tools: str | None,
+    netlist: bool,
     timeout: float,
     waves: Path | None,
     no_cache: bool,
@@ -85,7 +93,7 @@ def command(
         result = api.verify(
             folder,
             inputs=inputs,
-            tools=tools.split(",") if tools else None,
+            tools=_simulators(folder, tools, netlist=netlist),
             timeout_s=timeout,
             waves=waves,
             cache=not no_cache,
@@ -99,6 +107,16 @@ def command(
         _print(result)
         checks.show()
     return checks.status(result)
+
+
+def _simulators(folder: Path, names: str | None, *, netlist: bool) -> list[str] | None:
+    """Return the simulators that were asked for; None for the default ones."""
+    chosen = names.split(",") if names else None
+    if not netlist:
+        return chosen
+    if read_manifest(folder, check_files=False).producer.target != "fpga":
+        raise UsageError("C has no netlist", where="--netlist", hint="leave --netlist out")
+    return [*(chosen or ("verilator", "cocotb")), "netlist"]
 
 
 def _print(result: Verification) -> None:

@@ -10,15 +10,18 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import DoesNotFitError, OutputError
+from rlx.errors import DoesNotFitError, OutputError, SimulationError, ToolMissingError
+from rlx.golden import read_golden
 from rlx.outputs import read_manifest, write_folder
 from rlx.scratch import work_folder
 from rlx.steps import length_text, steps_of
 from rlx_fpga.devices import DEFAULT_DEVICE
 from rlx_fpga.devices import device as find_device
 from rlx_fpga.packaging.netlist import counted_parts
-from rlx_fpga.packaging.synthesis import RESOURCES, synthesize
-from rlx_sim.fpga import read_report
+from rlx_fpga.packaging.synthesis import MAX_LINES, RESOURCES, synthesize
+from rlx_sim.fpga import STALLED, design_sources, read_report
+from rlx_sim.gates.models import FAMILIES
+from rlx_sim.gates.run import BUILD_FRAMES, not_simulated, run_netlist
 from rlx_sim.layers import layer_rows, rest_of
 from rlx_sim.nextpnr import find_nextpnr, place_and_route, placed
 from rlx_sim.placement import placement_svg, read_placed
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from rlx.steps import Steps
     from rlx.tables import View
     from rlx_fpga.devices import FpgaDevice
+    from rlx_sim.gates.run import NetlistRun
     from rlx_sim.nextpnr import RoutedDesign
 
     Progress = Callable[[str], None]
@@ -54,9 +58,6 @@ PICTURE: Final = "placement.svg"
 
 _LOCATIONS: Final = "placed_netlist.json"
 
-_READ: Final = ("rtl", "mem", "synth")
-"""Folders that synthesis reads."""
-
 
 @dataclass(frozen=True, slots=True)
 class HardwareBuild:
@@ -76,6 +77,7 @@ class HardwareBuild:
         notes: Steps that were left out, and how to run them.
         tools: Name and version of each tool used.
         placement: Name of the picture of the first placement, in the folder that is kept.
+        netlist: Simulation of the mapped netlist; None if it was left out.
     """
 
     device: FpgaDevice
@@ -89,6 +91,7 @@ class HardwareBuild:
     layers: Sequence[Mapping[str, Any]] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
     placement: str | None = None
+    netlist: NetlistRun | None = None
 
     @property
     def fmax_mhz(self) -> float | None:
@@ -119,6 +122,7 @@ class HardwareBuild:
             ],
             "cells": dict(self.cells),
             "placement": self.placement,
+            "netlist": None if self.netlist is None else self.netlist.as_json(),
             "problems": list(self.problems),
             "notes": list(self.notes),
             "tools": dict(sorted(self.tools.items())),
@@ -143,6 +147,7 @@ class FpgaBuilder:
         clock_mhz: float | None = None,
         timeout_s: float = TIMEOUT_S,
         keep: Path | None = None,
+        simulate: bool | None = None,
         progress: Progress | None = None,
     ) -> HardwareBuild:
         """Build the design in ``folder``; nothing is written into it.
@@ -156,13 +161,16 @@ class FpgaBuilder:
             timeout_s: Wall-clock limit of each run of a tool.
             keep: Folder for netlist, reports, logs, a picture of the placement and ``build.json``,
                 written at the end; one that rlx made before is replaced. None to keep nothing.
+            simulate: Whether the mapped netlist is simulated on golden vectors; None if that takes
+                at most :data:`rlx_sim.gates.run.MAX_SECONDS`, as predicted, and Verilator is there.
             progress: Called with a description of each step.
 
         Raises:
             OutputError: The folder is not complete or of another target.
             UsageError: The device is unknown.
             ToolMissingError: Yosys or nextpnr is not installed.
-            SimulationError: A tool failed.
+            SimulationError: A tool failed, or the netlist computes something else than the
+                reference.
             TimeLimitError: A run took too long.
         """
         notify = steps_of(progress)
@@ -177,10 +185,13 @@ class FpgaBuilder:
             notify.expect(*_expected(chosen, report.get("lut", 0), seeds))
             notify(f"yosys: {chosen.name}")
             found = synthesize(
-                _files(folder), design["sources"], design["top"], chosen,
-                layers=counted_parts(report, design), keep=work, timeout_s=timeout_s,
-                show=notify.detail,
+                design_sources(folder), design["sources"], design["top"], chosen,
+                layers=counted_parts(report, design), netlist=simulate is not False, keep=work,
+                timeout_s=timeout_s, show=notify.detail,
             )  # fmt: skip
+            netlist, omitted = _simulated(
+                folder, work, report, found, chosen, simulate, timeout_s, notify
+            )
             target = TARGET_MHZ if clock_mhz is None else clock_mhz
             problems = _overflows(found, chosen)
             routed, misfits = (
@@ -189,7 +200,9 @@ class FpgaBuilder:
                 else ((), ())
             )
             problems += [*misfits, *_too_slow(routed, clock_mhz)]
-            build = _summary(chosen, report, found, routed, problems)
+            build = replace(
+                _summary(chosen, report, found, routed, problems, omitted), netlist=netlist
+            )
             if keep is not None:
                 build = _with_picture(work, build, report)
                 write_folder(keep, _kept(work, build), producer=manifest.producer, force=True)
@@ -232,16 +245,51 @@ def _manifest(folder: Path, target: str) -> Manifest:
     return manifest
 
 
-def _files(folder: Path) -> dict[str, bytes]:
-    """Return the files that synthesis reads, by relative path."""
-    found = (path for part in _READ for path in sorted((folder / part).rglob("*")))
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in found if path.is_file()
-    }
-
-
 def _available(device: FpgaDevice) -> dict[str, int]:
     return {"lut": device.lut, "ff": device.ff, "dsp": device.dsp, "bram": device.bram}
+
+
+def _simulated(
+    folder: Path,
+    work: Path,
+    report: Mapping[str, Any],
+    found: Mapping[str, Any],
+    device: FpgaDevice,
+    simulate: bool | None,
+    timeout_s: float,
+    notify: Steps,
+) -> tuple[NetlistRun | None, list[str]]:
+    """Simulate the netlist in ``work``; return the results, or why there are none.
+
+    Raises:
+        SimulationError: The netlist computes something else than the reference.
+    """
+    if simulate is False:
+        return None, []
+    reason = not_simulated(report, found, device)
+    if reason and not (simulate and device.family in FAMILIES):
+        return None, [f"the netlist was not simulated: {reason}"]
+    try:
+        run = run_netlist(
+            folder, work / f"{device.name}_netlist.json", report["interface"], device,
+            read_golden(folder).first(BUILD_FRAMES), stalls=STALLED, timeout_s=timeout_s,
+            notify=notify,
+        )  # fmt: skip
+    except ToolMissingError as e:
+        if simulate:
+            raise
+        return None, [f"the netlist was not simulated: {e.message}: {e.hint}"]
+    if run.wrong:
+        first = run.wrong[0]
+        raise SimulationError(
+            f"the netlist for {device.name} computes something else than the reference:"
+            f" {len(run.wrong)} of {run.inputs + run.stalled} frames differ, first frame"
+            f" {first.frame}, output {first.output}, element {first.element}: {first.actual},"
+            f" expected {first.expected}",
+            where=run.name,
+            hint="rlx verify FOLDER --netlist shows the runs; try another version of Yosys",
+        )
+    return run, []
 
 
 def _overflows(found: Mapping[str, Any], device: FpgaDevice) -> list[str]:
@@ -331,7 +379,9 @@ def _summary(
     found: Mapping[str, Any],
     routed: Sequence[RoutedDesign],
     problems: Sequence[str],
+    omitted: Sequence[str],
 ) -> HardwareBuild:
+    """Return the results but the simulation; ``omitted`` says why there is none."""
     tool, _, version = str(found["tool"]).partition(" ")
     tools = {tool: version}
     if routed:
@@ -344,7 +394,11 @@ def _summary(
         routed=routed,
         interval=report.get("interval"),
         problems=tuple(problems),
-        notes=() if device.pnr else (_vendor_note(device),),
+        notes=(
+            *omitted,
+            *(f"yosys: {line}" for line in found.get("warnings", ())[:MAX_LINES]),
+            *(() if device.pnr else (_vendor_note(device),)),
+        ),
         layers=layer_rows(report, found, device.family),
         tools=tools,
     )

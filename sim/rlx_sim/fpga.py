@@ -12,6 +12,7 @@ from rlx.errors import OutputError, UsageError
 from rlx.outputs import new_file
 from rlx.scratch import work_folder
 from rlx.steps import steps_of
+from rlx_fpga.packaging.synthesis import synthesize
 from rlx_sim.cocotb_bench import run_bench
 from rlx_sim.duration import expected
 from rlx_sim.plain import plain_folder
@@ -26,12 +27,16 @@ if TYPE_CHECKING:
 
     from rlx.golden import Golden
     from rlx.steps import Steps
+    from rlx_fpga.devices import FpgaDevice
     from rlx_sim.cocotb_bench import CocotbRun
     from rlx_sim.stream import StreamRun
 
 STALLED_FRAMES: Final = 2
 STALLED: Final = Stalls(seed=2, inputs=77, outputs=102, reset_after=9)
 """Disturbance in the second run of a verification: stalls in 30 % and 40 % of cycles, a reset."""
+
+_READ: Final = ("rtl", "mem", "synth")
+"""Folders that synthesis reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +69,15 @@ def verify_fpga(
     timeout_s: float,
     cocotb: bool = True,
     testbenches: Sequence[str] = (),
+    netlist: FpgaDevice | None = None,
     waves: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Run everything that was emitted for a design, and compare with ``vectors``.
 
     Lint; the C++ harness over all frames without stalls, then over two with random stalls on both
-    sides after a reset in mid-frame; the cocotb bench with the folder's own golden vectors.
+    sides after a reset in mid-frame; the cocotb bench with the folder's own golden vectors; the
+    harness again with the mapped netlist in place of the design.
 
     Args:
         folder: The emitted design.
@@ -78,6 +85,7 @@ def verify_fpga(
         timeout_s: Wall-clock limit of each step.
         cocotb: Whether to run the cocotb bench.
         testbenches: Simulators for the SystemVerilog testbench: ``verilator``, ``icarus``.
+        netlist: Device that the design is mapped to, to simulate the netlist; None for no netlist.
         waves: File for a waveform of the run without stalls, ``.vcd`` or ``.fst``.
         progress: Called with a description of each step.
 
@@ -85,7 +93,7 @@ def verify_fpga(
         ``target``, ``inputs``, ``equal`` (inputs with correct outputs), ``mismatches`` (the first
         of each wrong frame; one more if a test of the cocotb bench failed), ``latency`` and
         ``interval`` in cycles, the ``predicted_interval`` of the report, ``stalled``, ``cocotb``,
-        ``testbench``, ``testbench_icarus``, ``lint``, ``waves`` and its ``layouts``, ``tools``, and
+        ``testbench``, ``testbench_icarus``, ``netlist``, ``lint``, ``waves`` and its ``layouts``, ``tools``, and
         ``runs``: the results of each simulation, as rows of a table.
 
     Raises:
@@ -97,7 +105,7 @@ def verify_fpga(
     notify = steps_of(progress)
     report = read_report(folder)
     design = report["interface"]
-    if waves is None:  # the time of writing waves depends on what changes
+    if waves is None and netlist is None:  # writing waves takes as long as much changes
         size = sum((folder / path).stat().st_size for path in design["sources"]) / 1e6
         found = expected(report, size, vectors.frames, cocotb=cocotb, testbenches=testbenches)
         notify.expect(*found)
@@ -115,6 +123,8 @@ def verify_fpga(
         notify(f"{simulator}: the emitted testbench")
         _add_testbench(result, folder, simulator, timeout_s, notify.detail)
     result["runs"] = _runs(result)
+    if netlist is not None:
+        _add_netlist(result, folder, report, netlist, vectors, timeout_s, notify)
     return result
 
 
@@ -204,6 +214,46 @@ def _add_testbench(
     result["tools"] |= {simulator: find(simulator).version}
     if not found.passed:
         result["mismatches"].append({"simulator": name, "verdict": found.verdict})
+
+
+def _add_netlist(
+    result: dict[str, Any],
+    folder: Path,
+    report: Mapping[str, Any],
+    device: FpgaDevice,
+    vectors: Golden,
+    timeout_s: float,
+    notify: Steps,
+) -> None:
+    """Map the design to a device, and add the results of its netlist."""
+    from rlx_sim.gates.run import run_netlist
+
+    design = report["interface"]
+    notify(f"yosys: {device.name}")
+    with work_folder("synthesis") as work:
+        found = synthesize(
+            design_sources(folder), design["sources"], design["top"], device, netlist=True,
+            keep=work, timeout_s=timeout_s, show=notify.detail,
+        )  # fmt: skip
+        run = run_netlist(
+            folder, work / f"{device.name}_netlist.json", design, device, vectors,
+            stalls=STALLED, timeout_s=timeout_s, notify=notify,
+        )  # fmt: skip
+    tool, _, version = str(found["tool"]).partition(" ")
+    result["tools"] |= {tool: version}
+    result["netlist"] = run.as_json()
+    result["runs"] += run.rows()
+    result["mismatches"] += run.mismatches()
+    wrong = {one["frame"] for one in result["mismatches"] if "frame" in one}
+    result["equal"] = result["inputs"] - len(wrong)
+
+
+def design_sources(folder: Path) -> dict[str, bytes]:
+    """Return the files of an emitted folder that synthesis reads, by relative path."""
+    found = (path for part in _READ for path in sorted((folder / part).rglob("*")))
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in found if path.is_file()
+    }
 
 
 def _runs(result: dict[str, Any]) -> list[dict[str, Any]]:

@@ -163,6 +163,8 @@ class StreamBench:
         folder: Path,
         output: Path,
         trace: str | None = None,
+        options: Sequence[str] = (),
+        optimization: str = "-O1",
         timeout_s: float = BUILD_TIMEOUT_S,
         show: Callable[[str], None] | None = None,
     ) -> StreamBench:
@@ -174,6 +176,8 @@ class StreamBench:
             folder: Their folder.
             output: Folder for everything built.
             trace: ``vcd`` or ``fst``, so that :meth:`run` can write such waveforms.
+            options: Further options of Verilator.
+            optimization: That of the C++ compiler.
             timeout_s: Wall-clock limit.
             show: Called with each file that is compiled.
 
@@ -183,8 +187,8 @@ class StreamBench:
         """
         program = build(
             files, interface["top"], cwd=folder, output=output,
-            options=[*memory_option(interface, folder), *_TRACE[trace]], timeout_s=timeout_s,
-            show=show,
+            options=[*memory_option(interface, folder), *_TRACE[trace], *options],
+            optimization=optimization, timeout_s=timeout_s, show=show,
         )  # fmt: skip
         inputs, outputs = (
             tuple(BenchPort.from_json(port) for port in interface[side])

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rlx.tables import View
     from rlx.verification.budget import Quantity, Taken
     from rlx.verifier import Verification
+    from rlx_fpga.devices import FpgaDevice
     from rlx_sim.firmware import Firmware
     from rlx_sim.protocol import Simulation, Simulator
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 TIMEOUT_S: Final = 600.0
 
 CORTEXM_TOOLS: Final = ("host", "sanitize", "qemu", "unicorn")
-FPGA_TOOLS: Final = ("verilator", "cocotb", "testbench", "testbench:icarus")
+FPGA_TOOLS: Final = ("verilator", "cocotb", "testbench", "testbench:icarus", "netlist")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -269,8 +270,9 @@ class FpgaVerifier:
             folder: An output folder of ``rlx emit --target fpga``.
             inputs_limit: Frames of the golden vectors to run; None for all.
             tools: ``verilator``, and ``cocotb``, ``testbench`` (the SystemVerilog testbench under
-                Verilator) or ``testbench:icarus`` (in Icarus Verilog) to run these too; None for
-                the first two.
+                Verilator), ``testbench:icarus`` (in Icarus Verilog) or ``netlist`` (the design
+                mapped to its device by Yosys, under Verilator) to run these too; None for the first
+                two.
             timeout_s: Wall-clock limit of each step.
             waves: File for a waveform, ``.vcd`` or ``.fst``; None for none.
             progress: Called with a description of each step.
@@ -298,7 +300,8 @@ class FpgaVerifier:
         testbenches = [benches[name] for name in tools or () if name in benches]
         found = verify_fpga(
             folder, vectors, timeout_s=timeout_s, cocotb=cocotb,
-            testbenches=testbenches, waves=waves, progress=progress,
+            testbenches=testbenches, netlist=_mapped_to(manifest, tools), waves=waves,
+            progress=progress,
         )  # fmt: skip
         return VerificationReport(
             target=self.target,
@@ -318,6 +321,8 @@ class FpgaVerifier:
             used.add("cocotb")
         if tools is not None and "testbench:icarus" in tools:
             used.add("icarus")
+        if tools is not None and "netlist" in tools:
+            used.add("yosys")
         return {name: find(name).version for name in sorted(used)}
 
     def restored(self, folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
@@ -352,6 +357,27 @@ def _manifest(folder: Path, target: str, *, check_files: bool = True) -> Manifes
             hint=f"emit the model again with --target {target}",
         )
     return manifest
+
+
+def _mapped_to(manifest: Manifest, tools: Sequence[str] | None) -> FpgaDevice | None:
+    """Return the device whose netlist is simulated, if one is asked for.
+
+    Raises:
+        UsageError: There are no models of its cells.
+    """
+    if "netlist" not in (tools or ()):
+        return None
+    from rlx_fpga.devices import DEFAULT_DEVICE
+    from rlx_fpga.devices import device as find_device
+    from rlx_sim.gates.models import FAMILIES
+
+    chosen = find_device(str(manifest.producer.options.get("device", DEFAULT_DEVICE)))
+    if chosen.family not in FAMILIES:
+        raise UsageError(
+            f"a netlist for {chosen.name} cannot be simulated: Yosys has no models of its cells",
+            hint=f"emit for another family: {', '.join(FAMILIES.values())}; or leave netlist out",
+        )
+    return chosen
 
 
 def _restored(folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:

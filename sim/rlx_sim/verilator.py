@@ -100,6 +100,7 @@ def build(
     cwd: Path,
     output: Path,
     options: Sequence[str] = (),
+    optimization: str = "-O1",
     timeout_s: float = BUILD_TIMEOUT_S,
     jobs: int = 2,
     show: Callable[[str], None] | None = None,
@@ -109,7 +110,8 @@ def build(
     The C++ class of module ``top`` is ``Vtop``. Undefined initial values are drawn from the seed
     given to the simulator at run time, so that no result depends on zeros.
 
-    ``options`` are Verilator's own, for example ``--trace-fst``. ``show`` is called with each file
+    ``options`` are Verilator's own, for example ``--trace-fst``; ``optimization`` is that of the C++
+    compiler. ``show`` is called with each file
     that is compiled.
 
     Returns the program.
@@ -119,7 +121,7 @@ def build(
         TimeLimitError: It took longer than ``timeout_s``.
     """
     kind = ("--cc", "--exe", "--build", "-O3", "-j", str(jobs))
-    return _build(kind, files, top, cwd, output, options, timeout_s, show)
+    return _build(kind, files, top, cwd, output, options, timeout_s, show, optimization)
 
 
 def build_testbench(
@@ -177,14 +179,16 @@ def _build(
     options: Sequence[str],
     timeout_s: float,
     show: Callable[[str], None] | None,
+    optimization: str = "-O1",
 ) -> Path:
     """Run Verilator on ``files`` with the options ``kind`` for the output; return the program."""
+    levels = (f"OPT_FAST={optimization}", f"OPT_GLOBAL={optimization}")
     argv = [
         str(find_verilator().executable),
         *(*kind, "-Wno-fatal", "--x-initial", "unique", "--x-assign", "unique"),
         *options,
         *("--prefix", "Vtop", "--top-module", top, "--Mdir", str(output.resolve())),
-        *("-MAKEFLAGS", " ".join((*_make_settings(), "OPT_FAST=-O1", "OPT_GLOBAL=-O1"))),
+        *("-MAKEFLAGS", " ".join((*_make_settings(), *levels))),
         *files,
     ]
     reader = compilation_reader(show)

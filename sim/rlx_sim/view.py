@@ -121,6 +121,15 @@ def build_view(report: Mapping[str, Any]) -> View:
     if rate is not None:
         note = f"at that clock, one in {text_of(report['interval'])} cycles"
         figures.append(Figure("rate", rate, "frames/s", note))
+    netlist = report["netlist"]
+    if netlist is not None:
+        stalled = netlist["stalled"]
+        equal = f"{netlist['equal']} of {netlist['inputs']} inputs equal"
+        note = (
+            f"with pauses {stalled['equal']} of {stalled['inputs']}; latency"
+            f" {text_of(netlist['latency'])}, interval {text_of(netlist['interval'])} cycles"
+        )
+        figures.append(Figure("netlist", equal, "", note))
     return [*view, Figures(f"Measured: {top} on {device}", tuple(figures))]
 
 

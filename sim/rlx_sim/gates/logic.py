@@ -90,7 +90,9 @@ def _table(content: int, inputs: list[Net]) -> str:
     return f"1'b1 & ({bits}'h{content & ((1 << bits) - 1):x} >> {{{index}}})"
 
 
-def _mux(low: str, high: str, select: str, output: str) -> Callable[[Cell], Iterator[tuple[Net, str]]]:
+def _mux(
+    low: str, high: str, select: str, output: str
+) -> Callable[[Cell], Iterator[tuple[Net, str]]]:
     def rule(cell: Cell) -> Iterator[tuple[Net, str]]:
         chosen, one, zero = _inputs(cell, select, high, low)
         yield cell.bit(output), f"{chosen} ? {one} : {zero}"

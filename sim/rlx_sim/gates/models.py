@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
     from rlx_sim.gates.netlist import Cell
 
+FAMILIES: Final = {"ecp5": "ECP5", "ice40": "iCE40", "xc7": "Xilinx 7"}
+"""Families whose netlists can be simulated, and how tables call them."""
+
 LIBRARIES: Final = {"ecp5": "ecp5", "ice40": "ice40", "xc7": "xilinx"}
-"""Folder of each family in Yosys' share folder; netlists of other families cannot be simulated."""
+"""Folder of each family in Yosys' share folder."""
 
 OWN: Final = {
     "ecp5": ("MULT18X18D", "DP16KD"),

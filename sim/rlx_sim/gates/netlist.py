@@ -77,7 +77,9 @@ def read_netlist(path: Path, top: str) -> Netlist:
     """
     try:
         module = json.loads(path.read_text(encoding="utf-8"))["modules"][top]
-        cells = [_cell(name, cell) for name, cell in module["cells"].items() if cell["type"][0] != "$"]
+        cells = [
+            _cell(name, cell) for name, cell in module["cells"].items() if cell["type"][0] != "$"
+        ]
         ports = {
             name: (port["direction"], tuple(port["bits"])) for name, port in module["ports"].items()
         }

@@ -102,9 +102,7 @@ def _process(clocking: Clocking, group: list[Register]) -> Iterator[str]:
 def _instance(index: int, cell: Cell) -> Iterator[str]:
     """Yield an instance of a model."""
     parameters, pins = instance(cell)
-    outputs = {
-        port for port in pins if port in cell.outputs or f"{port}0" in cell.outputs
-    }
+    outputs = {port for port in pins if port in cell.outputs or f"{port}0" in cell.outputs}
     for port in sorted(outputs):
         for net in pins[port]:
             if isinstance(net, int):
