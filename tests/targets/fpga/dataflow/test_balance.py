@@ -244,7 +244,7 @@ def test_an_input_that_forks_and_also_meets_another_twice_gets_a_queue():
 
 
 def test_a_branch_around_the_inner_fork_counts_from_the_outer_one():
-    # 0 forks, but 1 does not come from it: what 3 gives was taken from -1 up to 1/8 + 1/2 before.
+    # 0 forks, but 1 does not come from it: 3 gives nothing before 1/2 was taken from -1.
     stages = [
         stage(-1, hold=Fraction(1, 8)),
         stage(-1, hold=Fraction(1, 4)),
@@ -254,4 +254,18 @@ def test_a_branch_around_the_inner_fork_counts_from_the_outer_one():
     ]
     depths = queue_depths(stages)
     assert depths[3] == [Fraction(1, 2), Fraction(1, 8)]
-    assert depths[4] == [Fraction(5, 8), Fraction(1, 8)]
+    assert depths[4] == [Fraction(1, 2), Fraction(1, 8)]
+
+
+def test_queues_of_a_recurrence_grow_with_its_steps_not_by_doubling():
+    # Step t reads part t of the input, and twice what the step before gives: as a gated unit.
+    steps, none = 12, Fraction(0)
+    stages = [stage(-1, hold=Fraction(part, steps)) for part in range(steps)]
+    state = 0
+    for part in range(1, steps):
+        stages += [stage(part, state), stage(len(stages), state)]
+        state = len(stages) - 1
+    depths = queue_depths(stages)
+    largest = [max(row, default=none) for row in depths[steps:]]
+    assert max(largest) <= 1
+    assert all(depth <= Fraction(part // 2 + 1, steps) for part, depth in enumerate(largest))

@@ -4,8 +4,9 @@ All figures are parts of a frame. After a fork, every branch must accept as much
 takes before it produces something, or the fork deadlocks. With, for each branch from the fork to
 the layer where they meet,
 
-- lag: the maximum that the branch can have taken beyond the share that it has produced (line
-  buffers, sums over a frame, registers, queues),
+- lag: the maximum that the branch must have taken beyond the share that it has produced (line
+  buffers, sums over a frame, registers); of several operands the one that needs more. What queues
+  in the branch may hold beyond that does not count: it is not waited for,
 - lead: the maximum that it can have produced beyond the share that it has taken (a layer that skips
   rows produces a row as soon as it has its first pixels),
 
@@ -91,18 +92,13 @@ def queue_depths(stages: Sequence[StageFlow]) -> list[list[Fraction]]:
             [_depth(stage, place, near, lags, leads) for place in range(len(stage.operands))]
         )
         for fork in forks:
-            reached = [
-                (operand, depth)
-                for operand, depth in zip(stage.operands, depths[-1], strict=True)
-                if operand.source in lags[fork]
-            ]
+            reached = [o for o in stage.operands if o.source in lags[fork]]
             if reached:
-                lags[fork][index] = stage.hold + min(
-                    lags[fork][operand.source] + operand.capacity + operand.ahead + depth
-                    for operand, depth in reached
+                lags[fork][index] = stage.hold + max(
+                    lags[fork][o.source] + o.capacity + o.ahead for o in reached
                 )
                 leads[fork][index] = stage.lead + max(
-                    leads[fork][operand.source] + operand.behind for operand, _ in reached
+                    leads[fork][o.source] + o.behind for o in reached
                 )
     return depths
 
