@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from rlx.calibration.ranges import MOVING, activation_params, clamped
 from rlx.calibration.sensitivity import Rounded, Sensitivity, rounded
 from rlx.calibration.sequence import rounded_in_sequence
-from rlx.ops.real import RealDequantize
+from rlx.ir import DType
+from rlx.ops.nn import NnConv, NnLinear
+from rlx.ops.real import RealConv, RealMatmul
 from rlx.quant.convert import convert
+from rlx.quant.known import stored
 from rlx.quant.stored_weights import with_stored_weights
 from rlx.quant.weighted import Weighted, weighted_layers
 
@@ -63,13 +66,13 @@ class Measured:
 
     @property
     def stored(self) -> dict[Node, int]:
-        """Bits of the weights of each layer that the model holds in few bits, which it keeps."""
+        """Bits of the weights of each layer that the model stores as integers, which stay."""
         found = {}
         for value in self.params:
-            for operand in value.node.operands[1:2]:
-                node = operand.node
-                if isinstance(node.op, RealDequantize) and node.operands[0].constant is not None:
-                    found[value.node] = node.operands[0].type.dtype.bits
+            layer = isinstance(value.node.op, NnConv | NnLinear | RealConv | RealMatmul)
+            for operand in value.node.operands[1:2] if layer else ():
+                if (own := stored(operand)) is not None:
+                    found[value.node] = DType.of(own.array).bits
         return found
 
     def weights(self, node: Node, bits: int) -> Rounded:

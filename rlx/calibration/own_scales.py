@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rlx.calibration.compare import compare_on
-from rlx.calibration.report import Report
+from rlx.calibration.report import Report, weight_figures
 from rlx.calibration.samples import read_samples
 from rlx.calibration.useful import check_useful
 from rlx.ir import DType
 from rlx.ir.module import GraphModule
-from rlx.ops.q import QConv2d, QDense
 from rlx.ops.real import RealQuantize
 from rlx.ops.real.cast import integer_range
 from rlx.quant.convert import convert
 from rlx.quant.params import moves
+from rlx.quant.single import in_float32
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rlx.calibration.samples import Data
     from rlx.calibration.settings import Settings
     from rlx.ir import Graph, Value
-    from rlx.quant.convert import Converted
 
     Progress = Callable[[str, int, int], None]
 
@@ -69,6 +68,7 @@ def convert_graph(
         QuantizationError: A value has no scale.
         UnsupportedOpError: Something has no integer form.
     """
+    graph = in_float32(graph)
     converted = convert(graph, {})
     module = GraphModule.mir(converted.graph)
     data = random_data(graph) if test is None else test
@@ -76,31 +76,19 @@ def convert_graph(
         return OwnScales(module, None, converted.bounded)
     samples = read_samples(graph, data, what="random data" if test is None else "test data")
     comparison = compare_on(graph, converted.graph, (samples, samples), progress=progress)
-    sizes = _weights(converted)
     report = Report(
         graph=graph.name,
         calibration_samples=0,
         tested=test is not None,
         observer="none",
         equalized=False,
-        mean_bits=sum(bits * n for bits, n in sizes) / max(sum(n for _, n in sizes), 1),
-        weight_bytes=sum(-(-bits * n // 8) for bits, n in sizes),
+        **weight_figures(converted.graph),
         comparison=comparison,
         layers=(),
         random=test is None,
     )
     check_useful(comparison, graph.name, settings)
     return OwnScales(module, report, converted.bounded)
-
-
-def _weights(converted: Converted) -> list[tuple[int, int]]:
-    """Return bits and number of the weights of each layer."""
-    types = [
-        node.operands[1].type
-        for node in converted.graph.op_nodes
-        if isinstance(node.op, QConv2d | QDense)
-    ]
-    return [(type_.dtype.bits, type_.size) for type_ in types]
 
 
 def random_data(graph: Graph) -> dict[str, npt.NDArray[Any]] | None:

@@ -25,11 +25,13 @@ from rlx.calibration.widths import (
 )
 from rlx.errors import DoesNotFitError
 from rlx.ir.module import GraphModule
+from rlx.ops.real import RealDequantize
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.fold_constants import FoldConstants
 from rlx.quant.convert import prepare
 from rlx.quant.equalize import Equalize, before_depthwise, equalize_results
 from rlx.quant.fold_batch_norm import FoldBatchNorm
+from rlx.quant.single import in_float32
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -102,7 +104,7 @@ def quantize_graph(
         UnsupportedOpError: Something has no integer form.
         DoesNotFitError: The limits of the settings cannot be kept.
     """
-    settings = settings or Settings()
+    settings, graph = settings or Settings(), in_float32(graph)
     samples = read_samples(graph, calib, what="calibration data")
     tested = read_samples(graph, test, what="test data") if test is not None else None
     work = _Work(graph, samples, tested, settings, progress or _silent)
@@ -147,7 +149,9 @@ class _Work:
 
     def _measured(self) -> tuple[Measured, bool]:
         """Return the float graph that is converted, and whether its channels were balanced."""
-        folded = FoldConstants(keep_narrow=True).apply(self.original)
+        # Weights that the model stores as integers stay these, unless others are asked for.
+        keep = (RealDequantize,) if self.settings.weights == "8" else ()
+        folded = FoldConstants(keep=keep, keep_narrow=True).apply(self.original)
         plain = DeadCode().apply(FoldBatchNorm().apply(folded))
         wanted = self.settings.equalize
         if wanted is False:

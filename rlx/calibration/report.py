@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from rlx.calibration.compare import WORST
 from rlx.drawing.notebook import report_html
+from rlx.ops.q import QConv2d, QDense
 
 if TYPE_CHECKING:
     from rlx.calibration.compare import Comparison
     from rlx.calibration.figures import Closeness
+    from rlx.ir import Graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +140,14 @@ class Report:
             "layers": [layer.as_json() for layer in self.layers],
             "worst": [layer.name for layer in self.worst],
         }
+
+
+def weight_figures(graph: Graph) -> dict[str, Any]:
+    """Return mean bits of a weight and bytes of all weights, packed, of an integer graph."""
+    layers = [n for n in graph.op_nodes if isinstance(n.op, QConv2d | QDense)]
+    sizes = [(n.operands[1].type.dtype.bits, n.operands[1].type.size) for n in layers]
+    total = sum(size for _, size in sizes)
+    return {
+        "mean_bits": sum(bits * size for bits, size in sizes) / max(total, 1),
+        "weight_bytes": sum((bits * size + 7) // 8 for bits, size in sizes),
+    }

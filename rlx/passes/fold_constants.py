@@ -11,7 +11,7 @@ from rlx.ops.real import RealDequantize
 from rlx.passes.base import Pass
 
 if TYPE_CHECKING:
-    from rlx.ir import Graph, Node, Value
+    from rlx.ir import Graph, Node, Op, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,13 @@ class FoldConstants(Pass):
             program without bound.
         keep_narrow: Leave integers of 4 and 2 bits as they are stored, behind their
             ``real.dequantize``, whose scales the reader takes.
+        keep: Ops that stay, such as those behind which a model stores integers.
     """
 
     name: ClassVar[str] = "fold-constants"
     limit_bytes: int = 1 << 26
     keep_narrow: bool = False
+    keep: tuple[type[Op], ...] = ()
 
     def apply(self, graph: Graph) -> Graph:
         """Return the graph with constant nodes evaluated; the same graph if there are none."""
@@ -48,6 +50,8 @@ class FoldConstants(Pass):
     def _is_known(self, node: Node, operands: tuple[Value, ...]) -> bool:
         """Whether a node is to be evaluated, given what its operands have become."""
         if not operands or any(o.constant is None for o in operands):
+            return False
+        if isinstance(node.op, self.keep):
             return False
         if self.keep_narrow and isinstance(node.op, RealDequantize) and _is_narrow(operands[0]):
             return False

@@ -41,7 +41,7 @@ from rlx.passes import Outcome, fit
 from rlx.quant.functions import argument, evaluate_function
 from rlx.quant.known import known, stays
 from rlx.quant.params import Needed, Resolver
-from rlx.quant.rules import RULES, Call, Making, place_of, quant_of, stepped
+from rlx.quant.rules import RULES, Call, Making, boundary, place_of, quant_of, stepped
 from rlx.quant.scheme import WeightScheme, activation_problem, with_float32_scale
 from rlx.quant.signs import sign_params
 
@@ -298,9 +298,14 @@ def _append_inputs(making: Making, graph: Graph) -> None:
     for value in graph.inputs:
         given = making.graph.input(value.name, value.type, origin=value.node.origin)
         making.made[value] = given
-        if value in making.params and value.type.dtype.is_float:
-            op = RealQuantize(quant=making.params[value], ties=making.ties_of(value))
-            making.made[value] = making.graph.apply(op, given, name=value.name)
+        if value not in making.params:
+            continue
+        quant, reals = making.params[value], given
+        if not value.type.dtype.is_float:
+            own = boundary.stored_params(quant, value.type.dtype)
+            reals = making.graph.apply(RealDequantize(quant=own), given, name=value.name)
+        op = RealQuantize(quant=quant, ties=making.ties_of(value))
+        making.made[value] = making.graph.apply(op, reals, name=value.name)
 
 
 def _append_outputs(making: Making, graph: Graph) -> None:
@@ -332,7 +337,7 @@ def _lowered(call: Call) -> Sequence[Value]:
     try:
         if argument(call.node) is not None:
             return [_function(call)]
-        if stays(call.node):
+        if stays(call.node) and call.making.params.keys().isdisjoint(call.node.results):
             return _copied(call)
         return RULES[type(call.node.op)].lower(call)
     except QuantizationError as e:

@@ -151,11 +151,21 @@ class Resolver:
                     self._fixed.setdefault(value, params)
                     if isinstance(node.op, RealQuantize):
                         self._ties.setdefault(value, node.op.ties)
+        self._fix_moved_integers()
         for value in sorted(values, key=lambda v: (v.node.index, v.index)):
             if value.type.dtype.is_float or value in self._fixed:
                 self._classes.setdefault(
                     value, _Class([value], [value], self._fixed.get(value), self._ties.get(value))
                 )
+
+    def _fix_moved_integers(self) -> None:
+        """Give integers that are moved before they are dequantized the same parameters."""
+        for node in reversed(self.needed.nodes):
+            params = next((self._fixed[r] for r in node.results if r in self._fixed), None)
+            if params is None or not stays(node) or type(node.op) not in RULES:
+                continue
+            if RULES[type(node.op)].shares:
+                self._fixed |= dict.fromkeys(self.needed.reads(node), params)
 
     def _link(self, node: Node) -> None:
         """Join the values of a node that only moves them.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from rlx.ir import DType, Input, QuantParams, Refusal
-from rlx.ops.q import QClamp
+from rlx.ir import DType, QuantParams, Refusal
+from rlx.ops.q import QClamp, QReshape
 from rlx.ops.real import RealDequantize, RealQuantize
 from rlx.ops.real.cast import integer_range
-from rlx.quant.rules.call import rule
+from rlx.quant.rules.call import quant_of, rule
 from rlx.quant.scheme import activation_problem, with_float32_scale
 
 if TYPE_CHECKING:
@@ -71,9 +71,14 @@ def quantize(call: Call) -> Sequence[Value]:
 
 @rule(RealDequantize, check=_check)
 def dequantize(call: Call) -> Sequence[Value]:
-    """``dequantize(x)`` -> x; integer inputs of the graph become int8 values."""
-    values, op = call.quantized(0), cast("RealDequantize", call.node.op)
-    if not isinstance(values.node.op, Input):
+    """``dequantize(x)`` -> x, whose values stand for what the node says."""
+    values = call.quantized(0)
+    if quant_of(values) == call.quant:
         return [values]
-    reals = call.emit(RealDequantize(quant=op.quant), values)
-    return [call.emit(RealQuantize(quant=call.quant), reals)]
+    # Integers that are dequantized in two ways are the same integers.
+    return [call.emit(QReshape(shape=values.type.static_shape), values, quant=call.quant)]
+
+
+def stored_params(quant: QuantParams, dtype: DType) -> QuantParams:
+    """Return what values of an element type stand for, where those as int8 have ``quant``."""
+    return QuantParams(quant.scale, (quant.zero_point[0] + _SHIFTS[dtype],))

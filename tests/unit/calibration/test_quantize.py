@@ -14,6 +14,7 @@ from rlx.calibration.runner import Runner, computed_values
 from rlx.calibration.samples import read_samples
 from rlx.calibration.settings import Settings
 from rlx.errors import DoesNotFitError, UsageError
+from rlx.ir import TensorType
 from rlx.ir.evaluate import evaluate, evaluate_all
 from rlx.ir.file import save
 from rlx.ops.real import RealDequantize, RealQuantize
@@ -365,3 +366,60 @@ def test_samples_without_a_hit_leave_a_score_its_reach(score):
     assert evaluate(inner.module.graph, {"x": sample})[0] == pytest.approx(
         evaluate(graph, {"x": sample})[0], abs=0.03
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float16])
+def test_a_network_in_another_float_type_is_quantized_in_float32(dtype):
+    random = np.random.default_rng(0)
+    weights, bias = random.standard_normal((4, 6)).astype(dtype), np.ones(4, dtype)
+
+    def network(x):
+        return x.linear(weights, bias).relu().linear(weights.T[:4, :4].copy(), bias[:4]).softmax()
+
+    kind = rlx.DType.F64 if dtype is np.float64 else rlx.DType.F16
+    graph = rlx.trace("net", network, TensorType((1, 6), kind)).graph
+    x = random.standard_normal((32, 6)).astype(np.float32)
+    found = rlx.quantize(graph, x)
+    assert found.report.comparison.output.sqnr_db > 25
+    ops = [n.op.name for n in found.module.graph.op_nodes]
+    assert ops == ["real.quantize", "q.dense", "q.dense", "q.softmax", "real.dequantize"]
+
+
+@pytest.mark.parametrize("last", ["argmax", "argmin"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_network_that_ends_in_an_index(last, wide):
+    random = np.random.default_rng(0)
+    weights = random.standard_normal((4, 6)).astype(np.float32)
+
+    def network(x):
+        index = getattr(x.linear(weights), last)(1)
+        return index.cast(rlx.DType.I64) if wide else index
+
+    graph = rlx.trace("net", network, rlx.f32(1, 6)).graph
+    x = random.standard_normal((64, 6)).astype(np.float32)
+    found = rlx.quantize(graph, x)
+    assert found.report.comparison.agreement > 0.9
+    assert found.report.comparison.drop == 1 - found.report.comparison.agreement
+    ops = [n.op.name for n in found.module.graph.op_nodes]
+    assert ops[:2] == ["real.quantize", "q.dense"]
+    assert "q.argmax" in ops
+    assert found.report.worst[0].loss > 0
+
+
+def test_stored_weights_stay_with_samples():
+    """A file with some scales: the samples give the others, and no weight is rounded again."""
+    stored = np.random.default_rng(0).integers(-7, 8, (4, 6)).astype(np.int8)
+
+    def network(x):
+        own = rlx.QuantParams.per_tensor(0.03)
+        x = x.apply(RealQuantize(quant=own)).apply(RealDequantize(quant=own))
+        weights = x.wrap(x.graph.constant(stored))
+        weights = weights.apply(RealDequantize(quant=rlx.QuantParams.per_tensor(0.125)))
+        return x.linear(weights).relu()
+
+    graph = rlx.trace("net", network, rlx.f32(1, 6)).graph
+    x = np.random.default_rng(1).standard_normal((32, 6)).astype(np.float32)
+    found = rlx.quantize(graph, x)
+    (dense,) = [n for n in found.module.graph.op_nodes if n.op.name == "q.dense"]
+    assert np.array_equal(dense.operands[1].constant, stored)
+    assert found.report.weight_bytes == 24

@@ -173,3 +173,31 @@ def test_activations_that_are_no_int8_values_are_refused(quant, dtype, reason):
     graph.output(through(graph.input("x", (2, 4)), quant, dtype))
     with pytest.raises(UnsupportedOpError, match=reason):
         convert(graph.graph, {})
+
+
+@pytest.mark.parametrize("dtype", [DType.I8, DType.U8])
+@pytest.mark.parametrize("moved", [False, True])
+def test_integer_inputs_may_be_moved_before_they_are_dequantized(dtype, moved):
+    graph = Graph("net")
+    x = graph.input("x", (2, 4), dtype)
+    given = x.transpose(1, 0).reshape(2, 4) if moved else x
+    y = given.apply(RealDequantize(quant=X if dtype is DType.U8 else OWN))
+    graph.output(through(y.linear(stored(y, WEIGHTS, EACH)), Y))
+    sample = {"x": np.arange(-4, 4).reshape(2, 4).astype(dtype.numpy)}
+    integer = convert(graph.graph, {}).graph
+    verify(GraphModule(integer, Stage.MIR))
+    wanted, found = (evaluate(g, sample)[0] for g in (graph.graph, integer))
+    assert np.array_equal(wanted, found)
+
+
+def test_integers_that_are_dequantized_in_two_ways_are_the_same():
+    graph = Graph("net")
+    x = graph.input("x", (2, 4), DType.I8)
+    first, second = (x.apply(RealDequantize(quant=q)) for q in (OWN, Y8))
+    graph.output(through(first.apply(RealConcat(axis=1), second), Y))
+    sample = {"x": np.arange(-4, 4).reshape(2, 4).astype(np.int8)}
+    wanted, found = (evaluate(g, sample)[0] for g in (graph.graph, convert(graph.graph, {}).graph))
+    assert np.abs(wanted - found).max() <= Y.scale[0]
+
+
+OWN, Y8 = QuantParams.per_tensor(0.05, 3), QuantParams.per_tensor(0.125, -7)
