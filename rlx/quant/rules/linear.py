@@ -19,6 +19,7 @@ from rlx.quant.rescale import check_accumulator, linear_rescale
 from rlx.quant.rounding import round_weights
 from rlx.quant.rules.call import quant_of, rule
 from rlx.quant.rules.image import as_image, check_window, from_image, image_window
+from rlx.quant.scheme import range_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 _BIAS_MAX = 2.0**30
 """Biases in steps of the accumulator keep below this, so that products have space."""
+
+_MASKING = 64
+"""How often larger than the range of the result a bias is, to be a mask."""
 
 _SYMMETRIC_HINT = "quantize the weights symmetrically, with the zero point 0"
 
@@ -166,7 +170,8 @@ def _line(call: Call) -> Line | None:
     if call.addition is None or (len(call.node.operands) == 2 and _is_bias(call.addition)):
         return None
     line = line_of(call.addition, call.node)
-    if not (np.isfinite(line.factor) & np.isfinite(line.shift)).all():
+    # -inf that is added only masks.
+    if not np.isfinite(line.factor).all() or np.isnan(line.shift).any():
         raise call.refuse("its factors are no finite numbers", hint="train the model again")
     return line
 
@@ -177,7 +182,8 @@ def _bias(call: Call, outputs: int) -> Doubles:
     if operand is None:
         return np.zeros(outputs)
     bias = np.asarray(known(operand), np.float64).reshape(-1)
-    if not np.isfinite(bias).all():
+    added = call.addition is not None and not np.isnan(bias).any()
+    if not (np.isfinite(bias).all() or added):
         raise call.refuse("its bias holds NaN or infinite numbers", hint="train the model again")
     return bias
 
@@ -189,6 +195,20 @@ def _quantized_bias(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np
     if found is not None and _in_steps(found, steps):
         return np.asarray(found.array, np.int32).reshape(-1)
     return _in_accumulator(call, bias, steps)
+
+
+def _without_masks(call: Call, axes: tuple[int, ...], bias: Doubles) -> Doubles:
+    """Return a bias with numbers that only mask, such as -1e9, as large as saturates the result."""
+    low, high = range_of(call.quant)
+    if (np.abs(bias) <= _MASKING * (high - low)).all():
+        return bias
+    weights = np.abs(np.asarray(call.known(1), np.float64).transpose(axes))
+    x = max(map(abs, range_of(quant_of(call.quantized(0)))))
+    reach = x * weights.reshape(len(weights), -1).sum(axis=1)
+    line = _line(call)
+    if line is not None:
+        reach = reach * np.abs(line.factor)
+    return np.clip(bias, low - reach, high + reach)
 
 
 def _in_accumulator(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np.int32]:
@@ -229,6 +249,7 @@ def _layer(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -> _L
     bias, x, line = _bias(call, outputs), quant_of(call.quantized(0)), _line(call)
     if line is not None:
         bias = line.factor * bias + line.shift
+    bias = _without_masks(call, axes, bias)
     weights = _weights(call, axes, bias)
     steps = x.scale[0] * np.array(weights.scales)
     if line is None:

@@ -63,9 +63,10 @@ def test_padding_within_the_range_is_a_number_like_others():
 
 @pytest.mark.parametrize("value", [-1e9, -1e4, -100.0, LOWEST, -np.inf])
 @pytest.mark.parametrize("operands", ["c m", "m c"])
-def test_a_mask_before_a_softmax_leaves_the_others_their_steps(value, operands):
+@pytest.mark.parametrize("layer", ["x w b", "x w"])
+def test_a_mask_before_a_softmax_leaves_the_others_their_steps(value, operands, layer):
     mask = np.float32([0, 0.5, value, 0, value])
-    nodes = [node("Gemm", "x w b", "c"), node("Add", operands, "d"), node("Softmax", "d", axis=-1)]
+    nodes = [node("Gemm", layer, "c"), node("Add", operands, "d"), node("Softmax", "d", axis=-1)]
     constants = {"w": normal(0, 6, 5), "b": normal(1, 5), "m": mask}
     data = model(nodes, {"x": [1, 6]}, {"y": None}, constants)
     wanted, found = losses(data, normal(2, 32, 6))
