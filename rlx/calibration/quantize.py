@@ -177,7 +177,7 @@ class _Work:
         return equalize_results(graph, channel_ranges(graph, nodes, few))
 
     def _measure(self, graph: Graph) -> Measured:
-        ready = prepare(DeadCode().apply(graph)).graph
+        ready = DeadCode().apply(prepare(DeadCode().apply(graph)).graph)
         few = self.settings.weights != "8"
         observation = observe(ready, self.samples, squares=few, progress=self.progress)
         sensitivity = Sensitivity(ready, self.samples)

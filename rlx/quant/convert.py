@@ -28,8 +28,10 @@ from rlx.ops.real import (
     RealConcat,
     RealConv,
     RealDequantize,
+    RealDiv,
     RealGather,
     RealMatmul,
+    RealMul,
     RealQuantize,
     RealReshape,
     RealReverse,
@@ -41,6 +43,7 @@ from rlx.passes import Outcome, fit
 from rlx.quant.functions import argument, evaluate_function
 from rlx.quant.known import known, stays
 from rlx.quant.params import Needed, Resolver
+from rlx.quant.quotients import softmax_of
 from rlx.quant.rules import RULES, Call, Making, boundary, place_of, quant_of, stepped
 from rlx.quant.scheme import WeightScheme, activation_problem, with_float32_scale
 from rlx.quant.signs import sign_params
@@ -62,6 +65,16 @@ MEANINGS: RuleTable[Rewrite] = RuleTable("quantization")
 def meaning(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
     """nn.quantized_op(x...) -> quantize(nn.op(dequantize(x)...))."""
     return cast("NnQuantized", node.op).decompose_meaning(new, *operands)
+
+
+@MEANINGS.rule(RealDiv)
+def quotient(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
+    """``x / y`` -> x * (1 / y), with a function of y; a softmax where it is one."""
+    softmax = softmax_of(new, *operands)
+    if softmax is not None:
+        return softmax
+    one = new.constant(np.ones((), node.types[0].dtype.numpy))
+    return new.apply(RealMul(), operands[0], new.apply(RealDiv(), one, operands[1]))
 
 
 @MEANINGS.rule(

@@ -48,8 +48,8 @@ def _check_constants(node: Node) -> Refusal | None:
     for what, operand in zip(("weights", "bias"), node.operands[1:], strict=False):
         if known(operand) is None:
             return Refusal(
-                f"its {what} are computed, and integer layers need constant ones",
-                hint="give parameters their values (rlx.transforms.freeze) before the conversion",
+                f"its {what} are computed: a product of two computed values has no integer form yet",
+                hint="compute such layers (attention) outside, or in float on the host",
             )
         found = stored(operand)
         if what == "weights" and found is not None and _centred(found) is None:
