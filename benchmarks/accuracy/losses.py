@@ -39,6 +39,9 @@ AUTO: Final[dict[str, dict[str, float]]] = {
 """What ``auto`` is asked for. IC has no labels: mean bits are asked for, since a drop of 1 % of its
 samples would be two classes that are not the float network's."""
 
+_ANY: Final[dict[str, float]] = {"min_sqnr": -1e3, "min_agreement": 0.0}
+"""Limits that every network keeps: what it loses is measured here."""
+
 AUTO_SAMPLES: Final = 250
 """Calibration samples of ``auto``: weights of few bits are fitted to them."""
 
@@ -60,7 +63,8 @@ def row(name: str, weights: str) -> dict[str, Any]:
     graph, found, bits = network.graph(), [], []
     for calib, test in network.folds():
         # Samples of the test have no say in the choice of widths.
-        result = quantize_graph(graph, calib, settings=settings_of(weights=weights, **limit))
+        settings = settings_of(weights=weights, **limit, **_ANY)
+        result = quantize_graph(graph, calib, settings=settings)
         found.append(compare_graphs(graph, result.module.graph, test))
         bits.append(result.report.mean_bits)
     figures = _figures(found)
