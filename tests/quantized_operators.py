@@ -181,3 +181,132 @@ OPERATORS = {
     "QGemm": gemm,
 }  # fmt: skip
 """The builder of random models of each operator."""
+
+
+class Network:
+    """A random network of quantized operators on one element type, from image to classes.
+
+    Attributes:
+        powers: Whether scales are powers of two, so that sums meet rounding halves.
+    """
+
+    def __init__(self, seed, *, powers):
+        self.random, self.powers = Random(seed), powers
+        self.dtype, self.nodes, self.constants = self.random.byte(), [], {}
+        self.shapes, self.quants = {}, {}
+
+    def data(self):
+        """Return the bytes of the model, of input ``x`` and output ``y``."""
+        random, shape = self.random, (1, 3, 8, 8)
+        now = self._named(shape, random.draw.uniform(0.02, 0.05))
+        self.nodes.append(helper.make_node("QuantizeLinear", ["x", *self.quants[now]], [now]))
+        for _ in range(int(random.draw.integers(3, 8))):
+            step = random.pick(self.conv, self.conv, self.add, self.mul, self.pool, self.bend,
+                               self.concat, self.average)  # fmt: skip
+            now = step(now)
+        now = self.unary("QLinearGlobalAveragePool", now, (1, self.shapes[now][1], 1, 1))
+        flat = self._named(self.shapes[now][:2], like=now)
+        self.nodes.append(helper.make_node("Flatten", [now], [flat]))
+        now = self.dense(flat)
+        self.nodes.append(helper.make_node("DequantizeLinear", [now, *self.quants[now]], ["y"]))
+        return model(self.nodes, {"x": list(shape)}, {"y": None}, self.constants, opset=17,
+                     domains=[MICROSOFT])  # fmt: skip
+
+    def _named(self, shape, scale=0.0, like=None):
+        """Return the name of a new value, with a scale and a zero point or those of another."""
+        name = f"v{len(self.shapes)}"
+        self.shapes[name] = tuple(shape)
+        self.quants[name] = self.quants[like] if like else [f"{name}.s", f"{name}.z"]
+        if like is None:
+            scale = 2.0 ** np.round(np.log2(scale)) if self.powers else scale
+            self.constants[f"{name}.s"] = np.float32(scale)
+            self.constants[f"{name}.z"] = self.random.point(self.dtype)
+        return name
+
+    def _scale(self, name):
+        return float(self.constants[self.quants[name][0]])
+
+    def _node(self, type_, inputs, y, domain=MICROSOFT, **attributes):
+        self.nodes.append(helper.make_node(type_, inputs, [y], domain=domain, **attributes))
+        return y
+
+    def unary(self, type_, x, shape, factor=1.0, **attributes):
+        y = self._named(shape, self._scale(x) * factor)
+        return self._node(type_, [x, *self.quants[x], *self.quants[y]], y, **attributes)
+
+    def weights(self, *shape):
+        """Return the names of int8 weights, their scale or scales, and their zero point."""
+        count = self.random.pick(1, shape[0]) if len(shape) == 4 else 1
+        scales = self.random.draw.uniform(0.01, 0.03, count)
+        scales = 2.0 ** np.round(np.log2(scales)) if self.powers else scales
+        names = [f"w{len(self.constants)}{end}" for end in ("", ".s", ".z")]
+        arrays = (self.random.draw.integers(-127, 128, shape).astype(np.int8),
+                  np.float32(scales if count > 1 else scales[0]),
+                  np.zeros(count if count > 1 else (), np.int8))  # fmt: skip
+        self.constants |= dict(zip(names, arrays, strict=True))
+        return names
+
+    def bias(self, count):
+        name = f"b{len(self.constants)}"
+        self.constants[name] = self.random.draw.integers(-4000, 4000, count).astype(np.int32)
+        return name
+
+    def conv(self, x):
+        _, channels, height, width = self.shapes[x]
+        depthwise, kernel = self.random.pick(True, False, False), self.random.pick(1, 3)
+        outputs = channels if depthwise else self.random.pick(4, 8)
+        names = self.weights(outputs, 1 if depthwise else channels, kernel, kernel)
+        grows = self.random.draw.uniform(0.3, 0.6) * np.sqrt(channels * kernel * kernel)
+        y = self._named((1, outputs, height, width), self._scale(x) * grows)
+        inputs = [x, *self.quants[x], *names, *self.quants[y]]
+        if self.random.pick(True, False):
+            inputs.append(self.bias(outputs))
+        return self._node("QLinearConv", inputs, y, domain="", pads=[kernel // 2] * 4,
+                          group=channels if depthwise else 1)  # fmt: skip
+
+    def _pair(self, type_, x, factor):
+        others = [n for n, s in self.shapes.items() if s == self.shapes[x]]
+        other = others[self.random.draw.integers(len(others))]
+        y = self._named(self.shapes[x], max(self._scale(x), self._scale(other)) * factor)
+        return self._node(type_, [x, *self.quants[x], other, *self.quants[other],
+                                  *self.quants[y]], y)  # fmt: skip
+
+    def add(self, x):
+        return self._pair("QLinearAdd", x, 1.4)
+
+    def mul(self, x):
+        return self._pair("QLinearMul", x, 2.0)
+
+    def bend(self, x):
+        if self.random.pick(True, False):
+            return self.unary("QLinearLeakyRelu", x, self.shapes[x], alpha=0.125)
+        y = self._named(self.shapes[x], 1 / 256)
+        return self._node("QLinearSigmoid", [x, *self.quants[x], *self.quants[y]], y)
+
+    def _halved(self, x):
+        batch, channels, height, width = self.shapes[x]
+        return None if min(height, width) < 4 else (batch, channels, height // 2, width // 2)
+
+    def pool(self, x):
+        shape = self._halved(x)
+        if shape is None:
+            return x
+        y = self._named(shape, like=x)
+        return self._node("MaxPool", [x], y, domain="", kernel_shape=[2, 2], strides=[2, 2])
+
+    def average(self, x):
+        shape = self._halved(x)
+        window = {"kernel_shape": [2, 2], "strides": [2, 2]}
+        return x if shape is None else self.unary("QLinearAveragePool", x, shape, **window)
+
+    def concat(self, x):
+        batch, channels, *size = self.shapes[x]
+        y = self._named((batch, 2 * channels, *size), self._scale(x))
+        inputs = [*self.quants[y], x, *self.quants[x], x, *self.quants[x]]
+        return x if channels > 8 else self._node("QLinearConcat", inputs, y, axis=1)
+
+    def dense(self, x):
+        inner = self.shapes[x][1]
+        names = self.weights(inner, 5)
+        y = self._named((1, 5), self._scale(x) * 0.5 * np.sqrt(inner))
+        return self._node("QGemm", [x, *self.quants[x], *names, self.bias(5), *self.quants[y]], y)

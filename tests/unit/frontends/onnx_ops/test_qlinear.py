@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from onnx_builder import by_runtime, load, node, run
-from quantized_operators import OPERATORS, Random, file_of
+from quantized_operators import OPERATORS, Network, Random, file_of
 
 from rlx.errors import UnsupportedOpError
 from rlx.ir import Graph, TensorType
@@ -74,6 +74,22 @@ def test_layers_become_integer_layers_near_them():
             (found,) = evaluate(made, arrays)
             (expected,) = evaluate(graph, arrays)
             assert np.abs(found.astype(int) - expected).max() <= 1
+
+
+@pytest.mark.parametrize("powers", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_networks_and_their_integer_form_are_those_of_onnx_runtime(seed, powers):
+    """Scales that are powers of two meet halves in every layer."""
+    net = Network(seed, powers=powers)
+    data, x = net.data(), Random(seed).draw.standard_normal((4, 1, 3, 8, 8)).astype(np.float32)
+    graph = load(data)
+    made = convert(graph, {}).graph
+    for image in x:
+        (expected,) = by_runtime(data, image)
+        assert np.array_equal(evaluate(graph, {"x": image})[0], expected)
+        # Average pools are rounded twice in integers.
+        if all(n.op_type != "QLinearAveragePool" for n in net.nodes):
+            assert np.array_equal(evaluate(made, {"x": image})[0], expected)
 
 
 @pytest.mark.parametrize(("operator", "domain", "reason", "hint"), [
