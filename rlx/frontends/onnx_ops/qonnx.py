@@ -108,9 +108,17 @@ def _version(call: Call) -> int:
     return call.scope.versions.get(call.node.domain, 1)
 
 
-def _inputs(call: Call, *counts: int) -> None:
-    if call.count not in counts:
-        raise call.malformed(f"has {call.count} inputs, want {' or '.join(map(str, counts))}")
+def _check(call: Call, count: int) -> None:
+    """Refuse another number of inputs, and scales that are no numbers."""
+    if call.count != count:
+        raise call.malformed(f"has {call.count} inputs, want {count}")
+    scale = call.known(1)
+    if scale is not None and not np.isfinite(scale.astype(np.float64)).all():
+        raise call.refuse(
+            "has a scale that is infinite or NaN",
+            "give it another quantizer: that of weights by their largest magnitude has no scale "
+            "for 1 bit",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +139,7 @@ class _Form:
 @qonnx_importer("Quant", "IntQuant")
 def import_quant(call: Call) -> Real:
     """``Quant``: quantize and dequantize; arithmetic where ``real.quantize`` rounds otherwise."""
-    _inputs(call, 4)
+    _check(call, 4)
     x, mode, bits = call.value(0), _rounding(call, "ROUND"), _bits(call, 3)
     low, high = _limits(call, bits)
     if bits == 1 and call.integer("signed", 1):
@@ -196,7 +204,7 @@ def _axis(scale: npt.NDArray[np.generic], x: Real) -> int | None:
 @qonnx_importer("BipolarQuant")
 def import_bipolar_quant(call: Call) -> Real:
     """``BipolarQuant``: plus or minus the scale."""
-    _inputs(call, 2)
+    _check(call, 2)
     return _bipolar(call, call.value(0))
 
 

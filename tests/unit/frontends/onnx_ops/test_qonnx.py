@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from onnx_builder import helper, load, model, onnx, run
 
-from rlx.errors import FrontendError
+from rlx.errors import FrontendError, UnsupportedOpError
 
 DOMAIN = "qonnx.custom_op.general"
 RANDOM = np.random.default_rng(2)
@@ -219,3 +219,10 @@ def test_what_makes_no_sense(bits, attributes, message):
     with pytest.raises(FrontendError) as caught:
         load(file_of(halves(2, 2), np.float32(1), np.float32(0), bits, **attributes))
     assert message in caught.value.message
+
+
+@pytest.mark.parametrize("scale", [np.inf, np.nan])
+def test_a_scale_that_is_no_number(scale):
+    with pytest.raises(UnsupportedOpError, match="has a scale that is infinite or NaN") as caught:
+        load(file_of(halves(2, 2), np.float32(scale), np.float32(0), 1))
+    assert "for 1 bit" in caught.value.hint
