@@ -99,10 +99,10 @@ def import_quantize(call: Call) -> Real:
             y = x if x.dtype.is_float else x.cast(DType.F32)
             op = RealQuantize(quant=given, dtype=dtype, ties=Ties.EVEN)
             return within(y, given, bounds).apply(op)
-    return _quantize_in_steps(call, x, dtype, bounds or integer_range(dtype))
+    return _quantize_in_steps(call, x, dtype, bounds)
 
 
-def _quantize_in_steps(call: Call, x: Real, dtype: DType, bounds: tuple[int, int]) -> Real:
+def _quantize_in_steps(call: Call, x: Real, dtype: DType, bounds: tuple[int, int] | None) -> Real:
     """Quantize by scales that are computed or in blocks, or to elements that are no integers."""
     precision = call.integer("precision", 0)
     wide = DTYPES.get(precision, DType.F32) if precision else DType.F32
@@ -133,9 +133,9 @@ def _spread(call: Call, given: Real, x: Real) -> Real:
     if given.ndim == 0 or given.shape == (1,):
         return given.reshape()
     axis = call.axis(call.integer("axis", 1), x.ndim)
-    if given.ndim == 1:
-        return given.reshape(*given.shape, *(1,) * (x.ndim - axis - 1))
     block = call.integer("block_size", 0)
+    if given.ndim == 1 and block == 0:
+        return given.reshape(*given.shape, *(1,) * (x.ndim - axis - 1))
     if block < 1 or given.ndim != x.ndim:
         raise call.malformed(f"the scales are {given.type}, the input is {x.type}")
     wider = given.expand_dims(axis + 1)

@@ -113,3 +113,28 @@ def test_floats_of_few_bits_are_read(kind, type_, raw):
     data = with_tensors(nodes, {"x": [count]}, [tensor, scale], opset=23)
     (found,) = run(data, np.zeros(count, np.float32))
     assert np.array_equal(found, every.astype(np.float32) / 2)
+
+
+@pytest.mark.parametrize(("kind", "type_"), [
+    ("FLOAT8E4M3FN", ml_dtypes.float8_e4m3fn), ("FLOAT8E5M2", ml_dtypes.float8_e5m2),
+])  # fmt: skip
+def test_quantized_floats(kind, type_):
+    zero = helper.make_tensor("z", getattr(TensorProto, kind), [], [0.0])
+    scale = helper.make_tensor("s", 1, [], [2.0])
+    nodes = [node("QuantizeLinear", "x s z", "q"), node("DequantizeLinear", "q s z", "y")]
+    data = with_tensors(nodes, {"x": [len(X)]}, [scale, zero], opset=21)
+    largest = float(ml_dtypes.finfo(type_).max)
+    expected = np.clip(X / 2, -largest, largest).astype(type_).astype(np.float32) * 2
+    assert np.array_equal(run(data, X)[0], expected)
+    assert np.array_equal(by_runtime(data, X)[0], expected)
+
+
+def test_scales_in_blocks_keep_within_the_type():
+    zero = helper.make_tensor("z", TensorProto.UINT4, [2], [1, 3])
+    scale = helper.make_tensor("s", 1, [2], [1.0, 0.5])
+    names = {"axis": 0, "block_size": 3}
+    nodes = [node("QuantizeLinear", "x s z", "q", **names),
+             node("DequantizeLinear", "q s z", "y", **names)]  # fmt: skip
+    data = with_tensors(nodes, {"x": [6]}, [scale, zero], opset=21)
+    x = np.float32([-5, 3, 100, -5, 3, 100])
+    assert run(data, x)[0].tolist() == by_runtime(data, x)[0].tolist() == [-1, 3, 14, -1.5, 3, 6]
