@@ -34,8 +34,10 @@ def test_a_file_runs_and_becomes_an_integer_network(tmp_path, name, form, types,
     whole = [evaluate(made, {"x": x})[0] for x in samples]
     step = made.outputs[0].node.op.quant.scale[0]
     apart = max(float(np.abs(a - b).max()) for a, b in zip(whole, expected, strict=True)) / step
-    # Float layers between quantized ones (Tanh, softmax) become tables, and pools round twice.
-    assert apart <= (0 if name == "depthwise" else 4.01)
+    # A float Tanh between quantized layers becomes a table of another scale; the softmax of
+    # integers is that of TFLM, within a step of the float one.
+    steps = {("of one axis", "QDQ"): 2, ("of one axis", "QOperator"): 2, ("residual", "QDQ"): 1}
+    assert round(apart, 3) <= steps.get((name, form), 0)
 
 
 def _has_zero_points(graph):

@@ -87,8 +87,8 @@ def test_networks_and_their_integer_form_are_those_of_onnx_runtime(seed, powers)
     for image in x:
         (expected,) = by_runtime(data, image)
         assert np.array_equal(evaluate(graph, {"x": image})[0], expected)
-        # Average pools are rounded twice in integers.
-        if all(n.op_type != "QLinearAveragePool" for n in net.nodes):
+        # Means of numbers meet other halves than exact ones, but for scales that are exact.
+        if powers or all(n.op_type != "QLinearAveragePool" for n in net.nodes):
             assert np.array_equal(evaluate(made, {"x": image})[0], expected)
 
 
