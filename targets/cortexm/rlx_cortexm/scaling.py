@@ -143,6 +143,23 @@ def folded(chosen: AccumulatorScaling, bounds: Int64, zero_point: int) -> Accumu
     return AccumulatorScaling("requantize_folded", _integers(multiplier), _integers(shift))
 
 
+def of_doubled(chosen: AccumulatorScaling, bound: int) -> AccumulatorScaling | None:
+    """Return a scaling of accumulators that come doubled; None if there is no cheap one.
+
+    Args:
+        chosen: What :func:`folded` returned.
+        bound: Bound on the accumulators, not doubled.
+    """
+    if chosen.function == "requantize_folded":
+        return chosen
+    shift = tuple(s + 1 for s in chosen.shift)
+    high = chosen.function == "requantize_high" and max(shift) <= 30
+    power = chosen.function.startswith("requantize_power") and max(shift) <= 31
+    if high or (power and 2 * bound < NARROW_BOUND):
+        return replace(chosen, shift=shift)
+    return None
+
+
 def level(
     chosen: AccumulatorScaling, bounds: Int64, zero_point: int, max_places: int | Int64 = 16
 ) -> AccumulatorScaling:

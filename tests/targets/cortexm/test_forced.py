@@ -106,6 +106,9 @@ def tiles():
     builder.conv((1, 6, 7, 16), 2, (3, 3), padding=WHOLE)
     builder.conv((1, 2, 2, 4), 5, (3, 3), zero_point=-128)
     builder.conv((1, 3, 4, 4), 2, (3, 3), padding=((2, 0), (0, 2)), factors=Rescale.of(0.002))
+    for rounding in (Rounding.SINGLE, Rounding.EVEN, Rounding.ODD):
+        builder.conv((1, 4, 5, 8), 4, (3, 3), factors=builder.powers(4, 72, rounding))
+    builder.conv((1, 4, 5, 8), 2, (3, 3), factors=Rescale.of(0.003, rounding=Rounding.SINGLE))
     return builder.graph
 
 

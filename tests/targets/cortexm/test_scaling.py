@@ -8,6 +8,7 @@ from rlx_cortexm.scaling import (
     AccumulatorScaling,
     folded,
     level,
+    of_doubled,
     scaling,
     scaling_of_values,
 )
@@ -68,6 +69,21 @@ def test_one_rounding_shifts_all_channels_alike():
     )
     assert level(power, bounds(2**23, 900), 3).function == "requantize_level_odd_11"
     assert level(power, bounds(2**24, 900), 3) == power
+
+
+def test_accumulators_may_come_doubled():
+    high = AccumulatorScaling("requantize_high", (2**31 - 1, 0), (5, 1))
+    assert of_doubled(high, 2**30) == AccumulatorScaling("requantize_high", (2**31 - 1, 0), (6, 2))
+    assert of_doubled(AccumulatorScaling("requantize_high", (2**30,), (30,)), 5) is None
+    power = AccumulatorScaling("requantize_power_even", (2**30,), (30,))
+    doubled = of_doubled(power, 2**29 - 1)
+    assert doubled is not None
+    assert doubled.shift == (31,)
+    assert of_doubled(power, 2**29) is None
+    assert of_doubled(AccumulatorScaling("requantize_power_odd", (2**30,), (31,)), 5) is None
+    assert of_doubled(AccumulatorScaling("requantize_even", (2**30,), (31,)), 5) is None
+    folded_one = AccumulatorScaling("requantize_folded", (2**30,), (3,))
+    assert of_doubled(folded_one, 5) is folded_one
 
 
 def test_a_few_numbers_are_rounded_as_it_is_cheapest():

@@ -10,7 +10,7 @@ Source: A. Lavin, S. Gray, "Fast Algorithms for Convolutional Neural Networks", 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
@@ -24,7 +24,7 @@ from rlx_cortexm.kernels.conv2d_blocks.cost import STEP
 from rlx_cortexm.kernels.conv2d_blocks.tactic import PANELS
 from rlx_cortexm.narrow import WHOLE
 from rlx_cortexm.packing import QUAD
-from rlx_cortexm.scaling import INT32_BOUND
+from rlx_cortexm.scaling import INT32_BOUND, of_doubled
 from rlx_cortexm.tactic import Tactic
 from rlx_cortexm.weighted import WeightedLayer
 
@@ -159,9 +159,10 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     ):
         return ()
     weighted = WeightedLayer.of(node).folded()
-    exact = weighted.scaling.function == "requantize_folded" and weighted.bits == WHOLE
-    if not exact or sum_bound(weighted.weights) >= INT32_BOUND:
+    doubled = of_doubled(weighted.scaling, int(weighted.bounds.max()))
+    if doubled is None or weighted.bits != WHOLE or sum_bound(weighted.weights) >= INT32_BOUND:
         return ()
+    weighted = replace(weighted, scaling=doubled)
     return tuple(_candidate(node, weighted, tiles) for tiles in _cuts(image, smallest.groups))
 
 
@@ -264,6 +265,10 @@ BLOCK: Final = 494
 NEGATIVE: Final = 42
 """Of a block more, where halves of negative numbers are turned."""
 
+ONCE: Final = 10
+PARITY: Final = 45
+"""Of a block more, where sums are rounded once, and where halves go to even or odd integers."""
+
 QUAD_TRANSFORMED: Final = 178
 """Transform four channels of a tile."""
 
@@ -285,7 +290,7 @@ def instructions(tiles: Tiles, weighted: WeightedLayer) -> int:
     image = tiles.image
     panels = -(-tiles.groups // tiles.panel)
     quads = -(-image.in_c // QUAD)
-    block = POSITIONS * STEP * tiles.steps + BLOCK + NEGATIVE * (not weighted.turns_positive)
+    block = POSITIONS * STEP * tiles.steps + BLOCK + _more(weighted)
     far = (POSITIONS - 1) * (12 * tiles.steps + 24) > REACH
     slots = WINDOWS * tiles.groups
     transforms = {"flash": 0, "ram": 1, "pair": panels}[tiles.where] * CHANNELS * tiles.pairs
@@ -295,6 +300,13 @@ def instructions(tiles: Tiles, weighted: WeightedLayer) -> int:
         + (slots - tiles.count_inside) * (BORDER + POSITIONS * image.in_c)
         + transforms * (CHANNEL + WEIGHTS * quads)
     )
+
+
+def _more(weighted: WeightedLayer) -> int:
+    """Return what it takes more to scale the sums of a block."""
+    if weighted.scaling.rounds_twice:
+        return NEGATIVE * (not weighted.turns_positive)
+    return ONCE + PARITY * weighted.scaling.to_parity
 
 
 WINOGRAD: Final = Tactic(
