@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mutation import mutate
 from tflite_fields import scramble
 
-from campaign import corpus
+from campaign import corpus, onnx_corpus
 from campaign.part import Outcome, Part
 from campaign.refusals import outcome, read
 from campaign.sealed import resealed
@@ -77,6 +77,19 @@ def _sealed(number: int) -> Outcome:
     return _read(resealed(files[number % len(files)], number), "model.rlx")
 
 
+def _onnx(number: int) -> Outcome:
+    """Damage bytes of an ONNX file; parts of another exporter's file may get in."""
+    files = onnx_corpus.files()
+    index = number % len(files)
+    return _read(mutate(files[index], number, files[index - 1]), "model.onnx")
+
+
+def _prepare_onnx() -> None:
+    """Make all files, and read them once: what they define is looked up in a package."""
+    for data in onnx_corpus.files():
+        read(data, "model.onnx")
+
+
 def _read(data: bytes, name: str) -> Outcome:
     return outcome(partial(read, data, name))
 
@@ -85,6 +98,9 @@ DAMAGED_MODELS = (
     damage_part("bytes-networks", "bytes of four networks damaged", _networks, 14_000),
     damage_part("bytes-models", "bytes of small models damaged", _small, 14_000),
     damage_part("bytes-rlx", "bytes of .rlx files damaged", _rlx, 4_000),
+    damage_part(
+        "onnx", "bytes of ONNX files of ten exporters damaged", _onnx, 20_000, _prepare_onnx
+    ),
     damage_part("fields", "fields of models changed", _fields, 14_000),
     damage_part("sealed", ".rlx documents changed and sealed again", _sealed, 9_000),
 )
