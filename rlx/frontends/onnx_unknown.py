@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 _BRANCH = (
-    "export the model without control flow (trace it with fixed shapes), or fold the condition "
-    "into the graph before export"
+    "export the model without it (trace it with fixed shapes), or cut the network before it: "
+    "--outputs NAME"
 )
 _STEP = (
-    "make the state an input and an output of a model of one step, built of Gemm, Sigmoid and "
-    "Tanh, and run it once for each element of the sequence"
+    "convert it with litert-torch, which unrolls it; or make the state an input and an output of a "
+    "model of one step, built of Gemm, Sigmoid and Tanh, and run it once for each element"
 )
 _TENSORS = "use tensors: unpack the sequence or optional before export"
 _TEXT = "do this step in your own code, in front of the model"

@@ -13,7 +13,8 @@ from rlx.golden import Golden
 from rlx.inference import run
 from rlx.inference.accuracy import Accuracy as Counted
 from rlx.inference.data import samples_of
-from rlx.ir import DType, Graph, QuantParams, TensorType
+from rlx.ir import DType, Graph, Origin, QuantParams, TensorType
+from rlx.passes.channels_last_ports import ChannelsLastPorts
 from rlx.reporting.model import Accuracy
 
 if TYPE_CHECKING:
@@ -84,11 +85,17 @@ def accuracy_of(
 
 
 def _ports_alone(network: Mapping[str, Any]) -> Graph:
-    """Return a graph with the inputs and outputs of a network and nothing between them."""
-    graph = Graph(str(network["name"]))
+    """Return a graph with the inputs and outputs of a network and nothing between them.
+
+    Images that are channels last in what was emitted may be channels first in the model, and so in
+    the samples.
+    """
+    graph, origin = Graph(str(network["name"])), Origin(passes=(ChannelsLastPorts.name,))
     for one in network["inputs"]:
         quant = None if one["quant"] is None else QuantParams.per_tensor(*one["quant"])
-        graph.input(one["name"], TensorType(tuple(one["shape"]), DType(one["dtype"]), quant))
+        graph.input(
+            one["name"], TensorType(tuple(one["shape"]), DType(one["dtype"]), quant), origin=origin
+        )
     for one in network["outputs"]:
         zeros = np.zeros(tuple(one["shape"]), DType(one["dtype"]).numpy)
         graph.output(graph.constant(zeros), names=[one["name"]])

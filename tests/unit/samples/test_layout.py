@@ -92,3 +92,18 @@ def test_where_the_file_is_channels_last_the_message_says_how(paths):
     assert caught.value.hint == ("the network is channels last: give samples.transpose(0, 2, 3, 1)")
     with pytest.raises(UsageError, match="its vectors must be"):
         rlx.reference.input_frames(rlx.load(path).graph, {"x": np.load(paths[1])["x"]}, None)
+
+
+def test_labelled_samples_of_a_core_may_be_as_in_the_file():
+    from rlx.inference.data import samples_of
+    from rlx.reporting.labelled import _ports_alone
+
+    port = {"name": "x", "shape": [1, 4, 5, 3], "dtype": "i8", "quant": [0.5, 3]}
+    out = {"name": "y", "shape": [1, 2], "dtype": "i8", "quant": [0.5, 3]}
+    graph = _ports_alone({"name": "net", "inputs": [port], "outputs": [out]})
+    x = numbers(6, 3, 4, 5)
+    first, last = (
+        next(iter(samples_of(graph, given).batches(6)))["x"]
+        for given in (x, np.moveaxis(x, 1, -1))
+    )
+    assert np.array_equal(first, last)
