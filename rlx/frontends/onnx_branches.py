@@ -36,7 +36,7 @@ def is_branch(call: Call) -> bool:
 
 
 def branch(call: Call, expand: Callable[[Scope, Subgraph], Results]) -> Results:
-    """Return the results of ``If``.
+    """``If``: the branch that is taken where that is known, else a choice between both.
 
     A condition that is computed while the model runs chooses between the results of both branches,
     which are computed: they have no effect but their results.

@@ -11,6 +11,7 @@ from support import ROOT
 from benchmarks.markdown import markdown_table
 from onnx_backend.backend import CONSTANT_INPUTS, OLDEST
 from onnx_backend.cases import EXPLAINED, store, stored
+from rlx.frontends.onnx_branches import branch
 from rlx.frontends.onnx_ops import IMPORTERS
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _versions(domain: str, name: str) -> list[int]:
 
 def _how(domain: str, name: str) -> str:
     """Return whether an operator has an importer, with what that says of itself."""
-    importer = IMPORTERS.get((domain, name))
+    importer = IMPORTERS.get((domain, name)) or {("", "If"): branch}.get((domain, name))
     if importer is None:
         return "by definition"
     text = inspect.cleandoc(importer.__doc__ or "").splitlines()[0].rstrip(".")
