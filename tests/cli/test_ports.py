@@ -308,8 +308,8 @@ def test_a_network_with_scales_of_its_own_needs_no_samples(capsys, tmp_path, qua
     x = graph.input("x", f32(1, 8))
     for _ in range(2):
         if quantized:
-            codes = graph.apply(RealQuantize(quant=INPUT), x)
-            x = graph.apply(RealDequantize(quant=INPUT), codes)
+            quantized_x = graph.apply(RealQuantize(quant=INPUT), x)
+            x = graph.apply(RealDequantize(quant=INPUT), quantized_x)
         x = graph.apply(RealTanh(), x)
     graph.output(x, names=["y"])
     model = saved(graph, tmp_path)
