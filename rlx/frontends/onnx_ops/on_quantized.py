@@ -75,7 +75,8 @@ def _keeps(call: Call, quantized: Sequence[Real]) -> bool:
 
 def _values(call: Call) -> dict[str, Real]:
     """Return the inputs that are values of the graph, by name."""
-    found = {call.node.inputs[i]: call.operand(i) for i in range(call.count) if call.has(i)}
+    places = [i for i in range(call.count) if call.has(i) and call.texts(i) is None]
+    found = {call.node.inputs[i]: call.operand(i) for i in places}
     return {name: value for name, value in found.items() if isinstance(value, Real)}
 
 

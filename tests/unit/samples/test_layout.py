@@ -103,7 +103,6 @@ def test_labelled_samples_of_a_core_may_be_as_in_the_file():
     graph = _ports_alone({"name": "net", "inputs": [port], "outputs": [out]})
     x = numbers(6, 3, 4, 5)
     first, last = (
-        next(iter(samples_of(graph, given).batches(6)))["x"]
-        for given in (x, np.moveaxis(x, 1, -1))
+        next(iter(samples_of(graph, given).batches(6)))["x"] for given in (x, np.moveaxis(x, 1, -1))
     )
     assert np.array_equal(first, last)
