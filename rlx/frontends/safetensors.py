@@ -10,6 +10,7 @@ from safetensors import SafetensorError, safe_open
 
 from rlx.frontends.reading import read_start
 from rlx.frontends.refusal import DamagedError, MalformedError, OverLimitError
+from rlx.frontends.stored_forms import SAFETENSORS, Form
 from rlx.ir import DType, TensorType
 from rlx.ir.payload import from_bytes
 from rlx.limits import raise_hint
@@ -52,6 +53,7 @@ class StoredTensor:
         dtype: Element type.
         shape: Dimensions.
         start: Place of its first byte in the file.
+        form: How its elements are stored, where that is not as in memory.
     """
 
     path: Path
@@ -59,6 +61,23 @@ class StoredTensor:
     dtype: DType
     shape: tuple[int, ...]
     start: int
+    form: Form | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes in the file."""
+        type_ = TensorType(self.shape, self.dtype)
+        return type_.nbytes if self.form is None else self.form.size(type_.size)
+
+    def decoded(self, data: bytes | memoryview) -> Array:
+        """Return the elements from the bytes of the file.
+
+        Raises:
+            ValueError: They are none of the element type, or of a form that is not decoded.
+        """
+        if self.form is None:
+            return from_bytes(data, TensorType(self.shape, self.dtype))
+        return self.form.read(data).reshape(self.shape)
 
     def read(self) -> Array:
         """Return the elements.
@@ -66,10 +85,9 @@ class StoredTensor:
         Raises:
             ValueError: They are none of the element type.
         """
-        type_ = TensorType(self.shape, self.dtype)
         with self.path.open("rb") as file:
             file.seek(self.start)
-            return from_bytes(file.read(type_.nbytes), type_)
+            return self.decoded(file.read(self.nbytes))
 
 
 def stored_tensors(path: Path, limits: Limits) -> list[StoredTensor]:
@@ -118,14 +136,15 @@ def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _stored(path: Path, name: str, entry: Mapping[str, Any], base: int) -> StoredTensor:
     """Return one tensor; the library has checked what its entry holds."""
-    dtype = _DTYPES.get(entry["dtype"])
+    form = SAFETENSORS.get(entry["dtype"])
+    dtype = DType.F32 if form else _DTYPES.get(entry["dtype"])
     if dtype is None:
         raise MalformedError(
             f"tensor {_quoted(name)} has the element type {printable(str(entry['dtype']))}",
-            hint=f"store the weights in one of {', '.join(_DTYPES)}",
+            hint=f"store the weights in one of {', '.join((*_DTYPES, *SAFETENSORS))}",
         )
     start = base + int(entry["data_offsets"][0])
-    return StoredTensor(path, name, dtype, tuple(int(n) for n in entry["shape"]), start)
+    return StoredTensor(path, name, dtype, tuple(int(n) for n in entry["shape"]), start, form)
 
 
 def _quoted(name: str) -> str:

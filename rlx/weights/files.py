@@ -44,7 +44,7 @@ def open_file(path: Path, limits: Limits) -> dict[str, Weight]:
 
     Args:
         path: ``.npz``, ``.safetensors``, the ``.index.json`` of weights in several
-            ``.safetensors`` files beside it, ``.gguf`` without blocks of few bits, or ``.onnx``.
+            ``.safetensors`` files beside it, ``.gguf``, or ``.onnx``.
         limits: How large headers, and an index, may be.
 
     Raises:
@@ -93,8 +93,26 @@ def _of_tensors(path: Path, tensors: list[StoredTensor]) -> dict[str, Weight]:
 
 def _of_tensor(file: MappedFile, tensor: StoredTensor) -> Weight:
     type_ = TensorType(tensor.shape, tensor.dtype)
+    if tensor.form is not None:
+        return Weight(type_, file.path, partial(_decoded, file, tensor))
     read = partial(_mapped, file, tensor.start, type_, tensor.name)
     return Weight(type_, file.path, read)
+
+
+def _decoded(file: MappedFile, tensor: StoredTensor) -> Array:
+    """Return elements that are stored in another form.
+
+    Raises:
+        FrontendError: It is not decoded.
+    """
+    try:
+        return tensor.decoded(file.view(tensor.start, tensor.nbytes))
+    except ValueError as error:
+        raise FrontendError(
+            f"{quoted(tensor.name)} {error}",
+            where=shown(file.path),
+            hint="convert the model to F32, F16, BF16 or Q8_0",
+        ) from None
 
 
 def _mapped(file: MappedFile, start: int, type_: TensorType, name: str, order: str = "C") -> Array:

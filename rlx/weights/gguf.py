@@ -1,13 +1,12 @@
-"""GGUF files: what tensors there are. Blocks of few bits are refused: rlx has no such type.
+"""GGUF files: what tensors there are. Blocks of few bits become float32 when they are read.
 
 Source: the specification of GGUF in the repository ggml, docs/gguf.md, versions 2 and 3.
 """
 
 from __future__ import annotations
 
-import math
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +21,7 @@ from rlx.frontends.refusal import (
 from rlx.frontends.safetensors import StoredTensor
 from rlx.ir import DType
 from rlx.limits import raise_hint
+from rlx.weights.gguf_blocks import FORMS
 from rlx.weights.weight import quoted
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 MAGIC: Final = b"GGUF"
 _VERSIONS: Final = (2, 3)
+_BIG_ENDIAN: Final = tuple(version.to_bytes(4, "little") for version in _VERSIONS)
 _DTYPES: Final = {
     0: DType.F32, 1: DType.F16, 24: DType.I8, 25: DType.I16, 26: DType.I32, 27: DType.I64,
     28: DType.F64, 30: DType.BF16,
@@ -48,12 +49,18 @@ def stored_gguf(path: Path, limits: Limits) -> list[StoredTensor]:
 
     Raises:
         UsageError: It cannot be read.
-        RefusedError: It is malformed, over a limit, or holds tensors in blocks.
+        RefusedError: It is malformed, over a limit, or holds tensors of an unknown type.
     """
     size = path.stat().st_size
     head = _Head(read_start(path, limits.document_bytes), size, limits)
     head.take(len(MAGIC))
-    if (version := head.number("<I")) not in _VERSIONS:
+    version = head.number("<I")
+    if version not in _VERSIONS and version.to_bytes(4, "little")[::-1] in _BIG_ENDIAN:
+        raise UnsupportedError(
+            "is a big-endian file of GGUF; read are little-endian ones",
+            hint=f"turn it with the Python package gguf: gguf-convert-endian {path.name} little",
+        )
+    if version not in _VERSIONS:
         raise UnsupportedError(
             f"is of version {version} of GGUF; read are 2 and 3", hint="convert the model again"
         )
@@ -74,10 +81,7 @@ def stored_gguf(path: Path, limits: Limits) -> list[StoredTensor]:
         raise DamagedError(f"has {_ALIGNMENT} {alignment}")
     found = [_tensor(path, head, limits) for _ in range(tensors)]
     start = -(-head.place // alignment) * alignment
-    placed = [
-        StoredTensor(path, t.name, t.dtype, t.shape, start + t.start)
-        for t in sorted(found, key=lambda t: t.name)
-    ]
+    placed = [replace(t, start=start + t.start) for t in sorted(found, key=lambda t: t.name)]
     _check(placed, size)
     return placed
 
@@ -92,12 +96,20 @@ def _tensor(path: Path, head: _Head, limits: Limits) -> StoredTensor:
         )
     shape = tuple(reversed([head.number("<Q") for _ in range(rank)]))
     kind, place = head.number("<I"), head.number("<Q")
-    if kind not in _DTYPES:
+    if kind in _DTYPES:
+        return StoredTensor(path, name, _DTYPES[kind], shape, place)
+    if kind not in FORMS:
         raise UnsupportedError(
-            f"{quoted(name)} is stored in blocks of few bits (type {kind} of GGML)",
-            hint="convert the model to F32, F16 or BF16",
+            f"{quoted(name)} is of type {kind} of GGML, which rlx does not know",
+            hint="convert the model to F32, F16, BF16 or Q8_0",
         )
-    return StoredTensor(path, name, _DTYPES[kind], shape, place)
+    form = FORMS[kind]
+    if not shape or shape[-1] % form.elements:
+        raise MalformedError(
+            f"{quoted(name)} is {form.name}, in blocks of {form.elements}, but has the shape "
+            f"{list(shape)}"
+        )
+    return StoredTensor(path, name, DType.F32, shape, place, form)
 
 
 def _check(tensors: list[StoredTensor], size: int) -> None:
@@ -106,7 +118,7 @@ def _check(tensors: list[StoredTensor], size: int) -> None:
         if before.name == tensor.name:
             raise MalformedError(f"has two tensors called {quoted(tensor.name)}")
     for tensor in tensors:
-        end = tensor.start + math.prod(tensor.shape) * tensor.dtype.numpy.itemsize
+        end = tensor.start + tensor.nbytes
         if end > size:
             raise DamagedError(f"{quoted(tensor.name)} ends at byte {end}, the file at {size}")
 

@@ -103,8 +103,8 @@ class WeightStore(Mapping[str, "Array"]):
 
         Args:
             path: ``.npz``, ``.safetensors``, the ``.index.json`` of weights in several
-                ``.safetensors`` files beside it, ``.gguf`` without blocks of few bits, or the
-                constants of an ``.onnx`` file, which is read as a whole.
+                ``.safetensors`` files beside it, ``.gguf``, or the constants of an ``.onnx`` file,
+                which is read as a whole. Elements of few bits become float32 when they are read.
             more: More of them.
             limits: How large headers may be; the files may have any size.
 

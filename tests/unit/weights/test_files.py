@@ -244,3 +244,37 @@ def test_weights_of_a_graph_without_parameters_are_refused(model, capsys):
     np.savez(model.with_name("w.npz"), w=W)
     assert run(model, model.with_name("w.npz")) == 2
     assert "--weights: the graph has no parameters" in capsys.readouterr().err
+
+
+def sixes(*numbers):
+    """Return numbers of six bits in bytes."""
+    return sum(n << 6 * i for i, n in enumerate(numbers)).to_bytes(len(numbers) * 6 // 8, "little")
+
+
+def packed_safetensors(tmp_path, kind, shape, data):
+    header = json.dumps({"w": {"dtype": kind, "shape": shape, "data_offsets": [0, len(data)]}})
+    path = tmp_path / "w.safetensors"
+    path.write_bytes(struct.pack("<Q", len(header)) + header.encode() + data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "data", "values"),
+    [
+        # Each number is sign, exponent, mantissa; the first lies in the low bits.
+        ("F4", [2, 2], bytes([0x21, 0x9F]), [[0.5, 1.0], [-6.0, -0.5]]),
+        ("F6_E2M3", [4], sixes(0b011111, 0b100001, 0b001000, 0),
+         [7.5, -0.125, 1.0, 0.0]),
+        ("F6_E3M2", [4], sixes(0b011111, 0b100001, 0b001100, 0),
+         [28.0, -0.0625, 1.0, 0.0]),
+        ("F8_E8M0", [3], bytes([127, 0, 130]), [1.0, 2.0**-127, 8.0]),
+        ("F8_E4M3FNUZ", [2], bytes([0x40, 0xC1]), [1.0, -1.125]),
+        ("F8_E5M2FNUZ", [2], bytes([0x40, 0xC1]), [1.0, -1.25]),
+    ],
+)  # fmt: skip
+def test_small_floats_of_safetensors_become_float32(tmp_path, kind, shape, data, values):
+    path = packed_safetensors(tmp_path, kind, shape, data)
+    (entry,) = (store := WeightStore.open(path)).entries
+    assert store["w"].dtype == np.float32
+    assert entry.type.shape == tuple(shape)
+    np.testing.assert_array_equal(store["w"], np.array(values, np.float32))

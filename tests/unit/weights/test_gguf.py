@@ -80,7 +80,10 @@ def test_tensors_are_mapped(tmp_path, dtype, version):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (gguf([("w", W)], kind=2), "'w' is stored in blocks of few bits (type 2 of GGML)"),
+        (gguf([("w", W)], kind=99), "'w' is of type 99 of GGML, which rlx does not know"),
+        (gguf([("w", W)], kind=2), "'w' is Q4_0, in blocks of 32, but has the shape [2, 3]"),
+        (gguf([("w", W)])[:4] + struct.pack(">I", 3) + bytes(99),
+         "is a big-endian file of GGUF; read are little-endian ones"),
         (gguf([("w", W)], version=4), "is of version 4 of GGUF; read are 2 and 3"),
         (gguf([("w", W), ("w", W)]), "has two tensors called 'w'"),
         (gguf([("w", W)])[:-1], "'w' ends at byte "),
