@@ -79,9 +79,9 @@ def _plain(tensor: Tensor, tensors: Sequence[Tensor], limits: Limits) -> Tensor:
     if tensor.sparsity is not None:
         tensor = replace(tensor, data=_dense(tensor, tensor.sparsity), sparsity=None)
     if tensor.type in NARROW and tensor.data is not None:
-        codes = _unpacked(tensor.data, NARROW[tensor.type], size)
+        values = _unpacked(tensor.data, NARROW[tensor.type], size)
         stored = tensor.type
-        tensor = replace(tensor, data=codes.view(np.uint8), type=TensorType.INT8, stored=stored)
+        tensor = replace(tensor, data=values.view(np.uint8), type=TensorType.INT8, stored=stored)
     if tensor.blocks is not None:
         tensor = _scaled(tensor, tensor.blocks, tensors)
     return tensor
@@ -90,9 +90,9 @@ def _plain(tensor: Tensor, tensors: Sequence[Tensor], limits: Limits) -> Tensor:
 def _unpacked(data: Bytes, bits: int, count: int) -> npt.NDArray[np.int8]:
     """Return integers of few bits, of which the first lies in the low bits of a byte."""
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    codes = ((data[:, np.newaxis] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:count]
+    values = ((data[:, np.newaxis] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:count]
     half = 1 << (bits - 1)
-    found: npt.NDArray[np.int8] = ((codes ^ half).astype(np.int8)) - np.int8(half)
+    found: npt.NDArray[np.int8] = ((values ^ half).astype(np.int8)) - np.int8(half)
     return found
 
 
