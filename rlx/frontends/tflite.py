@@ -32,7 +32,9 @@ from rlx.names import printable, shorten
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.nn import NnOp
 from rlx.ops.q import Q_OPS, QConvert
-from rlx.ops.real import RealCast, RealDequantize, RealQuantize
+from rlx.ops.real import RealCast, RealDequantize, RealQuantize, RealTranspose
+from rlx.passes.channels_last import ChannelsLast
+from rlx.passes.dead_code import DeadCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,6 +89,10 @@ def load(
         data, name = read_bytes(Path(source), limits), Path(source).name
     graph = build(parse(data, name, limits), limits, options)
     layers = any(isinstance(node.op, NnOp) for node in graph.op_nodes)
+    if any(isinstance(node.op, RealTranspose) for node in graph.op_nodes):
+        # Exporters of channels-first networks write transposes around layers, and before a dense
+        # layer: they move to the ends, or into its weights.
+        graph = DeadCode().apply(ChannelsLast().apply(DeadCode().apply(graph)))
     exact = all(_is_exact(node.op) for node in graph.op_nodes)
     stage = Stage.HIR if layers else Stage.MIR
     return GraphModule(graph, stage, reference=REFERENCE if exact else None)

@@ -1,0 +1,41 @@
+"""Networks of channels-first frameworks, with transposes around layers and before a dense layer."""
+
+from __future__ import annotations
+
+import numpy as np
+from litert import run_litert
+from tflite_builder import TfliteBuilder
+
+from rlx.frontends import tflite
+from rlx.ir.evaluate import evaluate
+
+
+def test_only_the_transpose_of_the_input_is_left() -> None:
+    random = np.random.default_rng(6)
+    model = TfliteBuilder()
+
+    def weights(*shape: int) -> int:
+        return model.constant(random.normal(size=shape).astype(np.float32))
+
+    def order(*axes: int) -> int:
+        return model.constant(np.array(axes, np.int32))
+
+    x, turned = model.tensor((1, 3, 8, 6), "float32"), model.tensor((1, 8, 6, 3), "float32")
+    image, back = model.tensor((1, 8, 6, 4), "float32"), model.tensor((1, 4, 8, 6), "float32")
+    flat, y = model.tensor((1, 192), "float32"), model.tensor((1, 5), "float32")
+    model.operator("TRANSPOSE", [x, order(0, 2, 3, 1)], [turned])
+    model.operator(
+        "CONV_2D", [turned, weights(4, 3, 3, 3), weights(4)], [image], padding="SAME",
+        strideH=1, strideW=1, fusedActivationFunction="RELU",
+    )  # fmt: skip
+    model.operator("TRANSPOSE", [image, order(0, 3, 1, 2)], [back])
+    model.operator("RESHAPE", [back, order(1, 192)], [flat])
+    model.operator("FULLY_CONNECTED", [flat, weights(5, 192), -1], [y])
+    data = model.build([x], [y])
+    graph = tflite.load(data).graph
+    assert [n.op.name for n in graph.op_nodes].count("real.transpose") == 1
+    assert graph.inputs[0].type.static_shape == (1, 3, 8, 6)
+    frame = random.normal(size=(1, 3, 8, 6)).astype(np.float32)
+    (wanted,) = run_litert(data, [frame])
+    (found,) = evaluate(graph, {graph.inputs[0].name: frame})
+    np.testing.assert_allclose(found, wanted[0], rtol=1e-5, atol=1e-5)
