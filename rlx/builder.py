@@ -59,7 +59,8 @@ class Builder(Protocol):
             clock_mhz: Target clock, which must be reached; None for the builder's choice.
             timeout_s: Wall-clock limit of each step, in seconds.
             keep: Folder for netlists, reports and logs; None to keep nothing.
-            simulate: Whether what was built is simulated and compared; None for the builder's choice.
+            simulate: Whether what was built is simulated and compared; None for the builder's
+                choice.
             progress: Called with a description of each step.
         """
         ...

@@ -42,7 +42,8 @@ DEFAULT_TIMEOUT_S = 3600.0
 @click.option(
     "--simulate/--no-simulate",
     default=None,
-    help="Simulate the netlist on golden vectors, with pauses. Default: if it takes minutes at most.",
+    help="Simulate the netlist on golden vectors, with pauses. Default: if that takes at most four"
+    " minutes, as predicted.",
 )
 @click.option(
     "--timeout",

@@ -93,8 +93,8 @@ def verify_fpga(
         ``target``, ``inputs``, ``equal`` (inputs with correct outputs), ``mismatches`` (the first
         of each wrong frame; one more if a test of the cocotb bench failed), ``latency`` and
         ``interval`` in cycles, the ``predicted_interval`` of the report, ``stalled``, ``cocotb``,
-        ``testbench``, ``testbench_icarus``, ``netlist``, ``lint``, ``waves`` and its ``layouts``, ``tools``, and
-        ``runs``: the results of each simulation, as rows of a table.
+        ``testbench``, ``testbench_icarus``, ``netlist``, ``lint``, ``waves`` and its ``layouts``,
+        ``tools``, and ``runs``: the results of each simulation, as rows of a table.
 
     Raises:
         OutputError: The folder holds no hardware design.

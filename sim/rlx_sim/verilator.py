@@ -110,9 +110,8 @@ def build(
     The C++ class of module ``top`` is ``Vtop``. Undefined initial values are drawn from the seed
     given to the simulator at run time, so that no result depends on zeros.
 
-    ``options`` are Verilator's own, for example ``--trace-fst``; ``optimization`` is that of the C++
-    compiler. ``show`` is called with each file
-    that is compiled.
+    ``options`` are Verilator's own, for example ``--trace-fst``; ``optimization`` is that of the
+    C++ compiler. ``show`` is called with each file that is compiled.
 
     Returns the program.
 

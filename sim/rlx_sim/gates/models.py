@@ -160,7 +160,10 @@ _KNOWN: Final = {
 """Parameters of our models but the content."""
 
 _PINS: Final = {
-    "MULT18X18D": {"A": 18, "B": 18, "P": 36, "SIGNEDA": 0, "SIGNEDB": 0, "CLK0": 0, "CE0": 0, "RST0": 0},
+    "MULT18X18D": {
+        "A": 18, "B": 18, "P": 36,
+        **dict.fromkeys(("SIGNEDA", "SIGNEDB", "CLK0", "CE0", "RST0"), 0),
+    },
     "DP16KD": {
         **dict.fromkeys(("DIA", "DIB", "DOA", "DOB"), 18), **dict.fromkeys(("ADA", "ADB"), 14),
         **dict.fromkeys(("CLKA", "CEA", "WEA", "RSTA", "CEB", "WEB", "RSTB"), 0),
@@ -192,7 +195,7 @@ def _vectors(cell: Cell) -> dict[str, tuple[int | str, ...]]:
 
 
 def _literal(value: str) -> str:
-    """Return a parameter as Verilog; Yosys writes numbers as bits, and adds a space to texts that look so."""
+    """Return a parameter as Verilog. Yosys writes numbers as bits; such texts end in a space."""
     if value and set(value) <= set("01xz"):
         return f"{len(value)}'b{value}"
     text = value.removesuffix(" ").replace("\\", "\\\\").replace('"', '\\"')

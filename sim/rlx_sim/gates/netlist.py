@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from rlx.errors import SimulationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     Bits = tuple[int | str, ...]
+
+_HINT: Final = "try another version of Yosys; if it stays, report the design"
 
 BUFFERS: Final = {"BUFG": ("I", "O"), "DCCA": ("CLKI", "CLKO"), "SB_GB": (
     "USER_SIGNAL_TO_GLOBAL_BUFFER", "GLOBAL_BUFFER_OUTPUT")}  # fmt: skip
@@ -104,26 +106,31 @@ def _check_drivers(ports: Mapping[str, tuple[str, Bits]], cells: list[Cell]) -> 
     """Refuse nets with several drivers, and nets that are read and have none."""
     drivers: Counter[int | str] = Counter()
     readers: dict[int | str, str] = {}
-    for name, (direction, bits) in ports.items():
-        if direction == "input":
+    for name, bits, drives in _ends(ports, cells):
+        if drives:
             drivers.update(bits)
         else:
-            readers |= dict.fromkeys(bits, f"port {name}")
+            readers |= dict.fromkeys(bits, name)
+    for net in (net for net, count in drivers.items() if count > 1 and isinstance(net, int)):
+        reader = readers.get(net, "nothing")
+        raise SimulationError(
+            f"a net that {reader} reads has {drivers[net]} drivers", where="yosys", hint=_HINT
+        )
+    for net in (net for net in readers if net not in drivers and isinstance(net, int)):
+        raise SimulationError(
+            f"nothing drives a net that {readers[net]} reads", where="yosys", hint=_HINT
+        )
+
+
+def _ends(
+    ports: Mapping[str, tuple[str, Bits]], cells: list[Cell]
+) -> Iterator[tuple[str, Bits, bool]]:
+    """Yield name and nets of each port and pin, and whether it drives them."""
+    for name, (direction, bits) in ports.items():
+        yield f"port {name}", bits, direction == "input"
     for cell in cells:
         for port, bits in cell.pins.items():
-            if port in cell.outputs:
-                drivers.update(bits)
-            else:
-                readers |= dict.fromkeys(bits, f"{cell.kind} {cell.name}")
-    for net, count in drivers.items():
-        if count > 1 and isinstance(net, int):
-            raise SimulationError(
-                f"net {net} of the netlist has {count} drivers; {readers.get(net, 'nothing')} reads it",
-                where="yosys",
-            )
-    for net, reader in readers.items():
-        if net not in drivers and isinstance(net, int):
-            raise SimulationError(f"nothing drives a net that {reader} reads", where="yosys")
+            yield f"{cell.kind} {cell.name}", bits, port in cell.outputs
 
 
 def _without_buffers(netlist: Netlist) -> Netlist:
