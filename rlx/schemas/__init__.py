@@ -195,6 +195,23 @@ class Seed(TypedDict):
     longest: LongestPath | None
 
 
+class Equal(TypedDict):
+    """Frames of a simulation, and how many of them have the reference's bits."""
+
+    inputs: int
+    equal: int
+
+
+class NetlistSimulation(Equal):
+    """Simulation of a mapped netlist, without pauses and with them; cycles are without."""
+
+    device: str
+    cells: int
+    latency: int | None
+    interval: int | None
+    stalled: Equal
+
+
 class Build(TypedDict):
     """``rlx build``, also ``build.json`` of ``rlx build -o``; the clock is the median of seeds."""
 
@@ -213,6 +230,7 @@ class Build(TypedDict):
     cells: NotRequired[dict[str, int]]
     layers: NotRequired[list[LayerCells]]
     placement: NotRequired[str | None]
+    netlist: NotRequired[NetlistSimulation | None]
 
 
 class Example(TypedDict):

@@ -266,6 +266,8 @@ def _simulated(
     """
     if simulate is False:
         return None, []
+    if not (folder / "golden").is_dir():
+        return None, ["the netlist was not simulated: the folder holds no golden vectors"]
     reason = not_simulated(report, found, device)
     if reason and not (simulate and device.family in FAMILIES):
         return None, [f"the netlist was not simulated: {reason}"]

@@ -147,7 +147,7 @@ def _content(parameters: dict[str, str], cell: Cell) -> dict[str, str]:
     return kept
 
 
-_KNOWN: Final = {
+_KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "MULT18X18D": tuple(_ONLY["MULT18X18D"]),
     "DP16KD": ("DATA_WIDTH_A", "DATA_WIDTH_B", "WRITEMODE_A", "WRITEMODE_B"),
     "SB_RAM40_4K": ("READ_MODE", "WRITE_MODE"),

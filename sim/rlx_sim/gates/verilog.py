@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rlx.errors import SimulationError
 from rlx_sim.gates.logic import expressions, name_of, register
-from rlx_sim.gates.models import instance, is_modeled, model_verilog
+from rlx_sim.gates.models import FAMILIES, instance, is_modeled, model_verilog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def netlist_verilog(netlist: Netlist, family: str) -> str:
             modeled.append(cell)
         else:
             raise SimulationError(
-                f"there is no model of the cell {cell.kind} of {family}", where="netlist"
+                f"there is no model of the cell {cell.kind} of {FAMILIES[family]}", where="netlist"
             )
     body += [line for clocking, group in registers.items() for line in _process(clocking, group)]
     body += [line for index, cell in enumerate(modeled) for line in _instance(index, cell)]
