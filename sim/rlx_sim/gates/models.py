@@ -196,6 +196,8 @@ def _vectors(cell: Cell) -> dict[str, tuple[int | str, ...]]:
 
 def _literal(value: str) -> str:
     """Return a parameter as Verilog. Yosys writes numbers as bits; such texts end in a space."""
+    if value and set(value) <= set("01"):
+        return f"{len(value)}'h{int(value, 2):x}"
     if value and set(value) <= set("01xz"):
         return f"{len(value)}'b{value}"
     text = value.removesuffix(" ").replace("\\", "\\\\").replace('"', '\\"')

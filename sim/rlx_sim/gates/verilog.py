@@ -107,7 +107,7 @@ def _instance(index: int, cell: Cell) -> Iterator[str]:
         for net in pins[port]:
             if isinstance(net, int):
                 yield f"wire n{net};"
-    values = ", ".join(f".{name}({value})" for name, value in parameters.items())
+    values = ",\n".join(f".{name}({value})" for name, value in parameters.items())
     wires = {port: ", ".join(map(name_of, reversed(bits))) for port, bits in pins.items()}
-    connected = ", ".join(f".{port}({{{nets}}})" for port, nets in wires.items())
+    connected = ",\n".join(f".{port}({{{nets}}})" for port, nets in wires.items())
     yield f"{cell.kind} {f'#({values}) ' if values else ''}u{index}({connected});"

@@ -1,4 +1,4 @@
-"""Cells as expressions and processes, and our block RAMs, give what the models in Yosys' libraries give."""
+"""Cells as expressions and processes give what the models in Yosys' libraries give."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from rlx_sim.icarus import find_icarus
 CYCLES = 300
 CLOCKS = ("CLK", "C", "RCLK", "WCLK")
 
-LUTS = {"ecp5": {"LUT4": "ABCD"}, "ice40": {"SB_LUT4": 4}, "xc7": {f"LUT{k}": k for k in range(1, 7)}}
+LUTS = {
+    "ecp5": {"LUT4": "ABCD"},
+    "ice40": {"SB_LUT4": 4},
+    "xc7": {f"LUT{k}": k for k in range(1, 7)},
+}
 GATES = {
     "ecp5": [
         ("PFUMX", ["ALUT", "BLUT", "C0"], ["Z"]), ("L6MUX21", ["D0", "D1", "SD"], ["Z"]),
@@ -35,7 +39,8 @@ FLOPS = {
         for value in ("SET", "RESET")
     ],
     "ice40": [
-        f"SB_DFF{edge}{e}{r}" for edge in ("", "N") for e in ("", "E") for r in ("", "SR", "R", "SS", "S")
+        f"SB_DFF{edge}{e}{r}"
+        for edge in ("", "N") for e in ("", "E") for r in ("", "SR", "R", "SS", "S")
     ],
     "xc7": [
         (kind, inverted, start) for kind in ("FDRE", "FDSE", "FDCE", "FDPE")
@@ -88,10 +93,12 @@ class Bench:
             [f".i{n}(i[{n}])" for n in self.inputs] + [f".o{n}(o[{n}])" for n in self.outputs]
         )
         checked = "\n".join(
-            f'if (o[{n}] !== y[{n}]) begin $display("FAIL net {n} %b %b", o[{n}], y[{n}]); $finish; end'
+            f'if (o[{n}] !== y[{n}]) begin $display("FAIL {n} %b", o[{n}]); $finish; end'
             for n in self.outputs
         )
-        return ours, f"""
+        return (
+            ours,
+            f"""
 module bench;
   reg clk = 0;
   reg [{self.nets}:0] i = 0;
@@ -111,7 +118,8 @@ module bench;
     $finish;
   end
 endmodule
-"""
+""",
+        )
 
 
 def luts_and_gates(bench, family):
@@ -141,7 +149,11 @@ def flip_flops(bench, family):
         else:
             kind, inverted, start = one
             reset = RESETS[kind]
-            parameters = {"INIT": start, "IS_D_INVERTED": inverted, f"IS_{reset}_INVERTED": inverted}
+            parameters = {
+                "INIT": start,
+                "IS_D_INVERTED": inverted,
+                f"IS_{reset}_INVERTED": inverted,
+            }
             bench.add(kind, ["CE", reset, "D"], ["Q"], parameters, clock="C")
 
 
