@@ -19,11 +19,11 @@ DESIGNS = {
 """Options of the designs of :func:`dense`: each architecture, and weights from each place."""
 
 
-def dense():
+def dense(sizes=((12, 6), (6, 5))):
     rng = np.random.default_rng(0)
     graph = Graph("net")
-    x = graph.input("x", TensorType((1, 12), DType.I8))
-    for inputs, outputs in ((12, 6), (6, 5)):
+    x = graph.input("x", TensorType((1, sizes[0][0]), DType.I8))
+    for inputs, outputs in sizes:
         weights = graph.constant(rng.integers(-127, 128, (outputs, inputs)).astype(np.int8))
         bias = graph.constant(rng.integers(-1000, 1000, outputs).astype(np.int32))
         layer = QDense(x_zero_point=3, rescale=Rescale.of(0.003), zero_point=3)

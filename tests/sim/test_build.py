@@ -94,8 +94,9 @@ def test_build_reports_clock_and_cells(folder, tmp_path, capsys):
         "nextpnr-ecp5": find_nextpnr("nextpnr-ecp5").version, "yosys": find_yosys().version,
     }  # fmt: skip
     assert sorted(read_manifest(kept).files) == [
-        "build.json", "ecp5-25k.json", "ecp5-25k_netlist.json", "ecp5-25k_seed1.json", "ecp5-25k_seed1.log",
-        "ecp5-25k_seed2.json", "ecp5-25k_seed2.log", "ecp5-25k_stat.json", "placement.svg",
+        "build.json", "ecp5-25k.json", "ecp5-25k_netlist.json", "ecp5-25k_seed1.json",
+        "ecp5-25k_seed1.log", "ecp5-25k_seed2.json", "ecp5-25k_seed2.log",
+        "ecp5-25k_stat.json", "placement.svg",
     ]  # fmt: skip
     assert (found["placement"], found["layers"]) == ("placement.svg", [])
     picture = (kept / "placement.svg").read_text()

@@ -137,12 +137,13 @@ def _content(parameters: dict[str, str], cell: Cell) -> dict[str, str]:
     slices: dict[str, dict[int, str]] = {}
     for name, value in cell.parameters.items():
         found = _SLICE.fullmatch(name)
-        if found and name not in ("INIT_A", "INIT_B"):
+        if found and name not in _KNOWN[cell.kind]:
             joined = "INITP" if found[1] == "P" else "INIT"
             slices.setdefault(joined, {})[int(found[2], 16)] = value
     kept = {name: parameters[name] for name in _KNOWN[cell.kind] if name in parameters}
     for joined, parts in slices.items():
-        bits = "".join(parts[index] for index in sorted(parts, reverse=True))
+        blank = "0" * len(next(iter(parts.values())))
+        bits = "".join(parts.get(index, blank) for index in reversed(range(max(parts) + 1)))
         kept[joined] = _literal(bits.replace("x", "0"))
     return kept
 
@@ -190,7 +191,7 @@ def _vectors(cell: Cell) -> dict[str, tuple[int | str, ...]]:
             found[port] = cell.pins[port]
     clocks = _CLOCKS.get(cell.kind)
     if clocks is not None and not isinstance(cell.bit(clocks[0]), int):
-        found[clocks[0]] = cell.pins[clocks[1]]  # the other port is not used
+        found[clocks[0]] = cell.pins.get(clocks[1], ("0",))  # of the port that is used
     return found
 
 

@@ -21,10 +21,11 @@ from rlx_sim.fpga import STALLED, design_sources, read_report
 from rlx_sim.gates.run import MAX_SECONDS, not_simulated, run_netlist
 from rlx_sim.verify import FPGA as VERIFIER
 
+SMALL = dense(((8, 4), (4, 3)))
 DEVICES = {"ecp5": "ecp5-25k", "ice40": "ice40-up5k", "xc7": "artix7-35t"}
 DESIGNS = {
     "dataflow": {"dsp": 4},
-    "engine": {"architecture": "engine", "dsp": 4},
+    "engine": {"architecture": "engine", "dsp": 8},
     "parallel": {"architecture": "parallel"},
 }
 
@@ -35,7 +36,7 @@ def folders(tmp_path_factory):
     for family, name in DEVICES.items():
         for design, options in DESIGNS.items():
             chosen = FpgaOptions(device=name, **options)
-            driver.emit(dense(), target.load("fpga"), root / family / design, options=chosen)
+            driver.emit(SMALL, target.load("fpga"), root / family / design, options=chosen)
     return root
 
 
