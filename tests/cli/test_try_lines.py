@@ -29,7 +29,7 @@ ELSEWHERE = {
     "E090",  # Criteria of a comparison in Python.
     "E900", "E901",  # A fault of rlx, and a signal.
 }  # fmt: skip
-"""Codes whose line names nothing that can be run; ``test_explanations.py`` raises them."""
+"""Errors whose line names nothing that can be run; ``test_explanations.py`` raises them."""
 
 
 @dataclass(frozen=True)

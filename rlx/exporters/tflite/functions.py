@@ -16,7 +16,7 @@ _MAX_ERROR: Final = 0.75
 """Distance of a code from the product that it is rounded from, at most: two roundings."""
 
 _CANDIDATES: Final = 257
-"""Slopes that are tried between the ends that the codes allow."""
+"""Slopes that are tried between the ends that the values allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Function:
 def named_function(
     table: tuple[int, ...], x: QuantParams | None, result: QuantParams | None
 ) -> Function | None:
-    """Return the operator whose 256 codes between two scales are ``table``, None if none has.
+    """Return the operator whose 256 values between two scales are ``table``, None if none has.
 
     Args:
         table: Codes of the result, that of the code -128 first.
@@ -70,7 +70,7 @@ def _hard_swish(table: tuple[int, ...], x: QuantParams, result: QuantParams) -> 
 def _leaky_relu(table: tuple[int, ...], x: QuantParams, result: QuantParams) -> Function | None:
     """Return ``LEAKY_RELU`` with a slope that gives the table; several do, one of them is taken."""
 
-    def codes(slope: float) -> tuple[int, ...]:
+    def values(slope: float) -> tuple[int, ...]:
         return activations.leaky_relu_table(
             x.scale[0], x.zero_point[0], slope, result.scale[0], result.zero_point[0]
         )
@@ -78,13 +78,13 @@ def _leaky_relu(table: tuple[int, ...], x: QuantParams, result: QuantParams) -> 
     negative = np.arange(-128, x.zero_point[0])
     below = np.array(table[: negative.size])
     free = (below > -128) & (below < 127)
-    if codes(0.0)[negative.size :] != table[negative.size :] or not free.any():
+    if values(0.0)[negative.size :] != table[negative.size :] or not free.any():
         return None
     inputs = (negative - x.zero_point[0])[free] * (x.scale[0] / result.scale[0])
     outputs = below[free] - result.zero_point[0]
     low = max(((outputs + _MAX_ERROR) / inputs).max(), 0.0)
     high = min(((outputs - _MAX_ERROR) / inputs).min(), 2.0**23 * result.scale[0] / x.scale[0])
     for slope in np.linspace(low, high, _CANDIDATES, dtype=np.float32).tolist():
-        if codes(slope) == table:
+        if values(slope) == table:
             return Function("LEAKY_RELU", 2, {"alpha": slope})
     return None
