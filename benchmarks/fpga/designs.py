@@ -30,7 +30,7 @@ COSTS = cells.COSTS
 
 FITTED = (
     Point("TinyConv", "ice40-up5k", 2),
-    Point("TinyConv", "ice40-up5k", 6),
+    Point("TinyConv", "ice40-up5k", 3),
     Point("TinyConv", "ice40-hx8k", 3600),
     Point("TinyConv", "ice40-hx8k", 4000),
 )

@@ -24,7 +24,7 @@ from rlx_fpga.packaging.synthesis import find_yosys, synthesis_script
 pytestmark = pytest.mark.synth
 
 DEVICE = device("ice40-up5k")
-CYCLES = 60
+CYCLES = 24
 WORD = 16
 
 
@@ -59,7 +59,7 @@ class Products(Component):
 DESIGNS = {
     "products": (Products, "ice40"),
     "elementwise": (lambda: Product(1, 3, -4), ""),
-    "division by two slices": (lambda: Divide(1, 24, (9000,), bound=128 * 9000), ""),
+    "wide division": (lambda: Divide(1, 24, (9000,), bound=128 * 9000), ""),
     "requantizer of the engine": (Requantizer, ""),
 }
 
