@@ -24,7 +24,7 @@ from rlx_fpga.packaging.synthesis import find_yosys, synthesis_script
 pytestmark = pytest.mark.synth
 
 DEVICE = device("ice40-up5k")
-CYCLES = 24
+CYCLES = 16
 WORD = 16
 
 
