@@ -87,7 +87,20 @@ def integration_files(
         f"synth/{device.name}.tcl": render("synth.tcl.j2", device=device),
         **scripts(interface, device, clock_mhz, pll),
         f"{prefix}.core": fusesoc_core(interface, device),
-        f"litex/{prefix}_litex.py": litex_module(interface),
+        **_litex_files(interface, device),
+    }
+
+
+def _litex_files(interface: Interface, device: FpgaDevice) -> dict[str, str]:
+    """Return the module for LiteX; for DSP slices of iCE40 also the macro that selects them."""
+    module = f"litex/{interface.prefix}_litex.py"
+    if device.family != "ice40" or not device.dsp:
+        return {module: litex_module(interface)}
+    path = f"litex/{interface.prefix}_slices.v"
+    macro = f"`define RLX_{device.family.upper()}"
+    return {
+        module: litex_module(interface, path),
+        path: f"// DSP slices as instances, in the files that follow.\n{macro}\n",
     }
 
 
@@ -135,8 +148,13 @@ def fusesoc_core(interface: Interface, device: FpgaDevice) -> str:
     )
 
 
-def litex_module(interface: Interface) -> str:
-    """Return the core as a module for LiteX; its class is named after the prefix."""
+def litex_module(interface: Interface, slices: str = "") -> str:
+    """Return the core as a module for LiteX; its class is named after the prefix.
+
+    Args:
+        interface: Ports of the core.
+        slices: Path of a file that Yosys reads first, for instances of DSP slices.
+    """
     endpoints = [
         *_endpoints("sink", interface.inputs),
         *([] if interface.weights is None else [(interface.weights.port, "weights")]),
@@ -151,6 +169,7 @@ def litex_module(interface: Interface) -> str:
         sources=[name for port, name in endpoints if port.direction == "out"],
         channels=_CHANNELS,
         address_bits=ADDRESS_BITS,
+        slices=slices,
     )
 
 

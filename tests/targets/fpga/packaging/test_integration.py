@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePosixPath
+from textwrap import dedent
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -134,6 +136,26 @@ def test_litex_connects_every_port_to_its_endpoint(inputs, outputs):
     for k, endpoint in enumerate(sources):
         assert f"o_m{k}_axis_tdata=self.{endpoint}.data," in text
         assert f"i_m{k}_axis_tready=self.{endpoint}.ready," in text
+
+
+@pytest.mark.parametrize("name", ["ice40-up5k", "ice40-hx8k", "ecp5-25k"])
+def test_litex_takes_dsp_slices_of_ice40_as_they_are(name):
+    files = integration_files(interface(), device(name), 24.0)
+    added = files.get("litex/my_net_slices.v", "")
+    assert ("`define RLX_ICE40" in added) == (name == "ice40-up5k")
+    lines = files["litex/my_net_litex.py"]
+    assert ("_synth_opts" in lines) == (name == "ice40-up5k")
+    if name == "ice40-up5k":
+        start, end = (
+            lines.index("        toolchain = "),
+            lines.index("        for source in SOURCES"),
+        )
+        toolchain = type("LatticeIceStormToolchain", (), {"_synth_opts": "-dsp -abc9"})()
+        sources = []
+        platform = SimpleNamespace(toolchain=toolchain, add_source=sources.append)
+        exec(dedent(lines[start:end]), {"platform": platform, "ROOT": PurePosixPath("hw")})
+        assert toolchain._synth_opts.split() == ["-abc9"]
+        assert sources == ["hw/litex/my_net_slices.v"]
 
 
 def test_only_cores_without_memory_files_are_packaged_for_vivado():
