@@ -44,7 +44,7 @@ def to_onnx(graph: Graph, opset: int = DEFAULT_OPSET) -> bytes:
     state = State(OnnxFile(printable(graph.name) or "main", opset))
     inputs = [(state.file.name(printable(v.name)), v.type) for v in graph.inputs]
     for (name, _), value in zip(inputs, graph.inputs, strict=True):
-        state.codes[value, Layout.LAST] = name
+        state.quantized[value, Layout.LAST] = name
     outputs = [
         (state.file.name(printable(name)), value)
         for name, value in zip(graph.output_names, graph.outputs, strict=True)
@@ -73,13 +73,13 @@ def _add_nodes(state: State, graph: Graph) -> None:
             refused.append(error)
             for value in node.results:
                 # Those that use a refused node are looked at as well; the file is never written.
-                state.codes[value, Layout.LAST] = state.file.name("refused")
+                state.quantized[value, Layout.LAST] = state.file.name("refused")
     if refused:
         raise refused_together(refused, "ONNX")
 
 
 def _bind(state: State, name: str, value: Value) -> None:
     """Give an output its name if no node does: it is an input, or another output too."""
-    source = Call(state, value.node).codes(value)
+    source = Call(state, value.node).quantized(value)
     if source != name:
         state.file.node("Identity", [source], name)

@@ -140,7 +140,7 @@ def export_argmax(call: Call) -> None:
     op = cast("QArgmax", call.op)
     (x,) = call.node.operands
     index = call.emit("ArgMax", call.real(x), axis=op.axis % x.type.rank, keepdims=0)
-    call.finish_codes("Cast", index, to=6)
+    call.finish_quantized("Cast", index, to=6)
 
 
 @rule(QSoftmax)
@@ -157,7 +157,7 @@ def export_softmax(call: Call) -> None:
 
 @rule(QTable)
 def export_table(call: Call) -> None:
-    """``Sigmoid`` or ``Tanh`` where the table is theirs, else a ``Gather`` from 256 codes."""
+    """``Sigmoid`` or ``Tanh`` where the table is theirs, else a ``Gather`` from 256 quantized values."""
     op = cast("QTable", call.op)
     (x,) = call.node.operands
     layout = call.layout(x)
@@ -168,8 +168,8 @@ def export_table(call: Call) -> None:
             return
     # Negative indices count from the end: that of a negative code is its place in the second half.
     table = np.roll(np.array(op.table, np.int8), 128)
-    index = call.emit("Cast", call.codes(x), to=7)
-    call.finish_codes("Gather", call.file.constant(f"{call.name}/table", table), index, axis=0)
+    index = call.emit("Cast", call.quantized(x), to=7)
+    call.finish_quantized("Gather", call.file.constant(f"{call.name}/table", table), index, axis=0)
 
 
 def _sigmoid(x: Floats) -> Floats:
@@ -185,8 +185,8 @@ def _table(
     x: QuantParams,
     result: QuantParams,
 ) -> tuple[int, ...]:
-    """Return the codes that a function gives between DequantizeLinear and QuantizeLinear."""
+    """Return the quantized values that a function gives between DequantizeLinear and QuantizeLinear."""
     reals = (np.arange(-128.0, 128.0) - x.zero_point[0]) * x.scale[0]
     with np.errstate(over="ignore"):
-        codes = np.rint(function(reals) / result.scale[0]) + result.zero_point[0]
-    return tuple(int(c) for c in np.clip(codes, -128, 127))
+        quantized = np.rint(function(reals) / result.scale[0]) + result.zero_point[0]
+    return tuple(int(c) for c in np.clip(quantized, -128, 127))

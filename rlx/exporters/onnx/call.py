@@ -43,13 +43,13 @@ class State:
 
     Attributes:
         file: The file.
-        codes: Name of the tensor of codes of each value, by layout.
+        quantized: Name of the tensor of quantized values of each value, by layout.
         reals: Name of its float form, by layout.
         outputs: Names of the outputs, by value.
     """
 
     file: OnnxFile
-    codes: dict[tuple[Value, Layout], str] = field(default_factory=dict)
+    quantized: dict[tuple[Value, Layout], str] = field(default_factory=dict)
     reals: dict[tuple[Value, Layout], str] = field(default_factory=dict)
     outputs: dict[Value, str] = field(default_factory=dict)
 
@@ -115,41 +115,41 @@ class Call:
 
     def layout(self, *values: Value) -> Layout:
         """Return the layout in which all values exist: channels first if they all do."""
-        first = all((v, Layout.FIRST) in self.state.codes for v in values)
+        first = all((v, Layout.FIRST) in self.state.quantized for v in values)
         return Layout.FIRST if first else Layout.LAST
 
-    def codes(self, value: Value, layout: Layout = Layout.LAST) -> str:
-        """Return the tensor of codes of a value in a layout, made if it does not exist yet."""
+    def quantized(self, value: Value, layout: Layout = Layout.LAST) -> str:
+        """Return the tensor of quantized values of a value in a layout, made if it does not exist yet."""
         key = value, layout
-        if key not in self.state.codes:
+        if key not in self.state.quantized:
             array = value.constant
             if array is not None:
                 name = printable(value.name) or f"constant_{value.node.index}"
                 stored = array.astype(code_dtype(value.type.dtype))
-                self.state.codes[value, Layout.LAST] = self.file.constant(name, stored)
-                return self.codes(value, layout)
+                self.state.quantized[value, Layout.LAST] = self.file.constant(name, stored)
+                return self.quantized(value, layout)
             other = Layout.LAST if layout is Layout.FIRST else Layout.FIRST
-            source = self.state.codes[value, other]
+            source = self.state.quantized[value, other]
             target = self._named(value, layout, f"{source}_{layout.name.lower()}")
-            self.state.codes[key] = self.file.node(
+            self.state.quantized[key] = self.file.node(
                 "Transpose", [source], target, perm=list(layout.value)
             )
-        return self.state.codes[key]
+        return self.state.quantized[key]
 
     def real(self, value: Value, layout: Layout = Layout.LAST) -> str:
         """Return the float form of a value in a layout."""
         key = value, layout
         if key not in self.state.reals:
             quant = self.params(value)
-            codes = self.codes(value, layout)
-            self.state.reals[key] = self.dequantized(codes, quant, value.type.dtype)
+            quantized = self.quantized(value, layout)
+            self.state.reals[key] = self.dequantized(quantized, quant, value.type.dtype)
         return self.state.reals[key]
 
-    def dequantized(self, codes: str, quant: QuantParams, dtype: DType, axis: int = 0) -> str:
+    def dequantized(self, quantized: str, quant: QuantParams, dtype: DType, axis: int = 0) -> str:
         """Add a DequantizeLinear and return its output."""
         attributes = {} if quant.axis is None else {"axis": axis}
-        output = self.file.name(f"{codes}_real")
-        inputs = codes, *self.parameters(quant, dtype)
+        output = self.file.name(f"{quantized}_real")
+        inputs = quantized, *self.parameters(quant, dtype)
         return self.file.node("DequantizeLinear", inputs, output, **attributes)
 
     def weights(self, value: Value, axes: tuple[int, ...], axis: int) -> str:
@@ -163,10 +163,10 @@ class Call:
         array = self.constant(value).astype(np.int8).transpose(axes)
         narrow = value.type.dtype in (DType.I4, DType.I2) and self.file.opset >= INT4_OPSET
         name = printable(value.name) or f"weights_{value.node.index}"
-        codes = self.file.constant(name, array, bits=4 if narrow else 8)
+        quantized = self.file.constant(name, array, bits=4 if narrow else 8)
         quant = self.params(value)
         dtype = DType.I4 if narrow else DType.I8
-        return self.dequantized(codes, quant, dtype, axis)
+        return self.dequantized(quantized, quant, dtype, axis)
 
     def constant(self, value: Value) -> Array:
         """Return the contents of an operand that must be constant.
@@ -202,12 +202,12 @@ class Call:
         real = self._clamped(real, clamp, quant)
         inputs = real, *self.parameters(quant, self.result.type.dtype)
         name = self._named(self.result, layout, self.name)
-        self.state.codes[self.result, layout] = self.file.node("QuantizeLinear", inputs, name)
+        self.state.quantized[self.result, layout] = self.file.node("QuantizeLinear", inputs, name)
 
-    def finish_codes(self, operator: str, *inputs: str, **attributes: Any) -> None:  # noqa: ANN401
-        """Add a node that makes the result's codes, or plain numbers, itself."""
+    def finish_quantized(self, operator: str, *inputs: str, **attributes: Any) -> None:  # noqa: ANN401
+        """Add a node that makes the result's quantized values, or plain numbers, itself."""
         name = self._named(self.result, Layout.LAST, self.name)
-        self.state.codes[self.result, Layout.LAST] = self.file.node(
+        self.state.quantized[self.result, Layout.LAST] = self.file.node(
             operator, inputs, name, **attributes
         )
 
@@ -223,7 +223,7 @@ class Call:
     def parameters(self, quant: QuantParams, dtype: DType) -> tuple[str, ...]:
         """Return the constants of scale and zero point, without dimensions if there is one.
 
-        Codes of int32, which biases have, take no zero point.
+        int32 values, which biases have, take no zero point.
         """
         shape = () if quant.axis is None else (len(quant.scale),)
         scale = self.file.shared("scale", np.array(quant.scale, np.float32).reshape(shape))

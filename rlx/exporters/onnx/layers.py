@@ -60,13 +60,13 @@ def _products(call: Call) -> list[float]:
 
 
 def _bias(call: Call, bias: Value) -> str:
-    """Return the bias as floats: int32 codes whose scale is that of the products."""
+    """Return the bias as floats: int32 quantized values whose scale is that of the products."""
     x, w, _ = call.node.operands
     x_scale, scales = np.float32(call.params(x).scale[0]), call.params(w).scale
     products = tuple(float(x_scale * np.float32(s)) for s in scales)
     quant = QuantParams(products, (0,) * len(products), 0 if len(products) > 1 else None)
-    codes = call.file.constant(f"{call.name}/bias", call.constant(bias))
-    return call.dequantized(codes, quant, DType.I32)
+    quantized = call.file.constant(f"{call.name}/bias", call.constant(bias))
+    return call.dequantized(quantized, quant, DType.I32)
 
 
 def _window(window: Window) -> dict[str, Any]:

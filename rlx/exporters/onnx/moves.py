@@ -85,7 +85,7 @@ def export_quantize(call: Call) -> None:
             f"makes {call.result.type} of {x.type}",
             "quantize the network with one scale for each activation",
         )
-    call.finish(call.codes(x))
+    call.finish(call.quantized(x))
 
 
 @rule(RealDequantize)
@@ -93,8 +93,8 @@ def export_dequantize(call: Call) -> None:
     """``DequantizeLinear`` to float32."""
     (x,) = call.node.operands
     quant = call.params(x)
-    call.finish_codes(
+    call.finish_quantized(
         "DequantizeLinear",
-        call.codes(x),
+        call.quantized(x),
         *call.parameters(quant, x.type.dtype),
     )

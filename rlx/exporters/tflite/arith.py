@@ -191,7 +191,7 @@ def export_softmax(call: Call) -> None:
 
 @rule(QTable)
 def export_table(call: Call) -> None:
-    """The operator whose table it is, such as ``LOGISTIC``; else a ``GATHER`` from 256 codes."""
+    """The operator whose table it is, such as ``LOGISTIC``; else a ``GATHER`` from 256 values."""
     op = cast("QTable", call.op)
     (x,) = call.node.operands
     call.params(x, x.type.quant.zero_point[0] if x.type.quant else 0)
@@ -201,12 +201,12 @@ def export_table(call: Call) -> None:
         call.finish(found.name, call.tensor(x), version=found.version, **found.options)
         return
     shape = x.type.static_shape
-    codes, places = (
+    integers, places = (
         call.state.file.tensor(f"{call.name}/{what}", shape, TensorType.INT32)
-        for what in ("codes", "places")
+        for what in ("integers", "places")
     )
-    call.add(codes, "CAST", call.tensor(x), version=1)
-    call.add(places, "ADD", codes, call.integers("offset", [128]), version=1)
+    call.add(integers, "CAST", call.tensor(x), version=1)
+    call.add(places, "ADD", integers, call.integers("offset", [128]), version=1)
     table = call.state.file.constant(
         f"{call.name}/table", np.array(op.table, np.int8), call.result.type.quant
     )

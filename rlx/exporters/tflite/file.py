@@ -32,7 +32,7 @@ TYPES: Final = {
 """Element types that operators of int8 networks read or write."""
 
 _MAX_DEPRECATED_CODE: Final = 127
-"""Larger codes do not fit the field of old readers, which then holds this number."""
+"""Larger numbers do not fit the field of old readers, which then holds this number."""
 
 
 class TfliteFile:
@@ -42,7 +42,7 @@ class TfliteFile:
         self._name = name
         self._tensors: list[dict[str, Any]] = []
         self._operators: list[dict[str, Any]] = []
-        self._codes: dict[tuple[str, int], int] = {}
+        self._opcodes: dict[tuple[str, int], int] = {}
         # The first buffer is empty by convention: that of tensors without data.
         self._buffers: list[dict[str, Any]] = [{}]
 
@@ -82,7 +82,7 @@ class TfliteFile:
         **options: Any,  # noqa: ANN401 - fields of the operator's table of options
     ) -> None:
         """Add an operator; ``version`` is the first one that has the element types used."""
-        code = self._codes.setdefault((name, version), len(self._codes))
+        code = self._opcodes.setdefault((name, version), len(self._opcodes))
         operator: dict[str, Any] = {"opcode_index": code, "inputs": inputs, "outputs": outputs}
         if name in OPTIONS_OF:
             operator["options"] = OPTIONS_OF[name], options
@@ -94,13 +94,13 @@ class TfliteFile:
         Raises:
             ToolMissingError: The package flatbuffers is not installed.
         """
-        codes = [
+        opcodes = [
             {
                 "deprecated_builtin_code": min(OPERATOR_CODES[name], _MAX_DEPRECATED_CODE),
                 "version": version,
                 "builtin_code": OPERATOR_CODES[name],
             }
-            for name, version in self._codes
+            for name, version in self._opcodes
         ]
         subgraph = {
             "tensors": self._tensors,
@@ -111,7 +111,7 @@ class TfliteFile:
         }
         model = {
             "version": VERSION,
-            "operator_codes": codes,
+            "operator_codes": opcodes,
             "subgraphs": [subgraph],
             "buffers": self._buffers,
         }

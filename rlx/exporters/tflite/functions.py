@@ -40,7 +40,7 @@ def named_function(
     """Return the operator whose 256 values between two scales are ``table``, None if none has.
 
     Args:
-        table: Codes of the result, that of the code -128 first.
+        table: Values of the result, that of -128 first.
         x: Scale and zero point of the operand.
         result: Scale and zero point of the result.
     """
