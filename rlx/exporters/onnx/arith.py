@@ -157,7 +157,7 @@ def export_softmax(call: Call) -> None:
 
 @rule(QTable)
 def export_table(call: Call) -> None:
-    """``Sigmoid`` or ``Tanh`` where the table is theirs, else a ``Gather`` from 256 quantized values."""
+    """``Sigmoid`` or ``Tanh`` where the table is theirs, else a ``Gather`` from 256 values."""
     op = cast("QTable", call.op)
     (x,) = call.node.operands
     layout = call.layout(x)
@@ -185,7 +185,7 @@ def _table(
     x: QuantParams,
     result: QuantParams,
 ) -> tuple[int, ...]:
-    """Return the quantized values that a function gives between DequantizeLinear and QuantizeLinear."""
+    """Return the table of a function between DequantizeLinear and QuantizeLinear."""
     reals = (np.arange(-128.0, 128.0) - x.zero_point[0]) * x.scale[0]
     with np.errstate(over="ignore"):
         quantized = np.rint(function(reals) / result.scale[0]) + result.zero_point[0]

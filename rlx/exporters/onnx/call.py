@@ -119,7 +119,7 @@ class Call:
         return Layout.FIRST if first else Layout.LAST
 
     def quantized(self, value: Value, layout: Layout = Layout.LAST) -> str:
-        """Return the tensor of quantized values of a value in a layout, made if it does not exist yet."""
+        """Return the quantized form of a value in a layout, made if it does not exist yet."""
         key = value, layout
         if key not in self.state.quantized:
             array = value.constant
