@@ -16,7 +16,7 @@ from rlx.ir.inspect import printable
 from rlx.ir.types import DType
 from rlx.ops.real.cast import integer_range
 from rlx.passes.boundaries import only_quantizer
-from rlx.samples.layout import channels_last, fits_as_in_file
+from rlx.samples.layout import channels_last, fits_as_in_file, order_hint
 from rlx.target import quantize_hint
 from rlx.transforms.bind import sizes_hint
 
@@ -237,7 +237,8 @@ def _frames_of(value: Value, vectors: Mapping[str, Array], *, alone: bool) -> Ar
         raise UsageError(
             f"its vectors must be {type_} for each frame, not {array.dtype}{list(array.shape)}",
             where=f"input {name!r}",
-            hint=f"give {type_.dtype.numpy} values as [frames, {', '.join(map(str, shape))}]",
+            hint=order_hint(array.shape, shape)
+            or f"give {type_.dtype.numpy} values as [frames, {', '.join(map(str, shape))}]",
         )
     if not array.size:
         raise UsageError(

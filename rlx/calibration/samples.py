@@ -15,7 +15,7 @@ from rlx.ir.inspect import printable
 from rlx.quant.numbers import quantized
 from rlx.reference import check_bound
 from rlx.samples import is_array_file, read
-from rlx.samples.layout import channels_last, fits_as_in_file, is_channels_first
+from rlx.samples.layout import channels_last, fits_as_in_file, order_hint
 from rlx.samples.shapes import sample_shape
 
 if TYPE_CHECKING:
@@ -246,17 +246,10 @@ def _input_array(value: Value, arrays: Mapping[str, _Blocks], what: str, inputs:
                 f"its shape is {list(array.shape)}, but {type_} needs"
                 f" [samples, {', '.join(map(str, wanted))}]",
                 where=_place(what, value),
-                hint=_shape_hint(array.shape, type_.static_shape),
+                hint=order_hint(array.shape, type_.static_shape)
+                or "the first axis counts the samples",
             )
     return array
-
-
-def _shape_hint(given: tuple[int, ...], wanted: tuple[int, ...]) -> str:
-    """Return what to do about samples of a wrong shape."""
-    if is_channels_first(given, wanted):
-        axes = ", ".join(map(str, (0, *range(2, len(given)), 1)))
-        return f"the network is channels last: give samples.transpose({axes})"
-    return "the first axis counts the samples"
 
 
 def _check_type(value: Value, dtype: np.dtype[Any], what: str) -> None:

@@ -35,6 +35,22 @@ def is_channels_first(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     )
 
 
+def order_hint(given: tuple[int, ...], wanted: tuple[int, ...]) -> str | None:
+    """Return how to turn samples whose channels are at another place; None if that is not it.
+
+    Args:
+        given: Shape of the samples, ``[samples, ...]``.
+        wanted: Shape of the input, with its leading dimension of 1.
+    """
+    rank = len(given)
+    for axes in ((0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))):
+        turned = tuple(given[a] for a in axes[1:]) if rank > 2 else ()
+        if turned and turned == wanted[1:] != given[1:]:
+            text = ", ".join(map(str, axes))
+            return f"the channels are at another place: give samples.transpose({text})"
+    return None
+
+
 def was_channels_first(value: Value) -> bool:
     """Whether an input is channels last where the model's file has it channels first."""
     return ChannelsLastPorts.name in value.node.origin.passes

@@ -89,7 +89,14 @@ def test_where_the_file_is_channels_last_the_message_says_how(paths):
     path.write_bytes(model(nodes, {"x": [1, 8, 6, 3]}, {"y": [1, 8, 6, 3]}))
     with pytest.raises(UsageError) as caught:
         rlx.run(path, paths[1])
-    assert caught.value.hint == ("the network is channels last: give samples.transpose(0, 2, 3, 1)")
+    assert caught.value.hint == (
+        "the channels are at another place: give samples.transpose(0, 2, 3, 1)"
+    )
+    with pytest.raises(UsageError) as caught:
+        rlx.run(paths[0], paths[2])
+    assert caught.value.hint == (
+        "the channels are at another place: give samples.transpose(0, 3, 1, 2)"
+    )
     with pytest.raises(UsageError, match="its vectors must be"):
         rlx.reference.input_frames(rlx.load(path).graph, {"x": np.load(paths[1])["x"]}, None)
 
