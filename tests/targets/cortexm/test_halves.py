@@ -1,0 +1,37 @@
+"""Whole networks of ONNX and QONNX with many halves: their C computes the reference's values."""
+
+import pytest
+from onnx_builder import load
+from quantized_files import QdqFile, QonnxFile
+from targets.cortexm.kernel_graphs import write
+
+from rlx import driver
+from rlx.ir.module import GraphModule, Stage
+from rlx.quant import convert
+from rlx_cortexm import TARGET, CortexMOptions
+from rlx_sim.firmware import FirmwareBuild
+from rlx_sim.host_c import HostC
+from rlx_sim.protocol import compare
+from rlx_sim.qemu import Qemu
+
+SIMULATORS = [
+    HostC("gcc", "-O1", sanitize=True),
+    pytest.param(Qemu(), marks=pytest.mark.qemu),
+    pytest.param(Qemu(FirmwareBuild("cortex-m55")), marks=pytest.mark.qemu),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
+@pytest.mark.parametrize("kind", [QdqFile, QonnxFile])
+@pytest.mark.parametrize("seed", [3, 8, 13])
+def test_networks_equal_the_reference(simulator, kind, seed, tmp_path):
+    graph = convert(load(kind(seed, channels=4).network()), {}).graph
+    module = GraphModule(graph, Stage.MIR)
+    cpu = "cortex-m55" if "m55" in str(getattr(simulator, "build", "")) else "cortex-m4"
+    options = CortexMOptions(prefix="net", cpu=cpu)
+    golden = driver.golden_for(graph, TARGET, options, frames=6)
+    lowered = driver.lower(module, TARGET, options=options)
+    folder = write(tmp_path, TARGET.emit(lowered.module, options))
+    simulation = simulator.simulate(folder, golden, timeout_s=120)
+    assert compare(simulator.name, simulation, golden) == []
