@@ -442,7 +442,8 @@ class NnQuantizedSoftmax(NnQuantized):
         """Raise ShapeError unless the operand has the axis, of a size that is known."""
         (x,) = operands
         self.check_operand(x, self.x_quant)
-        if not isinstance(x.shape[normalize_axis(self, self.axis, x.rank)], int):
+        size = x.shape[normalize_axis(self, self.axis, x.rank)]
+        if not isinstance(size, int) or size < 1:
             raise self.refuse(f"needs an axis of known size, not {x}")
 
     def expand(self, *operands: Expression) -> Expression:
