@@ -107,3 +107,12 @@ def softmax(make: Maker) -> Case:
         x_quant=_quant(make, x_type), axis=axis,
     )  # fmt: skip
     return finish(make, op, _values(make, shape, x_type))
+
+
+@strategy(nn.NnQuantizedSigmoid)
+def sigmoid(make: Maker) -> Case:
+    x_type, y_type, shape = _bytes(make), _bytes(make), make.shape()
+    op = nn.NnQuantizedSigmoid(
+        quant=_quant(make, y_type), dtype=y_type, x_quant=_quant(make, x_type)
+    )
+    return finish(make, op, _values(make, shape, x_type))

@@ -287,14 +287,18 @@ def _meant(call: Call, place: int) -> Real:
     return x.apply(RealDequantize(quant=quant))
 
 
-@importer("QLinearSigmoid", "QLinearLeakyRelu", domain=MICROSOFT)
-def import_qlinear_function(call: Call) -> Real:
-    """``QLinearSigmoid`` and ``QLinearLeakyRelu``: a table of numbers in float32."""
-    x = _meant(call, 0)
-    y = x.sigmoid() if call.node.type == "QLinearSigmoid" else (
-        x.leaky_relu(call.number("alpha", 0.01))
-    )  # fmt: skip
-    return _through_numbers(call, y, 3)
+@importer("QLinearSigmoid", domain=MICROSOFT)
+def import_qlinear_sigmoid(call: Call) -> Real:
+    """``QLinearSigmoid``."""
+    x, quant = _operand(call, 0)
+    op = nn.NnQuantizedSigmoid(quant=_quant(call, 3), dtype=_type_of(call, 4), x_quant=quant)
+    return x.apply(op)
+
+
+@importer("QLinearLeakyRelu", domain=MICROSOFT)
+def import_qlinear_leaky_relu(call: Call) -> Real:
+    """``QLinearLeakyRelu``: of numbers, quantized again."""
+    return _through_numbers(call, _meant(call, 0).leaky_relu(call.number("alpha", 0.01)), 3)
 
 
 @importer("QLinearConcat", domain=MICROSOFT)

@@ -26,10 +26,13 @@ from rlx.ops.nn.pool import NnAveragePool, NnMaxPool
 from rlx.ops.nn.quantized import (
     NnQuantized,
     NnQuantizedAdd,
-    NnQuantizedAveragePool,
     NnQuantizedConv,
     NnQuantizedLinear,
     NnQuantizedMul,
+)
+from rlx.ops.nn.quantized_more import (
+    NnQuantizedAveragePool,
+    NnQuantizedSigmoid,
     NnQuantizedSoftmax,
 )
 from rlx.ops.nn.reduce import NnVariance
@@ -42,8 +45,8 @@ NN_OPS = (
     NnDot, NnElu, NnEmbedding, NnFlatten, NnGelu, NnGroupNorm, NnHardSigmoid, NnHardSwish,
     NnL2Norm, NnLayerNorm, NnLeakyRelu, NnLinear, NnLogSoftmax, NnLogSumExp, NnMaxPool, NnMish,
     NnPad, NnPrelu, NnQuantizedAdd, NnQuantizedAveragePool, NnQuantizedConv, NnQuantizedLinear,
-    NnQuantizedMul, NnQuantizedSoftmax, NnRelu, NnResize, NnRmsNorm, NnSelu, NnSilu, NnSoftmax,
-    NnSoftplus, NnSoftsign, NnSpaceToDepth, NnSplit, NnTile, NnVariance,
+    NnQuantizedMul, NnQuantizedSigmoid, NnQuantizedSoftmax, NnRelu, NnResize, NnRmsNorm, NnSelu,
+    NnSilu, NnSoftmax, NnSoftplus, NnSoftsign, NnSpaceToDepth, NnSplit, NnTile, NnVariance,
 )  # fmt: skip
 """Every model-level op, in alphabetical order."""
 
@@ -85,6 +88,7 @@ __all__ = [
     "NnQuantizedConv",
     "NnQuantizedLinear",
     "NnQuantizedMul",
+    "NnQuantizedSigmoid",
     "NnQuantizedSoftmax",
     "NnRelu",
     "NnResize",

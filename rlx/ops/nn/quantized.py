@@ -24,11 +24,9 @@ from rlx.ops.nn.base import NnOp
 from rlx.ops.nn.conv import NnConv
 from rlx.ops.nn.layout import Layout
 from rlx.ops.nn.linear import NnLinear
-from rlx.ops.nn.pool import NnAveragePool
-from rlx.ops.nn.softmax import NnSoftmax
 from rlx.ops.real import RealDequantize, RealQuantize, SpatialWindow, Ties
 from rlx.ops.real.cast import integer_range
-from rlx.ops.shapes import broadcast_shapes, normalize_axis
+from rlx.ops.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -102,22 +100,24 @@ class NnQuantized(NnOp):
         return whole.maximum(float(low)).minimum(float(high))
 
 
-def _constant(x: Expression, array: npt.ArrayLike, dtype: type[Any] = np.float32) -> Expression:
+def constant_beside(
+    x: Expression, array: npt.ArrayLike, dtype: type[Any] = np.float32
+) -> Expression:
     """Return an array as a constant beside ``x``."""
     return x.wrap(x.graph.constant(np.asarray(array, dtype)))
 
 
-def _integers(x: Expression) -> Expression:
+def plain_integers(x: Expression) -> Expression:
     """Return quantized values as plain integers."""
     return x if x.type.quant is None else x.apply(real.RealBitcast(dtype=x.dtype))
 
 
-def _centred(x: Expression, quant: QuantParams, dtype: DType) -> Expression:
+def centred(x: Expression, quant: QuantParams, dtype: DType) -> Expression:
     """Return quantized values less their zero points, as numbers of a type that holds them."""
-    values = _integers(x).cast(dtype)
+    values = plain_integers(x).cast(dtype)
     if not any(quant.zero_point):
         return values
-    return values - _constant(x, _along(quant, quant.zero_point, x.ndim), dtype.numpy.type)
+    return values - constant_beside(x, _along(quant, quant.zero_point, x.ndim), dtype.numpy.type)
 
 
 def _along(quant: QuantParams, values: object, rank: int) -> npt.NDArray[Any]:
@@ -128,13 +128,14 @@ def _along(quant: QuantParams, values: object, rank: int) -> npt.NDArray[Any]:
     return array.reshape(-1, *(1,) * (rank - quant.axis % rank - 1))
 
 
-def _floats(quant: QuantParams) -> npt.NDArray[np.float32]:
+def float_scales(quant: QuantParams) -> npt.NDArray[np.float32]:
     """Return scales as float32; one without an axis has no dimensions."""
     scales = np.array(quant.scale, np.float32)
     return scales.reshape(()) if quant.axis is None else scales
 
 
-def _meant(x: Expression, quant: QuantParams) -> Expression:
+def meant(x: Expression, quant: QuantParams) -> Expression:
+    """Return the numbers that quantized values stand for."""
     return x.apply(RealDequantize(quant=quant))
 
 
@@ -173,19 +174,19 @@ class _Weighted(NnQuantized):
         taps = product(w.shape[1:])
         small = isinstance(taps, int) and taps * 255 * 255 <= _EXACT_FLOAT32
         wide = DType.F32 if small else DType.F64
-        total = _centred(x, self.x_quant, wide).apply(self.layer(), _centred(w, self.w_quant, wide))
+        total = centred(x, self.x_quant, wide).apply(self.layer(), centred(w, self.w_quant, wide))
         behind = total.ndim - self.channel_axis(total.ndim) - 1
         for one in bias:
-            offset = _integers(one).cast(DType.F64).reshape(*one.shape, *(1,) * behind)
+            offset = plain_integers(one).cast(DType.F64).reshape(*one.shape, *(1,) * behind)
             total = total.cast(DType.F64) + offset
         return self.saturated(total.cast(DType.F32) * self._factor(total, behind))
 
     def _factor(self, total: Expression, behind: int) -> Expression:
         """Return what a sum is multiplied with; ``behind`` axes follow that of the channels."""
-        left = np.float32(self.alpha) * _floats(self.x_quant)
-        factor = left * _floats(self.w_quant) / _floats(self.quant)
+        left = np.float32(self.alpha) * float_scales(self.x_quant)
+        factor = left * float_scales(self.w_quant) / float_scales(self.quant)
         shape = (*factor.shape, *(1,) * behind) if factor.ndim else ()
-        return _constant(total, np.reshape(factor, shape))
+        return constant_beside(total, np.reshape(factor, shape))
 
     def meaning(self, *operands: Expression) -> Expression:
         """Return the layer on numbers; the bias is in steps of the sum."""
@@ -196,11 +197,11 @@ class _Weighted(NnQuantized):
             weights = QuantParams(scales, weights.zero_point, weights.axis)
         steps = tuple(s * self.x_quant.scale[0] for s in weights.scale)
         quant = QuantParams(steps, (0,) * len(steps), weights.axis)
-        numbers = _integers(w).apply(RealDequantize(quant=weights))
-        return _meant(x, self.x_quant).apply(
+        numbers = plain_integers(w).apply(RealDequantize(quant=weights))
+        return meant(x, self.x_quant).apply(
             self.layer(),
             numbers,
-            *(_integers(one).apply(RealDequantize(quant=quant)) for one in bias),
+            *(plain_integers(one).apply(RealDequantize(quant=quant)) for one in bias),
         )
 
 
@@ -304,9 +305,9 @@ class NnQuantizedAdd(_Binary):
 
     def expand(self, *operands: Expression) -> Expression:
         """Return ``fma(rx, x, fma(ry, y, fix))``; a float64 holds each product and sum."""
-        x, y = (_integers(o).cast(DType.F64) for o in operands)
-        scale = _floats(self.quant)
-        one, other = (np.float64(_floats(q) / scale) for q in (self.x_quant, self.y_quant))
+        x, y = (plain_integers(o).cast(DType.F64) for o in operands)
+        scale = float_scales(self.quant)
+        one, other = (np.float64(float_scales(q) / scale) for q in (self.x_quant, self.y_quant))
         shift = np.float32(other * self.y_quant.zero_point[0])
         inner = np.float32(one * self.x_quant.zero_point[0] + shift)
         fix = np.float64(np.float32(self.quant.zero_point[0]) - inner)
@@ -317,7 +318,7 @@ class NnQuantizedAdd(_Binary):
 
     def meaning(self, *operands: Expression) -> Expression:
         """Return the sum of the numbers."""
-        return _meant(operands[0], self.x_quant) + _meant(operands[1], self.y_quant)
+        return meant(operands[0], self.x_quant) + meant(operands[1], self.y_quant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,132 +341,10 @@ class NnQuantizedMul(_Binary):
     def expand(self, *operands: Expression) -> Expression:
         """Return the scaled product."""
         quants = (self.x_quant, self.y_quant)
-        x, y = (_centred(o, q, DType.F32) for o, q in zip(operands, quants, strict=True))
-        factor = _floats(self.x_quant) * _floats(self.y_quant) / _floats(self.quant)
+        x, y = (centred(o, q, DType.F32) for o, q in zip(operands, quants, strict=True))
+        factor = float_scales(self.x_quant) * float_scales(self.y_quant) / float_scales(self.quant)
         return self.saturated(x * y * float(factor), point_first=True)
 
     def meaning(self, *operands: Expression) -> Expression:
         """Return the product of the numbers."""
-        return _meant(operands[0], self.x_quant) * _meant(operands[1], self.y_quant)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NnQuantizedAveragePool(NnQuantized):
-    """Mean of each window of a quantized image.
-
-    Where the kernel is as large as the image the sum is scaled once, and the zero point added
-    behind the rounding; else numbers are averaged, and it is added before.
-
-    Operand: ``x`` int8 or uint8. Result: an image of as many channels.
-
-    Attributes:
-        quant: What values of the result stand for.
-        dtype: Element type of the result.
-        x_quant: What values of the image stand for.
-        window: Kernel, stride, dilation and padding.
-        layout: Order of the image's axes.
-        count_padding: Whether padding counts as zeros; else the mean is over the image only.
-
-    Source: com.microsoft ``QLinearAveragePool``, ``QLinearGlobalAveragePool``.
-    """
-
-    name: ClassVar[str] = "nn.quantized_average_pool"
-    x_quant: QuantParams
-    window: SpatialWindow
-    layout: Layout = Layout.CHANNELS_LAST
-    count_padding: bool = False
-
-    def check(self, *operands: TensorType) -> None:
-        """Raise ShapeError unless the window fits the image."""
-        (x,) = operands
-        self.check_operand(x, self.x_quant)
-        self._pool().check(TensorType(x.shape, DType.F32))
-
-    def _pool(self) -> NnAveragePool:
-        return NnAveragePool(
-            window=self.window, layout=self.layout, count_padding=self.count_padding
-        )
-
-    def _whole(self, x: TensorType) -> tuple[int, ...]:
-        """Return the spatial axes if the kernel is as large as the image, else nothing."""
-        first = 2 if self.layout is Layout.CHANNELS_FIRST else 1
-        axes = tuple(range(first, first + self.window.rank))
-        same = tuple(x.shape[a] for a in axes) == self.window.kernel
-        return axes if same and not self.window.is_padded else ()
-
-    def ties(self, *operands: Value) -> Ties:
-        """Return where halves go before the zero point is added."""
-        whole = self._whole(operands[0].type)
-        return Ties.EVEN if whole else self.ties_of_sum()
-
-    def expand(self, *operands: Expression) -> Expression:
-        """Return the means."""
-        (x,) = operands
-        axes, scale = self._whole(x.type), _floats(self.quant)
-        if not axes:
-            means = _meant(x, self.x_quant).apply(self._pool())
-            return self.saturated(means / _constant(means, scale), point_first=True)
-        total = _centred(x, self.x_quant, DType.I32).sum(*axes, keep_dims=True)
-        count = np.float32(np.prod(self.window.kernel))
-        factor = _floats(self.x_quant) / (scale * count)
-        return self.saturated(total.cast(DType.F32) * _constant(total, factor))
-
-    def meaning(self, *operands: Expression) -> Expression:
-        """Return the means of the numbers."""
-        numbers, axes = _meant(operands[0], self.x_quant), self._whole(operands[0].type)
-        return numbers.mean(*axes, keep_dims=True) if axes else numbers.apply(self._pool())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NnQuantizedSoftmax(NnQuantized):
-    """Softmax of quantized values along an axis, from a table of 256 exponentials.
-
-    The result's scale counts as 1 over a whole number, the next one below its reciprocal. What
-    overflows saturates (one element, or a scale far below 1/256).
-
-    Operand: ``x`` int8 or uint8 [*]. Result: [*] of ``dtype``.
-
-    Attributes:
-        quant: What values of the result stand for.
-        dtype: Element type of the result.
-        x_quant: What values of ``x`` stand for.
-        axis: The axis; negative counts from the end.
-
-    Source: com.microsoft ``QLinearSoftmax``.
-    """
-
-    name: ClassVar[str] = "nn.quantized_softmax"
-    x_quant: QuantParams
-    axis: int = -1
-
-    def check(self, *operands: TensorType) -> None:
-        """Raise ShapeError unless the operand has the axis, of a size that is known."""
-        (x,) = operands
-        self.check_operand(x, self.x_quant)
-        size = x.shape[normalize_axis(self, self.axis, x.rank)]
-        if not isinstance(size, int) or size < 1:
-            raise self.refuse(f"needs an axis of known size, not {x}")
-
-    def expand(self, *operands: Expression) -> Expression:
-        """Return the shares."""
-        (x,) = operands
-        axis = self.axis % x.ndim
-        values = _integers(x).cast(DType.I32)
-        places = values - values.max(axis, keep_dims=True) + 255
-        count = x.type.with_shape(x.shape[axis : axis + 1]).size
-        exponentials = _constant(x, self._table(count)).gather(places)
-        sums = exponentials.apply(real.RealCumsum(axis=axis))  # from left to right
-        last = (*(slice(None),) * axis, slice(-1, None))
-        steps = np.floor(np.float32(1) / _floats(self.quant))
-        return self.saturated(exponentials * float(steps) / sums[last])
-
-    def _table(self, count: int) -> npt.NDArray[np.float32]:
-        """Return the exponential of each difference, as large as ``count`` of them may be."""
-        largest = np.finfo(np.float32).max / np.float32(count)
-        shift = np.float64(np.log(largest, dtype=np.float32) - np.float32(5))
-        steps = np.arange(-255, 1) * np.float64(_floats(self.x_quant))
-        return np.exp(steps + shift).astype(np.float32)
-
-    def meaning(self, *operands: Expression) -> Expression:
-        """Return the softmax of the numbers."""
-        return _meant(operands[0], self.x_quant).apply(NnSoftmax(axis=self.axis))
+        return meant(operands[0], self.x_quant) * meant(operands[1], self.y_quant)

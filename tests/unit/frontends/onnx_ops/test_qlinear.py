@@ -43,6 +43,15 @@ def test_the_exact_sum_decides_near_ties():
     assert np.abs(numbers.astype(int) - expected).max() == 1
 
 
+def test_ones_of_a_sigmoid_are_those_of_onnx_runtime():
+    """With 9.5 steps to 1, whether a number is 1 or a little less decides its integer."""
+    x = np.arange(256, dtype=np.uint8)
+    constants = {"s": np.float32(0.125), "z": np.uint8(0), "t": np.float32(2 / 19),
+                 "p": np.uint8(76)}  # fmt: skip
+    data = file_of("QLinearSigmoid", "x s z t p", {}, constants, {"x": x}, out=np.uint8)
+    assert np.array_equal(run(data, x)[0], by_runtime(data, x)[0])
+
+
 def test_the_zero_point_of_a_sum_is_added_before_the_rounding():
     x = np.arange(8, dtype=np.uint8)
     one, two, zero = np.float32(1), np.float32(2), np.uint8(0)
