@@ -9,8 +9,8 @@ builds:
 - in a netlist, an instance of a small module (``multiply.v.j2``): on ECP5, where Yosys does not
   pack the registers, the primitive itself; elsewhere, and for simulators, registers around a
   product, which synthesis packs into the slice.
-- in a netlist for iCE40, an instance of ``multiply_ice40.v.j2``, with the primitive: Yosys packs
-  registers there, but wrongly. So does every product that has its own registers in a cell
+- in a netlist for iCE40, an instance of ``multiply_ice40.v.j2``, with the primitive and all four
+  registers in it: Yosys packs registers there, but wrongly. So does every product that has its own registers in a cell
   (``multiply_moving``, ``multiply_sum``).
 
 LUT multipliers take further products when DSP slices run out.
@@ -145,7 +145,7 @@ def multiply(
         x, y = follow(m, x, f"{name}_x"), follow(m, y, f"{name}_y")
         return follow(m, x * y, name, LATENCY - 1)
     if has_blocks(platform) and not logic:
-        return follow(m, _block(m, platform, x, y, name, BLOCK_LATENCY), f"{name}_held")
+        return _block(m, platform, x, y, name, LATENCY)
     product = Signal(signed(len(x) + len(y)), name=f"{name}_product")
     m.submodules[name] = Instance(
         platform.module(logic=logic),

@@ -302,13 +302,13 @@ def prove_ice40(folder, template, proof, cycles):
     [
         (8, 8, (1, 1), 1),
         (9, 9, (1, 1), 2),
-        (8, 8, (1, 1), 3),
+        (8, 8, (1, 1), 4),
         (16, 16, (0, 0), 2),
         (16, 16, (1, 0), 2),
         (16, 15, (0, 1), 3),
         (13, 18, (0, 0), 2),
-        (17, 17, (1, 1), 3),
-        (18, 8, (1, 1), 3),
+        (17, 17, (1, 1), 4),
+        (18, 8, (1, 1), 4),
         (9, 17, (1, 0), 2),
         (18, 18, (1, 1), 3),
         (18, 18, (0, 0), 2),
@@ -317,7 +317,7 @@ def prove_ice40(folder, template, proof, cycles):
 def test_the_block_of_ice40_gives_products(tmp_path, x, y, signs, stages):
     """Proved for the outer bits of the operands, with any enables."""
     proof = MOVING.format(x=x, y=y, xs=signs[0], ys=signs[1], stages=stages)
-    prove_ice40(tmp_path, "multiply_ice40.v.j2", proof, 5)
+    prove_ice40(tmp_path, "multiply_ice40.v.j2", proof, 6)
 
 
 SUMMED = """
