@@ -10,8 +10,8 @@ builds:
   pack the registers, the primitive itself; elsewhere, and for simulators, registers around a
   product, which synthesis packs into the slice.
 - in a netlist for iCE40, an instance of ``multiply_ice40.v.j2``, with the primitive and all four
-  registers in it: Yosys packs registers there, but wrongly. So does every product that has its own registers in a cell
-  (``multiply_moving``, ``multiply_sum``).
+  registers in it: Yosys packs registers there, but wrongly. So is every product that has its own
+  registers in a cell (``multiply_moving``, ``multiply_sum``).
 
 LUT multipliers take further products when DSP slices run out.
 
