@@ -98,9 +98,11 @@ class NnTile(NnOp):
     def expand(self, *operands: Expression) -> Expression:
         """Return the repeated tensor."""
         (x,) = operands
-        paired = [n for size in x.shape for n in (1, size)]
-        spread = [n for pair in zip(self.repeats, x.shape, strict=True) for n in pair]
-        sizes = [repeat * size for repeat, size in zip(self.repeats, x.shape, strict=True)]
+        axes = list(zip(self.repeats, x.shape, strict=True))
+        # An axis of one copy stays as it is: tensors have few axes.
+        paired = [n for repeat, size in axes for n in ((1, size) if repeat > 1 else (size,))]
+        spread = [n for repeat, size in axes for n in ((repeat, size) if repeat > 1 else (size,))]
+        sizes = [repeat * size for repeat, size in axes]
         return x.reshape(*paired).broadcast_to(*spread).reshape(*sizes)
 
 

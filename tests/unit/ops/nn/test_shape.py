@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from rlx.errors import ShapeError
-from rlx.ir import Dim, f32
+from rlx.ir import Dim, Graph, f32
+from rlx.ir.evaluate import evaluate
 from rlx.ops import nn
 from rlx.ops.nn import Layout
+from rlx.passes.decompose import Decompose
 
 X = np.arange(24.0).reshape(2, 3, 4)
 BATCH = Dim("batch")
@@ -27,6 +29,16 @@ def test_split_has_as_many_results_as_sizes():
     np.testing.assert_array_equal(np.concatenate(parts, axis=-1), X)
     types = nn.NnSplit(sizes=(1, 2), axis=1).infer(f32(BATCH, 3))
     assert types == (f32(BATCH, 1), f32(BATCH, 2))
+
+
+def test_tile_adds_an_axis_only_where_copies_are_made():
+    op = nn.NnTile(repeats=(1, 2, 1, 3, 1))
+    graph = Graph("g")
+    graph.output(graph.apply(op, graph.input("x", f32(1, 2, 3, 4, 5))))
+    graph = Decompose().apply(graph)
+    assert max(node.result.type.rank for node in graph.nodes) == 7
+    x = np.arange(120, dtype=np.float32).reshape(1, 2, 3, 4, 5)
+    assert np.array_equal(evaluate(graph, {"x": x})[0], np.tile(x, op.repeats))
 
 
 def test_tile_repeats_copies():
