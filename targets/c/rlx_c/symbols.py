@@ -1,17 +1,32 @@
 """Names of an emitted network in C.
 
-What other files see is called by the prefix, a role and a number; functions are local to their file
-and have no prefix. No file-local name may end like a name with the prefix; a test checks that.
+Every name begins with the prefix, so that two networks may be one translation unit. Templates
+write functions that are local to their file without it; :func:`with_prefix` puts it in front. No
+such name may end like one that other files see; a test checks that.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from rlx.ir import Value
     from rlx_c.layer import ConstantTable, Kernel
     from rlx_c.program import LoweredProgram, Step
+
+_LOCAL: Final = re.compile(r"^(?:\w+_(?:INLINE|KERNEL)|static)\b[^;({]*?(\w+)\(", re.MULTILINE)
+"""Start of the definition of a function that is local to its file."""
+
+
+def with_prefix(text: str, prefix: str) -> str:
+    """Return C code with ``<prefix>_`` in front of each function that is local to it.
+
+    Layers are called like the functions that compute them: their names in comments and strings,
+    which no parenthesis follows, stay as they are.
+    """
+    names = "|".join(sorted(set(_LOCAL.findall(text))))
+    return re.sub(rf"\b(?:{names})(?=\()", rf"{prefix}_\g<0>", text) if names else text
 
 
 class Symbols:
@@ -22,7 +37,7 @@ class Symbols:
         self._program = program
 
     def kernel(self, kernel: Kernel) -> str:
-        """Return the name of a function, which is local to its file."""
+        """Return the name of a function, which is local to its file, without the prefix."""
         return f"{kernel.kind}_{self._program.kernels[kernel].index}"
 
     def table(self, table: ConstantTable) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from rlx.ir.hash import structural_hash
 from rlx.names import comment_text
 from rlx_c.calls import Calls
 from rlx_c.entry_point import EntryPoint
-from rlx_c.symbols import Symbols
+from rlx_c.symbols import Symbols, with_prefix
 from rlx_c.tables import tables_of, users_text
 from rlx_cortexm.documents import documents
 from rlx_cortexm.firmware import firmware_of
@@ -88,20 +89,29 @@ class Emitter:
             *(k.support for k in program.kernels),
             *({f"unpack_i{s.layer.weight_bits}"} for s in program.steps if s.layer.unpacked),
         )
+        kernels = [self._kernel(k, named) for k, named in program.kernels.items()]
+        shared = {
+            "support": support,
+            "scalar": frozenset().union(
+                *(k.support for k in program.kernels if "mve" not in k.support)
+            ),
+            "called": frozenset(re.findall(r"\w+(?=\()", "".join(kernels))),
+        }
         entry = Calls(program, self._entry_point, self._symbols)
         calls, copies = entry.layers(), entry.copies()
-        return self._render(
+        text = self._render(
             "model.c",
             support="".join(
-                self._render(part, support=support) for part in ("support.c", "narrow.c", "mve.c")
+                self._render(part, **shared) for part in ("support.c", "narrow.c", "mve.c")
             ),
-            kernels=[self._kernel(k, named) for k, named in program.kernels.items()],
+            kernels=kernels,
             calls=calls,
             copies=copies,
             uses_arena=any("memory" in s for s in (*(c.statement for c in calls), *copies)),
             checked=self._entry_point.pointers,
             has_tables=bool(program.tables or program.constants),
         )
+        return with_prefix(text, self.prefix)
 
     def vector_files(self, golden: Golden) -> Mapping[str, str]:
         """Return the self-test with the first of the golden vectors in it, by relative path.

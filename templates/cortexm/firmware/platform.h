@@ -32,7 +32,7 @@ uint32_t platform_instructions(uint32_t from, uint32_t to);
 /* End the program. */
 void platform_exit(int32_t status);
 
-#if defined(__arm__)
+#if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
 
 #define RLX_STACK_PAINT 0x5AA51234u
 

@@ -4,6 +4,8 @@
 #include "platform.h"
 
 #define CPACR (*(volatile uint32_t *)0xE000ED88u)
+#define CCR (*(volatile uint32_t *)0xE000ED14u)
+#define CCR_UNALIGN_TRP (1u << 3)
 #define FAULT_STATUS 99
 
 extern uint32_t rlx_stack_top[];
@@ -42,6 +44,9 @@ void rlx_reset(void)
 #if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
   CPACR |= 0xFu << 20;
   __asm__ volatile("dsb\n\tisb" ::: "memory");
+#endif
+#if defined(RLX_TEST_TRAP_UNALIGNED)
+  CCR |= CCR_UNALIGN_TRP;
 #endif
   const uint32_t *source = rlx_data_load;
   for (volatile uint32_t *word = rlx_data_start; word < rlx_data_end; word++) {

@@ -23,7 +23,7 @@ DEFINITION = re.compile(
     r"^(?:\{\{ macro \}\}_(?:INLINE|KERNEL)|static)\b[^;(]*?[ *]((?:\w|\{\{ \w+ \}\})+)\(",
     re.MULTILINE,
 )
-LOCAL = re.compile(r"^NET_(?:INLINE|KERNEL)\b[^;(]*?[ *](\w+)\(", re.MULTILINE)
+LOCAL = re.compile(r"^(?:NET_(?:INLINE|KERNEL)|static)\b[^;(]*?[ *]net_(\w+)\(", re.MULTILINE)
 SHARED = re.compile(r"\bnet(_\w+)")
 
 
@@ -56,11 +56,16 @@ def test_no_prefix_makes_a_shared_name_a_local_one(cpu):
         files = emit_graph(make_graph(), cpu=cpu, self_test=0, package=()).files
         text = "".join(str(files[n]) for n in files if n.startswith(("src/", "include/")))
         text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-        local |= {numbered(name) for name in LOCAL.findall(text)}
-        shared |= {numbered(name) for name in SHARED.findall(text)}
+        code = "".join(str(files[n]) for n in files if n.endswith("src/net.c"))
+        own = set(LOCAL.findall(code))
+        local |= {numbered(name) for name in own}
+        shared |= {numbered(name) for name in SHARED.findall(text) if name[1:] not in own}
     assert {"conv2d_#", "depthwise_#", "requantize_folded"} <= local
+    # Functions, too, must not be one with a table.
+    assert {f"_{name}" for name in local} & shared == set()
     assert {"_run", "_weights_#", "_channel"} <= shared
     assert [name for name in local if name.endswith(tuple(shared))] == []
+    assert [name for name in local if name.endswith(tuple(f"_{other}" for other in local))] == []
 
 
 def numbered(name: str) -> str:

@@ -45,7 +45,7 @@ def constants(weighted: WeightedLayer) -> dict[str, Hashable]:
 
 def support(weighted: WeightedLayer) -> tuple[str, ...]:
     """Return the shared C functions for scaling, on both paths."""
-    return ("mve", "mve_dot", weighted.scaling.function)
+    return ("mve", weighted.scaling.function)
 
 
 def factor_table(weighted: WeightedLayer) -> ConstantTable:

@@ -178,7 +178,7 @@ def _layer(node: Node, weighted: WeightedLayer, columns: Columns) -> LoweredLaye
         "x_zero_point": op.x_zero_point,
     }
     note = f"weights of {image.out_c} channels by 4 columns by 4 lines, unused ones zero"
-    support = ("mve", "mve_fill", "mve_windows", *weighted.support)
+    support = ("mve", "mve_fill", *weighted.support)
     return LoweredLayer(
         Kernel.of("depthwise", "depthwise_mve/kernel", constants, support, CodeSize(0.5)),
         operands=node.operands[:1],

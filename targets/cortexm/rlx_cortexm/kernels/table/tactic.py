@@ -22,7 +22,7 @@ def candidates(node: Node) -> tuple[Candidate, ...]:
     (values,) = node.op.evaluate(np.arange(-128, 128).astype(np.int8))
     length = node.types[0].size
     kernel = Kernel.of("table", "table/kernel", {"length": length})
-    table = ConstantTable("table", "int8_t", values, f"{node.op.name} of -128 .. 127")
+    table = ConstantTable("entries", "int8_t", values, f"{node.op.name} of -128 .. 127")
     instructions = length * ELEMENT
     layer = LoweredLayer(kernel, operands=node.operands, tables=(table,), instructions=instructions)
     return (Candidate.of(layer, "table"),)

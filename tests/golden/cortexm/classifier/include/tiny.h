@@ -34,6 +34,13 @@
 #define TINY_LAYER_HOOK(index, name) ((void)0)
 #endif
 
+/*
+ * Settings without a value:
+ * TINY_NO_ASM: plain C in place of assembly and intrinsics, for example where r9 is reserved
+ * TINY_ALIGNED_ONLY: words are loaded from aligned addresses only, for UNALIGN_TRP or memory of
+ *   type Device; the compiler needs -mno-unaligned-access too, which GCC reports by itself
+ */
+
 #define TINY_RLX_VERSION "0.1.0"
 #define TINY_MODEL_HASH "883055b78fff4074bb504b773432e6020eee3b2faeb64b53b9de3a8f65680326"
 #define TINY_MODEL_ID UINT32_C(0x883055b7)

@@ -34,21 +34,33 @@
 #endif
 
 /* This file assumes 8-bit bytes, 32-bit int, and arithmetic right shifts of negative numbers. */
+#if INT_MAX < 2147483647
+#error "tiny needs an int of 32 bits: not for AVR, MSP430 and others with 16"
+#endif
 typedef char tiny_assert_byte[(CHAR_BIT == 8) ? 1 : -1];
 typedef char tiny_assert_int[(sizeof(int) == sizeof(int32_t)) ? 1 : -1];
 typedef char tiny_assert_shift[(((int32_t)-3 >> 1) == -2) ? 1 : -1];
 
-#if defined(__ARM_FEATURE_DSP) && defined(__arm__) && defined(__GNUC__)
+/* The assembly counts lanes from the low end of a word, and uses r9. */
+#if defined(__GNUC__) && defined(__thumb2__) && defined(__ARM_FEATURE_SIMD32) \
+    && !defined(__ARM_BIG_ENDIAN) && !defined(__ARM_RWPI) && !defined(TINY_NO_ASM)
 #define TINY_DSP 1
 #else
 #define TINY_DSP 0
+#endif
+
+/* Whether a word may be loaded from an address. Not every Clang reports -mno-unaligned-access. */
+#if defined(TINY_ALIGNED_ONLY) || (!defined(__clang__) && !defined(__ARM_FEATURE_UNALIGNED))
+#define TINY_LOADS(address) ((uintptr_t)(address) % 4u == 0u)
+#else
+#define TINY_LOADS(address) 1
 #endif
 
 /*
  * round(round(value * multiplier / 2^31) / 2^shift): the first rounds halves up, the second rounds
  * them away from zero. |value| < 2^30, multiplier >= 0, shift in [1, 31].
  */
-TINY_INLINE int32_t scale_narrow(int32_t value, int32_t multiplier, int32_t shift)
+TINY_INLINE int32_t tiny_scale_narrow(int32_t value, int32_t multiplier, int32_t shift)
 {
   const int32_t half = (int32_t)((UINT32_C(1) << shift) >> 1);
   int32_t high;
@@ -65,10 +77,10 @@ TINY_INLINE int32_t scale_narrow(int32_t value, int32_t multiplier, int32_t shif
  * Requantize an accumulator: scale it, add the zero point, clamp to [low, high]. Arguments as for
  * scale_narrow; nothing can overflow.
  */
-TINY_INLINE int8_t requantize_narrow(
+TINY_INLINE int8_t tiny_requantize_narrow(
     int32_t value, int32_t multiplier, int32_t shift, int32_t low, int32_t high, int32_t zero_point)
 {
-  int32_t result = scale_narrow(value, multiplier, shift) + zero_point;
+  int32_t result = tiny_scale_narrow(value, multiplier, shift) + zero_point;
 #if TINY_DSP
   __asm__("ssat %0, #8, %1" : "=r"(result) : "r"(result));
 #else
@@ -118,39 +130,42 @@ TINY_INLINE int8_t requantize_narrow(
  *
  * The loop is in assembly, because compilers schedule the loads too early and spill registers.
  */
-TINY_INLINE void dot_quads4(
+TINY_INLINE void tiny_dot_quads4(
     const int8_t *x, const int8_t *w, int32_t quads, int32_t sum[4])
 {
 #if TINY_DSP
-  int32_t sum0 = sum[0];
-  int32_t sum1 = sum[1];
-  int32_t sum2 = sum[2];
-  int32_t sum3 = sum[3];
-  int32_t pairs = quads / 2;
-  uint32_t even, odd, low, high;
-  if (pairs > 0) {
-    __asm__ volatile("1:\n\t" TINY_QUAD "\n\t" TINY_QUAD "\n\t"
-                     "subs %[pairs], %[pairs], #1\n\t"
-                     "bne 1b"
-                     : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [sum2] "+r"(sum2), [sum3] "+r"(sum3),
-                       [x] "+r"(x), [w] "+r"(w), [pairs] "+r"(pairs), [even] "=&r"(even),
-                       [odd] "=&r"(odd), [low] "=&r"(low), [high] "=&r"(high)
-                     :
-                     : "cc", "memory");
+  if (TINY_LOADS(x) && TINY_LOADS(w)) {
+    int32_t sum0 = sum[0];
+    int32_t sum1 = sum[1];
+    int32_t sum2 = sum[2];
+    int32_t sum3 = sum[3];
+    int32_t pairs = quads / 2;
+    uint32_t even, odd, low, high;
+    if (pairs > 0) {
+      __asm__ volatile("1:\n\t" TINY_QUAD "\n\t" TINY_QUAD "\n\t"
+                       "subs %[pairs], %[pairs], #1\n\t"
+                       "bne 1b"
+                       : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [sum2] "+r"(sum2),
+                         [sum3] "+r"(sum3), [x] "+r"(x), [w] "+r"(w), [pairs] "+r"(pairs),
+                         [even] "=&r"(even), [odd] "=&r"(odd), [low] "=&r"(low), [high] "=&r"(high)
+                       :
+                       : "cc", "memory");
+    }
+    if (quads % 2 != 0) {
+      __asm__ volatile(TINY_QUAD
+                       : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [sum2] "+r"(sum2),
+                         [sum3] "+r"(sum3), [x] "+r"(x), [w] "+r"(w), [even] "=&r"(even),
+                         [odd] "=&r"(odd), [low] "=&r"(low), [high] "=&r"(high)
+                       :
+                       : "memory");
+    }
+    sum[0] = sum0;
+    sum[1] = sum1;
+    sum[2] = sum2;
+    sum[3] = sum3;
+    return;
   }
-  if (quads % 2 != 0) {
-    __asm__ volatile(TINY_QUAD
-                     : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [sum2] "+r"(sum2), [sum3] "+r"(sum3),
-                       [x] "+r"(x), [w] "+r"(w), [even] "=&r"(even), [odd] "=&r"(odd),
-                       [low] "=&r"(low), [high] "=&r"(high)
-                     :
-                     : "memory");
-  }
-  sum[0] = sum0;
-  sum[1] = sum1;
-  sum[2] = sum2;
-  sum[3] = sum3;
-#else
+#endif
   for (; quads > 0; quads--) {
     sum[0] += x[0] * w[0] + x[1] * w[1] + x[2] * w[2] + x[3] * w[3];
     sum[1] += x[0] * w[4] + x[1] * w[5] + x[2] * w[6] + x[3] * w[7];
@@ -159,17 +174,16 @@ TINY_INLINE void dot_quads4(
     x += 4;
     w += 16;
   }
-#endif
 }
 
 /*
  * Accumulate dot products of consecutive inputs for four channels; return the pointer past the
  * weights. x: int8[length], w: quads as above, then int8[length % 4, 4 channels].
  */
-TINY_INLINE const int8_t *dot4(
+TINY_INLINE const int8_t *tiny_dot4(
     const int8_t *x, const int8_t *w, int32_t length, int32_t sum[4])
 {
-  dot_quads4(x, w, length / 4, sum);
+  tiny_dot_quads4(x, w, length / 4, sum);
   for (int32_t k = length / 4 * 4; k < length; k++) {
     sum[0] += x[k] * w[4 * k];
     sum[1] += x[k] * w[4 * k + 1];
@@ -180,7 +194,7 @@ TINY_INLINE const int8_t *dot4(
 }
 
 /* Return sum plus the dot product of consecutive inputs for one channel. */
-TINY_INLINE int32_t dot1(
+TINY_INLINE int32_t tiny_dot1(
     const int8_t *x, const int8_t *w, int32_t length, int32_t sum)
 {
   for (int32_t k = 0; k < length; k++) {
@@ -190,20 +204,20 @@ TINY_INLINE int32_t dot1(
 }
 
 /* round(a * b / 2^31), halves up; not both -2^31. */
-TINY_INLINE int32_t multiply_q31(int32_t a, int32_t b)
+TINY_INLINE int32_t tiny_multiply_q31(int32_t a, int32_t b)
 {
   return (int32_t)(((int64_t)a * b + (INT64_C(1) << 30)) >> 31);
 }
 
 /* 1 / (1 + a) for a in [0, 1), both Q0.31, by three Newton-Raphson steps in Q2.29. */
-static int32_t reciprocal_q31(int32_t a)
+static int32_t tiny_reciprocal_q31(int32_t a)
 {
   const int32_t half = (int32_t)(((uint32_t)a + UINT32_C(0x80000000)) >> 1);
   /* 48/17 - 32/17 * half: the best line through 1 / half. */
-  int32_t x = 1515870810 + multiply_q31(half, -1010580540);
+  int32_t x = 1515870810 + tiny_multiply_q31(half, -1010580540);
   for (int32_t step = 0; step < 3; step++) {
-    const int32_t error = (INT32_C(1) << 29) - multiply_q31(half, x);
-    x += multiply_q31(x, error) * 4;
+    const int32_t error = (INT32_C(1) << 29) - tiny_multiply_q31(half, x);
+    x += tiny_multiply_q31(x, error) * 4;
   }
   return x >= (INT32_C(1) << 30) ? INT32_MAX : x * 2;
 }
@@ -215,7 +229,7 @@ static int32_t reciprocal_q31(int32_t a)
  * the saturating instruction. The high word of the product is one = 2^(shift_up - 1) times the
  * inner quotient.
  */
-TINY_INLINE int8_t requantize_level_12(int32_t scaled, int32_t multiplier,
+TINY_INLINE int8_t tiny_requantize_level_12(int32_t scaled, int32_t multiplier,
     int32_t shift_up, int32_t low, int32_t high, int32_t zero_point)
 {
   const int32_t one = (int32_t)((UINT32_C(1) << shift_up) >> 1);
@@ -251,7 +265,7 @@ TINY_INLINE int8_t requantize_level_12(int32_t scaled, int32_t multiplier,
  * the saturating instruction. The high word of the product is one = 2^(shift_up - 1) times the
  * inner quotient.
  */
-TINY_INLINE int8_t requantize_level_18(int32_t scaled, int32_t multiplier,
+TINY_INLINE int8_t tiny_requantize_level_18(int32_t scaled, int32_t multiplier,
     int32_t shift_up, int32_t low, int32_t high, int32_t zero_point)
 {
   const int32_t one = (int32_t)((UINT32_C(1) << shift_up) >> 1);
@@ -281,7 +295,7 @@ TINY_INLINE int8_t requantize_level_18(int32_t scaled, int32_t multiplier,
 }
 
 /* Add the inputs of four channels to 16-bit sums: channels 0 and 2, channels 1 and 3. */
-TINY_INLINE void add_lanes4(const int8_t *x, uint32_t sums[2])
+TINY_INLINE void tiny_add_lanes4(const int8_t *x, uint32_t sums[2])
 {
 #if TINY_DSP
   uint32_t inputs;
@@ -298,7 +312,7 @@ TINY_INLINE void add_lanes4(const int8_t *x, uint32_t sums[2])
 }
 
 /* Pack two int16 into a word. */
-TINY_INLINE uint32_t pack16(int32_t lower, int32_t upper)
+TINY_INLINE uint32_t tiny_pack16(int32_t lower, int32_t upper)
 {
 #if TINY_DSP
   uint32_t both;
@@ -319,8 +333,8 @@ TINY_INLINE uint32_t pack16(int32_t lower, int32_t upper)
 #else
 #define TINY_LOAD2(first, second, from, offset) \
   do { \
-    (first) = pack16((from)[offset], (from)[(offset) + 1]); \
-    (second) = pack16((from)[(offset) + 2], (from)[(offset) + 3]); \
+    (first) = tiny_pack16((from)[offset], (from)[(offset) + 1]); \
+    (second) = tiny_pack16((from)[(offset) + 2], (from)[(offset) + 3]); \
   } while (0)
 #endif
 
@@ -346,7 +360,7 @@ TINY_INLINE uint32_t pack16(int32_t lower, int32_t upper)
 #endif
 
 /* Fill words of two elements. */
-TINY_KERNEL void fill_words(int16_t *to, int32_t value, int32_t words)
+TINY_KERNEL void tiny_fill_words(int16_t *to, int32_t value, int32_t words)
 {
   for (int32_t k = 0; k < 2 * words; k++) {
     to[k] = (int16_t)value;
@@ -357,8 +371,8 @@ TINY_KERNEL void fill_words(int16_t *to, int32_t value, int32_t words)
  * Unpack a line of four channels, `step` elements apart, to four planes. `pad_before` (0 or 1)
  * elements precede the first input; these, and the padding of the last word, are `pad_value`.
  */
-TINY_KERNEL void unpack_planes4(const int8_t *x, int32_t step, int32_t pixels, int32_t pad_before,
-    int32_t pad_value, int16_t *to, int32_t plane)
+TINY_KERNEL void tiny_unpack_planes4(const int8_t *x, int32_t step, int32_t pixels,
+    int32_t pad_before, int32_t pad_value, int16_t *to, int32_t plane)
 {
   if (pad_before != 0) {
     for (int32_t k = 0; k < 4; k++) {
@@ -369,9 +383,9 @@ TINY_KERNEL void unpack_planes4(const int8_t *x, int32_t step, int32_t pixels, i
     to += 2;
     pixels--;
   }
-#if TINY_DSP
   int32_t pairs = pixels / 2;
-  if (pairs > 0) {
+#if TINY_DSP
+  if (pairs > 0 && TINY_LOADS(x) && TINY_LOADS(step)) {
     int16_t *to1 = to + plane;
     int16_t *to2 = to1 + plane;
     int16_t *to3 = to2 + plane;
@@ -398,9 +412,10 @@ TINY_KERNEL void unpack_planes4(const int8_t *x, int32_t step, int32_t pixels, i
                        [odd] "=&r"(odd), [both] "=&r"(both)
                      : [step] "r"(step)
                      : "cc", "memory");
+    pairs = 0;
   }
-#else
-  for (int32_t pairs = pixels / 2; pairs > 0; pairs--) {
+#endif
+  for (; pairs > 0; pairs--) {
     for (int32_t k = 0; k < 4; k++) {
       to[k * plane] = x[k];
       to[k * plane + 1] = x[step + k];
@@ -408,7 +423,6 @@ TINY_KERNEL void unpack_planes4(const int8_t *x, int32_t step, int32_t pixels, i
     x += 2 * step;
     to += 2;
   }
-#endif
   if (pixels % 2 != 0) {
     for (int32_t k = 0; k < 4; k++) {
       to[k * plane] = x[k];
@@ -429,7 +443,7 @@ TINY_KERNEL void unpack_planes4(const int8_t *x, int32_t step, int32_t pixels, i
  * patch: int8[28], scratch for a window that is not read in place
  * y: int8[1, 6, 6, 8]
  */
-TINY_KERNEL void conv2d_0(const int8_t *x, const int8_t *weights,
+TINY_KERNEL void tiny_conv2d_0(const int8_t *x, const int8_t *weights,
     const tiny_channel *channels, int8_t *patch, int8_t *y)
 {
   /* Padding to whole words; the weights there are zero. */
@@ -465,14 +479,14 @@ TINY_KERNEL void conv2d_0(const int8_t *x, const int8_t *weights,
           channels[o + 2].bias,
           channels[o + 3].bias,
         };
-        w = dot4(window, w, 28, sum);
-        to[o] = requantize_narrow(
+        w = tiny_dot4(window, w, 28, sum);
+        to[o] = tiny_requantize_narrow(
             sum[0], channels[o].multiplier, channels[o].shift, -128, 127, -4);
-        to[o + 1] = requantize_narrow(
+        to[o + 1] = tiny_requantize_narrow(
             sum[1], channels[o + 1].multiplier, channels[o + 1].shift, -128, 127, -4);
-        to[o + 2] = requantize_narrow(
+        to[o + 2] = tiny_requantize_narrow(
             sum[2], channels[o + 2].multiplier, channels[o + 2].shift, -128, 127, -4);
-        to[o + 3] = requantize_narrow(
+        to[o + 3] = tiny_requantize_narrow(
             sum[3], channels[o + 3].multiplier, channels[o + 3].shift, -128, 127, -4);
       }
     }
@@ -486,18 +500,18 @@ TINY_KERNEL void conv2d_0(const int8_t *x, const int8_t *weights,
  * w: int8[3, 3]
  * y: the channel in the first output
  */
-TINY_KERNEL void depthwise_1_plane(const int16_t *x, const int8_t *w, int32_t bias,
+TINY_KERNEL void tiny_depthwise_1_plane(const int16_t *x, const int8_t *w, int32_t bias,
     int32_t multiplier, int32_t shift, int32_t lines, int8_t *y)
 {
   /* Bias and weights are pre-scaled, so that all channels have the same right shift. */
   const int32_t scale = (int32_t)(UINT32_C(1) << shift);
   const int32_t start = bias * scale;
-  const uint32_t w0 = pack16(w[0] * scale, w[1] * scale);
-  const uint32_t w1 = pack16(w[1] * scale, w[2] * scale);
-  const uint32_t w2 = pack16(w[3] * scale, w[4] * scale);
-  const uint32_t w3 = pack16(w[4] * scale, w[5] * scale);
-  const uint32_t w4 = pack16(w[6] * scale, w[7] * scale);
-  const uint32_t w5 = pack16(w[7] * scale, w[8] * scale);
+  const uint32_t w0 = tiny_pack16(w[0] * scale, w[1] * scale);
+  const uint32_t w1 = tiny_pack16(w[1] * scale, w[2] * scale);
+  const uint32_t w2 = tiny_pack16(w[3] * scale, w[4] * scale);
+  const uint32_t w3 = tiny_pack16(w[4] * scale, w[5] * scale);
+  const uint32_t w4 = tiny_pack16(w[6] * scale, w[7] * scale);
+  const uint32_t w5 = tiny_pack16(w[7] * scale, w[8] * scale);
   for (; lines > 0; lines--) {
     uint32_t lower, upper;
     int8_t *to = y;
@@ -520,9 +534,9 @@ TINY_KERNEL void depthwise_1_plane(const int16_t *x, const int8_t *w, int32_t bi
         TINY_SMLATB(sum1, lower, w4, sum1);
         TINY_SMLABT(sum0, upper, w5, sum0);
         TINY_SMLAD(sum1, upper, w5, sum1);
-        to[0] = requantize_level_12(
+        to[0] = tiny_requantize_level_12(
             sum0, multiplier, shift, -128, 127, -4);
-        to[8] = requantize_level_12(
+        to[8] = tiny_requantize_level_12(
             sum1, multiplier, shift, -128, 127, -4);
       }
       x += 2;
@@ -548,7 +562,7 @@ TINY_KERNEL void depthwise_1_plane(const int16_t *x, const int8_t *w, int32_t bi
  * scratch: int16[4, 5, 8], planes
  * y: int8[1, 6, 6, 8]
  */
-TINY_KERNEL void depthwise_1(const int8_t *x, const int8_t *weights,
+TINY_KERNEL void tiny_depthwise_1(const int8_t *x, const int8_t *weights,
     const tiny_channel *channels, int8_t *scratch, int8_t *y)
 {
   int16_t *const planes = (int16_t *)(void *)scratch;
@@ -558,7 +572,7 @@ TINY_KERNEL void depthwise_1(const int8_t *x, const int8_t *weights,
     const int32_t end_line = first_line + count + 2;
     for (int32_t line = first_line; line < end_line; line++) {
       for (int32_t k = 0; k < 4 && (line < 0 || line >= 6); k++) {
-        fill_words(planes + k * 40 + (line - first_line) * 8, -4, 4);
+        tiny_fill_words(planes + k * 40 + (line - first_line) * 8, -4, 4);
       }
     }
     for (int32_t c = 0; c < 8; c += 4) {
@@ -568,11 +582,11 @@ TINY_KERNEL void depthwise_1(const int8_t *x, const int8_t *weights,
         if (line < 0 || line >= 6) {
           continue;
         }
-        unpack_planes4(x + line * 48 + c_plane, 8, 6, 1, -4,
+        tiny_unpack_planes4(x + line * 48 + c_plane, 8, 6, 1, -4,
             planes + (line - first_line) * 8, 40);
       }
       for (int32_t o = c; o < c_end; o++) {
-        depthwise_1_plane(planes + (o - c_plane) * 40, weights + o * 9,
+        tiny_depthwise_1_plane(planes + (o - c_plane) * 40, weights + o * 9,
             channels[o].bias, channels[o].multiplier, channels[o].shift, count,
             y + strip * 48 + o);
       }
@@ -590,7 +604,7 @@ TINY_KERNEL void depthwise_1(const int8_t *x, const int8_t *weights,
  * channels: for each of 8 the bias, with the zero point of x folded in, multiplier, shift
  * y: int8[36, 8]
  */
-TINY_KERNEL void pointwise_2(const int8_t *x, const int8_t *weights,
+TINY_KERNEL void tiny_pointwise_2(const int8_t *x, const int8_t *weights,
     const tiny_channel *channels, int8_t *y)
 {
   for (int32_t i0 = 0; i0 < 36; i0++) {
@@ -604,14 +618,14 @@ TINY_KERNEL void pointwise_2(const int8_t *x, const int8_t *weights,
         channels[o + 2].bias,
         channels[o + 3].bias,
       };
-      w = dot4(row, w, 8, sum);
-      to[o] = requantize_narrow(
+      w = tiny_dot4(row, w, 8, sum);
+      to[o] = tiny_requantize_narrow(
           sum[0], channels[o].multiplier, channels[o].shift, -128, 127, -4);
-      to[o + 1] = requantize_narrow(
+      to[o + 1] = tiny_requantize_narrow(
           sum[1], channels[o + 1].multiplier, channels[o + 1].shift, -128, 127, -4);
-      to[o + 2] = requantize_narrow(
+      to[o + 2] = tiny_requantize_narrow(
           sum[2], channels[o + 2].multiplier, channels[o + 2].shift, -128, 127, -4);
-      to[o + 3] = requantize_narrow(
+      to[o + 3] = tiny_requantize_narrow(
           sum[3], channels[o + 3].multiplier, channels[o + 3].shift, -128, 127, -4);
     }
   }
@@ -627,20 +641,20 @@ TINY_KERNEL void pointwise_2(const int8_t *x, const int8_t *weights,
  * x, y: int8, 288 elements
  * z: int8, may be an operand of its shape
  */
-TINY_KERNEL void add_3(const int8_t *x, const int8_t *y,
+TINY_KERNEL void tiny_add_3(const int8_t *x, const int8_t *y,
     int8_t *z)
 {
   const int8_t *x_run = x;
   const int8_t *y_run = y;
   int8_t *z_run = z;
   for (int32_t n = 0; n < 72; n++) {
-    z_run[0] = requantize_level_18(
+    z_run[0] = tiny_requantize_level_18(
         x_run[0] * 2097152 + y_run[0] * 2097152 + 16777216, 1073741824, 2, -128, 127, -4);
-    z_run[1] = requantize_level_18(
+    z_run[1] = tiny_requantize_level_18(
         x_run[1] * 2097152 + y_run[1] * 2097152 + 16777216, 1073741824, 2, -128, 127, -4);
-    z_run[2] = requantize_level_18(
+    z_run[2] = tiny_requantize_level_18(
         x_run[2] * 2097152 + y_run[2] * 2097152 + 16777216, 1073741824, 2, -128, 127, -4);
-    z_run[3] = requantize_level_18(
+    z_run[3] = tiny_requantize_level_18(
         x_run[3] * 2097152 + y_run[3] * 2097152 + 16777216, 1073741824, 2, -128, 127, -4);
     x_run += 4;
     y_run += 4;
@@ -658,7 +672,7 @@ TINY_KERNEL void add_3(const int8_t *x, const int8_t *y,
  * x: int8[1, 6, 6, 8]
  * y: int8[1, 1, 1, 8]
  */
-TINY_KERNEL void avg_pool2d_4(const int8_t *x, int8_t *y)
+TINY_KERNEL void tiny_avg_pool2d_4(const int8_t *x, int8_t *y)
 {
   const int8_t *const window = x;
   int8_t *const to = y;
@@ -667,12 +681,12 @@ TINY_KERNEL void avg_pool2d_4(const int8_t *x, int8_t *y)
     const int8_t *from = window + first;
     uint32_t sums[2] = {0, 0};
     for (int32_t ky = 0; ky < 6; ky++) {
-      add_lanes4(from, sums);
-      add_lanes4(from + 8, sums);
-      add_lanes4(from + 16, sums);
-      add_lanes4(from + 24, sums);
-      add_lanes4(from + 32, sums);
-      add_lanes4(from + 40, sums);
+      tiny_add_lanes4(from, sums);
+      tiny_add_lanes4(from + 8, sums);
+      tiny_add_lanes4(from + 16, sums);
+      tiny_add_lanes4(from + 24, sums);
+      tiny_add_lanes4(from + 32, sums);
+      tiny_add_lanes4(from + 40, sums);
       from += 48;
     }
     for (int32_t k = 0; k < 4; k++) {
@@ -695,15 +709,15 @@ TINY_KERNEL void avg_pool2d_4(const int8_t *x, int8_t *y)
  * bias: int32[3], with the zero point of x folded in; multiplier, shift: for all channels
  * y: int8[1, 3]
  */
-TINY_KERNEL void dense_6(const int8_t *x, const int8_t *weights,
+TINY_KERNEL void tiny_dense_6(const int8_t *x, const int8_t *weights,
     const int32_t *bias, int32_t multiplier, int32_t shift, int8_t *y)
 {
   const int8_t *w = weights;
   for (int32_t o = 0; o < 3; o++) {
     int32_t sum = bias[o];
-    sum = dot1(x, w, 8, sum);
+    sum = tiny_dot1(x, w, 8, sum);
     w += 8;
-    y[o] = requantize_narrow(
+    y[o] = tiny_requantize_narrow(
         sum, multiplier, shift, -128, 127, 0);
   }
 }
@@ -717,7 +731,7 @@ TINY_KERNEL void dense_6(const int8_t *x, const int8_t *weights,
  * exponentials: int32[249], exp(x - max(x)) for differences -248 .. 0 in Q0.31; 0 for lower ones
  * y: int8[1, 3], may be x
  */
-TINY_KERNEL void softmax_7(const int8_t *x, const int32_t *exponentials, int8_t *y)
+TINY_KERNEL void tiny_softmax_7(const int8_t *x, const int32_t *exponentials, int8_t *y)
 {
   int32_t most = -128;
   for (int32_t c = 0; c < 3; c++) {
@@ -737,7 +751,7 @@ TINY_KERNEL void softmax_7(const int8_t *x, const int32_t *exponentials, int8_t 
     sum <<= 1;
     zeros++;
   }
-  const int32_t scale = reciprocal_q31((int32_t)(sum & UINT32_C(0x7fffffff)));
+  const int32_t scale = tiny_reciprocal_q31((int32_t)(sum & UINT32_C(0x7fffffff)));
 
   /* Q0.31 times Q0.31 / 2^(12 - zeros), rounded to 8 bits, halves up. */
   const int32_t shift = 12 - zeros + 31 - 8;
@@ -746,7 +760,7 @@ TINY_KERNEL void softmax_7(const int8_t *x, const int32_t *exponentials, int8_t 
     const int32_t entry = x[c] - most + 248;
     int64_t result = -128;
     if (entry >= 0) {
-      result += (multiply_q31(scale, exponentials[entry]) + half) >> shift;
+      result += (tiny_multiply_q31(scale, exponentials[entry]) + half) >> shift;
     }
     y[c] = (int8_t)(result > 127 ? 127 : result);
   }
@@ -765,34 +779,34 @@ TINY_CODE_SECTION int32_t tiny_run(const int8_t *input, int8_t *output, void *ar
 
   /* 0: q.conv2d conv, i8[1, 6, 6, 3] -> i8[1, 6, 6, 8] */
   TINY_LAYER_HOOK(0, "conv2d_0");
-  conv2d_0(input, tiny_weights_0, tiny_channels_0, memory + 288, memory);
+  tiny_conv2d_0(input, tiny_weights_0, tiny_channels_0, memory + 288, memory);
 
   /* 1: q.conv2d depthwise, i8[1, 6, 6, 8] -> i8[1, 6, 6, 8] */
   TINY_LAYER_HOOK(1, "depthwise_1");
-  depthwise_1(memory, tiny_weights_1, tiny_channels_1, memory + 576, memory + 288);
+  tiny_depthwise_1(memory, tiny_weights_1, tiny_channels_1, memory + 576, memory + 288);
 
   /* 2: q.conv2d pointwise, i8[1, 6, 6, 8] -> i8[1, 6, 6, 8] */
   TINY_LAYER_HOOK(2, "pointwise_2");
-  pointwise_2(memory + 288, tiny_weights_2, tiny_channels_2, memory + 576);
+  tiny_pointwise_2(memory + 288, tiny_weights_2, tiny_channels_2, memory + 576);
 
   /* 3: q.add shortcut, i8[1, 6, 6, 8], i8[1, 6, 6, 8] -> i8[1, 6, 6, 8] */
   TINY_LAYER_HOOK(3, "add_3");
-  add_3(memory, memory + 576, memory);
+  tiny_add_3(memory, memory + 576, memory);
 
   /* 4: q.avg_pool2d pool, i8[1, 6, 6, 8] -> i8[1, 1, 1, 8] */
   TINY_LAYER_HOOK(4, "avg_pool2d_4");
-  avg_pool2d_4(memory, memory + 288);
+  tiny_avg_pool2d_4(memory, memory + 288);
 
   /* 5: q.reshape flatten, i8[1, 1, 1, 8] -> i8[1, 8] */
   TINY_LAYER_HOOK(5, "reshape_5");
 
   /* 6: q.dense logits, i8[1, 8] -> i8[1, 3] */
   TINY_LAYER_HOOK(6, "dense_6");
-  dense_6(memory + 288, tiny_weights_6, tiny_bias_6, 1099511628, 7, output);
+  tiny_dense_6(memory + 288, tiny_weights_6, tiny_bias_6, 1099511628, 7, output);
 
   /* 7: q.softmax softmax, i8[1, 3] -> i8[1, 3] */
   TINY_LAYER_HOOK(7, "softmax_7");
-  softmax_7(output, tiny_exponentials_7, output);
+  tiny_softmax_7(output, tiny_exponentials_7, output);
 
   TINY_LAYER_HOOK(TINY_LAYERS, "end");
   return TINY_OK;
