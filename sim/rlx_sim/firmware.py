@@ -10,6 +10,7 @@ from rlx_sim.disassembly import disassemble
 from rlx_sim.elf import Sizes, object_sizes
 from rlx_sim.harness import sources
 from rlx_sim.host_c import BUILD_TIMEOUT_S, WARNINGS
+from rlx_sim.instruction_set import check_instructions
 from rlx_sim.stack import StackBound, stack_bound
 from rlx_sim.toolchain import find
 
@@ -46,6 +47,7 @@ def _hard(fpu: str) -> tuple[str, ...]:
 
 
 def _zig(core: str, abi: str) -> tuple[str, ...]:
+    """Return Zig's options; its cores lack the extensions that are an option of Arm's."""
     return ("-target", f"thumb-freestanding-{abi}", f"-mcpu={core}")
 
 
@@ -71,7 +73,7 @@ CPUS: Final[Mapping[str, Cpu]] = {
         Cpu(
             "cortex-m33",
             _hard("fpv5-sp-d16"),
-            _zig("cortex_m33", "eabihf"),
+            _zig("cortex_m33+dsp", "eabihf"),
             "mps2_an505.ld",
             "mps2-an505",
         ),
@@ -79,7 +81,7 @@ CPUS: Final[Mapping[str, Cpu]] = {
         Cpu(
             "cortex-m55",
             ("-mfloat-abi=hard",),
-            _zig("cortex_m55", "eabihf"),
+            _zig("cortex_m55+mve", "eabihf"),
             "mps3_an547.ld",
             "mps3-an547",
             unicorn=False,
@@ -177,7 +179,8 @@ class FirmwareBuild:
         Raises:
             OutputError: ``folder`` lacks the test program.
             ToolMissingError: The compiler is not installed.
-            SimulationError: It refused the sources; carries its last lines.
+            SimulationError: It refused the sources (carries its last lines), or the program has an
+                instruction that the processor lacks.
             TimeLimitError: It took too long.
         """
         folder, output = folder.resolve(), output.resolve()
@@ -186,6 +189,7 @@ class FirmwareBuild:
         test_objects = [self._compile(source, folder, output / "test") for source in (*test, *more)]
         elf = output / "firmware.elf"
         self._link([*test_objects, *model_objects], folder / "test", elf)
+        check_instructions(elf, self.cpu)
         # The linker leaves the self-test out of a firmware that does not call it.
         shipped = [path for path in model_objects if not path.stem.endswith(SELF_TEST)]
         graphs, others = _call_graphs(shipped), _call_graphs(test_objects)

@@ -69,9 +69,8 @@ class _Core:
         from unicorn import arm_const
 
         self._arm = arm_const
-        self._engine = unicorn.Uc(
-            unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS
-        )
+        # With UC_MODE_MCLASS unicorn 2.1 takes a Cortex-M33, whatever model is set.
+        self._engine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB)
         self._engine.ctl_set_cpu_model(getattr(arm_const, _MODELS[cpu]))
         for start, size in (*_MEMORIES, _SYSTEM):
             self._engine.mem_map(start, size)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 TIMEOUT_S: Final = 600.0
 
 CORTEXM_TOOLS: Final = ("host", "sanitize", "qemu", "unicorn")
+_COMPILERS: Final = ("arm-none-eabi-gcc", "zig")
 FPGA_TOOLS: Final = ("verilator", "cocotb", "testbench", "testbench:icarus", "netlist")
 
 
@@ -157,7 +158,8 @@ class CortexmVerifier:
             inputs_limit: Frames of the golden vectors to run; None for all.
             tools: Some of ``host``, ``sanitize``, ``qemu``, ``unicorn``; the last two may name a
                 compiler: ``qemu:gcc`` (as by default), ``unicorn:zig`` (as by default). None for
-                ``host`` and ``qemu``, or ``unicorn`` in place of the latter where it is missing.
+                ``host`` and ``qemu``, or ``unicorn`` in place of the latter where it is missing;
+                ``host`` alone, and a note, where no firmware can be built or run.
             timeout_s: Wall-clock limit of each run.
             waves: Must be None: programs have no waveforms.
             progress: Called with a description of each step.
@@ -181,7 +183,8 @@ class CortexmVerifier:
         vectors = read_golden(folder).first(inputs_limit)
         cpu = _cpu(manifest)
         names, notes = (tools, ()) if tools is not None else _default_tools(cpu)
-        simulators = [_simulator(name, cpu) for name in names]
+        # Two names may mean the same: "unicorn" is "unicorn:zig".
+        simulators = list(dict.fromkeys(_simulator(name, cpu) for name in names))
         runs = []
         # GCC cannot write debugging information for a path with a line break.
         with plain_folder(folder) as plain:
@@ -403,6 +406,9 @@ def _cpu(manifest: Manifest) -> str:
 
 def _default_tools(cpu: str) -> tuple[Sequence[str], Sequence[str]]:
     """Return the default simulators, and notes about missing ones."""
+    absent = _absent(cpu)
+    if absent:
+        return ("host",), (f"not run: {cpu} ({absent}; 'rlx doctor' shows what to install)",)
     notes = []
     compiler = "gcc"
     if search("arm-none-eabi-gcc") is None:
@@ -416,6 +422,24 @@ def _default_tools(cpu: str) -> tuple[Sequence[str], Sequence[str]]:
     else:
         emulator = "qemu"
     return ("host", f"{emulator}:{compiler}"), notes
+
+
+def _absent(cpu: str) -> str:
+    """Return what no firmware can be built or run without, empty where everything is there."""
+    emulators = [
+        name
+        for name, has_core in (
+            ("qemu-system-arm", CPUS[cpu].machine is not None),
+            ("unicorn", CPUS[cpu].unicorn),
+        )
+        if has_core
+    ]
+    needed = {"compiler": list(_COMPILERS), "emulator": emulators}
+    return ", ".join(
+        f"no {part}: {' or '.join(tools)}"
+        for part, tools in needed.items()
+        if not any(search(tool) for tool in tools)
+    )
 
 
 def _simulator(name: str, cpu: str) -> HostC | Qemu | Unicorn:
@@ -508,8 +532,11 @@ def _firmware_figures(run: _Run) -> dict[str, Any]:
     arena = arena_bytes(run.simulation.log) or 0
     instructions = run.simulation.instructions
     measured = run.simulation.stack_bytes
+    assert not isinstance(run.simulator, HostC)
     return {
         "cpu": run.firmware.cpu.name,
+        "emulator": run.simulator.name,
+        "compiler": run.simulator.build.compiler,
         "instructions": max(instructions) if instructions else None,
         "instructions_min": min(instructions) if instructions else None,
         "text_bytes": sizes.text,

@@ -44,15 +44,11 @@ def firmware_view(network: str, report: Mapping[str, Any]) -> View:
     )  # fmt: skip
     view: list[Table | Figures] = [Table(f"Runs of {network}", columns, rows)]
     if "cpu" in report:
-        title = f"Measured: {network} on a {report['cpu']} under {_emulator(report)}"
+        emulator = _SIMULATORS[report["emulator"]]
+        built = f"built by {report['compiler']}, under {emulator}"
+        title = f"Measured: {network} on a {report['cpu']}, {built}"
         view.append(Figures(title, _firmware_figures(report)))
     return view
-
-
-def _emulator(report: Mapping[str, Any]) -> str:
-    """Return the emulator whose figures are those of the report: the first one."""
-    names = [run["simulator"] for run in report["runs"] if run["instructions"] is not None]
-    return _SIMULATORS.get(names[0], names[0]) if names else "an emulator"
 
 
 def _firmware_figures(report: Mapping[str, Any]) -> tuple[Figure, ...]:

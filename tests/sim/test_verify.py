@@ -67,6 +67,41 @@ def test_unicorn_and_zig_stand_in_with_a_note(tmp_path, monkeypatch):
     ]
 
 
+def test_without_tools_for_arm_the_host_runs_and_a_note_says_what_did_not(tmp_path, monkeypatch):
+    folder = write_tiny(tmp_path / "tiny")
+    qemu, unicorn, emulators = "qemu-system-arm", "unicorn", "qemu-system-arm or unicorn"
+    compilers = ("arm-none-eabi-gcc", "zig")
+    for hidden, absent in (
+        (compilers, "no compiler: arm-none-eabi-gcc or zig"),
+        ((qemu, unicorn), f"no emulator: {emulators}"),
+        ((*compilers, qemu, unicorn),
+         f"no compiler: arm-none-eabi-gcc or zig, no emulator: {emulators}"),
+    ):  # fmt: skip
+        with monkeypatch.context() as patch:
+            hide(patch, *hidden)
+            done = CORTEXM.verify(folder)
+            assert done.passed
+            result = done.as_json()
+            assert CORTEXM.tools_used(folder, None) == result["tools"]
+        assert [run["simulator"] for run in result["runs"]] == ["host"]
+        assert result["notes"] == [
+            f"not run: cortex-m4 ({absent}; 'rlx doctor' shows what to install)"
+        ]
+        assert "instructions" not in result
+
+
+@pytest.mark.qemu
+def test_one_simulation_by_two_names_runs_once(tmp_path):
+    folder, steps = write_tiny(tmp_path / "tiny"), []
+    tools = ["host", "unicorn", "unicorn:zig", "qemu:gcc", "qemu", "host"]
+    result = CORTEXM.verify(folder, tools=tools, progress=steps.append).as_json()
+    assert steps == ["host: 5 inputs", "unicorn: 5 inputs", "qemu: 5 inputs"]
+    assert [(run["simulator"], run["compiler"]) for run in result["runs"]] == [
+        ("host", "cc"), ("unicorn", "zig"), ("qemu", "gcc"),
+    ]  # fmt: skip
+    assert (result["emulator"], result["compiler"]) == ("unicorn", "zig")
+
+
 @pytest.mark.qemu
 def test_processor_is_the_one_that_was_emitted_for(tmp_path):
     producer = Producer(rlx_version="0", target="cortexm", facts={"cpu": "cortex-m33"})
