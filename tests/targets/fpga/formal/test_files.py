@@ -45,6 +45,21 @@ def test_proofs_are_of_the_cells_of_the_design():
     assert found == proofs(formal=True)
 
 
+@pytest.mark.parametrize("chosen", [None, "system"])
+def test_a_yosys_on_the_path_changes_no_byte(chosen, tmp_path, monkeypatch):
+    """It writes other Verilog, of another version."""
+    monkeypatch.delenv("AMARANTH_USE_YOSYS", raising=False)
+    usual = proofs(formal=True)
+    program = tmp_path / "yosys"
+    program.write_text("#!/bin/sh\necho 'Yosys 0.99 (other)'\necho 'module other; endmodule'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    if chosen is not None:
+        monkeypatch.setenv("AMARANTH_USE_YOSYS", chosen)
+    assert proofs(formal=True) == usual
+    assert os.environ.get("AMARANTH_USE_YOSYS") == chosen
+
+
 def test_readme_has_the_promise_of_each_proof():
     found = proofs(formal=True)
     readme = found["formal/README.md"]
