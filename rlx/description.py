@@ -6,6 +6,7 @@ weights in numbers, the memory plan, and the target's predictions. Same network,
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from typing import TYPE_CHECKING, Any, Final
@@ -33,6 +34,9 @@ NETWORK: Final = "report/network.json"
 BINS: Final = 32
 """Bars of a histogram of weights."""
 
+MAX_ROWS: Final = 1024
+"""Outputs of a dense layer up to which each has a hash of its own."""
+
 _ATTRIBUTE: Final = 160
 """Longest text of an attribute, in characters."""
 
@@ -58,8 +62,10 @@ def describe(module: GraphModule, emission: Emission) -> dict[str, Any]:
     A layer has ``name``, ``source`` (its name in the model), ``op``, ``macs``, ``attributes``;
     ``shape``, ``dtype`` and ``quant`` of its result (scale and zero point, or None); ``inputs``:
     positions of layers, or -1 for the first input of the network, -2 for the second; ``weights``
-    (see :func:`weight_figures`); ``parameters``: elements of its constant operands; and
-    ``figures``: what the target predicts. ``totals`` are the numbers and texts of its report.
+    (see :func:`weight_figures`); ``parameters``: elements of its constant operands; ``constants``:
+    hash of these, with types and shapes; ``rows``: hash of weights and bias of each output of a
+    dense layer, else None; and ``figures``: what the target predicts. ``totals`` are the numbers
+    and texts of its report.
     """
     rows = list(emission.report.get("layers", ()))
     known = bool(emission.nodes) and len(emission.nodes) == len(rows)
@@ -123,12 +129,34 @@ def _layer(node: Node, row: Mapping[str, Any], places: Mapping[int, int]) -> dic
         "attributes": {name: _short(text) for name, text in attributes.items()},
         "weights": None if largest is None or largest.size < 2 else weight_figures(largest),
         "parameters": sum(array.size for array in constants),
+        "constants": _hash(constants),
+        "rows": _rows(node, constants),
         "figures": {
             name: value
             for name, value in row.items()
             if name not in ("name", "op", "macs", "result", "index") and _plain(value)
         },
     }
+
+
+def _hash(arrays: Sequence[Array]) -> str:
+    """Return the SHA-256 of arrays in row-major order, with their types and shapes."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"))
+        digest.update(f"{array.dtype.name}{array.shape}".encode() + little.tobytes())
+    return digest.hexdigest()
+
+
+def _rows(node: Node, constants: Sequence[Array]) -> list[str] | None:
+    """Return the start of a hash for each output of a dense layer: its weights and its bias."""
+    if not node.op.name.endswith(".dense") or not constants or constants[0].ndim != 2:
+        return None
+    outputs = len(constants[0])
+    if outputs > MAX_ROWS:
+        return None
+    parts = [array for array in constants if array.shape[:1] == (outputs,)]
+    return [_hash([array[row] for array in parts])[:8] for row in range(outputs)]
 
 
 def _inputs(node: Node, places: Mapping[int, int]) -> list[int]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MOST: Final = 3
 _LONGEST: Final = 60
+_WEIGHTS: Final = "weights"
 _SHOWN_OTHERWISE: Final = frozenset({"shape", "zero_point"})
 """Attributes of a layer that its type repeats."""
 
@@ -47,7 +48,7 @@ class Change:
     def __str__(self) -> str:
         before, after = self.values
         if max(len(before), len(after)) > _LONGEST:
-            return f"{self.name} differs"
+            return f"{self.name} {'differ' if self.name == _WEIGHTS else 'differs'}"
         return f"{self.name} {before} -> {after}" + (f" {self.unit}" if self.unit else "")
 
 
@@ -232,8 +233,21 @@ def _layer_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Itera
     ]
     yield from _changes("", *attributes)
     if before["weights"] != after["weights"]:
-        yield Change("weights", _weights(before), _weights(after))
+        yield Change(_WEIGHTS, _weights(before), _weights(after))
+    elif "constants" in before and "constants" in after:  # not in folders of an older rlx
+        yield from _change(_WEIGHTS, before["constants"], after["constants"])
+    yield from _exchanged(before.get("rows"), after.get("rows"))
     yield from _figures(before["figures"], after["figures"])
+
+
+def _exchanged(before: Sequence[str] | None, after: Sequence[str] | None) -> Iterator[Change]:
+    """Yield which outputs changed their places, if no other differ."""
+    if before is None or after is None or before == after or sorted(before) != sorted(after):
+        return
+    places = [place for place, row in enumerate(after) if row != before[place]]
+    if len(set(before)) == len(before):
+        sources = [before.index(after[place]) for place in places]
+        yield Change("order of outputs", ", ".join(map(str, places)), ", ".join(map(str, sources)))
 
 
 def _weights(layer: Mapping[str, Any]) -> str | None:

@@ -62,6 +62,8 @@ class NetworkLayer(TypedDict):
     attributes: dict[str, str]
     weights: Weights | None
     parameters: int
+    constants: NotRequired[str]
+    rows: NotRequired[list[str] | None]
     figures: dict[str, Plain]
 
 

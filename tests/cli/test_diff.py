@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
 from support import ROOT
 
@@ -74,6 +75,47 @@ def test_the_same_network_for_another_processor(diff):
     assert not any(line.startswith(("input", "output", "prefix")) for line in lines)
     assert "layers unchanged: 1" in lines
     assert max(map(len, lines)) < 250  # long attributes are not printed
+
+
+def exchange(module, op, operands, places):
+    """Exchange two rows of the constant operands of the first node of an op."""
+    node = next(node for node in module.graph.nodes if node.op.name == op)
+    for operand in operands:
+        array = node.operands[operand].constant
+        assert np.any(array[places[0]] != array[places[1]])
+        array.setflags(write=True)
+        array[places] = array[places[::-1]]
+        array.setflags(write=False)
+
+
+@pytest.mark.parametrize("target", ["cortexm", "fpga"])
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [
+        # Two classes with their biases, their weights alone, two biases.
+        (("q.dense", (1, 2), [3, 7]), "weights differ; order of outputs 3, 7 -> 7, 3"),
+        (("q.dense", (1,), [3, 7]), "weights differ"),
+        (("q.conv2d", (2,), [0, 1]), "weights differ"),
+    ],
+)
+def test_exchanged_weights_are_seen(change, shown, target, folders, tmp_path, digits_model, capsys):
+    """Their range stays the same."""
+    module = rlx.load(digits_model)
+    exchange(module, *change)
+    rlx.emit(module, target, tmp_path / "new", frames=1)
+    usual = {"cortexm": "digits", "fpga": "fpga"}[target]
+    assert main(["diff", str(folders / usual), str(tmp_path / "new")]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    layers = [line.split(maxsplit=2)[2] for line in lines if line.startswith("~")]
+    assert layers == [f"{change[0]} {shown}"]
+
+
+def test_folders_of_an_older_rlx_have_no_hashes(folders, tmp_path):
+    old, new = (read_emitted(folders / "digits") for _ in range(2))
+    for layer in old.network["layers"]:
+        del layer["constants"], layer["rows"]
+    assert not folder_diff(old, new).layers
+    assert not folder_diff(new, old).layers
 
 
 def test_other_targets(diff):
