@@ -149,7 +149,7 @@ def assembly_in(folder: Path, objects: Path) -> set[str]:
 def test_words_are_loaded_from_aligned_addresses_where_others_trap(network, offset, tmp_path):
     folder, golden = network
     flags = ("-mno-unaligned-access", "-DRLX_TEST_TRAP_UNALIGNED")
-    for name, more in {"told": (), "asked": ("-DNET_ALIGNED_ONLY",)}.items():
+    for name, more in {"flag": (), "setting": ("-DNET_ALIGNED_ONLY",)}.items():
         build = FirmwareBuild(offset=offset, flags=(*flags, *more))
         firmware = build.build(folder, tmp_path / name, more=[HERE / "bytewise.c"])
         simulation = Qemu(build).run(
