@@ -90,6 +90,40 @@ def test_cmake_target_is_used_by_a_project_twice(tmp_path):
     assert run([tmp_path / "build" / "user"], timeout_s=10).stdout == "1 2\n"
 
 
+SHARED = """
+cmake_minimum_required(VERSION 3.13)
+project(user LANGUAGES C)
+{before}
+add_subdirectory(net)
+add_library(user SHARED main.c)
+target_link_libraries(user PRIVATE net::net)
+"""
+SHARED_PROGRAM = """
+#include "net.h"
+int32_t use(const int8_t *x, int8_t *y, void *arena);
+int32_t use(const int8_t *x, int8_t *y, void *arena) { return net_run(x, y, arena); }
+"""
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "set(CMAKE_C_COMPILE_FEATURES)",  # as for Arm Compiler 5, Green Hills, tcc
+        "set(CMAKE_POSITION_INDEPENDENT_CODE ON)",
+    ],
+)
+def test_cmake_target_goes_into_a_shared_library(tmp_path, before):
+    cmake = require_program("cmake")
+    folder_of(tmp_path / "net")
+    (tmp_path / "CMakeLists.txt").write_text(SHARED.format(before=before))
+    (tmp_path / "main.c").write_text(SHARED_PROGRAM)
+    build = tmp_path / "build"
+    run([cmake, "-S", tmp_path, "-B", build, "-DNET_ALLOW_O0=ON"], timeout_s=TIMEOUT_S)
+    run([cmake, "--build", build], timeout_s=TIMEOUT_S)
+    assert (build / "libuser.so").is_file()
+
+
 LEVELS = """
 cmake_minimum_required(VERSION 3.13)
 project(user LANGUAGES C)
