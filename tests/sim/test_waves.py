@@ -10,6 +10,7 @@ import pytest
 from dense_designs import DESIGNS, dense
 
 from rlx import driver, target
+from rlx.errors import SimulationError
 from rlx.golden import read_golden
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.module import GraphModule, Stage
@@ -35,6 +36,21 @@ def clamp():
     x = graph.input("x", TensorType((1, 4, 2), DType.I8))
     graph.output(graph.apply(QClamp(low=-50, high=90), x, name=HOSTILE))
     return GraphModule(graph, Stage.MIR)
+
+
+@pytest.mark.parametrize(("options", "said"), [(("--trace-fst",), True), (("--trace",), False)])
+def test_headers_that_a_compressed_waveform_needs_are_named(options, said, tmp_path, monkeypatch):
+    """As where lz4.h is not installed."""
+
+    def refused(argv, **settings):
+        raise SimulationError("fatal error: lz4.h: No such file", hint=settings["hint"])
+
+    monkeypatch.setattr(verilator, "run", refused)
+    found = verilator.Verilator(tmp_path, None, "5.048")
+    monkeypatch.setattr(verilator, "find_verilator", lambda: found)
+    with pytest.raises(SimulationError) as caught:
+        verilator.build((), "top", cwd=tmp_path, output=tmp_path, options=options)
+    assert ("apt-get install zlib1g-dev liblz4-dev" in str(caught.value)) == said
 
 
 @pytest.fixture(scope="module")
