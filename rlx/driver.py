@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rlx.ir.module import GraphModule
     from rlx.passes import DispatchReport
     from rlx.passes.boundaries import PortChange, Ported
-    from rlx.target import Emission, Target
+    from rlx.target import Alternatives, Emission, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,39 @@ def lower(
     """
     options = target.options() if options is None else options
     fitted = fit_to_target(module, target, options=options, policies=policies, observe=observe)
-    fitted.dispatch.require_ready()
+    if not fitted.dispatch.ready:
+        fitted.dispatch.require_ready(_advice(module, target, options, policies, fitted.dispatch))
     return replace(fitted, module=target.plan(fitted.module, options))
+
+
+def _advice(
+    module: GraphModule,
+    target: Target,
+    options: Any,  # noqa: ANN401 - the target's own class
+    policies: Policies | None,
+    refused: DispatchReport,
+) -> str | None:
+    """Return which values of an option make the target take the whole model, or that none does.
+
+    What is said of single ops may lead in a circle: each architecture lacks another one. None where
+    it is not about this option.
+    """
+    alternatives: Callable[[Any], Alternatives] | None = getattr(target, "alternatives", None)
+    if alternatives is None:
+        return None
+    option, others = alternatives(options)
+    hints = [e.hint for e in refused.entries if e.op in refused.lacking]
+    if not any(option in (hint or "") for hint in hints):
+        return None
+    lacking = {
+        name: fit_to_target(module, target, options=other, policies=policies).dispatch.lacking
+        for name, other in others.items()
+    }
+    ready = [name for name, ops in lacking.items() if not ops]
+    if ready:
+        return f"use {option} {' or '.join(ready)}"
+    each = "; ".join(f"{name} lacks {', '.join(ops)}" for name, ops in lacking.items())
+    return each and f"change the model: no {option} has all of its ops, {each}"
 
 
 def fit_to_target(

@@ -102,7 +102,7 @@ def _row(
     given: frozenset[str],
     lower: Lower,
 ) -> tuple[Row, RlxError | None]:
-    """Return the row of the first way that fits, else what stands against the last one.
+    """Return the row of the first way that fits, else what stands against the first one.
 
     ``fits`` is None where there is no estimate for another reason than space, and the reason is
     returned too.
@@ -119,7 +119,8 @@ def _row(
         try:
             report = sweep.estimate(lower(attempt), attempt)
         except RlxError as error:
-            best, failed = best or _refused(sweep, name, error), error
+            # The first one is of the options as they are.
+            best, failed = best or _refused(sweep, name, error), failed or error
             continue
         fits = bool(report.get("fits", True))
         figures = sweep.row(report, attempt)

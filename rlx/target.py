@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from rlx import plugins
 from rlx.suggest import did_you_mean
@@ -177,6 +177,10 @@ class Target(Protocol):
         """
         ...
 
+
+Alternatives: TypeAlias = "tuple[str, Mapping[str, Any]]"
+"""What a target's method ``alternatives(options)`` returns: an option, and by its other values the
+options with these. Where it refuses a model, the message says which of them would take it."""
 
 QUANTIZE: Final = "quantize it first: rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx"
 """What to do about a model that computes with real numbers."""

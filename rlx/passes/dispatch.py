@@ -170,8 +170,17 @@ class DispatchReport:
         rows = [entry.to_dict() for entry in self.entries]
         return {"owner": self.owner, "ready": self.ready, "ops": rows}
 
-    def require_ready(self) -> None:
-        """Raise one UnsupportedOpError that names every op that cannot be lowered."""
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The ops that are refused."""
+        return tuple(e.op for e in self.entries if e.path is Outcome.REFUSED)
+
+    def require_ready(self, advice: str | None = None) -> None:
+        """Raise one UnsupportedOpError that names every op that cannot be lowered.
+
+        Args:
+            advice: What to do about all of them; None for what the refusals say of each.
+        """
         bad = [e for e in self.entries if e.path is Outcome.REFUSED]
         if bad:
             hints = dict.fromkeys(e.hint for e in bad if e.hint is not None)
@@ -179,6 +188,7 @@ class DispatchReport:
                 f"{self.owner} cannot lower {len(bad)} kind(s) of op:\n    "
                 + "\n    ".join(map(str, bad)),
                 where=f"graph {self.graph!r}",
-                hint="; ".join(hints)
+                hint=advice
+                or "; ".join(hints)
                 or "change the model, or pick another target ('rlx targets' lists what each has)",
             )

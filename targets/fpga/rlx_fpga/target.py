@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rlx import __version__
+from rlx.errors import UsageError
 from rlx.ir.hash import structural_hash
 from rlx.licence import with_licence
 from rlx.target import Emission
@@ -53,6 +55,16 @@ class Fpga:
     def lowering(self, node: Node, options: FpgaOptions) -> Lowering | Refusal:
         """Return what the chosen architecture builds for a node, or why it cannot build it."""
         return lowering(node, options.architecture)
+
+    def alternatives(self, options: FpgaOptions) -> tuple[str, dict[str, FpgaOptions]]:
+        """Return the options with each other architecture; see ``rlx.target.Alternatives``."""
+        found = {}
+        for name in ARCHITECTURES:
+            # Some options are of one architecture only.
+            with suppress(UsageError):
+                found[name] = replace(options, architecture=name)
+        found.pop(options.architecture, None)
+        return "--architecture", found
 
     def ports(self, options: FpgaOptions) -> Ports:
         """Return what the streams carry."""

@@ -31,6 +31,7 @@ from rlx.ops.q import (
     Window,
 )
 from rlx.process import kept_environment
+from rlx.sweep import estimate_values
 from rlx.target import load
 from rlx_fpga import TARGET, FpgaOptions
 from rlx_fpga.architectures import ARCHITECTURES
@@ -179,6 +180,32 @@ def test_each_architecture_answers_for_itself(architecture):
     lowered = lower(module, TARGET, options=options)
     assert lowered.dispatch.ready
     assert TARGET.estimate(lowered.module, options)["interval"] > 0
+
+
+@pytest.mark.parametrize(
+    ("architecture", "first", "others"),
+    [
+        ("dataflow", "q.transpose (%2 't')", "engine lacks q.mul; parallel lacks q.mul"),
+        ("engine", "q.mul (%3 'm')", "dataflow lacks q.transpose; parallel lacks q.mul"),
+    ],
+)
+def test_no_refusal_leads_to_another_one(architecture, first, others):
+    """Each op by itself has an architecture, all of them together have none."""
+    graph = Graph("net")
+    x = graph.input("x", TensorType((1, 2, 3, 4), DType.I8))
+    y = graph.input("y", TensorType((1, 3, 2, 4), DType.I8))
+    turned = graph.apply(QTranspose(axes=(0, 2, 1, 3)), x, name="t")
+    op = QMul(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.1), zero_point=0)
+    graph.output(graph.apply(op, turned, y, name="m"), names=["z"])
+    module, options = GraphModule(graph, Stage.MIR), FpgaOptions(architecture=architecture)
+    with pytest.raises(UnsupportedOpError) as caught:
+        lower(module, TARGET, options=options)
+    lines = str(caught.value).splitlines()
+    assert lines[1].strip().startswith(first)
+    assert lines[2] == (f"  hint: change the model: no --architecture has all of its ops, {others}")
+    with pytest.raises(UnsupportedOpError) as compared:
+        estimate_values(module, TARGET, "all", options)
+    assert str(compared.value) == str(caught.value)
 
 
 def test_a_refusal_names_the_architectures_that_can():
