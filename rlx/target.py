@@ -121,7 +121,8 @@ class Target(Protocol):
     what its inputs and outputs are. Without it they are quantized values, int8 for uint8.
     And a method ``view(report, options)`` that returns :data:`rlx.tables.View`: how a report is
     shown. Without it, layers are a table and totals are figures. And an attribute ``sweep``, a
-    :class:`Sweep`: the option over which models are compared.
+    :class:`Sweep`: the option over which models are compared; and a method
+    ``alternatives(options)``, see :data:`Alternatives`.
 
     Attributes:
         name: Name on the command line.

@@ -107,7 +107,7 @@ def bare(compiler: str, *options: str, emulator: str) -> Machine:
 
 
 ARM = "arm-none-eabi-gcc"
-R5 = ("-mcpu=cortex-r5", "-mfloat-abi=soft", "-mthumb")
+R5 = ("-mcpu=cortex-r5", "-mfpu=vfpv3-d16", "-mfloat-abi=hard", "-mthumb")
 MACHINES = {
     "s390x": Machine("s390x-linux-gnu-gcc", (), "qemu-s390x"),
     "mips": Machine("mips-linux-gnu-gcc", (), "qemu-mips"),
@@ -116,7 +116,7 @@ MACHINES = {
     "armv5te": bare(ARM, "-march=armv5te", "-marm", "-mfloat-abi=soft", "-lgcc",
                     emulator="qemu-arm"),
     "cortex-r5": bare(ARM, *R5, "-lgcc", emulator="qemu-arm"),
-    "cortex-r5-big": bare(ARM, *R5, "-mbig-endian", "-Wl,--be8", "-lgcc", emulator="qemu-armeb"),
+    "cortex-r5-big": bare(ARM, *R5, "-mbig-endian", "-Wl,--be8", emulator="qemu-armeb"),
     "riscv32": bare("zig", "-target", "riscv32-freestanding-none", "-fno-sanitize=undefined",
                     "-isystem", "{test}/freestanding", emulator="qemu-riscv32"),
 }  # fmt: skip
