@@ -13,16 +13,16 @@ from rlx.errors import DoesNotFitError, OutputError, UsageError
 from rlx.golden import read_golden
 from rlx.outputs import read_manifest
 from rlx.scratch import work_folder
-from rlx.suggest import did_you_mean
 from rlx.verifier import LayerCounts
 from rlx_sim.budgets import FIRMWARE, HARDWARE, firmware_taken, hardware_taken
-from rlx_sim.firmware import COMPILERS, CPUS, FirmwareBuild
+from rlx_sim.firmware import CPUS, FirmwareBuild
 from rlx_sim.harness import arena_bytes
 from rlx_sim.host_c import HostC
 from rlx_sim.plain import plain_folder
 from rlx_sim.profile import layer_instructions
 from rlx_sim.protocol import Mismatch, compare
 from rlx_sim.qemu import Qemu
+from rlx_sim.simulators import default_tools, simulator_of, unknown_tool
 from rlx_sim.toolchain import find, search
 from rlx_sim.unicorn_runner import Unicorn
 from rlx_sim.view import firmware_view, hardware_view
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 TIMEOUT_S: Final = 600.0
 
-CORTEXM_TOOLS: Final = ("host", "sanitize", "qemu", "unicorn")
-_COMPILERS: Final = ("arm-none-eabi-gcc", "zig")
 FPGA_TOOLS: Final = ("verilator", "cocotb", "testbench", "testbench:icarus", "netlist")
 
 
@@ -182,9 +180,9 @@ class CortexmVerifier:
         manifest = _manifest(folder, self.target)
         vectors = read_golden(folder).first(inputs_limit)
         cpu = _cpu(manifest)
-        names, notes = (tools, ()) if tools is not None else _default_tools(cpu)
+        names, notes = (tools, ()) if tools is not None else default_tools(cpu)
         # Two names may mean the same: "unicorn" is "unicorn:zig".
-        simulators = list(dict.fromkeys(_simulator(name, cpu) for name in names))
+        simulators = list(dict.fromkeys(simulator_of(name, cpu) for name in names))
         runs = []
         # GCC cannot write debugging information for a path with a line break.
         with plain_folder(folder) as plain:
@@ -198,8 +196,8 @@ class CortexmVerifier:
     def tools_used(self, folder: Path, tools: Sequence[str] | None) -> Mapping[str, str]:
         """Return the tools of a verification; see ``rlx.verification.repeat.Repeatable``."""
         cpu = _cpu(_manifest(folder, self.target, check_files=False))
-        names = _default_tools(cpu)[0] if tools is None else tools
-        return {k: v for name in names for k, v in _simulator(name, cpu).tools().items()}
+        names = default_tools(cpu)[0] if tools is None else tools
+        return {k: v for name in names for k, v in simulator_of(name, cpu).tools().items()}
 
     def restored(self, folder: Path, report: Mapping[str, Any], made: str) -> VerificationReport:
         """Return a kept verification; see ``rlx.verification.repeat.Repeatable``."""
@@ -297,7 +295,7 @@ class FpgaVerifier:
         vectors = read_golden(folder).first(inputs_limit)
         for name in tools or ():
             if name not in FPGA_TOOLS:
-                raise _unknown_tool(name, FPGA_TOOLS)
+                raise unknown_tool(name, FPGA_TOOLS)
         cocotb = tools is None or "cocotb" in tools
         benches = {"testbench": "verilator", "testbench:icarus": "icarus"}
         testbenches = [benches[name] for name in tools or () if name in benches]
@@ -402,61 +400,6 @@ def _cpu(manifest: Manifest) -> str:
             f"no emulated board has a {name}", hint=f"emit for one of {', '.join(CPUS)}"
         )
     return str(name)
-
-
-def _default_tools(cpu: str) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the default simulators, and notes about missing ones."""
-    absent = _absent(cpu)
-    if absent:
-        return ("host",), (f"not run: {cpu} ({absent}; 'rlx doctor' shows what to install)",)
-    notes = []
-    compiler = "gcc"
-    if search("arm-none-eabi-gcc") is None:
-        compiler = "zig"
-        notes.append("arm-none-eabi-gcc is not installed: firmware was built with zig")
-    emulator = "unicorn"
-    if CPUS[cpu].machine is None:
-        notes.append(f"qemu-system-arm has no board with a {cpu}: firmware ran under unicorn")
-    elif search("qemu-system-arm") is None:
-        notes.append("qemu-system-arm is not installed: firmware ran under unicorn")
-    else:
-        emulator = "qemu"
-    return ("host", f"{emulator}:{compiler}"), notes
-
-
-def _absent(cpu: str) -> str:
-    """Return what no firmware can be built or run without, empty where everything is there."""
-    emulators = [
-        name
-        for name, has_core in (
-            ("qemu-system-arm", CPUS[cpu].machine is not None),
-            ("unicorn", CPUS[cpu].unicorn),
-        )
-        if has_core
-    ]
-    needed = {"compiler": list(_COMPILERS), "emulator": emulators}
-    return ", ".join(
-        f"no {part}: {' or '.join(tools)}"
-        for part, tools in needed.items()
-        if not any(search(tool) for tool in tools)
-    )
-
-
-def _simulator(name: str, cpu: str) -> HostC | Qemu | Unicorn:
-    kind, _, compiler = name.partition(":")
-    if kind not in CORTEXM_TOOLS or (compiler and compiler not in COMPILERS):
-        raise _unknown_tool(name, (*CORTEXM_TOOLS, "qemu:zig", "unicorn:gcc"))
-    if kind in ("host", "sanitize"):
-        return HostC(sanitize=kind == "sanitize")
-    simulator = Qemu() if kind == "qemu" else Unicorn()
-    build = replace(simulator.build, cpu=cpu, compiler=compiler or simulator.build.compiler)
-    return replace(simulator, build=build)
-
-
-def _unknown_tool(name: str, known: Sequence[str]) -> UsageError:
-    return UsageError(
-        f"no simulator is called {name!r}", hint=did_you_mean(name, known, what="simulators")
-    )
 
 
 def _run(
