@@ -42,7 +42,8 @@ def normalized_layers(graph: Graph) -> dict[Node, Node]:
     Such as a batch normalization, or the product and sum that stand for one. Nothing else reads
     what is computed between.
     """
-    users, outputs = graph.users(), set(graph.outputs)
+    outputs, live = set(graph.outputs), _live(graph)
+    users = {v: [n for n in nodes if n in live] for v, nodes in graph.users().items()}
     found: dict[Node, Node] = {}
     for node in graph.op_nodes:
         step = _step(node)
@@ -53,6 +54,18 @@ def normalized_layers(graph: Graph) -> dict[Node, Node]:
         alone = len(users[value]) == 1 and value not in outputs
         if alone and (layer is not value.node or _normalizable(layer, node)):
             found[node] = layer
+    return found
+
+
+def _live(graph: Graph) -> set[Node]:
+    """Return the nodes that outputs depend on."""
+    found: set[Node] = set()
+    waiting = [value.node for value in graph.outputs]
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting += (o.node for o in node.operands)
     return found
 
 

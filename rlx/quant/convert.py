@@ -39,10 +39,11 @@ from rlx.ops.real import (
     RealTranspose,
     Ties,
 )
-from rlx.passes import Outcome, fit
+from rlx.passes import Fitted, Outcome, fit
 from rlx.quant.functions import argument, evaluate_function
 from rlx.quant.known import known, stays
 from rlx.quant.params import Needed, Resolver
+from rlx.quant.per_channel import without_channel_scales
 from rlx.quant.quotients import softmax_of
 from rlx.quant.rules import RULES, Call, Making, boundary, place_of, quant_of, stepped
 from rlx.quant.scheme import WeightScheme, activation_problem, with_float32_scale
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rlx.ir import Array, Node, QuantParams, Value
-    from rlx.passes import Fitted
     from rlx.passes.fit import Rewrite
 
 _INT8 = np.arange(-128, 128).astype(np.int8)
@@ -153,7 +153,8 @@ def prepare(graph: Graph) -> Fitted:
         UnsupportedOpError: Something has no integer form; the message names all of it.
     """
     _check_sources(graph)
-    fitted = fit(graph, "quantization", refusal, rewrites=MEANINGS)
+    plain = without_channel_scales(graph)
+    fitted = fit(plain.graph, "quantization", refusal, rewrites=MEANINGS)
     bad = [e for e in fitted.report.entries if e.path is Outcome.REFUSED]
     lines = [*map(str, bad), *_unmade(fitted.graph)]
     if lines:
@@ -163,7 +164,12 @@ def prepare(graph: Graph) -> Fitted:
             where=f"graph {graph.name!r}",
             hint="; ".join(hints) or "express these layers by other ops in the model",
         )
-    return fitted
+    return Fitted(
+        fitted.graph,
+        fitted.report,
+        {node: plain.sources[of] for node, of in fitted.sources.items()},
+        {value: fitted.values[now] for value, now in plain.values.items()},
+    )
 
 
 def _unmade(graph: Graph) -> list[str]:

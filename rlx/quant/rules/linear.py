@@ -48,7 +48,7 @@ def _check_constants(node: Node) -> Refusal | None:
     for what, operand in zip(("weights", "bias"), node.operands[1:], strict=False):
         if known(operand) is None:
             return Refusal(
-                f"its {what} are computed: a product of two computed values has no integer form yet",
+                f"its {what} are computed, and such products have no integer form yet",
                 hint="compute such layers (attention) outside, or in float on the host",
             )
         found = stored(operand)
