@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.ir import QuantParams, Refusal, RuleTable
+from rlx.ir import Input, QuantParams, Refusal, RuleTable
 from rlx.ops.nn import Layout, NnBatchNorm, NnClamp, NnConv, NnRelu
 from rlx.ops.real import RealDequantize, RealMinimum, RealMul, RealQuantize
 from rlx.passes import fit
@@ -46,7 +46,15 @@ def is_per_channel(node: Node) -> bool:
     op = node.op
     if not isinstance(op, RealQuantize | RealDequantize) or op.quant.axis is None:
         return False
-    return known(node.operands[0]) is None and len(set(op.quant.zero_point)) == 1
+    equal = len(set(op.quant.zero_point)) == 1
+    return equal and known(node.operands[0]) is None and not _is_input(node.operands[0])
+
+
+def _is_input(value: Value) -> bool:
+    """Whether a value is an input, or moved or a function of one: no layer takes its factors."""
+    while len(value.node.operands) == 1:
+        (value,) = value.node.operands
+    return isinstance(value.node.op, Input)
 
 
 @_REWRITES.rule(RealQuantize, RealDequantize)
