@@ -180,3 +180,20 @@ def test_dropped_bits_are_those_of_the_sum(kernel, signed, bits, summed, whole):
         else:
             # Of 36 or 6 elements a mean at a half is no float32 number.
             assert np.abs(wanted - found).max() <= 0.125
+
+
+@given(
+    st.sampled_from([(1, 2), (2, 2), (4, 4), (2, 1)]),
+    st.integers(-6, -2),
+    st.integers(-3, 3),
+    st.sampled_from([(np.int8(3), np.int8(-20)), (np.uint8(128), np.uint8(9))]),
+    st.integers(0, 99),
+)
+def test_halves_of_a_pool_go_to_even_integers(kernel, exponent, ratio, points, seed):
+    """Scales that are powers of two: every number is exact in float32, halves are frequent."""
+    scales = 2.0**exponent, 2.0 ** (exponent + ratio)
+    data = pooled((8, 8), scales, points, kernel_shape=kernel, strides=kernel)
+    x = image(seed, (8, 8))
+    (wanted,) = by_runtime(data, x)
+    (found,) = evaluate(convert(load(data), {}).graph, {"x": x})
+    assert np.array_equal(wanted, found)
