@@ -157,7 +157,8 @@ def import_dequantize(call: Call) -> Real:
         raise call.refuse(f"makes numbers of a type that rlx does not model ({number})")
     fixed = call.known(1) is not None and (not call.has(2) or call.known(2) is not None)
     if fixed and x.dtype.is_integer and dtype is DType.F32 and call.integer("block_size", 0) == 0:
-        given = params(call, x.type, call.array(1), _points(call, 2))
+        x, scales = _without_zero_scales(call, x, call.array(1))
+        given = params(call, x.type, scales, _points(call, 2))
         if given is not None:
             x, given = _narrowed(call, x, given)
             return with_meaning(call, x, given).apply(RealDequantize(quant=given))
@@ -166,6 +167,22 @@ def import_dequantize(call: Call) -> Real:
     if points is not None:
         steps = steps - _spread(call, points, x).cast(DType.F32)
     return (steps * _spread(call, scale, x).cast(DType.F32)).cast(dtype)
+
+
+def _without_zero_scales(call: Call, x: Real, scales: Array) -> tuple[Real, Array]:
+    """Return constant integers and scales with zeros where a scale is 0: any scale holds these."""
+    array, zero = x.array, np.asarray(scales) == 0
+    if array is None or not zero.any() or zero.ndim > 1:
+        return x, scales
+    points = np.zeros(zero.shape, np.int64) if (own := _points(call, 2)) is None else own
+    shape = [1] * array.ndim
+    if zero.size > 1:
+        shape[call.axis(call.integer("axis", 1), array.ndim)] = -1
+    kept = np.where(zero.reshape(shape), points.reshape(shape).astype(array.dtype), array)
+    # One like those of the other channels: a bias is stored in its steps.
+    used = np.asarray(scales, np.float32)[~zero]
+    fine = used.min() if used.size else np.float32(2**-10)
+    return call.constant(kept), np.where(zero, fine, np.asarray(scales, np.float32))
 
 
 def _narrowed(call: Call, x: Real, quant: QuantParams) -> tuple[Real, QuantParams]:

@@ -99,8 +99,8 @@ def _scaled(call: Call, weights: _Weights, factor: Doubles) -> _Weights:
     """Return stored weights with a factor for each output channel, which is one of the scales."""
     array = weights.array.astype(np.int64) * _in_front(np.sign(factor), weights.array).astype(int)
     scales = np.broadcast_to(np.array(weights.scales), factor.shape) * np.abs(factor)
-    # The scale of a channel without weights is any.
-    scales = np.where(factor == 0, 1.0, scales)
+    # The scale of a channel without weights is any; its bias is stored in the steps of it.
+    scales = np.where(factor == 0, scales[factor != 0].min(initial=1.0), scales)
     low, high = integer_range(DType.of(weights.array))
     if array.max(initial=0) > high or array.min(initial=0) < low:
         if DType.of(weights.array) is DType.I8:

@@ -106,3 +106,18 @@ def test_a_result_that_others_read_keeps_its_normalization_behind_it():
                   node("Add", "k c", "n")], constants)  # fmt: skip
     names = [n.op.name for n in convert(load(data), {}).graph.op_nodes]
     assert names.count("q.conv2d") == 2
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_a_channel_whose_scale_is_zero_has_no_weights(biased):
+    """Its integers are whatever they are; ONNX Runtime multiplies them with 0."""
+    constants = arrays(3)
+    constants["ws"][[1, 4]] = 0
+    data = layer([node("Identity", "c", "n")], constants,
+                 biased=biased)  # fmt: skip
+    x = np.random.default_rng(0).normal(0, 1, (1, INPUTS, 6, 6)).astype(np.float32)
+    (wanted,), (found,) = by_runtime(data, x), evaluate(convert(load(data), {}).graph, {"x": x})
+    steps = np.rint((wanted - found) / 0.05)
+    assert np.abs(steps).max() <= 1
+    assert (steps != 0).mean() < 0.05
+    assert not steps[:, [1, 4]].any()
