@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import stored
-from benchmarks.fpga import adders, cells, clock, cycles, engine, predicted
+from benchmarks.fpga import adders, cells, clock, cycles, engine, netlists, predicted
 from benchmarks.fpga.folds import is_current
 from benchmarks.fpga.plot import plot
 from benchmarks.fpga.points import BUDGETS, NETWORKS, ROOT, bound, point_of
@@ -70,6 +70,11 @@ Cycles are exact (`tests/targets/fpga/engine`) if weights are always ready. Memo
 not fit the device.
 """
 
+_NETLISTS = """\
+Small networks, mapped by Yosys, and their netlists simulated in cells of the device: inputs whose
+outputs are the reference's, without pauses and with random ones, and the cycles.
+"""
+
 _ADDERS = """\
 The fully parallel core (`--architecture parallel`): bits of all adders that need a carry, which is
 about the number of LUTs, without requantizers.
@@ -99,6 +104,7 @@ def page() -> str:
         "## Cells\n\n" + _cells(known),
         "## Clock\n\n" + _CLOCK + "\n" + _clocks(known),
         "## Time-multiplexed engine\n\n" + _ENGINE + "\n" + _engine(),
+        "## Netlists\n\n" + _NETLISTS + "\n" + _netlists(),
         "## Constant products by shifts and additions\n\n" + _ADDERS + "\n" + _adders(peers),
         "## Other systems\n\n" + _peers(peers),
         "## Sources of the other figures\n\n"
@@ -204,6 +210,18 @@ def _engine() -> str:
         for name in NETWORKS for row in stored.read(engine.STORED) if row["network"] == name
     ]  # fmt: skip
     return markdown_table(head, body, texts=3)
+
+
+def _netlists() -> str:
+    """Return the table of simulated netlists."""
+    head = ["network", "device", "architecture", "cells", "equal", "with pauses", "latency",
+            "interval", "predicted"]  # fmt: skip
+    rows = [
+        [row["network"], row["device"], row["architecture"], f"{row['cells']:,}", row["equal"],
+         row["stalled"], f"{row['latency']:,}", f"{row['interval']:,}", f"{row['predicted']:,}"]
+        for row in stored.read(netlists.STORED)
+    ]  # fmt: skip
+    return markdown_table(head, rows, texts=3)
 
 
 def _adders(peers: list[Row]) -> str:
