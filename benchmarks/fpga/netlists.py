@@ -48,7 +48,7 @@ class Builder:
 
     def conv(self, channels: int, kernel: tuple[int, int], *, groups: int = 1) -> None:
         """Add a convolution whose result has the size of its input."""
-        _, height, width, inputs = map(int, self.value.type.shape)
+        _, height, width, inputs = self.value.type.static_shape
         op = QConv2d(
             window=Window.same((height, width), kernel), groups=groups, x_zero_point=-3,
             rescale=SCALE, zero_point=5,
@@ -77,7 +77,7 @@ class Builder:
 
     def dense(self, outputs: int) -> None:
         """Add a dense layer of all that is there."""
-        inputs = math.prod(map(int, self.value.type.shape))
+        inputs = math.prod(self.value.type.static_shape)
         flat = self.graph.apply(QReshape(shape=(1, inputs)), self.value)
         op = QDense(x_zero_point=-3, rescale=SCALE, zero_point=1)
         weights = self._constant(127, np.int8, outputs, inputs)
