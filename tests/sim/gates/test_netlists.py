@@ -12,6 +12,7 @@ from rlx import driver, target
 from rlx.cli import main
 from rlx.errors import SimulationError, UsageError
 from rlx.golden import read_golden
+from rlx.outputs import Producer, write_folder
 from rlx.steps import Steps
 from rlx_fpga import FpgaOptions
 from rlx_fpga.devices import device
@@ -157,3 +158,9 @@ def test_families_without_models_are_refused(tmp_path):
     with pytest.raises(UsageError, match=r"^a netlist for zu3eg cannot be simulated: Yosys has no"):
         VERIFIER.verify(folder, tools=("netlist",))
     assert main(["verify", str(folder), "--netlist"]) == 2
+
+
+def test_c_has_no_netlist(tmp_path, capsys):
+    write_folder(tmp_path / "c", {}, producer=Producer(rlx_version="0", target="cortexm"))
+    assert main(["verify", str(tmp_path / "c"), "--netlist"]) == 2
+    assert "--netlist: C has no netlist" in capsys.readouterr().err
