@@ -313,6 +313,11 @@ def _output(scope: Scope, place: int) -> Value:
             hint="take the output out of the model; its value never changes",
         )
         raise error.inside("subgraph 0")
+    if tensor.refusal is not None and tensor.index not in scope.values:
+        raise UnsupportedError(
+            f"graph output {place} is {tensor.label}, which {tensor.refusal.message}",
+            hint=tensor.refusal.hint,
+        ).inside("subgraph 0")
     value = scope.values[tensor.index]
     if tensor.index not in scope.moved:
         return value

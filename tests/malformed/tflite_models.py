@@ -348,7 +348,13 @@ def without_last_operator() -> bytes:
 
 
 def buffer_in_tail() -> bytes:
-    return changed(lambda model, _: setattr(model.buffers[1], "offset", 4096))
+    """Return a model whose weights lie behind the end of the file."""
+
+    def move(model: Any, graph: Any) -> None:
+        del graph
+        model.buffers[1].offset, model.buffers[1].size = 1 << 20, 54
+
+    return changed(move)
 
 
 def surgery(cut: Callable[[Surgeon], bytes]) -> bytes:

@@ -241,3 +241,12 @@ def no_outputs(code: str) -> bytes:
     model.operator(code, [x], [], custom_code="Print" if code == "CUSTOM" else None)
     model.operator("RELU", [x], [y])
     return model.build([x], [y])
+
+
+def variable_output() -> bytes:
+    """Return a model that gives out a variable that nothing writes."""
+    model = TfliteBuilder()
+    x, state, y = (model.tensor((1, 3), name=n, **CODES) for n in ("x", "state", "y"))
+    model.graph.tensors[state].isVariable = True
+    model.operator("RELU", [x], [y])
+    return model.build([x], [state])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from malformed.case import Case, Refused
 from malformed.tflite_models import CONV, set_code, set_tensor
-from malformed.tflite_oddities import no_outputs, stateful, variable
+from malformed.tflite_oddities import no_outputs, stateful, variable, variable_output
 from rlx.errors import FrontendError, UnsupportedOpError
 
 CASES: dict[str, Case] = {
@@ -167,6 +167,13 @@ CASES: dict[str, Case] = {
             "    why  belongs to a resource variable (state that outlives a run), which "
             "rlx does not support yet\n"
         ),
+    ),
+    "variable as an output": Refused(
+        lambda: variable_output(),
+        UnsupportedOpError,
+        "subgraph 0",
+        "graph output 0 is tensor 1 'state', which is a variable (state that outlives a run), "
+        "which rlx does not support yet",
     ),
     "addition without outputs": Refused(
         lambda: no_outputs("ADD"), FrontendError, "operator 0 ADD", "has no outputs"

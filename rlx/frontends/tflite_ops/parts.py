@@ -123,7 +123,7 @@ def weight_constant(call: Call, tensor: Tensor, axes: Axes = ()) -> Value:
     if key not in shared:
         scales = tuple(s or 1.0 for s in weight_scales(tensor))  # see nonzero()
         quant = QuantParams(scales, (0,) * len(scales), None if len(scales) == 1 else 0)
-        array = nonzero(tensor).astype(narrow_dtype(tensor).numpy)
+        array = nonzero(tensor).astype(narrow_dtype(tensor).numpy, copy=False)
         shared[key] = call.scope.constant(tensor, array.transpose(axes) if axes else array, quant)
     return shared[key]
 
