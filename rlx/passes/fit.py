@@ -15,9 +15,10 @@ from rlx.ir import Graph, Node, Refusal, RuleTable, Value, copy_node, rebuild
 from rlx.ir.regions import all_nodes, map_regions
 from rlx.ops.control import CONTROL_OPS
 from rlx.ops.nn import NnOp
-from rlx.ops.q import QClamp, QRequantize, QTable
+from rlx.ops.q import QClamp, QRequantize, QTable, QTranspose
 from rlx.passes.decompose import decompose
 from rlx.passes.dispatch import DispatchReport, OpDispatch, Outcome, Policies, Policy
+from rlx.passes.exchange import as_slices, exchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +42,9 @@ def as_table(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
     (values,) = node.op.evaluate(inputs)
     table = QTable(table=tuple(int(v) for v in values), function=node.op.name)
     return new.apply(table, operands[0], quant=node.types[0].quant)
+
+
+REWRITES.rule(QTranspose)(as_slices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,8 @@ def _claimed(node: Node, claim: Claim) -> Refusal | None:
 
 def _other_path(node: Node, rewrites: RuleTable[Rewrite]) -> Outcome | None:
     """Return how a node can be written in other ops, if it can."""
-    if type(node.op) in rewrites:
+    fixed = isinstance(node.op, QTranspose) and exchanged(node) is None
+    if type(node.op) in rewrites and not fixed:
         return Outcome.REWRITTEN
     inside = (n for _, region in node.op.regions() for n in all_nodes(region))
     decomposes = isinstance(node.op, NnOp) or any(isinstance(n.op, NnOp) for n in inside)

@@ -13,6 +13,7 @@ from rlx import target
 from rlx.driver import fit_to_target
 from rlx.frontends import tflite
 from rlx.frontends.tflite_ops import IMPORTERS, REAL_IMPORTERS
+from rlx.passes.dispatch import Outcome
 from tflite_operators.samples import SAMPLES
 
 if TYPE_CHECKING:
@@ -89,7 +90,8 @@ def verdict(module: GraphModule, name: str, options: dict[str, Any]) -> str:
     """Return ``yes``, the ops that stand for it, or why the target refuses it."""
     chosen = target.load(name)
     fitted = fit_to_target(module, chosen, options=chosen.options(**options))
-    reasons = dict.fromkeys(e.reason for e in fitted.dispatch.entries if e.reason)
+    refused = (e for e in fitted.dispatch.entries if e.path is Outcome.REFUSED)
+    reasons = dict.fromkeys(e.reason for e in refused)
     if reasons:
         return f"no: {'; '.join(reasons)}"
     other = ops(fitted.module)
