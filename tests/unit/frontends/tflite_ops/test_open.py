@@ -266,3 +266,28 @@ def test_what_stands_behind_a_refused_operator_is_not_blamed() -> None:
     y = model.step("RESHAPE", [model.step("RELU", [model.x], 3), wanted], 3)
     with pytest.raises(UnsupportedOpError, match=r"[12] of 3 operators"):
         tflite.load(model.build([model.x], [y]))
+
+
+def test_a_slice_with_fewer_bounds_than_axes_takes_the_others_whole() -> None:
+    model = TfliteBuilder()
+    x, y = (model.tensor(s, **CODES) for s in ((2, 3, 4), (1, 3, 4)))
+    bounds = [model.constant(np.array([n], np.int32)) for n in (1, 2, 1)]
+    model.operator("STRIDED_SLICE", [x, *bounds], [y])
+    data = model.build([x], [y])
+    codes = np.arange(24, dtype=np.int8).reshape(2, 3, 4)
+    (wanted,) = run_litert(data, [codes])
+    graph = tflite.load(data).graph
+    np.testing.assert_array_equal(evaluate(graph, {graph.inputs[0].name: codes})[0], wanted[0])
+
+
+def test_an_argmax_whose_file_keeps_a_dimension_of_1_has_the_shape_of_litert() -> None:
+    model = TfliteBuilder()
+    x, y = model.tensor((1, 7), **CODES), model.tensor((1, 1), "int32")
+    model.operator("ARG_MAX", [x, model.constant(np.array(1, np.int32))], [y], outputType=2)
+    data = model.build([x], [y])
+    codes = np.array([[3, -4, 9, 9, 0, -128, 1]], np.int8)
+    (wanted,) = run_litert(data, [codes])
+    graph = tflite.load(data).graph
+    (found,) = evaluate(graph, {graph.inputs[0].name: codes})
+    assert found.shape == wanted[0].shape
+    np.testing.assert_array_equal(found, wanted[0])
