@@ -12,7 +12,6 @@ from rlx.errors import OutputError, UsageError
 from rlx.outputs import new_file
 from rlx.scratch import work_folder
 from rlx.steps import steps_of
-from rlx_fpga.packaging.synthesis import synthesize
 from rlx_sim.cocotb_bench import run_bench
 from rlx_sim.duration import expected
 from rlx_sim.plain import plain_folder
@@ -226,6 +225,7 @@ def _add_netlist(
     notify: Steps,
 ) -> None:
     """Map the design to a device, and add the results of its netlist."""
+    from rlx_fpga.packaging.synthesis import synthesize
     from rlx_sim.gates.run import run_netlist
 
     design = report["interface"]
