@@ -15,6 +15,7 @@ from rlx.errors import ShapeError, UnsupportedOpError
 from rlx.frontends.reading import read_bytes
 from rlx.frontends.refusal import MalformedError, OverLimitError, RefusedError, UnsupportedError
 from rlx.frontends.tflite_file import Model, Operator, Tensor, parse
+from rlx.frontends.tflite_gathers import joined
 from rlx.frontends.tflite_open import bound
 from rlx.frontends.tflite_ops import IMPORTERS, REAL_IMPORTERS, Call, known
 from rlx.frontends.tflite_ops.call import Scope
@@ -113,7 +114,7 @@ def build(
         FrontendError: Operators and tensors do not fit together, or ask for too much work.
         UnsupportedOpError: The model holds what rlx does not import.
     """
-    model, moved = signed(model)
+    model, moved = signed(joined(model))
     _refuse_by_kind(model)
     graph = Graph(printable(model.source).removesuffix(".tflite") or "model")
     try:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rlx.frontends.refusal import UnsupportedError
+from rlx.frontends.refusal import MalformedError, UnsupportedError
+from rlx.frontends.tflite_gathers import TABLE_SIZE
 from rlx.frontends.tflite_ops.importers import importer, real_importer
 from rlx.frontends.tflite_ops.reals import require_float
+from rlx.frontends.tflite_ops.tensors import quant_of, require_type
+from rlx.frontends.tflite_schema import TensorType
 from rlx.numerics import activations
 from rlx.ops.nn import NnHardSwish, NnLeakyRelu
 from rlx.ops.q import QTable
@@ -120,6 +123,23 @@ def import_hard_swish(call: Call) -> None:
 
 
 _SCALES_HINT = "quantize the model again with representative samples; no layer needs such numbers"
+
+
+@importer("GATHER")
+def import_table(call: Call) -> None:
+    """``GATHER`` of a constant table by int8 values (see ``tflite_gathers``)."""
+    call.arity(2)
+    table = call.constant(0)
+    if table.shape != (TABLE_SIZE,) or call.input(1).type is not TensorType.INT8:
+        raise UnsupportedError(
+            "takes quantized values by computed indices",
+            hint="gather by constant indices, or in float",
+        )
+    require_type(table, TensorType.INT8)
+    if quant_of(table) != call.result_quant:
+        raise MalformedError(f"{table.label} and the result have other scales or zero points")
+    op = QTable(table=tuple(table.array().tolist()), function="table")
+    call.finish(op, call.value(1))
 
 
 def _check_ratio(x: PerTensor, result: PerTensor) -> None:

@@ -34,8 +34,11 @@ def check(graph, seed=0):
     inputs = random_inputs(graph, seed)
     data = to_tflite(graph)
     found = run_tflm(data, *inputs.values())
-    for y, expected in zip(found, evaluate(graph, inputs), strict=True):
+    read = tflite.load(data).graph
+    again = evaluate(read, {v.name: x for v, x in zip(read.inputs, inputs.values(), strict=True)})
+    for y, other, expected in zip(found, again, evaluate(graph, inputs), strict=True):
         assert np.array_equal(y.reshape(expected.shape), expected)
+        assert np.array_equal(other, expected)
     return data
 
 
