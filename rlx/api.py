@@ -6,7 +6,6 @@ underscores for hyphens.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,14 +15,12 @@ from rlx import target as targets
 from rlx.calibration.own_scales import convert_graph
 from rlx.calibration.quantize import quantize_graph
 from rlx.calibration.settings import MIN_AGREEMENT, MIN_SQNR_DB, settings_of
-from rlx.errors import UsageError
 from rlx.estimation import Estimate
 from rlx.networks import Model, bound_module
 from rlx.outputs import read_manifest, write_file
 from rlx.reporting.gather import Wanted, gather
 from rlx.runtime import CompiledGraph
 from rlx.runtime import Model as TracedModel
-from rlx.suggest import did_you_mean
 from rlx.sweep import estimate_values
 from rlx.verification.repeat import Request, verify_once
 
@@ -41,7 +38,7 @@ if TYPE_CHECKING:
     from rlx.ir.module import GraphModule
     from rlx.passes import Policies
     from rlx.reporting.model import Report
-    from rlx.target import Emission, Target
+    from rlx.target import Emission
     from rlx.verifier import Verification
 
 Compared: TypeAlias = "TracedModel | comparison.Comparable"
@@ -83,7 +80,7 @@ def emit(
     """
     module, source_sha256 = bound_module(model, vectors)
     chosen = targets.load(target)
-    chosen_options = _options_of(chosen, options)
+    chosen_options = targets.options_of(chosen, options)
     golden = driver.golden_for(module.graph, chosen, chosen_options, vectors=vectors, frames=frames)
     return driver.emit(
         module,
@@ -135,7 +132,7 @@ def estimate(
     """
     module, _ = bound_module(model)
     chosen = targets.load(target)
-    chosen_options = _options_of(chosen, options)
+    chosen_options = targets.options_of(chosen, options)
     lowered = driver.lower(module, chosen, options=chosen_options, policies=policies)
     ports = [str(change) for change in lowered.changes]
     figures = {
@@ -182,7 +179,7 @@ def estimate_all(
         module,
         chosen,
         values,
-        _options_of(chosen, options),
+        targets.options_of(chosen, options),
         given=frozenset(options),
         policies=policies,
         progress=progress,
@@ -342,17 +339,10 @@ def quantize(
         DoesNotFitError: The limits cannot be kept.
     """
     settings = settings_of(
-        weights=weights,
-        observer=observer,
-        symmetric=symmetric,
-        equalize=equalize,
-        bias_correction=bias_correction,
-        max_drop=max_drop,
-        min_sqnr=min_sqnr,
-        min_agreement=min_agreement,
-        bits=bits,
-        flash=flash,
-    )
+        weights=weights, observer=observer, symmetric=symmetric, equalize=equalize,
+        bias_correction=bias_correction, max_drop=max_drop, min_sqnr=min_sqnr,
+        min_agreement=min_agreement, bits=bits, flash=flash,
+    )  # fmt: skip
     module, _ = bound_module(model, calib)
     return quantize_graph(module.graph, calib, test=test, settings=settings, progress=progress)
 
@@ -490,23 +480,3 @@ def _comparable(one: Model | Compared, data: Inputs | None) -> comparison.Compar
 
 def _path(path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
-
-
-def _options_of(target: Target, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - target's class
-    """Return the target's options object.
-
-    Raises:
-        UsageError: The target has no such option.
-    """
-    fields = {field.name: field for field in dataclasses.fields(target.options)}
-    values = dict(given)
-    for name, value in given.items():
-        if name not in fields:
-            raise UsageError(
-                f"has no option {name!r}",
-                where=f"target {target.name!r}",
-                hint=did_you_mean(name, fields, what="its options"),
-            )
-        if isinstance(value, str) and (parse := fields[name].metadata.get("parse")):
-            values[name] = parse(value)
-    return target.options(**values)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from rlx import plugins
+from rlx.errors import UsageError
 from rlx.suggest import did_you_mean
 from rlx.tables import plain_view
 
@@ -225,6 +226,26 @@ def claim(
         return found
 
     return refusal
+
+
+def options_of(target: Target, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - target's class
+    """Return a target's options object, of options by name; texts are read as on the command line.
+
+    Raises:
+        UsageError: The target has no such option.
+    """
+    known = {field.name: field for field in fields(target.options)}
+    values = dict(given)
+    for name, value in given.items():
+        if name not in known:
+            raise UsageError(
+                f"has no option {name!r}",
+                where=f"target {target.name!r}",
+                hint=did_you_mean(name, known, what="its options"),
+            )
+        if isinstance(value, str) and (parse := known[name].metadata.get("parse")):
+            values[name] = parse(value)
+    return target.options(**values)
 
 
 def ports_of(target: Target, options: Any) -> Ports:  # noqa: ANN401 - the target's own class

@@ -362,12 +362,7 @@ def compare_sides(
         UsageError: Outputs cannot be compared, or the sides have different numbers of samples.
     """
     pairs = paired(a.ports, b.ports, some=some)
-    if a.count != b.count:
-        raise UsageError(
-            f"there are {a.count} and {b.count} samples",
-            where="compared models",
-            hint="give the outputs for the same samples",
-        )
+    _require_same_count(a, b)
     size = min(a.batch, b.batch)
     found = [Closeness() for _ in pairs]
     nodes = [Closeness() for _ in matched]
@@ -398,11 +393,26 @@ def compare_sides(
             OutputFigures(a.ports[i].name, one, classes=chosen, span=_span(a, i))
             for (i, _), one, chosen in zip(pairs, found, classes, strict=True)
         ),
-        tuple(
-            LayerFigures(layer.name, layer.place, layer.op, one)
-            for layer, one in zip(matched, nodes, strict=True)
-        ),
+        _layer_figures(matched, nodes),
         main=main,
+    )
+
+
+def _require_same_count(a: Side, b: Side) -> None:
+    if a.count != b.count:
+        raise UsageError(
+            f"there are {a.count} and {b.count} samples",
+            where="compared models",
+            hint="give the outputs for the same samples",
+        )
+
+
+def _layer_figures(
+    layers: Sequence[Layer], figures: Sequence[Closeness]
+) -> tuple[LayerFigures, ...]:
+    return tuple(
+        LayerFigures(layer.name, layer.place, layer.op, one)
+        for layer, one in zip(layers, figures, strict=True)
     )
 
 

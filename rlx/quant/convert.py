@@ -266,18 +266,22 @@ def convert(
         new = [n for n in making.graph.nodes[first:] if n.operands]
         sources |= dict.fromkeys(new, fitted.sources[layer])
     _append_outputs(making, fitted.graph)
-    values = {
-        old: making.made[now]
-        for old, now in fitted.values.items()
-        if now in making.made and now not in resolver.clamped
-    }
     return Converted(
         making.graph,
-        values,
+        _values(making, fitted, resolver),
         {new: node.name for new, node in sources.items()},
         _layers(sources, making, fitted),
         tuple(place_of(v.node) for v in resolver.bounded if _has_weights(v.node, needed)),
     )
+
+
+def _values(making: Making, fitted: Fitted, resolver: Resolver) -> dict[Value, Value]:
+    """Return the integer value of each float value that has one."""
+    return {
+        old: making.made[now]
+        for old, now in fitted.values.items()
+        if now in making.made and now not in resolver.clamped
+    }
 
 
 def _has_weights(node: Node, needed: Needed) -> bool:

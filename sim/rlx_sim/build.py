@@ -176,33 +176,22 @@ class FpgaBuilder:
         notify = steps_of(progress)
         _check_keep(keep, folder)
         manifest = _manifest(folder, self.target)
-        chosen = find_device(device or str(manifest.producer.options.get("device", DEFAULT_DEVICE)))
-        report = read_report(folder)
-        design = report["interface"]
+        name = device or str(manifest.producer.options.get("device", DEFAULT_DEVICE))
+        chosen, report = find_device(name), read_report(folder)
         if chosen.pnr and seeds:
             find_nextpnr(chosen.pnr[0])  # fail before the synthesis, not after it
         with work_folder("build") as work:
             notify.expect(*_expected(chosen, report.get("lut", 0), seeds))
-            notify(f"yosys: {chosen.name}")
-            found = synthesize(
-                design_sources(folder), design["sources"], design["top"], chosen,
-                layers=counted_parts(report, design), netlist=simulate is not False, keep=work,
-                timeout_s=timeout_s, show=notify.detail,
-            )  # fmt: skip
-            netlist, omitted = _simulated(
+            found = _synthesized(
+                folder, report, chosen, work, timeout_s, notify, netlist=simulate is not False
+            )
+            simulation = _simulated(
                 folder, work, report, found, chosen, simulate, timeout_s, notify
             )
-            target = TARGET_MHZ if clock_mhz is None else clock_mhz
-            problems = _overflows(found, chosen)
-            routed, misfits = (
-                _place(work, chosen, seeds, target, timeout_s, notify, drawn=keep is not None)
-                if chosen.pnr and not problems
-                else ((), ())
+            routed, problems = _routed(
+                found, work, chosen, seeds, clock_mhz, timeout_s, notify, drawn=keep is not None
             )
-            problems += [*misfits, *_too_slow(routed, clock_mhz)]
-            build = replace(
-                _summary(chosen, report, found, routed, problems, omitted), netlist=netlist
-            )
+            build = _summary(chosen, report, found, routed, problems, simulation)
             if keep is not None:
                 build = _with_picture(work, build, report)
                 write_folder(keep, _kept(work, build), producer=manifest.producer, force=True)
@@ -247,6 +236,26 @@ def _manifest(folder: Path, target: str) -> Manifest:
 
 def _available(device: FpgaDevice) -> dict[str, int]:
     return {"lut": device.lut, "ff": device.ff, "dsp": device.dsp, "bram": device.bram}
+
+
+def _synthesized(
+    folder: Path,
+    report: Mapping[str, Any],
+    device: FpgaDevice,
+    work: Path,
+    timeout_s: float,
+    notify: Steps,
+    *,
+    netlist: bool,
+) -> dict[str, Any]:
+    """Map the design to ``device``; the netlists are left in ``work``."""
+    notify(f"yosys: {device.name}")
+    design = report["interface"]
+    return synthesize(
+        design_sources(folder), design["sources"], design["top"], device,
+        layers=counted_parts(report, design), netlist=netlist, keep=work, timeout_s=timeout_s,
+        show=notify.detail,
+    )  # fmt: skip
 
 
 def _simulated(
@@ -303,30 +312,35 @@ def _overflows(found: Mapping[str, Any], device: FpgaDevice) -> list[str]:
     ]
 
 
-def _place(
+def _routed(
+    found: Mapping[str, Any],
     work: Path,
     device: FpgaDevice,
     seeds: int,
-    target_mhz: float,
+    clock_mhz: float | None,
     timeout_s: float,
     notify: Steps,
     *,
     drawn: bool,
 ) -> tuple[list[RoutedDesign], list[str]]:
-    """Place and route once for each seed; return the results, and why the design does not fit.
+    """Place and route once for each seed; return the results, and the problems of the design.
 
+    A design with more cells than the device is not placed.
     The netlist that the first one places is left in ``work`` if it is to be ``drawn``.
     """
-    found = []
+    problems = _overflows(found, device)
+    if problems or not device.pnr:
+        return [], problems
+    runs = []
     for seed in range(1, seeds + 1):
         notify(f"{device.pnr[0]}: seed {seed} of {seeds}")
         try:
-            found.append(
+            runs.append(
                 place_and_route(
                     work,
                     device,
                     seed=seed,
-                    target_mhz=target_mhz,
+                    target_mhz=TARGET_MHZ if clock_mhz is None else clock_mhz,
                     locations=work / _LOCATIONS if drawn and seed == 1 else None,
                     timeout_s=timeout_s,
                     show=notify.detail,
@@ -334,7 +348,7 @@ def _place(
             )
         except DoesNotFitError as e:
             return [], [e.message]
-    return found, []
+    return runs, _too_slow(runs, clock_mhz)
 
 
 def _with_picture(work: Path, build: HardwareBuild, report: Mapping[str, Any]) -> HardwareBuild:
@@ -381,9 +395,9 @@ def _summary(
     found: Mapping[str, Any],
     routed: Sequence[RoutedDesign],
     problems: Sequence[str],
-    omitted: Sequence[str],
+    simulation: tuple[NetlistRun | None, Sequence[str]],
 ) -> HardwareBuild:
-    """Return the results but the simulation; ``omitted`` says why there is none."""
+    """Return the results; ``simulation`` is that of the netlist, and why it was left out."""
     tool, _, version = str(found["tool"]).partition(" ")
     tools = {tool: version}
     if routed:
@@ -397,11 +411,12 @@ def _summary(
         interval=report.get("interval"),
         problems=tuple(problems),
         notes=(
-            *omitted,
+            *simulation[1],
             *(f"yosys: {line}" for line in found.get("warnings", ())[:MAX_LINES]),
             *(() if device.pnr else (_vendor_note(device),)),
         ),
         layers=layer_rows(report, found, device.family),
+        netlist=simulation[0],
         tools=tools,
     )
 

@@ -105,26 +105,47 @@ def verify_fpga(
     report = read_report(folder)
     design = report["interface"]
     if waves is None and netlist is None:  # writing waves takes as long as much changes
-        size = sum((folder / path).stat().st_size for path in design["sources"]) / 1e6
+        size = _megabytes(folder, design["sources"])
         found = expected(report, size, vectors.frames, cocotb=cocotb, testbenches=testbenches)
         notify.expect(*found)
     notify("lint")
-    with plain_folder(folder) as path:
-        lint(["lint.vlt", *design["sources"]], design["top"], cwd=path, timeout_s=timeout_s)
+    _lint(folder, design, timeout_s)
     plain, stalled = _harness_runs(folder, vectors, waves, timeout_s, notify)
     result = _result(report, vectors, plain, stalled)
     if waves is not None:
         result |= {"waves": str(waves), "layouts": layouts(folder, design["top"])}
+    _add_benches(result, folder, timeout_s, notify, cocotb=cocotb, testbenches=testbenches)
+    result["runs"] = _runs(result)
+    if netlist is not None:
+        _add_netlist(result, folder, report, netlist, vectors, timeout_s, notify)
+    return result
+
+
+def _add_benches(
+    result: dict[str, Any],
+    folder: Path,
+    timeout_s: float,
+    notify: Steps,
+    *,
+    cocotb: bool,
+    testbenches: Sequence[str],
+) -> None:
+    """Run the emitted benches that were asked for, and add their results."""
     if cocotb:
         notify("cocotb: the emitted bench")
         _add_bench(result, run_bench(folder, timeout_s=timeout_s, show=notify.detail))
     for simulator in testbenches:
         notify(f"{simulator}: the emitted testbench")
         _add_testbench(result, folder, simulator, timeout_s, notify.detail)
-    result["runs"] = _runs(result)
-    if netlist is not None:
-        _add_netlist(result, folder, report, netlist, vectors, timeout_s, notify)
-    return result
+
+
+def _megabytes(folder: Path, sources: Sequence[str]) -> float:
+    return sum((folder / path).stat().st_size for path in sources) / 1e6
+
+
+def _lint(folder: Path, design: Mapping[str, Any], timeout_s: float) -> None:
+    with plain_folder(folder) as path:
+        lint(["lint.vlt", *design["sources"]], design["top"], cwd=path, timeout_s=timeout_s)
 
 
 def trace_format(waves: Path | None) -> str | None:

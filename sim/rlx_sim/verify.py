@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.drawing.notebook import report_html
 from rlx.errors import DoesNotFitError, OutputError, UsageError
 from rlx.golden import read_golden
 from rlx.outputs import read_manifest
@@ -25,7 +24,7 @@ from rlx_sim.qemu import Qemu
 from rlx_sim.simulators import default_tools, simulator_of, unknown_tool
 from rlx_sim.toolchain import find, search
 from rlx_sim.unicorn_runner import Unicorn
-from rlx_sim.view import firmware_view, hardware_view
+from rlx_sim.verification import VerificationReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
     from rlx.golden import Golden
     from rlx.outputs import Manifest
-    from rlx.tables import View
     from rlx.verification.budget import Quantity, Taken
     from rlx.verifier import Verification
     from rlx_fpga.devices import FpgaDevice
@@ -45,79 +43,6 @@ if TYPE_CHECKING:
 TIMEOUT_S: Final = 600.0
 
 FPGA_TOOLS: Final = ("verilator", "cocotb", "testbench", "testbench:icarus", "netlist")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class VerificationReport:
-    """Results of a verifier (a :class:`rlx.verifier.Verification`).
-
-    Attributes:
-        target: Name of the target that emitted the folder.
-        inputs: Frames that were run.
-        equal: Frames whose outputs are correct in every simulation.
-        mismatches: The first wrong element of each wrong frame.
-        figures: Measured figures, as JSON values.
-        tools: Name and version of each tool used.
-        notes: Deviations from what was asked for or from the default, and why.
-        cached: When this was run, if it comes from the cache.
-        network: Prefix of the identifiers in what was emitted.
-    """
-
-    target: str
-    inputs: int
-    equal: int
-    mismatches: tuple[Mapping[str, Any], ...]
-    figures: Mapping[str, Any] = field(default_factory=dict)
-    tools: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    cached: str | None = None
-    network: str = ""
-
-    @property
-    def passed(self) -> bool:
-        """Whether at least one frame ran and all of them are correct."""
-        return self.inputs > 0 and self.equal == self.inputs and not self.mismatches
-
-    def __repr__(self) -> str:
-        tools = f" in {', '.join(sorted(self.tools))}" if self.tools else ""
-        state = "passed" if self.passed else "FAILED"
-        equal = f"{self.equal} of {self.inputs} frames equal"
-        return f"<VerificationReport for {self.target}: {state}, {equal}{tools}>"
-
-    def _repr_html_(self) -> str:
-        """Return result and figures as notebooks show them."""
-        wrong = [{key: str(value) for key, value in one.items()} for one in self.mismatches]
-        return report_html(repr(self)[1:-1], {**self.figures, **self.tools}, wrong)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return everything as one JSON object."""
-        return {
-            **self.figures,
-            "target": self.target,
-            "inputs": self.inputs,
-            "equal": self.equal,
-            "mismatches": [dict(one) for one in self.mismatches],
-            "tools": dict(sorted(self.tools.items())),
-            "notes": list(self.notes),
-            **({"cached": self.cached} if self.cached else {}),
-        }
-
-    @classmethod
-    def from_json(cls, report: Mapping[str, Any], *, cached: str) -> VerificationReport:
-        """Return what :meth:`as_json` was called on, with the time when that was."""
-        own = {one.name for one in fields(cls)} - {"figures", "cached"}
-        return cls(
-            **{name: report[name] for name in ("target", "inputs", "equal", "tools")},
-            mismatches=tuple(report["mismatches"]),
-            notes=tuple(report["notes"]),
-            figures={name: value for name, value in report.items() if name not in own},
-            cached=cached,
-        )
-
-    def view(self) -> View:
-        """Return how the results are shown; see ``rlx.verifier.view_of``."""
-        shown = firmware_view if self.target == CORTEXM.target else hardware_view
-        return shown(self.network, self.as_json())
 
 
 @dataclass(frozen=True, slots=True)
