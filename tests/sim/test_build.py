@@ -55,11 +55,15 @@ class Recorder(Steps):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
+    return emitted(tmp_path_factory.mktemp("build") / "t", "ecp5-25k")
+
+
+def emitted(root, name):
+    """Return the folder of a cell for a device, as ``rlx emit`` writes one."""
     one = StreamPort(name="s_axis", member="i", direction="in", shape=(4, 2), bits=16, lanes=2)
     two = StreamPort(name="m_axis", member="o", direction="out", shape=(4, 2), bits=8, lanes=2)
-    chosen = device("ecp5-25k")
+    chosen = device(name)
     files = design_files(Divide(2, 16, (125,)), Interface("t", (one,), (two,)), REPORT, chosen)
-    root = tmp_path_factory.mktemp("build") / "t"
     producer = Producer(rlx_version="0", target="fpga", options={"device": chosen.name})
     write_folder(root, files, producer=producer)
     return root
@@ -116,9 +120,11 @@ def test_build_for_a_device_without_open_place_and_route(folder, capsys):
 
 
 @pytest.mark.synth
-def test_a_clock_that_is_missed_is_a_problem(folder):
+def test_a_clock_that_is_missed_is_a_problem(tmp_path):
     steps = Recorder()
-    found = FPGA.build(folder, device="ice40-up5k", seeds=1, clock_mhz=400, progress=steps)
+    found = FPGA.build(
+        emitted(tmp_path / "t", "ice40-up5k"), seeds=1, clock_mhz=400, progress=steps
+    )
     assert steps.texts == ["yosys: ice40-up5k", "nextpnr-ice40: seed 1 of 1"]
     assert {"pass TECHMAP", "packing constants", "timing analysis"} <= set(steps.details)
     assert any(text.startswith("placing, ") for text in steps.details)
