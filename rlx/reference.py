@@ -212,7 +212,7 @@ def _compare(expected: Array, golden: Golden) -> None:
 
 
 def _is_framed(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Whether an array holds frames of a shape: axes of one element, or all, may be missing."""
+    """Return whether an array holds frames of a shape: flat, or with other axes of one element."""
     flat = len(given) <= 1 or given[1:] == (math.prod(shape),)
     wanted = {tuple(d for d in s if d != 1) for s in (shape, shape[1:])}
     rests = {tuple(d for d in s if d != 1) for s in (given, given[1:], given[2:])}

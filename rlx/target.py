@@ -181,11 +181,11 @@ class Target(Protocol):
 
 
 Alternatives: TypeAlias = "tuple[str, Mapping[str, Any]]"
-"""What a target's method ``alternatives(options)`` returns: an option, and by its other values the
+"""Result of a target's method ``alternatives(options)``: an option, and by its other values the
 options with these. Where it refuses a model, the message says which of them would take it."""
 
 QUANTIZE: Final = "quantize it first: rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx"
-"""What to do about a model that computes with real numbers."""
+"""Hint for a model that computes in float."""
 
 CONVERT: Final = "it holds its own scales: rlx quantize MODEL -o MODEL.q.rlx"
 """The same where the model quantizes its values itself, as files with QuantizeLinear do."""

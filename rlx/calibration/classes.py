@@ -1,4 +1,4 @@
-"""Which outputs of a network hold classes, and how often two networks give the same one.
+"""Classes in the outputs of networks, and how often two networks give the same one.
 
 Boxes, landmarks and embeddings have a largest number too, but no class.
 """
@@ -45,7 +45,7 @@ _NO_CLASSES: Final[tuple[type[Op], ...]] = (RealSigmoid, RealTanh, RealDiv, Real
 
 
 class Form(enum.Enum):
-    """How an output says a class.
+    """Form in which an output says a class.
 
     ``SHARES`` is a softmax's, ``INDEX`` an argmax's; ``LARGEST`` is a plain vector, the only
     output, which may be a class of logits.
@@ -112,7 +112,7 @@ def classes_of(side: Side, place: int, *, labelled: bool) -> Classes | None:
 
 
 def _is_vector(port: Port) -> bool:
-    """Whether a sample of an output is a vector of several numbers."""
+    """Return whether a sample of an output is a vector of several numbers."""
     if port.type is None:
         return True
     shape: Sequence[object] = port.type.shape[1:] if port.type.rank > 1 else port.type.shape

@@ -168,7 +168,7 @@ class Comparison:
 
     @property
     def drop(self) -> float:
-        """What the second network loses, as a share: of the output that loses most.
+        """Loss of the second network, as a share: of the output that loses most.
 
         Of correct classes, and of AUC where there are two classes (whatever loses more: with few
         samples a worse network may have as many right by chance); of reconstruction; without labels

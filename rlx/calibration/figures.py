@@ -155,7 +155,7 @@ class Closeness:
 
     @property
     def has_signal(self) -> bool:
-        """Whether a number of the reference is not zero."""
+        """Return whether a number of the reference is not zero."""
         return self._reference_square > 0
 
     def noise_to(self, floor: float) -> float:

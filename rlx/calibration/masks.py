@@ -35,12 +35,12 @@ _HALF_STEP: Final = 512
 """Parts of which a softmax's int8 result rounds one to zero."""
 
 _SUM_FAR: Final = 1000.0
-"""What a constant is below the largest of its tensor, at least, to be a mask before a maximum."""
+"""Minimum distance of a constant from the largest of its tensor to be a mask before a maximum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """Which elements of a value mask others.
+    """Elements of a value that mask others.
 
     Attributes:
         where: Returns them for an array ``[n, *shape]``, where a leading 1 may be left out.
@@ -67,7 +67,7 @@ def masks(graph: Graph) -> dict[Value, Mask]:
 
 
 def _moved(node: Node, found: Mapping[Value, Mask]) -> bool:
-    """Whether a node moves a value in which a constant masks, so that its results hold it too."""
+    """Return whether a node moves a value in which a constant masks, so that its results do."""
     return moves(node) and len(node.operands) == 1 and node.operands[0] in found
 
 

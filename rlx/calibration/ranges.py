@@ -53,7 +53,7 @@ _REACH: Final[dict[type[Op], tuple[float, float]]] = {
 """Middle of a score, and the magnitude of its argument at which it is at its end."""
 
 _WIDE: Final = 8
-"""How often wider a term is than what does not saturate a sum, to be limited to that."""
+"""Width of a term, relative to the range that does not saturate a sum, from which it is limited."""
 
 
 def activation_params(

@@ -97,7 +97,7 @@ class Report:
 
     @property
     def measured_on(self) -> str:
-        """What the loss was measured on."""
+        """Kind of the samples that the loss was measured on."""
         if self.random:
             return "random data"
         return "test data" if self.tested else "calibration data"

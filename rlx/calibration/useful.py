@@ -1,4 +1,4 @@
-"""Whether an integer network is of use: what it gives beside the float network."""
+"""Check that an integer network is of use: its outputs beside those of the float network."""
 
 from __future__ import annotations
 

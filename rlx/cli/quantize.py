@@ -39,7 +39,9 @@ def _share(text: str | None, option: str) -> float | None:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise UsageError(f"{text!r} is no share", where=option, hint="write it as 0.5% or 0.005")
+        raise UsageError(
+            f"expected a share, got {text!r}", where=option, hint="write it as 0.5% or 0.005"
+        )
     return share
 
 

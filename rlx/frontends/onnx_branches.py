@@ -27,7 +27,7 @@ _HINT = (
 
 
 def is_branch(call: Call) -> bool:
-    """Whether a node is ``If`` of the standard, with branches that could be read."""
+    """Return whether a node is ``If`` of the standard, with branches that could be read."""
     names = ("then_branch", "else_branch")
     node = call.node
     return (node.domain, node.type) == (DOMAIN, "If") and all(

@@ -22,7 +22,7 @@ def parse_shapes(text: str) -> Shapes:
     for part in text.split(","):
         match = _SHAPE.fullmatch(part.strip())
         if match is None:
-            raise ValueError(f"{part.strip()!r} is no input shape: write NAME=1x3x224x224")
+            raise ValueError(f"{part.strip()!r} is not an input shape: write NAME=1x3x224x224")
         if match["name"] in found:
             raise ValueError(f"the input {match['name']!r} has two shapes")
         dims = match["dims"]
@@ -44,7 +44,7 @@ def parse_values(text: str) -> Values:
         except ValueError:
             name, value = "", 0.0
         if not name:
-            raise ValueError(f"{part.strip()!r} is no value of an input: write NAME=16000")
+            raise ValueError(f"{part.strip()!r} is not a value of an input: write NAME=16000")
         if name in found:
             raise ValueError(f"the input {name!r} has two values")
         found[name] = value

@@ -16,8 +16,8 @@ def name_of(given: str | bytes) -> str:
     """Return a name of the file as it is.
 
     Raises:
-        DamagedError: It is no text: protobuf returns the bytes of what is no UTF-8.
+        DamagedError: It is not UTF-8, of which protobuf returns the bytes.
     """
     if isinstance(given, bytes):
-        raise DamagedError(f"the name '{shorten(text_of(given))}' is no text (UTF-8)")
+        raise DamagedError(f"the name '{shorten(text_of(given))}' is not UTF-8")
     return given

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How elements are stored that become float32.
+    """Storage form of elements that become float32.
 
     Attributes:
         name: Name of the type in its format.
@@ -38,10 +38,10 @@ class Form:
         """Return the bytes that ``count`` elements take.
 
         Raises:
-            ValueError: They are no whole number of blocks.
+            ValueError: The count is not a multiple of the elements of a block.
         """
         if count % self.elements:
-            raise ValueError(f"{count} elements are no multiple of {self.elements}")
+            raise ValueError(f"expected a multiple of {self.elements} elements, got {count}")
         return count // self.elements * self.nbytes
 
     def read(self, data: bytes | memoryview) -> Floats:

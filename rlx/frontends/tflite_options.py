@@ -1,4 +1,4 @@
-"""How a TFLite file is read: what the command line offers for it."""
+"""Options of reading a TFLite file, as the command line offers them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rlx.frontends.onnx_options import parse_shapes
 
 @dataclass(frozen=True, slots=True)
 class TfliteOptions:
-    """How a TFLite file is read.
+    """Options of reading a TFLite file.
 
     Attributes:
         input_shape: Shapes of inputs, for the dimensions that the file leaves open.

@@ -145,7 +145,7 @@ def _scales(index: int, tensors: Sequence[Tensor]) -> npt.NDArray[np.float32]:
         )
     scales: npt.NDArray[np.float32] = found.array().astype(np.float32)
     if not (np.isfinite(scales) & (scales >= 0)).all():
-        raise MalformedError("has scales that are no finite numbers from 0")
+        raise MalformedError("has scales that are negative, infinite or NaN")
     return scales
 
 

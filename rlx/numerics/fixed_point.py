@@ -44,7 +44,7 @@ class Rounding(enum.Enum):
 
     @property
     def to_parity(self) -> int | None:
-        """Which integers halves go to: 0 for even ones, 1 for odd ones, None for neither."""
+        """Parity of the integers that halves go to: 0 for even, 1 for odd, None for neither."""
         return {Rounding.EVEN: 0, Rounding.ODD: 1}.get(self)
 
 

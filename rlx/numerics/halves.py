@@ -1,4 +1,4 @@
-"""Whether an accumulator can reach a half that is not rounded up: a congruence, solved exactly.
+"""Accumulators that reach a half that is not rounded up: a congruence, solved exactly.
 
 ``a * multiplier / 2^total`` lies halfway between the integers ``k`` and ``k + 1`` if and only if
 ``a * multiplier = (2 k + 1) * 2^(total - 1)``. Halves to even and halves up differ where ``k`` is
@@ -33,7 +33,7 @@ class Accumulators:
     step: int = 1
 
     def hold(self, residue: int, modulus: int) -> bool:
-        """Whether one of the numbers is ``residue`` modulo ``modulus``, a positive number."""
+        """Return whether one of the numbers is ``residue`` modulo ``modulus``, a positive one."""
         if not self.step:
             return self.low <= self.base <= self.high and (self.base - residue) % modulus == 0
         common = math.gcd(self.step, modulus)

@@ -79,7 +79,7 @@ def _order(graph: Graph, value: Value) -> Axes | None:
 
 
 def _is_last(graph: Graph, value: Value) -> bool:
-    """Whether an output is turned to channels first, for the caller alone."""
+    """Return whether an output is turned to channels first, for the caller alone."""
     axes, rank = _axes(value.node), value.type.rank
     if rank < 3 or axes != to_channels_first(rank) or graph.users()[value]:
         return False
@@ -94,7 +94,7 @@ def _axes(node: Node) -> Axes | None:
 
 
 def _moves(value: Value, axes: Axes) -> bool:
-    """Whether a transpose moves anything in memory."""
+    """Return whether a transpose moves anything in memory."""
     kept = [axis for axis in axes if value.type.shape[axis] != 1]
     return kept != sorted(kept)
 

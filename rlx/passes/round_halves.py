@@ -99,7 +99,7 @@ def _elementwise(node: Node, ranges: Mapping[Value, Range]) -> bool:
 
 
 def _same(node: Node, other: Op, ranges: Mapping[Value, Range]) -> bool:
-    """Whether two elementwise ops agree for all operands that there can be."""
+    """Return whether two elementwise ops agree for all operands that there can be."""
     first, *others = [_values(o, ranges) for o in node.operands]
     if isinstance(node.op, QPrelu):
         operands = [first.reshape(-1, 1), *others]

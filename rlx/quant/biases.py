@@ -117,7 +117,7 @@ def _arithmetic(node: Node) -> _Step | None:
 
 
 def _normalizable(layer: Node, node: Node) -> bool:
-    """Whether a layer takes a line of its channels, which lie on the same axis in both."""
+    """Return whether a layer takes a line of its channels, which lie on the same axis in both."""
     if not isinstance(layer.op, NnConv | NnLinear | RealConv | RealMatmul):
         return False
     if any(known(o) is None for o in layer.operands[1:]):

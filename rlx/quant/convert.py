@@ -285,7 +285,7 @@ def _values(making: Making, fitted: Fitted, resolver: Resolver) -> dict[Value, V
 
 
 def _has_weights(node: Node, needed: Needed) -> bool:
-    """Whether a node is a layer with weights, or adds the bias of one."""
+    """Return whether a node is a layer with weights, or adds the bias of one."""
     layer = needed.layers.get(node, node)
     return isinstance(layer.op, NnConv | NnLinear | RealConv | RealMatmul)
 

@@ -190,7 +190,7 @@ class Resolver:
                     own.constants.append(_ends_beside(node, np.array([number])))
 
     def _masks(self, value: Value, number: float) -> bool:
-        """Whether a constant among a value's elements is there to be no extreme, such as -inf."""
+        """Return whether a constant among a value's elements, such as -inf, is never an extreme."""
         outputs, readers = set(self.graph.outputs), self._readers
         return only_extremes(value, number, outputs, lambda v: readers.get(v, ()))
 
@@ -253,7 +253,7 @@ class Resolver:
         self.clamped.update(own.members)
 
     def _takes_any_range(self, source: Node, clamp: _Class) -> bool:
-        """Whether a node computes into whatever range is wanted of it."""
+        """Return whether a node computes into whatever range is wanted of it."""
         if isinstance(source.op, Input):
             return True
         if argument(source) is not None or type(source.op) not in RULES:
@@ -309,7 +309,7 @@ class Resolver:
 
 
 def moves(node: Node) -> bool:
-    """Whether the results of a node hold elements of its operands."""
+    """Return whether the results of a node hold elements of its operands."""
     if stays(node) or argument(node) is not None or type(node.op) not in RULES:
         return False
     return RULES[type(node.op)].shares
@@ -318,7 +318,7 @@ def moves(node: Node) -> bool:
 def only_extremes(
     value: Value, number: float, outputs: set[Value], readers: Callable[[Value], Iterable[Node]]
 ) -> bool:
-    """Whether only the largest of a value's elements count, or the smallest if number is above 0.
+    """Return whether only a value's largest elements count, or its smallest if number is above 0.
 
     Args:
         value: The value.

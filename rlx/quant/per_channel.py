@@ -42,7 +42,7 @@ def without_channel_scales(graph: Graph) -> Fitted:
 
 
 def is_per_channel(node: Node) -> bool:
-    """Whether a node quantizes or dequantizes activations with a scale for each channel."""
+    """Return whether a node quantizes or dequantizes activations with a scale for each channel."""
     op = node.op
     if not isinstance(op, RealQuantize | RealDequantize) or op.quant.axis is None:
         return False
@@ -51,7 +51,7 @@ def is_per_channel(node: Node) -> bool:
 
 
 def _is_input(value: Value) -> bool:
-    """Whether a value is an input, or moved or a function of one: no layer takes its factors."""
+    """Return whether a value is an input, moved or a function of one; no layer has its factors."""
     while len(value.node.operands) == 1:
         (value,) = value.node.operands
     return isinstance(value.node.op, Input)
@@ -92,7 +92,7 @@ def _scaled(graph: Graph, x: Value, factors: Doubles, axis: int) -> Value:
 
 
 def reads_factors(node: Node) -> bool:
-    """Whether a depthwise layer of constant weights reads factors of its channels."""
+    """Return whether a depthwise layer of constant weights reads factors of its channels."""
     op, before = node.op, node.operands[0].node
     if not isinstance(op, NnConv) or not isinstance(before.op, NnBatchNorm):
         return False

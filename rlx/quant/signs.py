@@ -49,7 +49,7 @@ def sign_params(graph: Graph) -> dict[Value, QuantParams]:
 
 @once_per_node
 def _is_sign(node: Node) -> bool:
-    """Whether a function of one number has one value below 0, and another one from 0 on."""
+    """Return whether a function of one number has one value below 0, and another one from 0 on."""
     value = argument(node)
     if value is None or not node.types[0].dtype.is_float:
         return False
@@ -70,12 +70,12 @@ def _moved(value: Value) -> list[Value]:
 def _only_signs(
     value: Value, users: Mapping[Value, Sequence[Node]], chain: Sequence[Value]
 ) -> bool:
-    """Whether every reader of a value is on its way to a sign, or takes it."""
+    """Return whether every reader of a value is on its way to a sign, or takes it."""
     return all(_reads_sign(node, value) or node.results[0] in chain for node in users[value])
 
 
 def _reads_sign(node: Node, value: Value) -> bool:
-    """Whether a node is a sign of a value, or part of one.
+    """Return whether a node is a sign of a value, or part of one.
 
     Nodes of which a sign is made (comparisons) are read by it alone.
     """

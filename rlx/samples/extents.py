@@ -16,7 +16,7 @@ from rlx.samples.files import is_array_file
 def array_shapes(data: Any) -> dict[str, tuple[int, ...]]:  # noqa: ANN401 - what holds samples
     """Return the shapes of arrays of samples by name; ``x`` is that of the only one.
 
-    Nothing is known of what is no array, nor of what is damaged: its reader says so later.
+    Empty for other data and damaged files, which their reader refuses later.
     """
     if isinstance(data, str | Path):
         path = Path(data)

@@ -23,7 +23,7 @@ def first_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def is_channels_first(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Whether samples are channels first, for an input that is channels last.
+    """Return whether samples are channels first, for an input that is channels last.
 
     Args:
         given: Shape of the samples, ``[samples, ...]``.
@@ -52,12 +52,12 @@ def order_hint(given: tuple[int, ...], wanted: tuple[int, ...]) -> str | None:
 
 
 def was_channels_first(value: Value) -> bool:
-    """Whether an input is channels last where the model's file has it channels first."""
+    """Return whether an input is channels last where the model's file has it channels first."""
     return ChannelsLastPorts.name in value.node.origin.passes
 
 
 def fits_as_in_file(value: Value, given: tuple[int, ...]) -> bool:
-    """Whether samples of a shape are channels first, as the file of an input has it."""
+    """Return whether samples of a shape are channels first, as the file of an input has it."""
     return was_channels_first(value) and is_channels_first(given, value.type.static_shape)
 
 

@@ -20,7 +20,7 @@ _EXECUTABLE: Final = 0x4  # SHF_EXECINSTR
 
 
 class Needs(Enum):
-    """What a core needs to have for an instruction."""
+    """Features of a core that instructions need."""
 
     ARMV6M = "Armv6-M"
     ARMV7M = "Armv7-M"
@@ -43,7 +43,7 @@ CORES: Final[Mapping[str, frozenset[Needs]]] = {
     "cortex-m33": _M4 | {Needs.FPV5, Needs.ARMV8M},
     "cortex-m55": frozenset(Needs),
 }
-"""What each core has, with the floating-point unit that firmware is built for."""
+"""Features of each core, with the floating-point unit that firmware is built for."""
 
 # Mask and value of the bits of a half-word; the first row that fits decides.
 _NARROW: Final = (

@@ -42,7 +42,7 @@ class VerificationReport:
 
     @property
     def passed(self) -> bool:
-        """Whether at least one frame ran and all of them are correct."""
+        """Return whether at least one frame ran and all of them are correct."""
         return self.inputs > 0 and self.equal == self.inputs and not self.mismatches
 
     def __repr__(self) -> str:

@@ -30,7 +30,7 @@ FST_HINT: Final = (
     "if lz4.h or zlib.h is missing: apt-get install zlib1g-dev liblz4-dev (Debian); a waveform in"
     " .vcd needs neither"
 )
-"""What to do where a simulator that writes .fst could not be compiled."""
+"""Hint where a simulator that writes .fst does not compile."""
 
 LINT_TIMEOUT_S: Final = 300.0
 BUILD_TIMEOUT_S: Final = 1200.0

@@ -74,7 +74,7 @@ def test_shapes_may_be_given_one_by_one_or_in_a_list(net, tmp_path):
     [
         ("x=2x3x4", 5, "the shape 2x3x4 does not fit the input 'x', f32[n, 3, 4, 4]"),
         ("q=2", 5, "there is no input 'q' to give a shape"),
-        ("x:2x3", 2, "'x:2x3' is no input shape\n  try: write NAME=1x3x224x224"),
+        ("x:2x3", 2, "'x:2x3' is not an input shape\n  try: write NAME=1x3x224x224"),
         ("x=2x3x4x4,x=1x3x4x4", 2, "the input 'x' has two shapes"),
     ],
 )

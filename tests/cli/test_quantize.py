@@ -204,7 +204,8 @@ def test_without_matplotlib_nothing_is_computed(folder, capsys, monkeypatch):
         (
             [*QUANTIZE, "--max-drop", "much"],
             2,
-            "error[RLX-E001]: --max-drop: 'much' is no share\n  try: write it as 0.5% or 0.005\n",
+            "error[RLX-E001]: --max-drop: expected a share, got 'much'\n"
+            "  try: write it as 0.5% or 0.005\n",
         ),
         (
             [*QUANTIZE, "--bits", "4"],

@@ -110,7 +110,7 @@ CASES: dict[str, Case] = {
     ),
     **{
         f"{what} that is no text": damaged(
-            bytes_for(old, new), place, "the name '\ufffd' is no text (UTF-8)"
+            bytes_for(old, new), place, "the name '\ufffd' is not UTF-8"
         )
         for what, old, new, place in (
             ("a value's name", b"\x12\x01r", b"\x12\x01\xff", "node 1 Relu"),

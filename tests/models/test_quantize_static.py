@@ -41,7 +41,7 @@ def test_a_file_runs_and_becomes_an_integer_network(tmp_path, name, form, types,
 
 
 def _has_zero_points(graph):
-    """Whether weights have zero points that int8 weights cannot do without."""
+    """Return whether weights have zero points that int8 weights cannot do without."""
     for node in graph.op_nodes:
         for operand in node.operands[1:2]:
             quant = getattr(node.op, "w_quant", None) or operand.type.quant

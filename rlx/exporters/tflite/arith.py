@@ -184,7 +184,7 @@ def export_softmax(call: Call) -> None:
             call.finish("SOFTMAX", call.tensor(x), version=2, beta=beta)
             return
     raise call.refused(
-        f"its exponents have the factor {factor:.9g}, which is no float32 number",
+        f"its exponents have the factor {factor:.9g}, which float32 does not hold",
         "export a network that rlx quantized or read",
     )
 

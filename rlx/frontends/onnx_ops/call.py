@@ -64,7 +64,7 @@ class Call:
 
     @property
     def is_open(self) -> bool:
-        """Whether an operand has a dimension without a size, or holds one."""
+        """Return whether an operand has a dimension without a size, or holds one."""
         known = [p for p in range(self.count) if self.has(p)]
         operands = [self.operand(p) for p in known]
         return not all(self.type(p).is_static for p in known) or any(

@@ -58,13 +58,13 @@ def on_quantized(call: Call, importer: Importer) -> Results:
 
 
 def _picks(call: Call) -> bool:
-    """Whether the results of a node are some of its operands' values."""
+    """Return whether the results of a node are some of its operands' values."""
     between = call.node.type in ("Resize", "Upsample") and call.text("mode") != "nearest"
     return call.node.type in _PICK and not between
 
 
 def _keeps(call: Call, quantized: Sequence[Real]) -> bool:
-    """Whether the importer takes quantized values as they are."""
+    """Return whether the importer takes quantized values as they are."""
     operator = call.node.type
     if operator == "Concat":
         return len({(v.type.quant, v.dtype) for v in _values(call).values()}) == 1
@@ -81,7 +81,7 @@ def _values(call: Call) -> dict[str, Real]:
 
 
 def _same_places(call: Call, first: Real) -> bool:
-    """Whether all values stand for one scale, or for scales of an axis that stays as it is."""
+    """Return whether all values have one scale, or scales of an axis that stays as it is."""
     quant = first.type.quant
     return quant is not None and (quant.axis is None or call.node.type in ("Clip", "Relu"))
 

@@ -93,7 +93,7 @@ def _through_numbers(call: Call, y: Real, scale: int) -> Real:
 
 
 def _exact(call: Call, point: int) -> bool:
-    """Whether a standard layer has constant scales and bytes on both sides."""
+    """Return whether a standard layer has constant scales and bytes on both sides."""
     bytes_ = all(call.type(place).dtype in _BYTES for place in (0, 3, point))
     return bytes_ and all(_known_quant(call, place, 0) is not None for place in (1, 4, point - 1))
 

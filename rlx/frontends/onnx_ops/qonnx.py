@@ -109,7 +109,7 @@ def _version(call: Call) -> int:
 
 
 def _check(call: Call, count: int) -> None:
-    """Refuse another number of inputs, and scales that are no numbers."""
+    """Refuse another number of inputs, and scales that are infinite or NaN."""
     if call.count != count:
         raise call.malformed(f"has {call.count} inputs, want {count}")
     scale = call.known(1)

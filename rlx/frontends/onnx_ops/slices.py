@@ -52,7 +52,7 @@ def _part(size: int | Dim, start: int | Dim, end: int | Dim, step: int, longest:
 
 
 def _beyond(bound: int | Dim, way: int, longest: int) -> bool:
-    """Whether a bound lies behind the end of every axis, or with ``way`` -1 before its start."""
+    """Return whether a bound is after the end of every axis; if ``way`` is -1, before its start."""
     return isinstance(bound, int) and bound * way >= longest
 
 

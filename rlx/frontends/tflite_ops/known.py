@@ -113,4 +113,4 @@ def _rank(call: Call) -> Numbers:
 
 
 OF_SHAPES: Mapping[str, Callable[[Call], Numbers]] = {"SHAPE": _shape, "RANK": _rank}
-"""What operators make of shapes alone, whatever their input's elements are."""
+"""Results of operators that depend on shapes alone, whatever their input's elements are."""

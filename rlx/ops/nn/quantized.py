@@ -141,7 +141,7 @@ def meant(x: Expression, quant: QuantParams) -> Expression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Weighted(NnQuantized):
-    """What layers with weights share: ``rint(f32(sum) * f32(f32(xs * ws) / ys)) + yz``."""
+    """Base class of layers with weights: ``rint(f32(sum) * f32(f32(xs * ws) / ys)) + yz``."""
 
     operand_count: ClassVar[int | tuple[int, int | None]] = (2, 3)
     x_quant: QuantParams
@@ -265,7 +265,7 @@ class NnQuantizedLinear(_Weighted):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Binary(NnQuantized):
-    """What functions of two quantized tensors share; their shapes broadcast."""
+    """Base class of functions of two quantized tensors, whose shapes broadcast."""
 
     traits: ClassVar[Traits] = Traits(elementwise=True)
     operand_count: ClassVar[int | tuple[int, int | None]] = 2

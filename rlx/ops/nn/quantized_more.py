@@ -157,7 +157,7 @@ _NUMERATOR = (4.37031012579801e-11, 1.15627324459942e-07, 6.08574864600143e-05,
               8.51377133304701e-03, 2.48287947061529e-01)  # fmt: skip
 _DENOMINATOR = (6.10247389755681e-13, 5.76102136993427e-09, 6.29106785017040e-06,
                 1.70198817374094e-03, 1.16817656904453e-01, 9.93151921023180e-01)  # fmt: skip
-"""Of ONNX Runtime's logistic function: polynomials of x^2 (``mlas/lib/logistic.cpp``)."""
+"""Polynomials of x^2 in ONNX Runtime's logistic function (``mlas/lib/logistic.cpp``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

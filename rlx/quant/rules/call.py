@@ -130,12 +130,12 @@ class Call:
 
     @property
     def ties(self) -> Ties:
-        """Where halves of the first result go."""
+        """Rounding of halves in the first result."""
         return self.making.ties_of((self.addition or self.node).results[0])
 
     @property
     def rounding(self) -> Rounding:
-        """How the integer ops round to the scale of the first result."""
+        """Rounding of the integer ops to the scale of the first result."""
         general = self.making.rounding
         return Rounding.ODD if general.to_parity == 0 and self.ties is Ties.ODD else general
 

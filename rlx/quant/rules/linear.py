@@ -36,7 +36,7 @@ _BIAS_MAX = 2.0**30
 """Biases in steps of the accumulator keep below this, so that products have space."""
 
 _MASKING = 64
-"""How often larger than the range of the result a bias is, to be a mask."""
+"""Magnitude of a bias, relative to the range of the result, from which it is a mask."""
 
 _SYMMETRIC_HINT = "quantize the weights symmetrically, with the zero point 0"
 
@@ -105,7 +105,7 @@ def _scaled(call: Call, weights: _Weights, factor: Doubles) -> _Weights:
     if array.max(initial=0) > high or array.min(initial=0) < low:
         if DType.of(weights.array) is DType.I8:
             raise call.refuse(
-                "its normalization turns weights of -128 around, and 128 is no int8 value",
+                "its normalization turns weights of -128 around, and int8 has no 128",
                 hint="quantize the weights from -127 to 127",
             )
         return _Weights(array.astype(np.int8), tuple(float(np.float32(s)) for s in scales))
@@ -159,7 +159,7 @@ def _bias_operand(call: Call) -> Value | None:
 
 
 def _is_bias(node: Node) -> bool:
-    """Whether a node adds a bias right behind its layer."""
+    """Return whether a node adds a bias right behind its layer."""
     return isinstance(node.op, RealAdd) and any(
         isinstance(o.node.op, NnConv | NnLinear | RealConv | RealMatmul) for o in node.operands
     )
@@ -172,7 +172,7 @@ def _line(call: Call) -> Line | None:
     line = line_of(call.addition, call.node)
     # -inf that is added only masks.
     if not np.isfinite(line.factor).all() or np.isnan(line.shift).any():
-        raise call.refuse("its factors are no finite numbers", hint="train the model again")
+        raise call.refuse("its factors are infinite or NaN", hint="train the model again")
     return line
 
 
@@ -344,7 +344,7 @@ def batch_norm(call: Call) -> Sequence[Value]:
     factor = gamma / np.sqrt(variance + cast("NnBatchNorm", call.node.op).epsilon)
     bias = beta - mean * factor
     if not (np.isfinite(factor) & np.isfinite(bias)).all():
-        raise call.refuse("its factors are no finite numbers", hint="train the model again")
+        raise call.refuse("its factors are infinite or NaN", hint="train the model again")
     x, channels, quant = call.quantized(0), len(factor), call.quant
     weights = _rounded(call, factor[:, np.newaxis], bias)
     steps = quant_of(x).scale[0] * np.array(weights.scales)

@@ -163,7 +163,7 @@ def _covers(window: Window, size: tuple[int, ...]) -> bool:
 
 
 def is_average(node: Node) -> bool:
-    """Whether a node averages windows of images."""
+    """Return whether a node averages windows of images."""
     return isinstance(node.op, NnAveragePool | RealAveragePool)
 
 

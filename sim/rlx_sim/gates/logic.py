@@ -28,7 +28,7 @@ def name_of(net: Net) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Clocking:
-    """What flip-flops share that are written in one process.
+    """Clock, enable and reset of flip-flops that are written in one process.
 
     Attributes:
         clock: Expression with the edge, ``posedge n2``.

@@ -1,4 +1,4 @@
-"""Models of the cells that are no single bits: DSP slices, memories, shift registers.
+"""Models of the cells with several bits: DSP slices, memories, shift registers.
 
 Where Yosys' libraries have a model it is taken from there; the others are ours, in
 ``templates/fpga/gates``.
@@ -128,7 +128,7 @@ def _check(cell: Cell) -> None:
 
 def _unknown(cell: Cell, way: str) -> SimulationError:
     return SimulationError(
-        f"there is no model of a {cell.kind} with {way} ({cell.name})", where="netlist"
+        f"lacks a model of a {cell.kind} with {way} ({cell.name})", where="netlist"
     )
 
 

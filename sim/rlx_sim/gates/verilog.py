@@ -40,7 +40,7 @@ def netlist_verilog(netlist: Netlist, family: str) -> str:
             modeled.append(cell)
         else:
             raise SimulationError(
-                f"there is no model of the cell {cell.kind} of {FAMILIES[family]}", where="netlist"
+                f"lacks a model of the cell {cell.kind} of {FAMILIES[family]}", where="netlist"
             )
     body += [line for clocking, group in registers.items() for line in _process(clocking, group)]
     body += [line for index, cell in enumerate(modeled) for line in _instance(index, cell)]

@@ -25,7 +25,7 @@ USUAL_PLACES: Final = 12
 """Places by which all channels of a layer are shifted right, if accumulators have bits to spare."""
 
 CENTRED: Final = np.arange(-255, 256, dtype=np.int64)
-"""What int8 values may be once a zero point is taken off."""
+"""Differences of an int8 value and a zero point."""
 
 WIDE: Final = ("scale_single", "scale_even", "scale_odd")
 """Functions whose results have 64 bits."""
@@ -61,13 +61,13 @@ class AccumulatorScaling:
 
     @property
     def rounds_twice(self) -> bool:
-        """Whether halves of negative numbers have to be turned, as by two roundings."""
+        """Return whether halves of negative numbers have to be turned, as by two roundings."""
         twice = ("requantize_narrow", "requantize_folded", "requantize_wide")
         return self.function in twice or self.function.removeprefix("requantize_level_").isdigit()
 
     @property
     def to_parity(self) -> bool:
-        """Whether halves go to even or to odd integers."""
+        """Return whether halves go to even or to odd integers."""
         return not {"even", "odd"}.isdisjoint(self.function.split("_"))
 
 

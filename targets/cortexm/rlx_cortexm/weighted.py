@@ -134,7 +134,7 @@ class WeightedLayer:
 
     @property
     def pays_level(self) -> bool:
-        """Whether shifting all channels alike may save something.
+        """Return whether shifting all channels alike may save something.
 
         Not where halves of negative numbers are turned, as two roundings do.
         """

@@ -197,13 +197,13 @@ def cell(kind, parameters=(), pins=(), outputs=()):
     ],
 )
 def test_a_use_that_a_model_does_not_know_is_refused(one, way):
-    with pytest.raises(SimulationError, match=f"there is no model of a {one.kind} with {way} "):
+    with pytest.raises(SimulationError, match=f"lacks a model of a {one.kind} with {way} "):
         models.instance(one)
 
 
 def test_a_cell_without_a_model_is_refused():
     netlist = Netlist("t", {"o": ("output", (2,))}, (cell("ALU54B", {}, {"R": (2,)}, ["R"]),))
-    with pytest.raises(SimulationError, match="there is no model of the cell ALU54B of ECP5"):
+    with pytest.raises(SimulationError, match="lacks a model of the cell ALU54B of ECP5"):
         netlist_verilog(netlist, "ecp5")
 
 

@@ -165,7 +165,7 @@ def test_python_names_options_and_values(tmp_path):
     with pytest.raises(UsageError) as caught:
         rlx.load(path, channel_last=True)
     assert caught.value.hint.startswith("did you mean 'channels_last'? its options: input_shape")
-    with pytest.raises(UsageError, match="is no input shape"):
+    with pytest.raises(UsageError, match="is not an input shape"):
         rlx.load(path, input_shape="x:3")
     rlx.save(rlx.load(path), tmp_path / "net.rlx")
     with pytest.raises(UsageError, match="the format 'rlx' has no option 'channels_last'"):

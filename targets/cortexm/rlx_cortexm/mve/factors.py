@@ -24,7 +24,7 @@ SUFFIXES: Final = {
 
 
 def can_scale(chosen: AccumulatorScaling) -> bool:
-    """Whether there is a vector function for a scaling: not for those with 64 bits."""
+    """Return whether there is a vector function for a scaling: not for those with 64 bits."""
     return chosen.function in SUFFIXES
 
 

@@ -35,7 +35,7 @@ NEGATIVE: Final = 12
 """Of a block more, where halves of negative numbers are turned."""
 
 PARITY: Final = 8
-"""Of a block more, where halves go to even or to odd integers."""
+"""More instructions per block where halves go to even or to odd integers."""
 
 SHARED: Final = 3
 """Of a block more, where sizes are arguments."""

@@ -267,7 +267,7 @@ NEGATIVE: Final = 42
 
 ONCE: Final = 10
 PARITY: Final = 45
-"""Of a block more, where sums are rounded once, and where halves go to even or odd integers."""
+"""More instructions per block for sums that are rounded once; where halves go to even or odd."""
 
 QUAD_TRANSFORMED: Final = 178
 """Transform four channels of a tile."""
