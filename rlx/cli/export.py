@@ -34,7 +34,7 @@ def command(model: Path, out: Path, opset: int | None, as_json: bool) -> None:
 
     TensorFlow Lite Micro computes the .tflite to the same bits as 'rlx run'; an op that its
     operators do not give exactly is refused. Programs that read the .onnx compute in float, so a
-    code may differ by one at a rounding half: how many do is counted on random inputs.
+    value may differ by one at a rounding half: how many do is counted on random inputs.
 
     \b
     rlx quantize net.onnx --calib samples.npz -o net.q.rlx

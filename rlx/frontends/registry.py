@@ -162,8 +162,8 @@ def load(
         options: Instance of the options class of the file's frontend; None for the defaults.
         limits: How large a model to accept.
         sizes: Fixes the dimensions that the file leaves open; None to keep them as symbols.
-        settings: Options of the file's format by name, in place of ``options``: for ONNX
-            ``input_shape={"x": (1, 3, 224, 224)}``, ``channels_last=True``,
+        settings: Options of the file's format by name, in place of ``options``: for TFLite and ONNX
+            ``input_shape={"x": (1, 3, 224, 224)}``, for ONNX ``channels_last=True``,
             ``allow_external=True``, ``input_value={"rate": 16000}``, ``outputs=["scores"]``. A
             text is read as on the command line.
 

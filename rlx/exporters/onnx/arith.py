@@ -166,7 +166,7 @@ def export_table(call: Call) -> None:
         if _table(function, quant, result) == op.table:
             call.finish(call.emit(name, call.real(x, layout)), layout)
             return
-    # Negative indices count from the end: that of a negative code is its place in the second half.
+    # Negative indices count from the end: that of a negative value is its place in the second half.
     table = np.roll(np.array(op.table, np.int8), 128)
     index = call.emit("Cast", call.quantized(x), to=7)
     call.finish_quantized("Gather", call.file.constant(f"{call.name}/table", table), index, axis=0)

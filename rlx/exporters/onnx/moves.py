@@ -54,7 +54,7 @@ def export_slice(call: Call) -> None:
 
 @rule(QPad)
 def export_pad(call: Call) -> None:
-    """``Pad`` with what the code stands for."""
+    """``Pad`` with the number of the quantized value."""
     op = cast("QPad", call.op)
     (x,) = call.node.operands
     quant = call.params(x)

@@ -1,4 +1,4 @@
-"""Functions of one quantized value by their tables: which operator of TFLite has this table."""
+"""Operators of TFLite found by their tables, for functions of one quantized value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rlx.ir import QuantParams
 
 _MAX_ERROR: Final = 0.75
-"""Distance of a code from the product that it is rounded from, at most: two roundings."""
+"""Maximum distance of a value from the product that it is rounded from: two roundings."""
 
 _CANDIDATES: Final = 257
 """Slopes that are tried between the ends that the values allow."""

@@ -107,7 +107,7 @@ def _padded(call: Call, window: Window, value: int) -> tuple[int, Padding]:
     Args:
         call: The node; its first operand is the image.
         window: The window.
-        value: The code that stands in the padding.
+        value: The value in the padding.
     """
     image = call.node.operands[0]
     padding = _border(window, image)

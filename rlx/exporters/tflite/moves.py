@@ -55,7 +55,7 @@ def export_slice(call: Call) -> None:
 
 @rule(QPad)
 def export_pad(call: Call) -> None:
-    """``PAD`` with the zero point, ``PADV2`` with another code."""
+    """``PAD`` with the zero point, ``PADV2`` with another value."""
     op = cast("QPad", call.op)
     (x,) = call.node.operands
     call.require_same_quant(x)
