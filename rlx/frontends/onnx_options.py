@@ -1,10 +1,11 @@
-"""How an ONNX file is read: what the command line offers for it."""
+"""Options of reading an ONNX file, as the command line offers them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Final
 
 _SHAPE = re.compile(r"(?P<name>.+)=(?P<dims>scalar|\d+(x\d+)*)")
 
@@ -56,9 +57,24 @@ def parse_names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def as_shapes(given: Shapes | Mapping[str, Sequence[int]]) -> Shapes:
+    """Return shapes of inputs, which Python callers may write as a mapping."""
+    pairs = given.items() if isinstance(given, Mapping) else given
+    return tuple((name, tuple(shape)) for name, shape in pairs)
+
+
+SHAPE_OPTION: Final[Mapping[str, Any]] = {
+    "help": "Shape of an input whose dimensions the file leaves open. May be repeated.",
+    "metavar": "NAME=1x3x224x224",
+    "parse": parse_shapes,
+    "multiple": True,
+}
+"""``--input-shape`` of the formats that have it."""
+
+
 @dataclass(frozen=True, slots=True)
 class OnnxOptions:
-    """How an ONNX file is read.
+    """Options of reading an ONNX file.
 
     Attributes:
         input_shape: Shapes of inputs, also as a mapping; dimensions that the file names are bound
@@ -72,15 +88,7 @@ class OnnxOptions:
         channels_last: Whether images come in and go out channels last, not as the file has them.
     """
 
-    input_shape: Shapes = field(
-        default=(),
-        metadata={
-            "help": "Shape of an input whose dimensions the file leaves open. May be repeated.",
-            "metavar": "NAME=1x3x224x224",
-            "parse": parse_shapes,
-            "multiple": True,
-        },
-    )
+    input_shape: Shapes = field(default=(), metadata=SHAPE_OPTION)
     input_value: Values = field(
         default=(),
         metadata={
@@ -114,11 +122,8 @@ class OnnxOptions:
 
     def __post_init__(self) -> None:
         """Take mappings and lists, as Python callers write them."""
-        for name in ("input_shape", "input_value"):
-            given = getattr(self, name)
-            if isinstance(given, Mapping):
-                pairs = given.items()
-                held = tuple((k, tuple(v) if name == "input_shape" else v) for k, v in pairs)
-                object.__setattr__(self, name, held)
+        object.__setattr__(self, "input_shape", as_shapes(self.input_shape))
+        if isinstance(self.input_value, Mapping):
+            object.__setattr__(self, "input_value", tuple(self.input_value.items()))
         if not isinstance(self.outputs, tuple):
             object.__setattr__(self, "outputs", tuple(self.outputs))

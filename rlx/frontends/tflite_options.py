@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rlx.frontends.onnx_options import parse_shapes
+from rlx.frontends.onnx_options import SHAPE_OPTION, Shapes, as_shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,15 +12,12 @@ class TfliteOptions:
     """Options of reading a TFLite file.
 
     Attributes:
-        input_shape: Shapes of inputs, for the dimensions that the file leaves open.
+        input_shape: Shapes of inputs, also as a mapping, for the dimensions that the file leaves
+            open.
     """
 
-    input_shape: tuple[tuple[str, tuple[int, ...]], ...] = field(
-        default=(),
-        metadata={
-            "help": "Shape of an input whose dimensions the file leaves open. May be repeated.",
-            "metavar": "NAME=1x3x224x224",
-            "parse": parse_shapes,
-            "multiple": True,
-        },
-    )
+    input_shape: Shapes = field(default=(), metadata=SHAPE_OPTION)
+
+    def __post_init__(self) -> None:
+        """Take a mapping, as Python callers write it."""
+        object.__setattr__(self, "input_shape", as_shapes(self.input_shape))

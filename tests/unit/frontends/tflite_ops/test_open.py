@@ -230,7 +230,9 @@ def test_other_open_dimensions_are_asked_for() -> None:
     with pytest.raises(UnsupportedOpError, match=r"has the shape \[\?, \?, 4\]") as refused:
         tflite.load(data)
     assert "--input-shape x=1x16x4" in str(refused.value.hint)
-    graph = tflite.load(data, options=TfliteOptions((("x", (2, 9, 4)),))).graph
+    options = TfliteOptions((("x", (2, 9, 4)),))
+    assert TfliteOptions({"x": [2, 9, 4]}) == options  # type: ignore[arg-type]
+    graph = tflite.load(data, options=options).graph
     assert graph.outputs[0].type.static_shape == (2, 9, 4)
 
 
