@@ -19,6 +19,7 @@ from rlx.outputs import Producer, write_folder
 from rlx.passes import Policies, fit, pipeline
 from rlx.passes.boundaries import PortKind, with_ports
 from rlx.passes.dead_code import DeadCode
+from rlx.quant.islands import TabulateIslands
 from rlx.reference import check_bound, fits, given_inputs, random_inputs, reference_outputs
 from rlx.samples import vectors_for
 from rlx.samples.layout import channels_last, is_channels_first
@@ -134,6 +135,11 @@ def fit_to_target(
         module = replace(module, graph=ported.graph)
         if observe is not None:
             observe("ports", module.graph)
+    tables = TabulateIslands().apply(module.graph)
+    if tables is not module.graph:
+        module = replace(module, graph=tables)
+        if observe is not None:
+            observe(TabulateIslands.name, tables)
     simplified = pipeline(target.pipeline).run(module, observe=observe)
     hint = quantize_hint(original)
     found = fit(simplified.graph, target.name, claim(target, options, hint), policies)

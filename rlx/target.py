@@ -195,6 +195,8 @@ def quantize_hint(graph: Graph) -> str:
     """Return what to do about a graph that computes with real numbers."""
     own = {"real.quantize", "real.dequantize"}
     quantized = [n for n in graph.nodes if n.op.name in own]
+    if any(n.op.dialect == "q" for n in graph.nodes):
+        return CONVERT
     # Conversions at the ends alone belong to a network that is quantized already.
     return CONVERT if len(quantized) > len(graph.inputs) + len(graph.outputs) else QUANTIZE
 

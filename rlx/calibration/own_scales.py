@@ -15,7 +15,8 @@ from rlx.ir import DType
 from rlx.ir.module import GraphModule
 from rlx.ops.real import RealQuantize
 from rlx.ops.real.cast import integer_range
-from rlx.quant.convert import convert
+from rlx.quant.convert import Converted, convert
+from rlx.quant.islands import TabulateIslands, floats_within
 from rlx.quant.params import moves
 from rlx.quant.single import in_float32
 
@@ -69,7 +70,9 @@ def convert_graph(
         UnsupportedOpError: Something has no integer form.
     """
     graph = in_float32(graph)
-    converted = convert(graph, {})
+    tables = TabulateIslands().apply(graph)
+    done = tables is not graph and not floats_within(tables)
+    converted = Converted(tables, {}, {}, ()) if done else convert(tables, {})
     module = GraphModule.mir(converted.graph)
     data = random_data(graph) if test is None else test
     if data is None:

@@ -7,7 +7,7 @@ ops by the fitting engine (``rlx.passes.fit``), whose parts are asked for in tur
 
 Scales in the graph itself (``real.quantize`` and ``real.dequantize`` nodes, such as ONNX's) are
 taken as they are, and weights that are dequantized constants keep their very integers: so one
-conversion serves calibrated and quantized models.
+conversion serves calibrated and quantized models. Integer ops beside float ones stay as they are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from rlx.errors import QuantizationError, UnsupportedOpError
 from rlx.ir import DType, Graph, Param, Refusal, RuleTable
 from rlx.numerics.fixed_point import Rounding
 from rlx.ops.nn import NN_OPS, NnConv, NnLinear, NnQuantized
-from rlx.ops.q import QClamp, QTable
 from rlx.ops.real import (
     RealBroadcastTo,
     RealCast,
@@ -40,22 +39,21 @@ from rlx.ops.real import (
     Ties,
 )
 from rlx.passes import Fitted, Outcome, fit
-from rlx.quant.functions import argument, evaluate_function
+from rlx.quant.functions import argument, function_table, table_op
+from rlx.quant.islands import floats_within
 from rlx.quant.known import known, stays
 from rlx.quant.params import Needed, Resolver
 from rlx.quant.per_channel import without_channel_scales
 from rlx.quant.quotients import softmax_of
-from rlx.quant.rules import RULES, Call, Making, boundary, place_of, quant_of, stepped
+from rlx.quant.rules import RULES, Call, Making, boundary, integers, place_of, quant_of, stepped
 from rlx.quant.scheme import WeightScheme, activation_problem, with_float32_scale
 from rlx.quant.signs import sign_params
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rlx.ir import Array, Node, QuantParams, Value
+    from rlx.ir import Node, QuantParams, Value
     from rlx.passes.fit import Rewrite
-
-_INT8 = np.arange(-128, 128).astype(np.int8)
 
 MEANINGS: RuleTable[Rewrite] = RuleTable("quantization")
 """Layers on quantized values, written as layers between dequantize and quantize nodes."""
@@ -154,7 +152,8 @@ def prepare(graph: Graph) -> Fitted:
     """
     _check_sources(graph)
     plain = without_channel_scales(graph)
-    fitted = fit(plain.graph, "quantization", refusal, rewrites=MEANINGS)
+    claim = _refusal_beside_integers if floats_within(graph) else refusal
+    fitted = fit(plain.graph, "quantization", claim, rewrites=MEANINGS)
     bad = [e for e in fitted.report.entries if e.path is Outcome.REFUSED]
     lines = [*map(str, bad), *_unmade(fitted.graph)]
     if lines:
@@ -200,6 +199,11 @@ def refusal(node: Node) -> Refusal | None:
     if reason is not None:
         return Refusal("it has no integer form" if reason == "it has no rule" else reason)
     return RULES[type(node.op)].check(node)
+
+
+def _refusal_beside_integers(node: Node) -> Refusal | None:
+    """Return why a node of a graph that is partly integers cannot be converted, or None."""
+    return None if node.op.dialect == "q" else refusal(node)
 
 
 def _check_sources(graph: Graph) -> None:
@@ -320,7 +324,7 @@ def _append_inputs(making: Making, graph: Graph) -> None:
     """Append every input, and the quantized values of those that are read."""
     for value in graph.inputs:
         given = making.graph.input(value.name, value.type, origin=value.node.origin)
-        making.made[value] = given
+        making.made[value] = making.raw[value] = given
         if value not in making.params:
             continue
         quant, reals = making.params[value], given
@@ -346,6 +350,8 @@ def _append_outputs(making: Making, graph: Graph) -> None:
 
 def _output(making: Making, value: Value, name: str) -> Value:
     """Append one output."""
+    if value.node.op.dialect == "q":
+        return making.raw[value]
     made, dtype, graph = making.made[value], value.type.dtype, making.graph
     if made.type.quant is None or (dtype is DType.I8 and value.type.quant == made.type.quant):
         return made
@@ -360,6 +366,8 @@ def _lowered(call: Call) -> Sequence[Value]:
     try:
         if argument(call.node) is not None:
             return [_function(call)]
+        if call.node.op.dialect == "q":
+            return integers.kept(call)
         if stays(call.node) and call.making.params.keys().isdisjoint(call.node.results):
             return _copied(call)
         return RULES[type(call.node.op)].lower(call)
@@ -392,33 +400,11 @@ def _function(call: Call) -> Value:
         call.making.made[of] = call.making.made.get(of) or _lowered(Call(call.making, of.node))[0]
     x, quant = call.making.made[of], call.quant
     table = function_table(call.node.result, of, quant_of(x), quant, call.ties)
-    numbers = [int(code) for code in table]
-    low, high = min(numbers), max(numbers)
-    if quant == quant_of(x) and np.array_equal(np.clip(_INT8, low, high), table):
-        if (low, high) == (-128, 127):
-            return x
-        return call.emit(QClamp(low=low, high=high), x, quant=quant)
-    op = QTable(table=tuple(numbers), function=call.node.op.name.partition(".")[2])
+    name = call.node.op.name.partition(".")[2]
+    op = table_op(table, name, clamps=quant == quant_of(x))
+    if op is None:
+        return x
     return call.emit(op, x, quant=quant)
-
-
-def function_table(
-    value: Value, of: Value, x: QuantParams, quant: QuantParams, ties: Ties = Ties.AWAY
-) -> Array:
-    """Return a function of each of the 256 values of its argument, int8[256].
-
-    Args:
-        value: Result of the function.
-        of: Its argument.
-        x: What values of the argument stand for.
-        quant: What those of the result stand for.
-        ties: Where halves go.
-    """
-    (reals,) = RealDequantize(quant=x).evaluate(_INT8)
-    numbers = reals.astype(of.type.dtype.numpy)
-    results = evaluate_function(value, of, numbers)
-    (table,) = RealQuantize(quant=quant, ties=ties).evaluate(results)
-    return table
 
 
 def _layers(sources: Mapping[Node, Node], making: Making, fitted: Fitted) -> tuple[LayerRow, ...]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from rlx.ir import Constant, Graph, Input, once_per_node
 from rlx.ops.nn import NnClamp, NnOp, NnRelu
-from rlx.ops.real import RealMaximum, RealMinimum
+from rlx.ops.q import QClamp, QTable
+from rlx.ops.real import RealDequantize, RealMaximum, RealMinimum, RealQuantize, Ties
 from rlx.quant.known import known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.ir import Array, Node, Value
+    from rlx.ir import Array, Node, QuantParams, Value
+
+INT8: Final = np.arange(-128, 128).astype(np.int8)
+"""All int8 values, the smallest first."""
 
 
 @once_per_node
@@ -100,6 +104,40 @@ def _of_arrays(node: Node, operands: Sequence[Array]) -> Array:
         elif not isinstance(part.op, Input):
             computed[part.result] = _of_arrays(part, [computed[o] for o in part.operands])
     return computed[graph.outputs[0]]
+
+
+def function_table(
+    value: Value, of: Value, x: QuantParams, quant: QuantParams, ties: Ties = Ties.AWAY
+) -> Array:
+    """Return a function of each of the 256 values of its argument, int8[256].
+
+    Args:
+        value: Result of the function.
+        of: Its argument.
+        x: What values of the argument stand for.
+        quant: What those of the result stand for.
+        ties: Where halves go.
+    """
+    (reals,) = RealDequantize(quant=x).evaluate(INT8)
+    numbers = reals.astype(of.type.dtype.numpy)
+    results = evaluate_function(value, of, numbers)
+    (table,) = RealQuantize(quant=quant, ties=ties).evaluate(results)
+    return table
+
+
+def table_op(table: Array, function: str, *, clamps: bool) -> QTable | QClamp | None:
+    """Return the op for a function of int8 values; None if it is the identity.
+
+    Args:
+        table: int8[256], the result for -128 first.
+        function: Its name, for display.
+        clamps: Whether it may be a q.clamp or the identity: argument and result have one scale.
+    """
+    numbers = [int(code) for code in table]
+    low, high = min(numbers), max(numbers)
+    if clamps and np.array_equal(np.clip(INT8, low, high), table):
+        return None if (low, high) == (-128, 127) else QClamp(low=low, high=high)
+    return QTable(table=tuple(numbers), function=function)
 
 
 def only_clamps(value: Value, of: Value) -> bool:

@@ -80,6 +80,7 @@ class Making:
         ties: Where halves go of values of which the float graph says it.
         made: For each float value that has one, the integer value; its type says what it stands
             for.
+        raw: Copies of inputs and of results of integer ops, in the element type that they have.
         bits: Bits of the weights of each node that has some.
         again: Values brought to other parameters, so that it happens once.
         later: Averages that become part of the functions that read them, if they can.
@@ -91,6 +92,7 @@ class Making:
     rounding: Rounding
     ties: Mapping[Value, Ties] = field(default_factory=dict)
     made: dict[Value, Value] = field(default_factory=dict)
+    raw: dict[Value, Value] = field(default_factory=dict)
     bits: dict[Node, int] = field(default_factory=dict)
     again: dict[tuple[Value, QuantParams], Value] = field(default_factory=dict)
     later: set[Node] = field(default_factory=set)
