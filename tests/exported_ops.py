@@ -153,6 +153,8 @@ def product():
 
 SINUS = [round(100 * np.sin(code / 20)) for code in range(-128, 128)]
 LEAKY = leaky_relu_table(X.scale[0], -7, 0.123, Y.scale[0], 12)
+ABSOLUTE = [LEAKY[128 + min(max(code, -14 - code), 127)] for code in range(-128, 128)]
+"""Negative numbers as positive ones: from 0 on the table of a leaky ReLU, of no slope below."""
 LOGISTIC = logistic_table(X.scale[0], -7)
 
 GRAPHS = {
@@ -195,6 +197,7 @@ GRAPHS = {
     ),
     "softmax": softmax,
     "table": lambda: table(SINUS),
+    "table-absolute": lambda: table(ABSOLUTE),
     "table-leaky": lambda: table(LEAKY),
     "table-logistic": lambda: table(LOGISTIC, QuantParams.per_tensor(1 / 256, -128)),
     "transpose": lambda: single(QTranspose(axes=(0, 3, 1, 2)), IMAGE),

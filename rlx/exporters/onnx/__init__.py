@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rlx.errors import UnsupportedOpError, UsageError
+from rlx.errors import UsageError
+from rlx.exporters.nodes import export_nodes
 from rlx.exporters.onnx import arith, layers, moves  # noqa: F401 - each registers its rules
 from rlx.exporters.onnx.call import Call, Layout, State
 from rlx.exporters.onnx.file import MAX_OPSET, MIN_OPSET, OnnxFile
 from rlx.exporters.onnx.rules import RULES
-from rlx.exporters.refusal import refused_together
 from rlx.names import printable
 
 if TYPE_CHECKING:
@@ -52,30 +52,16 @@ def to_onnx(graph: Graph, opset: int = DEFAULT_OPSET) -> bytes:
     for name, value in outputs:
         if value not in graph.inputs and value.constant is None:
             state.outputs.setdefault(value, name)
-    _add_nodes(state, graph)
+    export_nodes((Call(state, node) for node in graph.op_nodes), RULES, _give_up)
     for name, value in outputs:
         _bind(state, name, value)
     return state.file.build(inputs, [(name, value.type) for name, value in outputs])
 
 
-def _add_nodes(state: State, graph: Graph) -> None:
-    refused: list[UnsupportedOpError] = []
-    for node in graph.op_nodes:
-        call = Call(state, node)
-        rule = RULES.get(type(node.op))
-        try:
-            if rule is None:
-                raise call.refused(
-                    "has no form in Q/DQ .onnx", "quantize the network first: rlx quantize"
-                )
-            rule(call)
-        except UnsupportedOpError as error:
-            refused.append(error)
-            for value in node.results:
-                # Those that use a refused node are looked at as well; the file is never written.
-                state.quantized[value, Layout.LAST] = state.file.name("refused")
-    if refused:
-        raise refused_together(refused, "ONNX")
+def _give_up(call: Call) -> None:
+    """Name tensors that no node makes, for the results of a refused node."""
+    for value in call.node.results:
+        call.state.quantized[value, Layout.LAST] = call.file.name("refused")
 
 
 def _bind(state: State, name: str, value: Value) -> None:

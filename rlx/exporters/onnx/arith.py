@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 import numpy as np
 
 from rlx.exporters.onnx.call import Layout
-from rlx.exporters.onnx.rules import rule
+from rlx.exporters.onnx.rules import RULES
 from rlx.ir import DType, QuantParams
 from rlx.ops.q import (
     QAdd,
@@ -37,7 +37,7 @@ _AXES_AS_INPUT: Final = 18
 """Version of ai.onnx from which ReduceMean takes its axes as an input."""
 
 
-@rule(QAdd, QSub, QMul)
+@RULES.rule(QAdd, QSub, QMul)
 def export_binary(call: Call) -> None:
     """``Add``, ``Sub`` and ``Mul``."""
     op = cast("QAdd | QMul", call.op)
@@ -60,7 +60,7 @@ def _require_binary(call: Call, op: QAdd | QMul) -> None:
     call.require_factor([common * op.y_rescale.real[0]], [y / scale])
 
 
-@rule(QMaximum, QMinimum)
+@RULES.rule(QMaximum, QMinimum)
 def export_extreme(call: Call) -> None:
     """``Max`` and ``Min``."""
     layout = _common_layout(call)
@@ -76,7 +76,7 @@ def _common_layout(call: Call) -> Layout:
     return call.layout(*operands) if whole else Layout.LAST
 
 
-@rule(QRequantize, QClamp)
+@RULES.rule(QRequantize, QClamp)
 def export_scaled(call: Call) -> None:
     """A ``QuantizeLinear`` of its own, after ``Relu`` or ``Clip``."""
     op = cast("QRequantize | QClamp", call.op)
@@ -87,7 +87,7 @@ def export_scaled(call: Call) -> None:
     call.finish(call.real(x, layout), layout, (op.low, op.high))
 
 
-@rule(QConvert)
+@RULES.rule(QConvert)
 def export_convert(call: Call) -> None:
     """``DequantizeLinear`` and ``QuantizeLinear`` between element types."""
     op = cast("QConvert", call.op)
@@ -102,7 +102,7 @@ def _ratio(call: Call) -> float:
     return call.params(call.node.operands[0]).scale[0] / call.params(call.result).scale[0]
 
 
-@rule(QPrelu)
+@RULES.rule(QPrelu)
 def export_prelu(call: Call) -> None:
     """``PRelu`` with the slopes along the last axis."""
     op = cast("QPrelu", call.op)
@@ -112,7 +112,7 @@ def export_prelu(call: Call) -> None:
     call.finish(call.emit("PRelu", call.real(x), call.real(slopes)), clamp=(op.low, op.high))
 
 
-@rule(QMean)
+@RULES.rule(QMean)
 def export_mean(call: Call) -> None:
     """``ReduceMean``."""
     op = cast("QMean", call.op)
@@ -134,7 +134,7 @@ def export_mean(call: Call) -> None:
     call.finish(mean, layout if op.keep_dims else Layout.LAST, (op.low, op.high))
 
 
-@rule(QArgmax)
+@RULES.rule(QArgmax)
 def export_argmax(call: Call) -> None:
     """``ArgMax`` and a ``Cast`` to int32."""
     op = cast("QArgmax", call.op)
@@ -143,7 +143,7 @@ def export_argmax(call: Call) -> None:
     call.finish_quantized("Cast", index, to=6)
 
 
-@rule(QSoftmax)
+@RULES.rule(QSoftmax)
 def export_softmax(call: Call) -> None:
     """``Softmax`` over the last axis."""
     op = cast("QSoftmax", call.op)
@@ -155,7 +155,7 @@ def export_softmax(call: Call) -> None:
     call.finish(call.emit("Softmax", real, axis=-1))
 
 
-@rule(QTable)
+@RULES.rule(QTable)
 def export_table(call: Call) -> None:
     """``Sigmoid`` or ``Tanh`` where the table is theirs, else a ``Gather`` from 256 values."""
     op = cast("QTable", call.op)

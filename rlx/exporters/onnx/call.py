@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from rlx.errors import UnsupportedOpError
+from rlx.exporters.nodes import FULL, NodeExport
 from rlx.exporters.onnx.file import INT4_OPSET, OnnxFile, code_dtype
 from rlx.ir import DType, QuantParams
 from rlx.names import printable
@@ -16,9 +16,8 @@ from rlx.names import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.ir import Array, Node, Op, Value
+    from rlx.ir import Node, Value
 
-_FULL: Final = (-128, 127)
 _TOLERANCE: Final = 2.0**-20
 """Relative error of factors that are scales of float32 multiplied and divided."""
 
@@ -54,7 +53,7 @@ class State:
     outputs: dict[Value, str] = field(default_factory=dict)
 
 
-class Call:
+class Call(NodeExport):
     """A node that is exported.
 
     Attributes:
@@ -62,19 +61,12 @@ class Call:
         node: The node.
     """
 
+    format: ClassVar[str] = "ONNX"
+    form: ClassVar[str] = "Q/DQ .onnx"
+
     def __init__(self, state: State, node: Node) -> None:
+        super().__init__(node)
         self.state = state
-        self.node = node
-
-    @property
-    def op(self) -> Op:
-        """The op of the node."""
-        return self.node.op
-
-    @property
-    def result(self) -> Value:
-        """The result of the node."""
-        return self.node.result
 
     @property
     def file(self) -> OnnxFile:
@@ -85,10 +77,6 @@ class Call:
     def name(self) -> str:
         """Name of the result, for names of tensors that make it."""
         return printable(self.node.name) or f"{self.op.name}_{self.node.index}"
-
-    def refused(self, reason: str, hint: str) -> UnsupportedOpError:
-        """Return the error that this node has no form in ONNX."""
-        return UnsupportedOpError(reason, where=f"{self.op.name} {self.node.label}", hint=hint)
 
     def params(self, value: Value) -> QuantParams:
         """Return scale and zero point of a value.
@@ -168,19 +156,6 @@ class Call:
         dtype = DType.I4 if narrow else DType.I8
         return self.dequantized(quantized, quant, dtype, axis)
 
-    def constant(self, value: Value) -> Array:
-        """Return the contents of an operand that must be constant.
-
-        Raises:
-            UnsupportedOpError: It is computed.
-        """
-        if value.constant is None:
-            raise self.refused(
-                f"{value.node.label} is computed, and the layer wants a constant",
-                "only weights that are constant can be exported",
-            )
-        return value.constant
-
     def integers(self, what: str, numbers: object) -> str:
         """Return a new int64 constant, such as axes or a shape."""
         return self.file.constant(f"{self.name}/{what}", np.array(numbers, np.int64))
@@ -195,7 +170,7 @@ class Call:
         return self.file.node(operator, inputs, output, **attributes)
 
     def finish(
-        self, real: str, layout: Layout = Layout.LAST, clamp: tuple[int, int] = _FULL
+        self, real: str, layout: Layout = Layout.LAST, clamp: tuple[int, int] = FULL
     ) -> None:
         """Add the QuantizeLinear that makes the result, after a Relu or Clip if it is clamped."""
         quant = self.params(self.result)
@@ -212,10 +187,10 @@ class Call:
         )
 
     def _clamped(self, real: str, clamp: tuple[int, int], quant: QuantParams) -> str:
-        if clamp == _FULL:
+        if clamp == FULL:
             return real
         scale, zero_point = np.float32(quant.scale[0]), quant.zero_point[0]
-        if clamp == (zero_point, _FULL[1]):
+        if clamp == (zero_point, FULL[1]):
             return self.emit("Relu", real)
         ends = (self.number("bound", float((bound - zero_point) * scale)) for bound in clamp)
         return self.emit("Clip", real, *ends)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from rlx.exporters.onnx.call import Layout
-from rlx.exporters.onnx.rules import rule
+from rlx.exporters.onnx.rules import RULES
 from rlx.ir import DType, QuantParams
 from rlx.ops.q import (
     QAveragePool2d,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rlx.ir import Value
 
 
-@rule(QConv2d)
+@RULES.rule(QConv2d)
 def export_conv(call: Call) -> None:
     """``Conv``, channels first."""
     op = cast("QConv2d", call.op)
@@ -37,7 +37,7 @@ def export_conv(call: Call) -> None:
     call.finish(real, Layout.FIRST, (op.low, op.high))
 
 
-@rule(QDense)
+@RULES.rule(QDense)
 def export_dense(call: Call) -> None:
     """``Gemm`` on two axes, else ``MatMul`` and ``Add``."""
     op = cast("QDense", call.op)
@@ -80,7 +80,7 @@ def _window(window: Window) -> dict[str, Any]:
     }
 
 
-@rule(QAveragePool2d, QMaxPool2d)
+@RULES.rule(QAveragePool2d, QMaxPool2d)
 def export_pool(call: Call) -> None:
     """``AveragePool`` that does not count padding, and ``MaxPool``."""
     op = cast("QAveragePool2d | QMaxPool2d", call.op)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from rlx.exporters.onnx.call import Layout
-from rlx.exporters.onnx.rules import rule
+from rlx.exporters.onnx.rules import RULES
 from rlx.ir import DType
 from rlx.ops.q import (
     QConcat,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rlx.exporters.onnx.call import Call
 
 
-@rule(QReshape)
+@RULES.rule(QReshape)
 def export_reshape(call: Call) -> None:
     """``Reshape``."""
     op = cast("QReshape", call.op)
@@ -30,7 +30,7 @@ def export_reshape(call: Call) -> None:
     call.finish(call.emit("Reshape", real, call.integers("shape", op.shape)))
 
 
-@rule(QTranspose)
+@RULES.rule(QTranspose)
 def export_transpose(call: Call) -> None:
     """``Transpose``."""
     op = cast("QTranspose", call.op)
@@ -38,7 +38,7 @@ def export_transpose(call: Call) -> None:
     call.finish(call.emit("Transpose", real, perm=list(op.axes)))
 
 
-@rule(QSlice)
+@RULES.rule(QSlice)
 def export_slice(call: Call) -> None:
     """``Slice``."""
     op = cast("QSlice", call.op)
@@ -52,7 +52,7 @@ def export_slice(call: Call) -> None:
     call.finish(call.emit("Slice", call.real(call.node.operands[0]), *bounds))
 
 
-@rule(QPad)
+@RULES.rule(QPad)
 def export_pad(call: Call) -> None:
     """``Pad`` with the number of the quantized value."""
     op = cast("QPad", call.op)
@@ -63,7 +63,7 @@ def export_pad(call: Call) -> None:
     call.finish(call.emit("Pad", call.real(x), widths, call.number("fill", float(fill))))
 
 
-@rule(QConcat)
+@RULES.rule(QConcat)
 def export_concat(call: Call) -> None:
     """``Concat``."""
     op = cast("QConcat", call.op)
@@ -75,7 +75,7 @@ def export_concat(call: Call) -> None:
     call.finish(call.emit("Concat", *operands, axis=axis), layout)
 
 
-@rule(RealQuantize)
+@RULES.rule(RealQuantize)
 def export_quantize(call: Call) -> None:
     """``QuantizeLinear`` of float32."""
     op = cast("RealQuantize", call.op)
@@ -88,7 +88,7 @@ def export_quantize(call: Call) -> None:
     call.finish(call.quantized(x))
 
 
-@rule(RealDequantize)
+@RULES.rule(RealDequantize)
 def export_dequantize(call: Call) -> None:
     """``DequantizeLinear`` to float32."""
     (x,) = call.node.operands

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlx.errors import UnsupportedOpError
-from rlx.exporters.refusal import refused_together
+from rlx.exporters.nodes import export_nodes
 from rlx.exporters.tflite import arith, layers, moves  # noqa: F401 - each registers its rules
 from rlx.exporters.tflite.call import Call, State
 from rlx.exporters.tflite.file import TYPES, TfliteFile
@@ -32,26 +32,16 @@ def to_tflite(graph: Graph) -> bytes:
     state = State(file)
     for value in graph.inputs:
         state.tensors[value] = _input(file, value)
-    refused: list[UnsupportedOpError] = []
-    for node in graph.op_nodes:
-        call = Call(state, node)
-        rule = RULES.get(type(node.op))
-        try:
-            if rule is None:
-                raise call.refused(
-                    "has no form in int8 .tflite", "quantize the network first: rlx quantize"
-                )
-            rule(call)
-        except UnsupportedOpError as error:
-            refused.append(error)
-        for value in node.results:
-            # Those that use a refused node are looked at as well; the file is never written.
-            state.tensors.setdefault(value, 0)
-    if refused:
-        raise refused_together(refused, "TFLite")
+    export_nodes((Call(state, node) for node in graph.op_nodes), RULES, _give_up)
     inputs = [state.tensors[v] for v in graph.inputs]
     outputs = [state.tensors[v] for v in graph.outputs]
     return file.build(inputs, outputs)
+
+
+def _give_up(call: Call) -> None:
+    """Give the results of a refused node a tensor, whichever it is."""
+    for value in call.node.results:
+        call.state.tensors.setdefault(value, 0)
 
 
 def _input(file: TfliteFile, value: Value) -> int:

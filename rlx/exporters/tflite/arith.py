@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from rlx.exporters.tflite.functions import named_function
-from rlx.exporters.tflite.rules import rule
+from rlx.exporters.tflite.rules import RULES
 from rlx.frontends.tflite_schema import TensorType
 from rlx.ir import DType
 from rlx.ops.q import (
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rlx.numerics.fixed_point import Rescale
 
 
-@rule(QAdd, QSub)
+@RULES.rule(QAdd, QSub)
 def export_sum(call: Call) -> None:
     """``ADD`` and ``SUB``."""
     op = cast("QAdd", call.op)
@@ -63,7 +63,7 @@ def export_sum(call: Call) -> None:
     call.finish_clamped(name, *operands, version=2, clamp=(op.low, op.high))
 
 
-@rule(QMul)
+@RULES.rule(QMul)
 def export_mul(call: Call) -> None:
     """``MUL``."""
     op = cast("QMul", call.op)
@@ -74,7 +74,7 @@ def export_mul(call: Call) -> None:
     call.finish_clamped("MUL", *operands, version=2, clamp=(op.low, op.high))
 
 
-@rule(QRequantize)
+@RULES.rule(QRequantize)
 def export_requantize(call: Call) -> None:
     """``QUANTIZE`` from int8 to int8."""
     op = cast("QRequantize", call.op)
@@ -82,7 +82,7 @@ def export_requantize(call: Call) -> None:
     call.finish_plain("QUANTIZE", x, version=2, clamp=(op.low, op.high))
 
 
-@rule(QConvert)
+@RULES.rule(QConvert)
 def export_convert(call: Call) -> None:
     """``QUANTIZE`` between int8, uint8 and int16."""
     op = cast("QConvert", call.op)
@@ -98,7 +98,7 @@ def _require_factor(call: Call, rescale: Rescale, x_zero_point: int, zero_point:
     return x
 
 
-@rule(QClamp)
+@RULES.rule(QClamp)
 def export_clamp(call: Call) -> None:
     """``RELU`` or ``RELU6`` where the bounds are theirs, else ``MAXIMUM`` and ``MINIMUM``."""
     op = cast("QClamp", call.op)
@@ -119,7 +119,7 @@ def export_clamp(call: Call) -> None:
     call.finish_bounds(call.tensor(x), (op.low, op.high))
 
 
-@rule(QMaximum, QMinimum)
+@RULES.rule(QMaximum, QMinimum)
 def export_extreme(call: Call) -> None:
     """``MAXIMUM`` and ``MINIMUM``."""
     call.require_same_quant(*call.node.operands)
@@ -127,7 +127,7 @@ def export_extreme(call: Call) -> None:
     call.finish(name, *map(call.tensor, call.node.operands), version=2)
 
 
-@rule(QPrelu)
+@RULES.rule(QPrelu)
 def export_prelu(call: Call) -> None:
     """``PRELU``."""
     op = cast("QPrelu", call.op)
@@ -142,7 +142,7 @@ def export_prelu(call: Call) -> None:
     call.finish_plain("PRELU", *operands, version=1, clamp=(op.low, op.high))
 
 
-@rule(QMean)
+@RULES.rule(QMean)
 def export_mean(call: Call) -> None:
     """``MEAN``."""
     op = cast("QMean", call.op)
@@ -157,7 +157,7 @@ def export_mean(call: Call) -> None:
     call.finish_plain("MEAN", *operands, version=2, clamp=clamp, keep_dims=op.keep_dims)
 
 
-@rule(QArgmax)
+@RULES.rule(QArgmax)
 def export_argmax(call: Call) -> None:
     """``ARG_MAX`` to int32."""
     op = cast("QArgmax", call.op)
@@ -166,7 +166,7 @@ def export_argmax(call: Call) -> None:
     call.finish("ARG_MAX", call.tensor(x), axis, version=2, output_type=int(TensorType.INT32))
 
 
-@rule(QSoftmax)
+@RULES.rule(QSoftmax)
 def export_softmax(call: Call) -> None:
     """``SOFTMAX``, with the factor of exponents that the op's multiplier has."""
     op = cast("QSoftmax", call.op)
@@ -189,7 +189,7 @@ def export_softmax(call: Call) -> None:
     )
 
 
-@rule(QTable)
+@RULES.rule(QTable)
 def export_table(call: Call) -> None:
     """The operator whose table it is, such as ``LOGISTIC``; else a ``GATHER`` from 256 values."""
     op = cast("QTable", call.op)

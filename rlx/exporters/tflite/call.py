@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from rlx.errors import UnsupportedOpError
+from rlx.exporters.nodes import FULL, NodeExport
 from rlx.exporters.tflite.file import TYPES, TfliteFile
 from rlx.frontends.tflite_schema import Activation
 from rlx.ir import DType, QuantParams
@@ -16,7 +16,7 @@ from rlx.numerics.fixed_point import Rounding
 from rlx.quant.rescale import RangeError, activation_bounds
 
 if TYPE_CHECKING:
-    from rlx.ir import Array, Node, Op, Value
+    from rlx.ir import Array, Node, Value
     from rlx.numerics.fixed_point import Rescale
 
 _ACTIVATIONS: Final = {
@@ -26,8 +26,6 @@ _ACTIVATIONS: Final = {
     Activation.RELU_N1_TO_1: (-1.0, 1.0),
 }
 """Ends of the fused activations; None is the end of int8."""
-
-_FULL: Final = (-128, 127)
 
 
 @dataclass(slots=True)
@@ -45,7 +43,7 @@ class State:
     weights: dict[tuple[Value, tuple[int, ...]], int] = field(default_factory=dict)
 
 
-class Call:
+class Call(NodeExport):
     """A node that is exported.
 
     Attributes:
@@ -53,23 +51,12 @@ class Call:
         node: The node.
     """
 
+    format: ClassVar[str] = "TFLite"
+    form: ClassVar[str] = "int8 .tflite"
+
     def __init__(self, state: State, node: Node) -> None:
+        super().__init__(node)
         self.state = state
-        self.node = node
-
-    @property
-    def op(self) -> Op:
-        """The op of the node."""
-        return self.node.op
-
-    @property
-    def result(self) -> Value:
-        """The result of the node."""
-        return self.node.result
-
-    def refused(self, reason: str, hint: str) -> UnsupportedOpError:
-        """Return the error that this node has no form in TFLite."""
-        return UnsupportedOpError(reason, where=f"{self.op.name} {self.node.label}", hint=hint)
 
     def params(self, value: Value, zero_point: int) -> QuantParams:
         """Return scale and zero point of ``value``, which the op takes to be ``zero_point``.
@@ -143,19 +130,6 @@ class Call:
             self.state.weights[key] = self.state.file.constant(name, array, quant)
         return self.state.weights[key]
 
-    def constant(self, value: Value) -> Array:
-        """Return the contents of an operand that must be constant.
-
-        Raises:
-            UnsupportedOpError: It is computed.
-        """
-        if value.constant is None:
-            raise self.refused(
-                f"{value.node.label} is computed, and TFLite wants a constant",
-                "only weights that are constant can be exported",
-            )
-        return value.constant
-
     def integers(self, what: str, numbers: object) -> int:
         """Return the tensor of new int32 constants, such as axes or a shape."""
         return self.state.file.constant(f"{self.name}/{what}", np.array(numbers, np.int32))
@@ -214,7 +188,7 @@ class Call:
         **options: Any,  # noqa: ANN401 - fields of the operator's table of options
     ) -> None:
         """Add an operator that has no fused activation, clamped by operators behind it."""
-        if clamp == _FULL:
+        if clamp == FULL:
             self.finish(operator, *inputs, version=version, **options)
             return
         raw = self.between("unclamped")
@@ -225,7 +199,7 @@ class Call:
         """Add the operators that clamp tensor ``x`` to the result; at least one bound is inside."""
         bounds = [
             (name, bound)
-            for name, bound, end in zip(("MAXIMUM", "MINIMUM"), clamp, _FULL, strict=True)
+            for name, bound, end in zip(("MAXIMUM", "MINIMUM"), clamp, FULL, strict=True)
             if bound != end
         ]
         for place, (name, bound) in enumerate(bounds):

@@ -84,6 +84,8 @@ def _leaky_relu(table: tuple[int, ...], x: QuantParams, result: QuantParams) -> 
     outputs = below[free] - result.zero_point[0]
     low = max(((outputs + _MAX_ERROR) / inputs).max(), 0.0)
     high = min(((outputs - _MAX_ERROR) / inputs).min(), 2.0**23 * result.scale[0] / x.scale[0])
+    if low > high:
+        return None
     for slope in np.linspace(low, high, _CANDIDATES, dtype=np.float32).tolist():
         if values(slope) == table:
             return Function("LEAKY_RELU", 2, {"alpha": slope})

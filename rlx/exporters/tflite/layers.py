@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rlx.exporters.tflite.rules import rule
+from rlx.exporters.tflite.rules import RULES
 from rlx.frontends.tflite_schema import Padding, TensorType
 from rlx.ir import QuantParams
 from rlx.ops.q import (
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rlx.numerics.fixed_point import Rescale
 
 
-@rule(QConv2d)
+@RULES.rule(QConv2d)
 def export_conv(call: Call) -> None:
     """``CONV_2D``, or ``DEPTHWISE_CONV_2D`` where each group has one channel."""
     op = cast("QConv2d", call.op)
@@ -51,7 +51,7 @@ def export_conv(call: Call) -> None:
     )
 
 
-@rule(QDense)
+@RULES.rule(QDense)
 def export_dense(call: Call) -> None:
     """``FULLY_CONNECTED``."""
     op = cast("QDense", call.op)
@@ -147,7 +147,7 @@ def _dilations(window: Window) -> dict[str, int]:
     return {"dilation_h": window.dilation[0], "dilation_w": window.dilation[1]}
 
 
-@rule(QAveragePool2d, QMaxPool2d)
+@RULES.rule(QAveragePool2d, QMaxPool2d)
 def export_pool(call: Call) -> None:
     """``AVERAGE_POOL_2D`` and ``MAX_POOL_2D``."""
     op = cast("QAveragePool2d | QMaxPool2d", call.op)

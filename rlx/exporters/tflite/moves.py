@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from rlx.exporters.tflite.file import TYPES
-from rlx.exporters.tflite.rules import rule
+from rlx.exporters.tflite.rules import RULES
 from rlx.ir import DType
 from rlx.ops.q import (
     QConcat,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rlx.exporters.tflite.call import Call
 
 
-@rule(QReshape)
+@RULES.rule(QReshape)
 def export_reshape(call: Call) -> None:
     """``RESHAPE``."""
     op = cast("QReshape", call.op)
@@ -33,7 +33,7 @@ def export_reshape(call: Call) -> None:
     call.finish("RESHAPE", call.tensor(x), shape, version=1, new_shape=op.shape)
 
 
-@rule(QTranspose)
+@RULES.rule(QTranspose)
 def export_transpose(call: Call) -> None:
     """``TRANSPOSE``."""
     op = cast("QTranspose", call.op)
@@ -42,7 +42,7 @@ def export_transpose(call: Call) -> None:
     call.finish("TRANSPOSE", call.tensor(x), call.integers("axes", op.axes), version=2)
 
 
-@rule(QSlice)
+@RULES.rule(QSlice)
 def export_slice(call: Call) -> None:
     """``STRIDED_SLICE``."""
     op = cast("QSlice", call.op)
@@ -53,7 +53,7 @@ def export_slice(call: Call) -> None:
     call.finish("STRIDED_SLICE", call.tensor(x), *bounds, version=2)
 
 
-@rule(QPad)
+@RULES.rule(QPad)
 def export_pad(call: Call) -> None:
     """``PAD`` with the zero point, ``PADV2`` with another value."""
     op = cast("QPad", call.op)
@@ -68,7 +68,7 @@ def export_pad(call: Call) -> None:
     call.finish("PADV2", call.tensor(x), widths, fill, version=2)
 
 
-@rule(QConcat)
+@RULES.rule(QConcat)
 def export_concat(call: Call) -> None:
     """``CONCATENATION``."""
     op = cast("QConcat", call.op)
@@ -78,7 +78,7 @@ def export_concat(call: Call) -> None:
     call.finish("CONCATENATION", *map(call.tensor, operands), version=2, axis=axis)
 
 
-@rule(RealQuantize)
+@RULES.rule(RealQuantize)
 def export_quantize(call: Call) -> None:
     """``QUANTIZE`` of float32."""
     op = cast("RealQuantize", call.op)
@@ -97,7 +97,7 @@ def export_quantize(call: Call) -> None:
     call.finish("QUANTIZE", call.tensor(x), version=1)
 
 
-@rule(RealDequantize)
+@RULES.rule(RealDequantize)
 def export_dequantize(call: Call) -> None:
     """``DEQUANTIZE`` to float32."""
     (x,) = call.node.operands

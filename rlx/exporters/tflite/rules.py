@@ -10,22 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from rlx.ir import RuleTable
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rlx.exporters.tflite.call import Call
-    from rlx.ir import Op
 
 Rule: TypeAlias = "Callable[[Call], None]"
-RULES: Final[dict[type[Op], Rule]] = {}
+RULES: Final[RuleTable[Rule]] = RuleTable("export to .tflite")
 """The rule of each op that can be exported."""
-
-
-def rule(*ops: type[Op]) -> Callable[[Rule], Rule]:
-    """Register a function as the rule of ops."""
-
-    def register(function: Rule) -> Rule:
-        RULES.update(dict.fromkeys(ops, function))
-        return function
-
-    return register
