@@ -58,6 +58,11 @@ def folder(tmp_path_factory):
     return emitted(tmp_path_factory.mktemp("build") / "t", "ecp5-25k")
 
 
+@pytest.fixture(scope="module")
+def ice40_folder(tmp_path_factory):
+    return emitted(tmp_path_factory.mktemp("ice40") / "t", "ice40-up5k")
+
+
 def emitted(root, name):
     """Return the folder of a cell for a device, as ``rlx emit`` writes one."""
     one = StreamPort(name="s_axis", member="i", direction="in", shape=(4, 2), bits=16, lanes=2)
@@ -120,11 +125,9 @@ def test_build_for_a_device_without_open_place_and_route(folder, capsys):
 
 
 @pytest.mark.synth
-def test_a_clock_that_is_missed_is_a_problem(tmp_path):
+def test_a_clock_that_is_missed_is_a_problem(ice40_folder):
     steps = Recorder()
-    found = FPGA.build(
-        emitted(tmp_path / "t", "ice40-up5k"), seeds=1, clock_mhz=400, progress=steps
-    )
+    found = FPGA.build(ice40_folder, seeds=1, clock_mhz=400, progress=steps)
     assert steps.texts == ["yosys: ice40-up5k", "nextpnr-ice40: seed 1 of 1"]
     assert {"pass TECHMAP", "packing constants", "timing analysis"} <= set(steps.details)
     assert any(text.startswith("placing, ") for text in steps.details)
@@ -136,17 +139,17 @@ def test_a_clock_that_is_missed_is_a_problem(tmp_path):
 
 
 @pytest.mark.synth
-def test_status_is_3_where_the_device_is_too_small(folder, capsys, monkeypatch):
+def test_status_is_3_where_the_device_is_too_small(ice40_folder, capsys, monkeypatch):
     small = dataclasses.replace(device("ice40-up5k"), lut=20, dsp=1)
     monkeypatch.setattr("rlx_sim.build.find_device", lambda name: small)
-    assert main(["build", str(folder)]) == 3
+    assert main(["build", str(ice40_folder)]) == 3
     out = capsys.readouterr().out
     assert "problem: 2 DSP needed, ice40-up5k has 1" in out
 
 
 @pytest.mark.synth
-def test_nextpnr_reports_what_does_not_fit(folder, tmp_path):
-    FPGA.build(folder, device="ice40-up5k", seeds=0, keep=tmp_path / "kept")
+def test_nextpnr_reports_what_does_not_fit(ice40_folder, tmp_path):
+    FPGA.build(ice40_folder, seeds=0, keep=tmp_path / "kept")
     # The same netlist in the smallest device of the family, which has no multiplier.
     small = dataclasses.replace(
         device("ice40-up5k"), pnr=("nextpnr-ice40", "--hx1k", "--package", "tq144")
