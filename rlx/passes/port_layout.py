@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from rlx.ir import Graph, Input, Node, Value, rebuild
+from rlx.ops.nn.layout import to_channels_first, to_channels_last
 from rlx.ops.q import QTranspose
 from rlx.ops.real import RealTranspose
 
@@ -18,16 +19,6 @@ if TYPE_CHECKING:
     from rlx.ir import Op
 
 Axes: TypeAlias = tuple[int, ...]
-
-
-def to_channels_last(rank: int) -> Axes:
-    """Return the order of the axes of ``[N, C, ...]`` that makes ``[N, ..., C]``."""
-    return (0, *range(2, rank), 1)
-
-
-def to_channels_first(rank: int) -> Axes:
-    """Return the order of the axes of ``[N, ..., C]`` that makes ``[N, C, ...]``."""
-    return (0, rank - 1, *range(1, rank - 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rlx.ops.nn.layout import to_channels_first, to_channels_last
 from rlx.passes.channels_last_ports import ChannelsLastPorts
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def order_hint(given: tuple[int, ...], wanted: tuple[int, ...]) -> str | None:
         wanted: Shape of the input, with its leading dimension of 1.
     """
     rank = len(given)
-    for axes in ((0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))):
+    for axes in (to_channels_last(rank), to_channels_first(rank)):
         turned = tuple(given[a] for a in axes[1:]) if rank > 2 else ()
         if turned and turned == wanted[1:] != given[1:]:
             text = ", ".join(map(str, axes))

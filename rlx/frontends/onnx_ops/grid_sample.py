@@ -10,6 +10,7 @@ from rlx.frontends.onnx_ops.index import numbers, strides_of
 from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType
 from rlx.ops import real
+from rlx.ops.nn.layout import to_channels_first, to_channels_last
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,7 @@ def import_grid_sample(call: Call) -> Real:
         raise call.refuse(
             f"reads {taps ** len(size)} elements at each place; rlx does {_MOST_TAPS}"
         )
-    rows = image.transpose(0, *range(2, image.ndim), 1).reshape(batch * math.prod(size), channels)
+    rows = image.transpose(*to_channels_last(image.ndim)).reshape(batch * math.prod(size), channels)
     axes = []
     for axis, length in enumerate(size):
         # Coordinates come in the order x, y, z: that of the last axis first.
@@ -61,7 +62,7 @@ def import_grid_sample(call: Call) -> Real:
             part = part * weight.cast(image.dtype).expand_dims(grid.ndim - 1)
         total = part if total is None else total + part
     assert total is not None  # there is a tap at least
-    return total.transpose(0, total.ndim - 1, *range(1, total.ndim - 1))
+    return total.transpose(*to_channels_first(total.ndim))
 
 
 def _pixel(place: Real, length: int, align: bool) -> Real:

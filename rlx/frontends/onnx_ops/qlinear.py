@@ -29,6 +29,7 @@ from rlx.ir import DType, QuantParams
 from rlx.ir.dims import product
 from rlx.ops import nn
 from rlx.ops.nn import Layout
+from rlx.ops.nn.layout import to_channels_first, to_channels_last
 from rlx.ops.real import RealDequantize, RealQuantize, SpatialWindow, Ties
 
 if TYPE_CHECKING:
@@ -106,14 +107,14 @@ def import_qlinear_conv(call: Call) -> Real:
         return _conv_of_numbers(call)
     last = bool(call.integer("channels_last", 0)) if call.node.domain else False
     (x, x_quant), (w, w_quant) = _operand(call, 0), _operand(call, 3, 0)
-    x = x.transpose(0, x.ndim - 1, *range(1, x.ndim - 1)) if last else x
+    x = x.transpose(*to_channels_first(x.ndim)) if last else x
     window, groups = conv_window(call, x, w)
     op = nn.NnQuantizedConv(
         quant=_quant(call, 6), dtype=_type_of(call, 7), x_quant=x_quant, w_quant=w_quant,
         window=window, groups=groups, layout=Layout.CHANNELS_FIRST,
     )  # fmt: skip
     y = x.apply(op, w, *([call.value(8)] if call.has(8) else []))
-    return y.transpose(0, *range(2, y.ndim), 1) if last else y
+    return y.transpose(*to_channels_last(y.ndim)) if last else y
 
 
 def _conv_of_numbers(call: Call) -> Real:
@@ -253,7 +254,7 @@ def import_qlinear_global_average_pool(call: Call) -> Real:
 def _image(call: Call) -> tuple[Real, QuantParams, bool]:
     """Return an image with the channels first, what it stands for, and if they were last."""
     (x, quant), last = _operand(call, 0), bool(call.integer("channels_last", 0))
-    return x.transpose(0, x.ndim - 1, *range(1, x.ndim - 1)) if last else x, quant, last
+    return x.transpose(*to_channels_first(x.ndim)) if last else x, quant, last
 
 
 def _averaged(
@@ -264,7 +265,7 @@ def _averaged(
         layout=Layout.CHANNELS_FIRST, count_padding=counted,
     )  # fmt: skip
     y = image.apply(op)
-    return y.transpose(0, *range(2, y.ndim), 1) if last else y
+    return y.transpose(*to_channels_last(y.ndim)) if last else y
 
 
 @importer("QLinearSoftmax", domain=MICROSOFT)

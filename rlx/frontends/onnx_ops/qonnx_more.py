@@ -17,6 +17,7 @@ from rlx.frontends.onnx_ops.qonnx import qonnx_importer, rounding
 from rlx.frontends.onnx_ops.registry import IMPORTERS, importer
 from rlx.ir import DType
 from rlx.ops import real
+from rlx.ops.nn.layout import to_channels_first, to_channels_last
 
 if TYPE_CHECKING:
     from rlx.frontends.onnx_ops.call import Call
@@ -122,8 +123,8 @@ def _on_channels_last(call: Call, operator: str) -> Real:
     inner = seen_as(replace(call, node=node, schema=schema), turned)
     results: Any = IMPORTERS[DOMAIN, operator](inner)
     y: Real = results[0] if isinstance(results, list | tuple) else results
-    return y.transpose(0, *range(2, y.ndim), 1)
+    return y.transpose(*to_channels_last(y.ndim))
 
 
 def _first(x: Real) -> Real:
-    return x.transpose(0, x.ndim - 1, *range(1, x.ndim - 1))
+    return x.transpose(*to_channels_first(x.ndim))

@@ -13,6 +13,7 @@ from rlx.frontends.onnx_ops.linear import matmul
 from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType, QuantParams
 from rlx.ops import real
+from rlx.ops.nn.layout import to_channels_first, to_channels_last
 from rlx.ops.real import RealDequantize, RealQuantize, Ties
 from rlx.ops.real.cast import integer_range
 from rlx.ops.real.quantize import along_axis
@@ -262,10 +263,10 @@ def import_conv_integer(call: Call) -> Real:
 
 def _integer_conv(call: Call, x: Real, w: Real) -> Real:
     window, groups = conv_window(call, x, w)
-    image = x.transpose(0, *range(2, x.ndim), 1)
-    kernels = w.transpose(0, *range(2, w.ndim), 1)
+    image = x.transpose(*to_channels_last(x.ndim))
+    kernels = w.transpose(*to_channels_last(w.ndim))
     y = image.apply(real.RealConv(window=window, groups=groups), kernels)
-    return y.transpose(0, y.ndim - 1, *range(1, y.ndim - 1))
+    return y.transpose(*to_channels_first(y.ndim))
 
 
 def meant(call: Call, places: tuple[int, int, int], axis: int) -> Real:

@@ -15,7 +15,7 @@ from rlx.ops.real import RealBroadcastTo, RealGather, RealReverse
 if TYPE_CHECKING:
     from rlx.frontends.tflite_ops.call import Call
 
-_MOST_COPIES = 64
+_MAX_COPIES = 64
 
 
 @real_importer("BROADCAST_TO")
@@ -37,9 +37,9 @@ def import_copies(call: Call) -> None:
     call.check_moves()
     value = call.value(0)
     for axis, count in enumerate(_repeats(call)):
-        if count > _MOST_COPIES:
+        if count > _MAX_COPIES:
             raise UnsupportedError(
-                f"repeats axis {axis} {count} times; on int8 rlx takes at most {_MOST_COPIES}",
+                f"repeats axis {axis} {count} times; on int8 rlx takes at most {_MAX_COPIES}",
                 hint="repeat in two steps, or compute with the shorter tensor (shapes broadcast)",
             )
         if count > 1:

@@ -10,6 +10,16 @@ if TYPE_CHECKING:
     from rlx.ops.expression import Expression
 
 
+def to_channels_last(rank: int) -> tuple[int, ...]:
+    """Return the order of the axes of ``[N, C, ...]`` that makes ``[N, ..., C]``."""
+    return (0, *range(2, rank), 1)
+
+
+def to_channels_first(rank: int) -> tuple[int, ...]:
+    """Return the order of the axes of ``[N, ..., C]`` that makes ``[N, C, ...]``."""
+    return (0, rank - 1, *range(1, rank - 1))
+
+
 class Layout(enum.Enum):
     """Order of an image's axes, and of a convolution's weights.
 
@@ -24,13 +34,13 @@ class Layout(enum.Enum):
         """Return an image or weights of this layout with the channels last."""
         if self is Layout.CHANNELS_LAST:
             return x
-        return x.transpose(0, *range(2, x.ndim), 1)
+        return x.transpose(*to_channels_last(x.ndim))
 
     def from_last(self, x: Expression) -> Expression:
         """Return an image with the channels last in this layout."""
         if self is Layout.CHANNELS_LAST:
             return x
-        return x.transpose(0, x.ndim - 1, *range(1, x.ndim - 1))
+        return x.transpose(*to_channels_first(x.ndim))
 
     def type_to_last(self, x: TensorType) -> TensorType:
         """Return the type of an image or weights after ``to_last``."""

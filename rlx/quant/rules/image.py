@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rlx.ir import Refusal
 from rlx.ops.nn import Layout
+from rlx.ops.nn.layout import to_channels_first, to_channels_last
 from rlx.ops.q import Window
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def as_image(call: Call, layout: Layout, value: Value) -> Value:
     """Return an integer image as [N, H, W, C]."""
     rank = value.type.rank
     if layout is Layout.CHANNELS_FIRST:
-        value = call.transposed(value, (0, *range(2, rank), 1))
+        value = call.transposed(value, to_channels_last(rank))
     shape = value.type.static_shape
     return call.reshaped(value, (shape[0], 1, *shape[1:])) if rank == 3 else value
 
@@ -50,5 +51,5 @@ def from_image(call: Call, layout: Layout, value: Value) -> Value:
         shape = value.type.static_shape
         value = call.reshaped(value, (shape[0], *shape[2:]))
     if layout is Layout.CHANNELS_FIRST:
-        value = call.transposed(value, (0, rank - 1, *range(1, rank - 1)))
+        value = call.transposed(value, to_channels_first(rank))
     return value

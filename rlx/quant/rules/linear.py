@@ -10,6 +10,7 @@ import numpy as np
 from rlx.ir import DType, QuantParams, Refusal
 from rlx.numerics.products import magnitudes
 from rlx.ops.nn import Layout, NnBatchNorm, NnConv, NnLinear
+from rlx.ops.nn.layout import to_channels_last
 from rlx.ops.q import QConv2d, QDense, Window
 from rlx.ops.real import RealAdd, RealConv, RealMatmul
 from rlx.ops.real.cast import integer_range
@@ -285,7 +286,7 @@ def convolution(call: Call) -> Sequence[Value]:
     image = as_image(call, layout, call.quantized(0))
     window, rank = image_window(op.window), call.node.operands[1].type.rank
     last = layout is Layout.CHANNELS_LAST
-    axes = tuple(range(rank)) if last else (0, *range(2, rank), 1)
+    axes = tuple(range(rank)) if last else to_channels_last(rank)
     shape = call.node.operands[1].type.static_shape
     layer = _layer(call, axes, (shape[0], *window.kernel, shape[axes[-1]]))
     quant = call.quant
