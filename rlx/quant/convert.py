@@ -40,7 +40,7 @@ from rlx.ops.real import (
 )
 from rlx.passes import Fitted, Outcome, fit
 from rlx.quant.functions import argument, function_table, table_op
-from rlx.quant.islands import floats_within
+from rlx.quant.islands import floats_within, integers_within
 from rlx.quant.known import known, stays
 from rlx.quant.params import Needed, Resolver
 from rlx.quant.per_channel import without_channel_scales
@@ -238,8 +238,9 @@ def convert(
         weights: Scheme for the weights of every layer, or of each by the name of its node; others
             have 8 bits.
         rounding: How ops round to their scales; None for twice, as the reference does, or once
-            where the graph has quantize nodes, since others compute these in floating point. Then
-            halves go to even integers if those of a quantize node do, as in ONNX, else up.
+            where the graph has quantize nodes and no integer ops, since others compute these in
+            floating point. Then halves go to even integers if those of a quantize node do, as in
+            ONNX, else up.
 
     Raises:
         UnsupportedOpError: Something has no integer form; the message names all of it.
@@ -298,7 +299,8 @@ def _rounding(graph: Graph) -> Rounding:
     """Return how ops round by default."""
     ties = {n.op.ties for n in graph.op_nodes if isinstance(n.op, RealQuantize)}
     if ties <= {Ties.AWAY}:
-        return Rounding.SINGLE if ties else Rounding.DOUBLE
+        # Integer ops around are the reference's, whose halves go away from zero too.
+        return Rounding.SINGLE if ties and not integers_within(graph) else Rounding.DOUBLE
     return Rounding.EVEN
 
 

@@ -54,15 +54,15 @@ class TabulateIslands(Pass):
         if not found:
             return graph
 
-        codes: dict[Value, Value] = {}
+        values: dict[Value, Value] = {}
 
         def visit(new: Graph, node: Node, operands: tuple[Value, ...]) -> list[Value] | None:
             if isinstance(node.op, RealDequantize):
-                codes[node.result] = operands[0]
+                values[node.result] = operands[0]
             if node not in found:
                 return None
             of = found[node]
-            return [_tabulated(new, node, of, codes[of])]
+            return [_tabulated(new, node, of, values[of])]
 
         return DeadCode().apply(rebuild(graph, visit, by=self.name))
 
@@ -80,13 +80,13 @@ def _island(node: Node) -> Value | None:
     return of if per_tensor and node.op.dtype is DType.I8 else None
 
 
-def _tabulated(new: Graph, node: Node, of: Value, codes: Value) -> Value:
+def _tabulated(new: Graph, node: Node, of: Value, values: Value) -> Value:
     """Append the table of a quantize node's results."""
     (x,), quantize, dequantize = node.operands, node.op, of.node.op
     assert isinstance(quantize, RealQuantize)
     assert isinstance(dequantize, RealDequantize)
     table = function_table(x, of, dequantize.quant, quantize.quant, quantize.ties)
     function = "requantize" if x == of else x.node.op.name.partition(".")[2]
-    same = codes.type.quant == quantize.quant
+    same = values.type.quant == quantize.quant
     op = table_op(table, function, clamps=same)
-    return codes if op is None else new.apply(op, codes, quant=quantize.quant)
+    return values if op is None else new.apply(op, values, quant=quantize.quant)

@@ -168,7 +168,7 @@ class Call:
     def _requantize(self, given: QuantParams, quant: QuantParams) -> QRequantize | QTable:
         """Return the op that brings values to another scale.
 
-        Where halves go to even or odd integers, it computes what dequantize and quantize do in
+        Where the graph says where halves go, it computes what dequantize and quantize do in
         float32, if need be as a table.
         """
         op = QRequantize(
@@ -176,7 +176,8 @@ class Call:
             rescale=self.rescale(given.scale[0] / quant.scale[0]),
             zero_point=quant.zero_point[0],
         )
-        if self.rounding.to_parity is None:
+        result = (self.addition or self.node).results[0]
+        if self.rounding.to_parity is None and result not in self.making.ties:
             return op
         (reals,) = RealDequantize(quant=given).evaluate(_INT8)
         (table,) = RealQuantize(quant=quant, ties=self.ties).evaluate(reals)
