@@ -57,7 +57,8 @@ def _share(text: str | None, option: str) -> float | None:
     "--calib",
     type=click.Path(path_type=Path),
     help=f"Samples to take ranges from: {FILES}; 'y' for labels."
-    " Without: MODEL holds its own scales (ONNX with QuantizeLinear and DequantizeLinear).",
+    " Without: MODEL holds its own scales (ONNX with QuantizeLinear and DequantizeLinear, int8"
+    " .tflite).",
 )
 @click.option(
     "--test",

@@ -16,6 +16,7 @@ from rlx.ops.q import Q_OPS
 from rlx.ops.real import RealDequantize, RealQuantize
 from rlx.reference import check_bound, random_frames, random_inputs
 from rlx.runtime import Device, Session
+from rlx.target import quantize_hint
 
 if TYPE_CHECKING:
     from pathlib import PurePath
@@ -98,7 +99,7 @@ def _check_integer(graph: Graph) -> None:
         f"the network computes in float ({', '.join(names[:5])}{' ...' if names[5:] else ''}), "
         "and only integer networks are exported",
         where=f"{floats[0].op.name} {floats[0].label}",
-        hint="quantize it first: rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx",
+        hint=quantize_hint(graph),
     )
 
 

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from quantized_net import float_network, samples
+from tflite_builder import TfliteBuilder
 
 from rlx import frontends
 from rlx.cli import main
@@ -258,3 +259,37 @@ def test_memory_does_not_grow_with_the_samples(folder):
         tracemalloc.stop()
         path.unlink()
     assert peaks[1] < 1.1 * peaks[0]
+
+
+def test_float_operators_between_integer_ones(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "unary.tflite").write_bytes(island("LEAKY_RELU", 1, alpha=0.1))
+    (tmp_path / "binary.tflite").write_bytes(island("ADD", 2))
+    assert run(capsys, "emit", "unary.tflite", "--target", "cortexm", "-o", "out")[0] == 0
+    assert run(capsys, "verify", "out", "--with", "host")[0] == 0
+    status, _, err = run(capsys, "emit", "binary.tflite", "--target", "cortexm", "-o", "sum")
+    assert status == 5
+    assert "try: it holds its own scales: rlx quantize MODEL -o MODEL.q.rlx" in err
+    for name in ("unary", "binary"):
+        command = ("quantize", f"{name}.tflite", "-o", f"{name}.q.rlx")
+        assert run(capsys, *command, "--min-sqnr", "0")[0] == 0
+        out = f"{name}_out"
+        assert run(capsys, "emit", f"{name}.q.rlx", "--target", "cortexm", "-o", out)[0] == 0
+        assert run(capsys, "verify", out, "--with", "host")[0] == 0
+
+
+def island(code, count, **options):
+    """Return an int8 network whose operator ``code`` on ``count`` operands is in float."""
+    model, quant = TfliteBuilder(), {"scale": 0.0625, "zero_point": 3}
+    x = model.tensor([1, 8], name="x", **quant)
+    floats = []
+    for _ in range(count):
+        weights = np.random.default_rng(len(floats)).integers(-127, 128, (8, 8)).astype(np.int8)
+        y, z = model.tensor([1, 8], **quant), model.tensor([1, 8], "float32")
+        model.operator("FULLY_CONNECTED", [x, model.constant(weights, scale=0.004), -1], [y])
+        model.operator("DEQUANTIZE", [y], [z])
+        floats.append(z)
+    y, z = model.tensor([1, 8], "float32"), model.tensor([1, 8], scale=0.1, zero_point=-20)
+    model.operator(code, floats, [y], **options)
+    model.operator("QUANTIZE", [y], [z])
+    return model.build([x], [z])
