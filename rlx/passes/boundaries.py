@@ -20,7 +20,7 @@ from rlx.ir.graph import copy_node
 from rlx.ir.inspect import printable
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import CODE_RANGE, QConvert, QRequantize
-from rlx.ops.real import RealDequantize, RealQuantize
+from rlx.ops.real import RealCast, RealDequantize, RealQuantize
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.port_layout import with_channels_last
 
@@ -92,7 +92,7 @@ class PortChange:
         """Return a line about element types."""
         verb = "takes" if self.what == "input" else "gives"
         old, new = self.before.dtype.value, self.after.dtype.value
-        if self.before.dtype.is_float:
+        if self.before.dtype.is_float or self.before.dtype is DType.I64:
             why = f"the conversion {'from' if self.what == 'input' else 'to'} {old} was taken off"
         elif self.after.dtype.is_float:
             way = "to" if self.what == "input" else "from"
@@ -157,8 +157,10 @@ def with_ports(graph: Graph, kind: PortKind, *, channels_last: bool = False) -> 
     ported = graph
     conversions: tuple[tuple[Op, ...], ...] = ((),) * len(graph.inputs)
     turned = [[False] * len(graph.inputs), [False] * len(graph.outputs)]
+    if any(value.type.dtype is DType.I64 for value in graph.outputs):
+        ported, _ = _Indices().apply(graph)
     if kind is not PortKind.FLOAT:
-        ported, added = _TakeOff(graph).apply(graph)
+        ported, added = _TakeOff(ported).apply(ported)
         conversions = tuple(added)
     if channels_last:
         layout = with_channels_last(DeadCode().apply(ported))
@@ -228,6 +230,18 @@ class _Rewrite:
     def leave(self, new: Graph, name: str, value: Value, mapped: dict[Value, Value]) -> Value:
         """Return the output that stands for the old graph's output ``value``."""
         del new, name
+        return mapped[value]
+
+
+class _Indices(_Rewrite):
+    """Outputs of int32 in place of int64, which ONNX has for indices."""
+
+    def leave(self, new: Graph, name: str, value: Value, mapped: dict[Value, Value]) -> Value:
+        """Return the int32 values that become an output of int64."""
+        del new, name
+        wide = isinstance(value.node.op, RealCast) and value.type.dtype is DType.I64
+        if wide and value.node.operands[0].type.dtype is DType.I32:
+            return mapped[value.node.operands[0]]
         return mapped[value]
 
 

@@ -12,8 +12,8 @@ from rlx.ir import DType, Graph, GraphModule, QuantParams, TensorType, f32
 from rlx.ir.evaluate import evaluate
 from rlx.ir.file import save
 from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q import QConvert, QDense, QRequantize, QTranspose
-from rlx.ops.real import RealDequantize, RealQuantize, RealTanh
+from rlx.ops.q import QArgmax, QConvert, QDense, QRequantize, QTranspose
+from rlx.ops.real import RealCast, RealDequantize, RealQuantize, RealTanh
 from rlx.target import CONVERT, QUANTIZE
 
 INPUT = QuantParams.per_tensor(0.0625, 3)
@@ -103,6 +103,21 @@ def test_a_line_says_what_was_taken_off(capsys, tmp_path, target):
     assert json.loads((out / "manifest.json").read_text())["ports"] == TAKEN_OFF
     assert main(["estimate", str(model), "--target", target, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ports"] == TAKEN_OFF
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("io", TYPES)
+def test_an_index_of_int64_goes_out_as_int32(capsys, tmp_path, io):
+    graph, out = Graph("net"), tmp_path / "out"
+    x = graph.apply(RealQuantize(quant=INPUT), graph.input("x", f32(1, 8)))
+    index = graph.apply(QArgmax(axis=1), dense(graph, x))
+    graph.output(graph.apply(RealCast(dtype=DType.I64), index), names=["class"])
+    assert emit(saved(graph, tmp_path), out, "--target", "cortexm", "--io", io) == 0
+    line = "output 'class' gives i32, the conversion to i64 was taken off"
+    assert line in capsys.readouterr().out.splitlines()
+    assert [a.dtype for a in read_golden(out).outputs] == [np.int32]
+    assert main(["verify", str(out), "--with", "host"]) == 0
+    capsys.readouterr()
 
 
 def test_the_documents_have_scale_and_zero_point(capsys, tmp_path):
