@@ -16,6 +16,15 @@ from rlx.ir.regions import all_nodes, map_regions
 from rlx.ops.control import CONTROL_OPS
 from rlx.ops.nn import NnOp
 from rlx.ops.q import QClamp, QRequantize, QTable, QTranspose
+from rlx.ops.real import (
+    RealBroadcastTo,
+    RealConcat,
+    RealGather,
+    RealReshape,
+    RealReverse,
+    RealSlice,
+    RealTranspose,
+)
 from rlx.passes.decompose import decompose
 from rlx.passes.dispatch import DispatchReport, OpDispatch, Outcome, Policies, Policy
 from rlx.passes.exchange import as_slices, exchanged
@@ -27,6 +36,11 @@ Claim: TypeAlias = "Callable[[Node], Refusal | None]"
 """A target's or backend's answer for a node: None if it takes it as it stands, else why not."""
 
 Rewrite: TypeAlias = "Callable[[Graph, Node, tuple[Value, ...]], Value]"
+
+MOVES: Final = (
+    RealBroadcastTo, RealConcat, RealGather, RealReshape, RealReverse, RealSlice, RealTranspose,
+)  # fmt: skip
+"""Ops on float that only move values, also quantized ones."""
 
 REWRITES: RuleTable[Rewrite] = RuleTable("fit")
 """Other forms, exact to the last bit, of ops that a target may lack."""
@@ -159,7 +173,9 @@ def _claimed(node: Node, claim: Claim) -> Refusal | None:
 def _other_path(node: Node, rewrites: RuleTable[Rewrite]) -> Outcome | None:
     """Return how a node can be written in other ops, if it can."""
     fixed = isinstance(node.op, QTranspose) and exchanged(node) is None
-    if type(node.op) in rewrites and not fixed:
+    # Ops that move values have another form for quantized ones alone.
+    plain = isinstance(node.op, MOVES) and node.types[0].quant is None
+    if type(node.op) in rewrites and not fixed and not plain:
         return Outcome.REWRITTEN
     inside = (n for _, region in node.op.regions() for n in all_nodes(region))
     decomposes = isinstance(node.op, NnOp) or any(isinstance(n.op, NnOp) for n in inside)

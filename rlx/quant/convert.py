@@ -22,23 +22,17 @@ from rlx.ir import DType, Graph, Param, Refusal, RuleTable
 from rlx.numerics.fixed_point import Rounding
 from rlx.ops.nn import NN_OPS, NnConv, NnLinear, NnQuantized
 from rlx.ops.real import (
-    RealBroadcastTo,
     RealCast,
-    RealConcat,
     RealConv,
     RealDequantize,
     RealDiv,
-    RealGather,
     RealMatmul,
     RealMul,
     RealQuantize,
-    RealReshape,
-    RealReverse,
-    RealSlice,
-    RealTranspose,
     Ties,
 )
 from rlx.passes import Fitted, Outcome, fit
+from rlx.passes.fit import MOVES
 from rlx.quant.functions import argument, function_table, table_op
 from rlx.quant.islands import floats_within, integers_within
 from rlx.quant.known import known, stays
@@ -75,9 +69,7 @@ def quotient(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
     return new.apply(RealMul(), operands[0], new.apply(RealDiv(), one, operands[1]))
 
 
-@MEANINGS.rule(
-    RealBroadcastTo, RealConcat, RealGather, RealReshape, RealReverse, RealSlice, RealTranspose
-)
+@MEANINGS.rule(*MOVES)
 def moved(new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
     """real.op(x...) of quantized values -> quantize(real.op(dequantize(x)...))."""
     numbers = (
@@ -180,7 +172,9 @@ def _unmade(graph: Graph) -> list[str]:
     ]
 
 
-_QUANTIZED: Final = "a network of such ops is quantized: give it to rlx emit as it is"
+_QUANTIZED: Final = (
+    "a network of such ops needs no quantization: rlx emit MODEL --target cortexm -o FOLDER"
+)
 
 
 def refusal(node: Node) -> Refusal | None:
@@ -318,7 +312,7 @@ def _refuse_missing(graph: Graph, missing: Sequence[Value], needed: Needed) -> N
     raise QuantizationError(
         f"{len(lines)} value(s) have no scale:\n    " + "\n    ".join(lines),
         where=f"graph {graph.name!r}",
-        hint="give calibration data: rlx quantize --calib SAMPLES.npz",
+        hint="give calibration data: rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx",
     )
 
 
@@ -330,6 +324,8 @@ def _append_inputs(making: Making, graph: Graph) -> None:
         if value not in making.params:
             continue
         quant, reals = making.params[value], given
+        if value.type.dtype is DType.I8 and value.type.quant == quant:
+            continue
         if not value.type.dtype.is_float:
             own = boundary.stored_params(quant, value.type.dtype)
             reals = making.graph.apply(RealDequantize(quant=own), given, name=value.name)

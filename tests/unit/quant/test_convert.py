@@ -311,6 +311,25 @@ def test_everything_without_an_integer_form_is_in_one_message():
     assert caught.value.exit_status == 5
 
 
+def test_more_parts_than_a_program_has_are_refused():
+    def body(x):
+        return x.apply(nn.NnResize(size=(140, 140), interpolation=nn.Interpolation.LINEAR))
+
+    with pytest.raises(UnsupportedOpError, match=r"it comes down to \d+ slices, want at most 64"):
+        convert(built(body, (1, 70, 70, 2)), {})
+
+
+def test_int8_values_with_the_scale_of_the_input_are_taken_as_they_are():
+    params = QuantParams((0.5,), (3,))
+    graph = Graph("net")
+    x = graph.input("x", i8(1, 4, quant=params))
+    graph.output(x.apply(RealDequantize(quant=params)) @ normal(4, 2))
+    samples = [{"x": np.arange(4, dtype=np.int8).reshape(1, 4) * 9}]
+    converted, _ = convert_with(graph.graph, samples)
+    (value,) = converted.graph.inputs
+    assert [n.op.name for n in converted.graph.users()[value]] == ["q.dense"]
+
+
 def test_a_refused_part_is_named_with_its_layer():
     def body(x):
         return x.attention(x, x)
@@ -350,7 +369,9 @@ def test_values_without_a_scale_are_all_named():
         convert(graph, {})
     assert "2 value(s) have no scale:\n    core.input %0 'x0'" in str(caught.value)
     assert "core.input %1 'x1'" in str(caught.value)
-    assert "hint: give calibration data: rlx quantize --calib SAMPLES.npz" in str(caught.value)
+    assert "hint: give calibration data: rlx quantize MODEL --calib SAMPLES.npz" in str(
+        caught.value
+    )
 
 
 def test_parameters_without_a_value_are_refused():
@@ -390,4 +411,4 @@ def test_a_quantized_network_is_told_to_be_one():
     with pytest.raises(UnsupportedOpError) as caught:
         prepare(graph.graph)
     assert "it computes with integers already" in caught.value.message
-    assert caught.value.hint.startswith("a network of such ops is quantized")
+    assert caught.value.hint.startswith("a network of such ops needs no")

@@ -219,7 +219,7 @@ def test_a_value_without_scale_or_bounds_asks_for_samples():
     (line,) = caught.value.message.splitlines()[1:]
     assert line == "    core.input %1 'other' (model.tflite input 1)"
     assert caught.value.message.startswith("1 value(s) have no scale:")
-    assert caught.value.hint == "give calibration data: rlx quantize --calib SAMPLES.npz"
+    assert caught.value.hint.startswith("give calibration data: rlx quantize MODEL")
 
 
 def test_integers_that_float_operators_share_with_integer_ones():
