@@ -141,9 +141,9 @@ def _chosen(sweep: Sweep, options: Any, name: str) -> Any:  # noqa: ANN401 - the
 
 def _refused(sweep: Sweep, name: str, error: RlxError) -> Row:
     """Return a row without figures."""
-    lines = [line.strip() for line in error.message.splitlines()]
+    first, *others = [line.strip() for line in error.message.splitlines()]
     fits = False if isinstance(error, DoesNotFitError) else None
-    return {sweep.option: name, "fits": fits, "reason": "; ".join(lines)}
+    return {sweep.option: name, "fits": fits, "reason": f"{first} {'; '.join(others)}".rstrip()}
 
 
 def _rank(sweep: Sweep, row: Mapping[str, Any]) -> tuple[int, float]:

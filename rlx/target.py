@@ -191,8 +191,17 @@ CONVERT: Final = "it holds its own scales: rlx quantize MODEL -o MODEL.q.rlx"
 """The same where the model quantizes its values itself, as files with QuantizeLinear do."""
 
 
+PARTLY: Final = (
+    "other layers of it are integers already: write these layers in integer operators too, or "
+    "quantize the float network that it was made from"
+)
+"""The same where a part of the model is in integer ops, of which no quantizer takes any."""
+
+
 def quantize_hint(graph: Graph) -> str:
     """Return what to do about a graph that computes with real numbers."""
+    if any(node.op.name.startswith("q.") for node in graph.op_nodes):
+        return PARTLY
     own = {"real.quantize", "real.dequantize"}
     quantized = [n for n in graph.nodes if n.op.name in own]
     if any(n.op.dialect == "q" for n in graph.nodes):

@@ -8,7 +8,7 @@ import click
 
 from rlx.cli import failures
 from rlx.cli.common import json_option, policy_option, print_json
-from rlx.cli.model_command import load_bound, model_command, selected_target
+from rlx.cli.model_command import load_bound, model_command, selected_target, with_name
 from rlx.cli.streams import complain
 from rlx.cli.table import print_table, sentences, wide_option
 from rlx.errors import RlxError, TargetNotFoundError, UsageError
@@ -52,7 +52,7 @@ def command(
 
         chosen, options = selected_target()
         report = fit_to_target(module, chosen, options=options, policies=policies).dispatch
-    return _print(report, as_json=as_json)
+    return _print(report, model, as_json=as_json)
 
 
 def _for_backend(module: GraphModule, name: str, policies: Policies | None) -> DispatchReport:
@@ -68,7 +68,7 @@ def _for_backend(module: GraphModule, name: str, policies: Policies | None) -> D
     )
 
 
-def _print(report: DispatchReport, *, as_json: bool) -> int:
+def _print(report: DispatchReport, model: Path, *, as_json: bool) -> int:
     """Print a report, also that of a graph that is refused; return the exit status.
 
     Raises:
@@ -76,6 +76,8 @@ def _print(report: DispatchReport, *, as_json: bool) -> int:
     """
     if as_json:
         refusal = _refusal(report)
+        if refusal is not None:
+            refusal.hint = with_name(refusal.hint, model)
         print_json(report.to_dict() | ({} if refusal is None else failures.as_object(refusal)))
         if refusal is not None:
             complain(failures.text(refusal))

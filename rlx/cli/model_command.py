@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,7 +14,7 @@ from rlx import target as targets
 from rlx.cli.common import missing_file
 from rlx.cli.plugin_options import PluginOptions, check_distinct
 from rlx.cli.samples import say
-from rlx.errors import FrontendError, UsageError
+from rlx.errors import FrontendError, RlxError, UsageError
 from rlx.frontends.open_shapes import Sizes
 from rlx.limits import DEFAULT_LIMITS, parse_limits
 
@@ -80,6 +82,14 @@ class ModelCommand(click.Command):
             _refuse_option_of_another_format(error.option_name, given)
             raise
 
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click declares it
+        """Run the command; advice in its errors names the file in place of MODEL."""
+        try:
+            return super().invoke(ctx)
+        except RlxError as error:
+            error.hint = with_name(error.hint, ctx.params["model"])
+            raise
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own options and those of its plug-ins."""
         groups: dict[str, PluginOptions] = ctx.meta.get(_GROUPS, {})
@@ -111,6 +121,18 @@ class ModelCommand(click.Command):
             return {}, []
         # What is not given is a mark of click's own.
         return {k: v for k, v in given.items() if isinstance(v, str)}, rest
+
+
+def with_name(advice: str, model: Path) -> str:
+    """Return advice with the model's file in place of MODEL in the commands of rlx that it names.
+
+    ``MODEL.q.rlx`` becomes a file of the same name in the current folder.
+    """
+    if "rlx " not in advice:
+        return advice
+    made = shlex.quote(f"{model.stem}.q.rlx")
+    named = re.sub(r"\bMODEL\.q\.rlx\b", lambda _: made, advice)
+    return re.sub(r"\bMODEL\b(?!\.)", lambda _: shlex.quote(str(model)), named)
 
 
 def _every_format() -> list[PluginOptions]:

@@ -8,6 +8,7 @@ import pytest
 
 import rlx
 from rlx.cli import main
+from rlx.cli.model_command import with_name
 from rlx.ir import Graph, GraphModule, f32, i8
 from rlx.ir.file import save
 from rlx.numerics.fixed_point import Rescale
@@ -123,11 +124,12 @@ def test_check_prints_what_is_refused_and_exits_with_its_status(capsys, tmp_path
     captured = capsys.readouterr()
     report = json.loads(captured.out)
     assert [(o["op"], o["path"]) for o in report["ops"]] == [("real.maximum", "refused")]
-    assert (report["error"]["code"], report["error"]["try"]) == ("RLX-E041", QUANTIZE)
+    advice = with_name(QUANTIZE, model)
+    assert (report["error"]["code"], report["error"]["try"]) == ("RLX-E041", advice)
     assert captured.err.splitlines() == [
         "error[RLX-E041]: graph 'net': cortexm cannot lower 1 kind(s) of op:",
         "    real.maximum (%2): it computes with real numbers",
-        f"  try: {QUANTIZE}",
+        f"  try: {advice}",
     ]
     assert main(["check", str(model), "--backend", "numpy"]) == 0
     assert "nn.relu" in capsys.readouterr().out

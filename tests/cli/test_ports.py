@@ -7,14 +7,15 @@ import pytest
 from tflite_builder import TfliteBuilder, run_tflm
 
 from rlx.cli import main
+from rlx.cli.model_command import with_name
 from rlx.golden import read_golden
-from rlx.ir import DType, Graph, GraphModule, QuantParams, TensorType, f32
+from rlx.ir import DType, Graph, GraphModule, QuantParams, TensorType, f32, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.file import save
 from rlx.numerics.fixed_point import Rescale
-from rlx.ops.q import QArgmax, QConvert, QDense, QRequantize, QTranspose
+from rlx.ops.q import QArgmax, QClamp, QConvert, QDense, QRequantize, QTranspose
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize, RealTanh
-from rlx.target import CONVERT, QUANTIZE
+from rlx.target import CONVERT, PARTLY, QUANTIZE
 
 INPUT = QuantParams.per_tensor(0.0625, 3)
 OUTPUT = QuantParams.per_tensor(0.125, -7)
@@ -267,9 +268,19 @@ def test_a_network_of_real_numbers_is_to_be_quantized(capsys, tmp_path, target):
     graph = Graph("net")
     x = graph.input("x", f32(4))
     graph.output(graph.apply(RealTanh(), x))
-    command = ["check", str(saved(graph, tmp_path)), "--target", target]
-    assert main(command) == 5
-    assert capsys.readouterr().err.endswith(f"  try: {QUANTIZE}\n")
+    model = saved(graph, tmp_path)
+    assert main(["check", str(model), "--target", target]) == 5
+    assert capsys.readouterr().err.endswith(f"  try: {with_name(QUANTIZE, model)}\n")
+
+
+def test_a_network_of_integers_and_floats_is_not_to_be_quantized(capsys, tmp_path):
+    graph = Graph("net")
+    x = graph.input("x", i8(4, quant=INPUT))
+    y = graph.apply(QClamp(low=0), x, quant=INPUT)
+    graph.output(graph.apply(RealTanh(), graph.apply(RealDequantize(quant=INPUT), y)))
+    model = saved(graph, tmp_path)
+    assert main(["check", str(model), "--target", "cortexm"]) == 5
+    assert f"try: {PARTLY}\n" in capsys.readouterr().err
 
 
 def test_an_integer_file_without_changes_has_no_lines(capsys, tmp_path, digits_model):
@@ -329,4 +340,4 @@ def test_a_network_with_scales_of_its_own_needs_no_samples(capsys, tmp_path, qua
     graph.output(x, names=["y"])
     model = saved(graph, tmp_path)
     assert main(["check", str(model), "--target", "cortexm"]) == 5
-    assert f"try: {hint}\n" in capsys.readouterr().err
+    assert f"try: {with_name(hint, model)}\n" in capsys.readouterr().err

@@ -10,6 +10,7 @@ import re
 import shlex
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,6 +61,9 @@ MISTAKES = [
     Mistake("E030", "quantize float.rlx -o new.rlx"),
     Mistake("E041", "emit digits.tflite --target fpga --architecture parallel -o out"),
     Mistake("E041", "estimate float.rlx --target cortexm"),
+    Mistake("E041", "estimate float.rlx --target fpga --devices all"),
+    Mistake("E030", "quantize float.rlx --test SAMPLES.npz -o new.rlx"),
+    Mistake("E041", "quantize integers.rlx --calib SAMPLES.npz -o new.rlx"),
     Mistake("E041", "export float.rlx -o net.tflite"),
     Mistake("E050", "emit fixed.rlx --target cortexm --io arena -o out"),
     Mistake("E060", "emit digits.tflite --target asic -o out", follows=False),
@@ -86,11 +90,13 @@ def files(tmp_path_factory):
     (folder / "cut.tflite").write_bytes(digits.read_bytes()[:2000])
     (folder / "net.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(64))
     save(GraphModule(float_network(), Stage.HIR), folder / "float.rlx")
+    np.savez(folder / "SAMPLES.npz", image=samples(32))
+    integers = ["--calib", str(folder / "SAMPLES.npz"), "-o", str(folder / "integers.rlx")]
+    assert not main(["-q", "quantize", str(folder / "float.rlx"), *integers])
     graph = Graph("fixed")
     x = graph.input("x", TensorType((1, 8), DType.I8))
     graph.output(x, graph.constant(np.ones((1, 8), np.int8)))
     save(GraphModule(graph, Stage.MIR), folder / "fixed.rlx")
-    np.savez(folder / "SAMPLES.npz", image=samples(32))
     return folder
 
 
@@ -121,10 +127,10 @@ def advised(line, failed):
         # ``--force to replace it``: a flag, and words.
         given = [name] if name == "--force" else [name, value]
         return [[*_without(failed, name), *given]]
-    words = [model if word == "MODEL" else word for word in shlex.split(command[1])]
-    if words[0] == failed[0] and "--help" not in words:
+    words = shlex.split(command[1])
+    if words[0] == failed[0] and model not in words and "--help" not in words:
         return [[*failed, *words[1:]]]
-    if "-o" not in words:
+    if "-o" not in words or words[0] in (failed[0], "emit"):
         return [words]
     made = words[words.index("-o") + 1]
     return [words, [made if word == model else word for word in failed]]
@@ -150,9 +156,20 @@ def test_who_follows_the_line_does_not_meet_the_error_again(rlx, monkeypatch, mi
     assert status
     assert f"error[RLX-{mistake.code}]" in said
     (line,) = re.findall(r"^  try: (.*)$", said, re.MULTILINE)
+    assert "MODEL" not in line
     if not mistake.follows:
         assert not re.search(r"\brlx [a-z]+ .*(MODEL|-o)", line)
         return
     for arguments in advised(line, failed):
         status, said = rlx(arguments)
         assert not status, said
+
+
+@pytest.mark.slow
+def test_advice_names_a_file_with_blanks_and_one_in_another_folder(rlx):
+    Path("in here").mkdir()
+    shutil.move("float.rlx", "in here/a b.rlx")
+    status, said = rlx(["estimate", "in here/a b.rlx", "--target", "cortexm"])
+    assert status
+    assert "try: quantize it first: rlx quantize 'in here/a b.rlx' --calib SAMPLES.npz" in said
+    assert "-o 'a b.q.rlx'" in said
