@@ -99,7 +99,9 @@ def _advice(
     ready = [name for name, ops in lacking.items() if not ops]
     if ready:
         return f"use {option} {' or '.join(ready)}"
-    each = "; ".join(f"{name} lacks {', '.join(dict.fromkeys(ops))}" for name, ops in lacking.items())
+    each = "; ".join(
+        f"{name} lacks {', '.join(dict.fromkeys(ops))}" for name, ops in lacking.items()
+    )
     return each and f"change the model: no {option} has all of its ops, {each}"
 
 
