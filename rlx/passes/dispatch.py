@@ -172,8 +172,8 @@ class DispatchReport:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """The ops that are refused."""
-        return tuple(e.op for e in self.entries if e.path is Outcome.REFUSED)
+        """The ops that are refused, each once."""
+        return tuple(dict.fromkeys(e.op for e in self.entries if e.path is Outcome.REFUSED))
 
     def require_ready(self, advice: str | None = None) -> None:
         """Raise one UnsupportedOpError that names every op that cannot be lowered.
