@@ -71,6 +71,15 @@ def signal_to_noise(output: OutputFigures) -> float:
     return -20 * math.log10(share) if math.isfinite(share) else -math.inf
 
 
+def lacks_hits(output: OutputFigures) -> bool:
+    """Return whether samples use only a small share of what an output reaches by definition.
+
+    Then its figures say little about samples with a hit, whose inputs may be out of range.
+    """
+    closeness = output.closeness
+    return closeness.noise_to(output.span * _SPAN_SHARE) < closeness.noise_to(0.0)
+
+
 def _lost_in(comparison: Comparison, limit: float) -> str | None:
     """Return the first layer whose ratio is below the limit, else the one with the lowest."""
     layers = [layer for layer in comparison.layers if layer.closeness.has_signal]

@@ -249,6 +249,8 @@ def _print(report: Report, out: Path) -> None:
 
 def summary(comparison: Comparison) -> list[str]:
     """Return lines about outputs and classes."""
+    from rlx.calibration.useful import lacks_hits
+
     lines = []
     if comparison.top1 is not None:
         a, b = comparison.top1
@@ -264,6 +266,11 @@ def summary(comparison: Comparison) -> list[str]:
         if output.classes is not None:
             lines.append(
                 _agreement(output.classes, f"{name}: " if len(comparison.outputs) > 1 else "")
+            )
+        if lacks_hits(output):
+            lines.append(
+                f"{name}: no sample comes near {output.span:.2g}, which it can reach: give samples"
+                " with hits too, or their inputs may be out of range"
             )
         figures = output.closeness.as_json()
         ratio = "none" if figures["sqnr_db"] is None else f"{figures['sqnr_db']:.1f} dB"

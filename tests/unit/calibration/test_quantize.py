@@ -13,6 +13,7 @@ from rlx.calibration.replay import Replay
 from rlx.calibration.runner import Runner, computed_values
 from rlx.calibration.samples import read_samples
 from rlx.calibration.settings import Settings
+from rlx.cli.quantize import summary
 from rlx.errors import DoesNotFitError, UsageError
 from rlx.ir import TensorType
 from rlx.ir.evaluate import evaluate, evaluate_all
@@ -366,6 +367,17 @@ def test_samples_without_a_hit_leave_a_score_its_reach(score):
     assert evaluate(inner.module.graph, {"x": sample})[0] == pytest.approx(
         evaluate(graph, {"x": sample})[0], abs=0.03
     )
+
+
+@pytest.mark.parametrize(("bias", "lacking"), [(-9, True), (0, False)])
+def test_the_summary_says_that_no_sample_is_a_hit(bias, lacking):
+    def network(x):
+        return x.linear(np.ones((1, 6), np.float32), np.float32([bias])).sigmoid()
+
+    graph = rlx.trace("score", network, rlx.f32(1, 6)).graph
+    calib = 0.02 * np.random.default_rng(1).standard_normal((64, 6)).astype(np.float32)
+    found = rlx.quantize(graph, calib).report.comparison
+    assert any("no sample comes near 1, which it can reach" in n for n in summary(found)) == lacking
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float16])
