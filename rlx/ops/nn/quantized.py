@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from rlx.ir import DType, QuantParams, TensorType, Traits
+from rlx.ir import DType, QuantParams, TensorType
 from rlx.ir.dims import product
 from rlx.ops import real
 from rlx.ops.expression import Expression
@@ -267,7 +267,6 @@ class NnQuantizedLinear(_Weighted):
 class _Binary(NnQuantized):
     """Base class of functions of two quantized tensors, whose shapes broadcast."""
 
-    traits: ClassVar[Traits] = Traits(elementwise=True)
     operand_count: ClassVar[int | tuple[int, int | None]] = 2
     x_quant: QuantParams
     y_quant: QuantParams

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import DType, QuantParams, TensorType, Traits
+from rlx.ir import DType, QuantParams, TensorType
 from rlx.ops import real
 from rlx.ops.nn.layout import Layout
 from rlx.ops.nn.pool import NnAveragePool
@@ -175,7 +175,6 @@ class NnQuantizedSigmoid(NnQuantized):
     """
 
     name: ClassVar[str] = "nn.quantized_sigmoid"
-    traits: ClassVar[Traits] = Traits(elementwise=True)
     x_quant: QuantParams
 
     def check(self, *operands: TensorType) -> None:
