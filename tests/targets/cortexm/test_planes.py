@@ -122,5 +122,5 @@ def test_words_are_filled_where_something_lies_outside(shape, padding, direction
         text = emit_graph(builder.graph, self_test=0).files["src/net.c"]
     assert chosen[0].name.startswith(f"planes {direction}")
     # Compilers refuse a static function that nobody calls: it is written only if it is called.
-    assert (text.count("fill_words(") > 1) == ("void fill_words(" in text)
+    assert (text.count("fill_words(") > 1) == ("void net_fill_words(" in text)
     assert ("fill_words(" in text) or not any(padding)

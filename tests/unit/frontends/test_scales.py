@@ -20,7 +20,7 @@ MODELS = 200
 # Operators that move, choose or compare codes, and look at no scale but to see that all are equal.
 WITHOUT_SCALES = {
     "ARG_MAX", "BATCH_TO_SPACE_ND", "CAST", "CONCATENATION", "DEPTH_TO_SPACE", "DEQUANTIZE",
-    "EXPAND_DIMS", "FILL", "MAXIMUM", "MINIMUM", "PACK", "PAD", "PADV2", "RESHAPE", "SLICE",
+    "EXPAND_DIMS", "FILL", "GATHER", "MAXIMUM", "MINIMUM", "PACK", "PAD", "PADV2", "RESHAPE", "SLICE",
     "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TILE",
     "TRANSPOSE", "UNPACK",
 }  # fmt: skip
