@@ -63,6 +63,20 @@ def _pad_to(value: int) -> bytes:
     return model.build([given], [made])
 
 
+def _tabulated() -> bytes:
+    """Return a model with a table of 256 values, which CAST, ADD and GATHER compute."""
+    model = TfliteBuilder()
+    x = model.tensor((1, 4), scale=0.05, zero_point=3)
+    integers, places = (model.tensor((1, 4), "int32") for _ in range(2))
+    y = model.tensor((1, 4), scale=0.1, zero_point=-2)
+    offset = model.constant(np.array([128], np.int32))
+    table = model.constant(np.arange(-128, 128, dtype=np.int8), scale=0.1, zero_point=-2)
+    model.operator("CAST", [x], [integers])
+    model.operator("ADD", [integers, offset], [places])
+    model.operator("GATHER", [table, places], [y])
+    return model.build([x], [y])
+
+
 def _filled() -> bytes:
     """Return a model that adds what ``FILL`` makes."""
     model = TfliteBuilder()
@@ -94,6 +108,7 @@ SAMPLES: Final[dict[str, Callable[[], bytes]]] = {
     "DEQUANTIZE": lambda: _typed("DEQUANTIZE", _INT8, _FLOAT),
     "EXPAND_DIMS": lambda: one("EXPAND_DIMS", _ROW, (1, 1, 8), 1),
     "FILL": _filled,
+    "GATHER": _tabulated,
     "FULLY_CONNECTED": lambda: _weighted("FULLY_CONNECTED", _ROW, (4, 8), (1, 4)),
     "HARD_SWISH": lambda: one("HARD_SWISH", _ROW, _ROW),
     "LEAKY_RELU": lambda: one("LEAKY_RELU", _ROW, _ROW, alpha=0.1),

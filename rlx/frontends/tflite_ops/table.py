@@ -127,7 +127,7 @@ _SCALES_HINT = "quantize the model again with representative samples; no layer n
 
 @importer("GATHER")
 def import_table(call: Call) -> None:
-    """``GATHER`` of a constant table by int8 values (see ``tflite_gathers``)."""
+    """``CAST``, ``ADD`` of 128 and ``GATHER`` from a constant table of 256 values."""
     call.arity(2)
     table = call.constant(0)
     if table.shape != (TABLE_SIZE,) or call.input(1).type is not TensorType.INT8:
