@@ -22,6 +22,7 @@ from rlx.cli import main
 from rlx.ir import DType, Graph, TensorType
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule, Stage
+from rlx_sim import toolchain
 
 ELSEWHERE = {
     "E010", "E011", "E012",  # Graphs that a program makes: no command raises them.
@@ -151,6 +152,8 @@ def test_who_follows_the_line_does_not_meet_the_error_again(rlx, monkeypatch, mi
         assert rlx(mistake.before.split())[0] == 0
     if mistake.code == "E061":
         monkeypatch.setenv("PATH", "")
+        # Without what was found before with the whole path, and without keeping what is not.
+        monkeypatch.setattr(toolchain, "_search", toolchain._search.__wrapped__)
     failed = mistake.command.split()
     status, said = rlx(failed)
     assert status
