@@ -195,17 +195,16 @@ PARTLY: Final = (
     "other layers of it are integers already: write these layers in integer operators too, or "
     "quantize the float network that it was made from"
 )
-"""The same where a part of the model is in integer ops, of which no quantizer takes any."""
+"""The same where a part of the model is in integer ops, and floats do not become integers again."""
 
 
 def quantize_hint(graph: Graph) -> str:
     """Return what to do about a graph that computes with real numbers."""
-    if any(node.op.name.startswith("q.") for node in graph.op_nodes):
-        return PARTLY
     own = {"real.quantize", "real.dequantize"}
     quantized = [n for n in graph.nodes if n.op.name in own]
     if any(n.op.dialect == "q" for n in graph.nodes):
-        return CONVERT
+        inner = [n for n in quantized if n.operands[0] not in graph.inputs]
+        return CONVERT if any(n.op.name == "real.quantize" for n in inner) else PARTLY
     # Conversions at the ends alone belong to a network that is quantized already.
     return CONVERT if len(quantized) > len(graph.inputs) + len(graph.outputs) else QUANTIZE
 

@@ -269,7 +269,7 @@ def test_float_operators_between_integer_ones(tmp_path, monkeypatch, capsys):
     assert run(capsys, "verify", "out", "--with", "host")[0] == 0
     status, _, err = run(capsys, "emit", "binary.tflite", "--target", "cortexm", "-o", "sum")
     assert status == 5
-    assert "try: it holds its own scales: rlx quantize MODEL -o MODEL.q.rlx" in err
+    assert "try: it holds its own scales: rlx quantize binary.tflite -o binary.q.rlx" in err
     for name in ("unary", "binary"):
         command = ("quantize", f"{name}.tflite", "-o", f"{name}.q.rlx")
         assert run(capsys, *command, "--min-sqnr", "0")[0] == 0

@@ -88,7 +88,7 @@ def test_names_of_the_model_reach_no_symbol(tmp_path, name, names):
     assert benign == hostile
     visible = {name for table in benign for name, _, bind, wanted in table
                if bind == "STB_GLOBAL" and not wanted}  # fmt: skip
-    assert visible == {"net_run", "net_table_0"}
+    assert visible == {"net_run", "net_entries_0"}
 
 
 @pytest.mark.slow
@@ -180,7 +180,7 @@ def test_self_test_passes(tmp_path, simulator):
     golden = golden_of(graph, FRAMES)
     folder = emitted(tmp_path / "net", graph, golden, self_test=2)
     text = (folder / "src" / "net_self_test.c").read_text()
-    assert "#define FRAMES 2\n" in text
+    assert "#define NET_FRAMES 2\n" in text
     assert "net_self_test.c" in (folder / "CMakeLists.txt").read_text()
     assert compare("", simulator.simulate(folder, golden, timeout_s=TIMEOUT_S), golden) == []
 
