@@ -11,6 +11,7 @@ from support import ROOT
 from benchmarks.markdown import markdown_table
 from onnx_backend.backend import CONSTANT_INPUTS, OLDEST
 from onnx_backend.cases import EXPLAINED, store, stored
+from rlx.frontends import onnx_check
 from rlx.frontends.onnx_branches import branch
 from rlx.frontends.onnx_ops import IMPORTERS
 
@@ -63,7 +64,8 @@ def page() -> str:
     found = stored()
     wrong = [r for r in found.reasons.values() if r in _NUMBERS]
     text = _INTRODUCTION.format(
-        oldest=OLDEST, newest=defs.onnx_opset_version(), total=found.total, onnx=found.onnx,
+        oldest=onnx_check.OLDEST, newest=defs.onnx_opset_version(),
+        total=found.total, onnx=found.onnx,
         passing=found.passing, wrong=f" but for {len(wrong)}" if wrong else "",
     )  # fmt: skip
     return text + _OPERATORS + _operators(found) + _OTHERS + _others() + _reasons(found)
