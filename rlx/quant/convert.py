@@ -255,9 +255,7 @@ def convert(
         making.later = stepped.averages_of(fitted.graph)
     sources: dict[Node, Node] = {}
     _append_inputs(making, fitted.graph)
-    for node in needed.nodes:
-        if node in making.later:
-            continue
+    for node in (n for n in needed.nodes if n not in making.later):
         first = making.graph.count
         layer = needed.layers.get(node, node)
         call = Call(making, layer, None if layer is node else node)
