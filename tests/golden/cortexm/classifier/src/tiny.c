@@ -49,11 +49,13 @@ typedef char tiny_assert_shift[(((int32_t)-3 >> 1) == -2) ? 1 : -1];
 #define TINY_DSP 0
 #endif
 
+#if TINY_DSP
 /* Whether a word may be loaded from an address. Not every Clang reports -mno-unaligned-access. */
 #if defined(TINY_ALIGNED_ONLY) || (!defined(__clang__) && !defined(__ARM_FEATURE_UNALIGNED))
 #define TINY_LOADS(address) ((uintptr_t)(address) % 4u == 0u)
 #else
 #define TINY_LOADS(address) 1
+#endif
 #endif
 
 /*
