@@ -1,7 +1,8 @@
 """Random layers that compute: convolutions, dense layers, pools, arithmetic, tables, reductions.
 
 Each function appends one layer behind a tensor, or returns False and appends nothing if the
-tensor does not suit. ``LAYERS`` lists all of them, those of ``layers_moving`` too.
+tensor does not suit. ``LAYERS`` lists all of them, those of ``layers_moving`` and
+``layers_blocks`` too.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tflite_builder import schema, unpack
 
-from campaign import layers_moving  # noqa: F401 - adds its layers to LAYERS
+from campaign import layers_blocks, layers_moving  # noqa: F401 - add their layers to LAYERS
 from campaign.draft import Draft, Knobs, Tensor
 from campaign.layers import LAYERS, Layer
 
