@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from campaign import bench, compile, equality, hardware, kills, mutants
+from campaign import bench, compile, equality, hardware, kills, mutants, onnx_equality
 from campaign.bombs import BOMB_FILES
 from campaign.damage import DAMAGED_MODELS
 from campaign.damaged_readers import DAMAGED_READERS
@@ -22,6 +22,7 @@ PARTS: dict[str, Part] = {
         MALFORMED_LIST,
         HOSTILE_NAMES,
         *equality.PARTS,
+        onnx_equality.ONNX,
         compile.COMPILED,
         *hardware.PARTS,
         *mutants.PARTS,

@@ -14,6 +14,7 @@ from rlx import target
 from rlx.driver import emit
 from rlx.errors import DoesNotFitError, EmitError, RlxError, UnsupportedOpError
 from rlx.frontends import tflite
+from rlx.ir import DType
 from rlx.reference import reference_outputs
 from rlx_sim.protocol import compare
 
@@ -31,19 +32,20 @@ CODES = 128
 
 
 def frames(graph: Graph, count: int, seed: int) -> tuple[Array, ...]:
-    """Return ``count`` frames for each input, int8[count, *shape].
+    """Return ``count`` frames for each input, int8 or uint8[count, *shape].
 
     In this order: all least codes, all largest, a mix of both, a constant, then random ones.
     """
     random = np.random.default_rng(seed)
     found = []
     for value in graph.inputs:
+        shift = 0 if value.type.dtype is DType.I8 else CODES
         array = random.integers(-CODES, CODES, (count, *value.type.static_shape))
         array[0:1] = -CODES
         array[1:2] = CODES - 1
         array[2:3] = np.where(array[2:3] < 0, -CODES, CODES - 1)
         array[3:4] = int(random.integers(-CODES, CODES))
-        found.append(array.astype(np.int8))
+        found.append((array + shift).astype(value.type.dtype.numpy))
     return tuple(found)
 
 
@@ -67,8 +69,21 @@ def emitted(
 def simulated(
     data: bytes, name: str, options: dict[str, Any], simulator: Simulator, *, count: int, seed: int
 ) -> Outcome:
-    """Import a network, emit it, run what was emitted, and compare every output."""
+    """Import a TFLite network, emit it, run what was emitted, and compare every output."""
     module = tflite.load(data)
+    return emission_equals(module, name, options, simulator, count=count, seed=seed)
+
+
+def emission_equals(
+    module: GraphModule,
+    name: str,
+    options: dict[str, Any],
+    simulator: Simulator,
+    *,
+    count: int,
+    seed: int,
+) -> Outcome:
+    """Emit a network, run what was emitted on ``count`` frames, and compare every output."""
     golden = vectors(module, count, seed)
     try:
         with emitted(module, name, options, golden) as folder:
