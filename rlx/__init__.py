@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from rlx.errors import RlxError
     from rlx.estimation import Estimate
     from rlx.exporters import Exported
-    from rlx.frontends import load
     from rlx.frontends.weights import load_weights
     from rlx.host import memory_estimate, pick_device, roofline
     from rlx.inference import Accuracy, Layers, LayerValues, Ranked, Result
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from rlx.ir.file import save
     from rlx.ir.module import GraphModule
     from rlx.latency import Benchmark, Latency, bench
+    from rlx.networks import Network, load
     from rlx.observation.machine import Machine, measure_machine
     from rlx.observation.memory import MemoryEstimate
     from rlx.observation.roofline import Roofline
@@ -74,6 +74,7 @@ _HOMES = {
     "Machine": "rlx.observation.machine",
     "MemoryEstimate": "rlx.observation.memory",
     "Model": "rlx.runtime",
+    "Network": "rlx.networks",
     "PrecisionPolicy": "rlx.passes",
     "QuantParams": "rlx.ir",
     "Quantized": "rlx.calibration.quantize",
@@ -102,7 +103,7 @@ _HOMES = {
     "if_": "rlx.tracing.control",
     "i32": "rlx.ir",
     "layers": "rlx.api",
-    "load": "rlx.frontends",
+    "load": "rlx.networks",
     "load_weights": "rlx.frontends.weights",
     "measure_machine": "rlx.observation.machine",
     "memory_estimate": "rlx.host",
@@ -144,6 +145,7 @@ __all__ = [
     "Machine",
     "MemoryEstimate",
     "Model",
+    "Network",
     "PrecisionPolicy",
     "QuantParams",
     "Quantized",
@@ -212,4 +214,4 @@ if not TYPE_CHECKING:  # else a type checker would take any name for a public on
 
 def __dir__() -> list[str]:
     """Return the public names, imported or not."""
-    return sorted({*globals(), *__all__, *_MODULES})
+    return sorted([*__all__, *_MODULES, "__version__"])

@@ -16,7 +16,7 @@ from rlx.calibration.own_scales import convert_graph
 from rlx.calibration.quantize import quantize_graph
 from rlx.calibration.settings import MIN_AGREEMENT, MIN_SQNR_DB, settings_of
 from rlx.estimation import Estimate
-from rlx.networks import Model, bound_module
+from rlx.networks import Model, Network, bound_module
 from rlx.outputs import read_manifest, write_file
 from rlx.reporting.gather import Wanted, gather
 from rlx.runtime import CompiledGraph
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from rlx.exporters import Exported
     from rlx.inference import Inputs, Layers, Result
     from rlx.ir import Array
-    from rlx.ir.module import GraphModule
     from rlx.passes import Policies
     from rlx.reporting.model import Report
     from rlx.target import Emission
@@ -98,7 +97,7 @@ def export(model: Model, path: str | Path, *, opset: int | None = None) -> Expor
     """Write an integer network as ``.tflite`` or ``.onnx``, as ``rlx export`` does.
 
     Args:
-        model: What ``rlx.load`` or ``rlx.quantize(...).module`` is, a graph, or the path of a file.
+        model: What ``rlx.load`` or ``rlx.quantize`` returned, a graph, or the path of a file.
         path: File to write; its end names the format.
         opset: Version of ai.onnx for ``.onnx``; None for 17.
 
@@ -408,7 +407,7 @@ def convert(
     test: Data | None = None,
     min_sqnr: float = MIN_SQNR_DB,
     min_agreement: float = MIN_AGREEMENT,
-) -> GraphModule:
+) -> Network:
     """Return the integer network of a network that holds its own scales.
 
     Such as an ONNX file with QuantizeLinear and DequantizeLinear nodes, or a QONNX file: their
@@ -429,7 +428,7 @@ def convert(
     """
     module, _ = bound_module(model)
     settings = settings_of(min_sqnr=min_sqnr, min_agreement=min_agreement)
-    return convert_graph(module.graph, test, settings).module
+    return Network(convert_graph(module.graph, test, settings).module)
 
 
 def compare(

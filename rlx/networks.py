@@ -3,22 +3,110 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rlx import frontends
+from rlx import frontends, inference
+from rlx.drawing.graph import layout
+from rlx.drawing.notebook import graph_html
+from rlx.drawing.svg import Picture, to_svg
 from rlx.errors import UsageError
 from rlx.frontends.open_shapes import Sizes
 from rlx.frontends.registry import with_sizes
 from rlx.ir import Graph
-from rlx.ir.module import GraphModule, Stage
+from rlx.ir.module import GraphModule, HasModule, Stage
+from rlx.ir.printer import summarize_graph
+from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.samples import array_shapes
 from rlx.tracing import Graph as Builder
 from rlx.transforms.freeze import freeze
 
-Model: TypeAlias = "GraphModule | Graph | Builder | str | Path"
-"""What ``rlx.load`` returned, a graph, what ``rlx.Graph`` traces, or the path of a model file."""
+if TYPE_CHECKING:
+    from rlx.inference import Inputs, Layers, Result
+    from rlx.ir import TensorType
+
+Model: TypeAlias = "HasModule | GraphModule | Graph | Builder | str | Path"
+"""A network: as ``rlx.load`` or ``rlx.quantize`` returned it, a graph, or the path of a file."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Network(HasModule):
+    """A network as ``rlx.load`` returns it: its interface, its results on data, its picture.
+
+    Attributes:
+        module: The graph, its stage, and the interpreter whose bits it reproduces.
+    """
+
+    def __repr__(self) -> str:
+        return f"<Network {summarize_graph(self.graph)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the drawing and the table of layers that notebooks show."""
+        return graph_html(self.graph)
+
+    @property
+    def graph(self) -> Graph:
+        """Its ops."""
+        return self.module.graph
+
+    @property
+    def name(self) -> str:
+        """Its name in the file."""
+        return self.graph.name
+
+    @property
+    def inputs(self) -> dict[str, TensorType]:
+        """Type of each input by name, in order."""
+        return {value.name: value.type for value in self.graph.inputs}
+
+    @property
+    def outputs(self) -> dict[str, TensorType]:
+        """Type of each output by name, in order."""
+        types = (value.type for value in self.graph.outputs)
+        return dict(zip(self.graph.output_names, types, strict=True))
+
+    def picture(self) -> Picture:
+        """Return its layers as SVG, a text that notebooks show as a picture."""
+        return Picture(to_svg(layout(self.graph)))
+
+    def run(self, data: Inputs) -> Result:
+        """Return the outputs for a sample or a batch of samples, as ``rlx.run`` does."""
+        return inference.run(bound_module(self, data)[0].graph, data)
+
+    def layers(self, data: Inputs, *, against: Model | None = None) -> Layers:
+        """Return the figures of each layer on data, as ``rlx.layers`` does."""
+        other = None if against is None else bound_module(against, data)[0].graph
+        return inference.layers(bound_module(self, data)[0].graph, data, against=other)
+
+
+def load(
+    path: str | Path,
+    format: str = "auto",
+    *,
+    options: Any = None,  # noqa: ANN401 - the format's own class
+    limits: Limits | None = None,
+    **settings: Any,  # noqa: ANN401 - each format's own
+) -> Network:
+    """Read a model file: ``.tflite``, ``.onnx``, ``.rlx``, or one of a plug-in's format.
+
+    Args:
+        path: The file.
+        format: Name of its format, or ``auto`` for that of its first bytes and name.
+        options: Options of the format as an object of its own class.
+        limits: Largest model to accept, None for the defaults.
+        settings: Options by name, such as ``input_shape={"x": (1, 3, 224, 224)}``; those of
+            ``rlx import FILE --help``, with underscores.
+
+    Raises:
+        UsageError: The file cannot be read, or the format has no such option.
+        FormatError: rlx does not read this format.
+        FrontendError: The file is malformed or over a limit.
+        UnsupportedOpError: It holds an op that rlx does not import.
+    """
+    accepted = limits or DEFAULT_LIMITS
+    return Network(frontends.load(path, format, options=options, limits=accepted, **settings))
 
 
 def module_of(model: Model) -> tuple[GraphModule, str | None]:
@@ -49,6 +137,8 @@ def bound_module(model: Model, data: Any = None) -> tuple[GraphModule, str | Non
 
 
 def _module_of(model: Model, sizes: Sizes | None) -> tuple[GraphModule, str | None]:
+    if isinstance(model, HasModule):
+        model = model.module
     if isinstance(model, GraphModule):
         return model if sizes is None else with_sizes(model, sizes), None
     if isinstance(model, Builder):

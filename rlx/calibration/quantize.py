@@ -24,7 +24,7 @@ from rlx.calibration.widths import (
     within,
 )
 from rlx.errors import DoesNotFitError
-from rlx.ir.module import GraphModule
+from rlx.ir.module import GraphModule, HasModule
 from rlx.ops.real import RealDequantize
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.fold_constants import FoldConstants
@@ -60,7 +60,7 @@ _EQUAL: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Quantized:
+class Quantized(HasModule):
     """An integer network and what is known about it.
 
     Attributes:
@@ -68,7 +68,6 @@ class Quantized:
         report: What it lost, layer by layer.
     """
 
-    module: GraphModule
     report: Report
 
     def __repr__(self) -> str:

@@ -44,6 +44,15 @@ _RULES: Final = """\
 _KINDS: Final = ("port", "weights", "elementwise", "moves", "other")
 
 
+class Picture(str):
+    """SVG as a text, which notebooks show as a picture."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
 def to_svg(drawing: Drawing, *, theme: str = "auto") -> str:
     """Return a drawing as one SVG element, ASCII but for the texts of the model.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from rlx.frontends.reading import check_size, read_start
 from rlx.frontends.refusal import RefusedError
 from rlx.frontends.safetensors import StoredTensor, stored_tensors
 from rlx.ir import Constant, DType, Graph, Param, TensorType, rebuild
-from rlx.ir.module import GraphModule, graph_of
+from rlx.ir.module import module_of, with_graph
 from rlx.ir.verify import verify
 from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.names import printable, shorten
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from rlx.ir import Array, Node, Value
+    from rlx.ir.module import Given
 
     Rename = Mapping[str, str] | Callable[[str], str | None]
 
@@ -30,27 +31,12 @@ if TYPE_CHECKING:
 _LISTED = 20
 
 
-@overload
 def load_weights(
-    graph: Graph, *paths: str | Path, rename: Rename | None = None, limits: Limits = DEFAULT_LIMITS
-) -> Graph: ...
-
-
-@overload
-def load_weights(
-    graph: GraphModule,
+    graph: Given,
     *paths: str | Path,
     rename: Rename | None = None,
     limits: Limits = DEFAULT_LIMITS,
-) -> GraphModule: ...
-
-
-def load_weights(
-    graph: Graph | GraphModule,
-    *paths: str | Path,
-    rename: Rename | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-) -> Graph | GraphModule:
+) -> Given:
     """Return a graph with the tensors of safetensors files as its constants, by name.
 
     Parameters become constants; a constant of that name gets other elements. Every parameter has
@@ -59,7 +45,7 @@ def load_weights(
     is in memory at a time, beside the graph.
 
     Args:
-        graph: A graph, or a module without a memory plan.
+        graph: A graph or a network, without a memory plan.
         paths: The files; several for weights that are stored in parts.
         rename: The graph's name for each name of a file, as a mapping (other names stay as they
             are) or as a function, which returns None for tensors that are left out.
@@ -81,12 +67,12 @@ def load_weights(
             files.append(stored_tensors(path, limits))
         except RefusedError as error:
             raise error.public(_shown(path)) from None
-    module = graph if isinstance(graph, GraphModule) else GraphModule.hir(graph_of(graph))
+    module = module_of(graph)
     assignment = _Assignment.of(module.graph, files, rename)
     new = module.with_graph(rebuild(module.graph, assignment.visit, by="load_weights"))
     assignment.finish(", ".join(_shown(Path(path)) for path in paths))
     verify(new, where="after load_weights")
-    return new if isinstance(graph, GraphModule) else new.graph
+    return with_graph(graph, new.graph)
 
 
 def _check_format(path: Path) -> None:

@@ -160,6 +160,21 @@ class Result:
     def __len__(self) -> int:
         return len(next(iter(self.outputs.values())).array)
 
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        """Return the values of an output by its name, as :attr:`Output.values`.
+
+        Raises:
+            KeyError: There is no such output.
+        """
+        if name not in self.outputs:
+            names = ", ".join(repr(printable(known)) for known in self.outputs)
+            raise KeyError(f"no output {printable(name)!r}; the network has {names}")
+        return self.outputs[name].values
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Any:  # noqa: ANN401
+        """Return the values of the only output for NumPy; UsageError if there are several."""
+        return np.array(self.values, dtype=dtype, copy=copy)
+
     @property
     def output(self) -> Output:
         """The only output.

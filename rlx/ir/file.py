@@ -26,7 +26,16 @@ from rlx.ir.file_limits import check_node, check_sizes, over
 from rlx.ir.file_tensors import read_constant, seal, stored, tensor_name
 from rlx.ir.graph import Constant, Graph, Node, Origin, Source, Value
 from rlx.ir.lookup import op_class
-from rlx.ir.module import GraphModule, MemoryPlan, Placement, Region, Stage, StateCopy
+from rlx.ir.module import (
+    GraphModule,
+    HasModule,
+    MemoryPlan,
+    Placement,
+    Region,
+    Stage,
+    StateCopy,
+    module_of,
+)
 from rlx.ir.plain import (
     PlainError,
     PlainRecord,
@@ -125,13 +134,13 @@ class _Document:
     plan: _Plan | None
 
 
-def save(module: GraphModule | Graph, path: str | os.PathLike[str]) -> None:
+def save(module: GraphModule | Graph | HasModule, path: str | os.PathLike[str]) -> None:
     """Write ``module`` to ``path``, which appears complete or not at all.
 
     Args:
-        module: A module; a graph is written as one at the first stage. A graph made by hand has
-            both (``graph.module``, ``graph.graph``): its parameters have no values in the file,
-            unless ``rlx.freeze`` made them constants.
+        module: A network; a graph is written as one at the first stage. A graph made by hand has
+            ``graph.module``: its parameters have no values in the file, unless ``rlx.freeze`` made
+            them constants.
         path: The file.
 
     Raises:
@@ -139,11 +148,7 @@ def save(module: GraphModule | Graph, path: str | os.PathLike[str]) -> None:
         VerifyError: The module breaks an invariant of its stage.
         OutputError: The file cannot be written.
     """
-    if isinstance(module, Graph):
-        module = GraphModule.hir(module)
-    if not isinstance(module, GraphModule):
-        kind = type(module).__name__
-        raise TypeError(f"takes a module, not {kind}: of a graph made by hand give graph.module")
+    module = module_of(module)
     verify(module)
     write_file(path, to_file_bytes(module))
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field, replace
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from rlx.ir.graph import Graph
 
 if TYPE_CHECKING:
-    from rlx.inference import Inputs, Layers, Result
     from rlx.ir.graph import Node, Value
 
 
@@ -199,52 +197,57 @@ class GraphModule:
             raise ValueError(f"stage {stage.value} {'needs a' if plan is None else 'has no'} plan")
         return replace(self, stage=stage, plan=plan)
 
-    def run(self, data: Inputs) -> Result:
-        """Return what the network gives for a sample or a batch of them.
 
-        Args:
-            data: Numbers for the only input, numbers for each input by name, or a file of samples.
-                Numbers of an input's own element type are taken as they are; real numbers for a
-                quantized input are quantized by its scale.
+@dataclass(frozen=True, slots=True)
+class HasModule:
+    """Base class of objects that hold a module, and are accepted wherever one is.
 
-        Raises:
-            UsageError: The data do not fit the inputs.
-            FrontendError: A file is damaged.
-        """
-        result: Result = _inference().run(self.graph, data)
-        return result
+    Attributes:
+        module: The module.
+    """
 
-    def layers(self, data: Inputs, *, against: GraphModule | None = None) -> Layers:
-        """Return what every layer gives for data: ranges, saturation, histograms, numbers.
-
-        Args:
-            data: As for :meth:`run`.
-            against: Another network, such as the float one that this one was quantized from: the
-                layers of both are compared.
-
-        Raises:
-            UsageError: The data do not fit the inputs, or a layer gives NaN or infinite numbers.
-            FrontendError: A file is damaged.
-        """
-        other = None if against is None else against.graph
-        result: Layers = _inference().layers(self.graph, data, against=other)
-        return result
+    module: GraphModule
 
 
-def _inference() -> Any:  # noqa: ANN401 - a module
-    """Return the package that runs networks; it is of a higher layer, so only methods import it."""
-    return import_module("rlx.inference")
+Given = TypeVar("Given", bound="Graph | GraphModule | HasModule")
+"""A graph in the form in which a function was given it."""
 
 
-def graph_of(given: Graph | GraphModule) -> Graph:
-    """Return a graph that was given as it is or as a module.
+def graph_of(given: Graph | GraphModule | HasModule) -> Graph:
+    """Return a graph that was given as it is, as a module, or in what holds one.
 
     Raises:
-        TypeError: It is neither.
+        TypeError: It is none of these.
     """
-    if isinstance(given, GraphModule):
-        return given.graph
     if isinstance(given, Graph):
         return given
+    return module_of(given).graph
+
+
+def module_of(given: Graph | GraphModule | HasModule) -> GraphModule:
+    """Return a module that was given as it is, in what holds one, or as a graph at stage HIR.
+
+    Raises:
+        TypeError: It is none of these.
+    """
+    if isinstance(given, Graph):
+        return GraphModule.hir(given)
+    if isinstance(given, GraphModule):
+        return given
+    if isinstance(given, HasModule):
+        return given.module
     kind = type(given).__name__
-    raise TypeError(f"takes a graph or a module, not {kind}: of a graph made by hand give .graph")
+    raise TypeError(f"expected a graph or a module, got {kind}; of a traced graph give .module")
+
+
+def with_graph(given: Given, graph: Graph) -> Given:
+    """Return a rewritten graph in the form in which the graph was given.
+
+    Raises:
+        ValueError: There is a plan, which holds for its own graph only.
+    """
+    if isinstance(given, Graph):
+        return cast("Given", graph)
+    if isinstance(given, GraphModule):
+        return cast("Given", given.with_graph(graph))
+    return replace(given, module=given.module.with_graph(graph))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rlx.ir import Graph
 from rlx.ir.binding import symbols_of
-from rlx.ir.module import GraphModule
+from rlx.ir.module import GraphModule, HasModule, graph_of
 from rlx.runtime.backend import find_backend, fit_to_backend
 from rlx.runtime.compiled import CompiledGraph
 from rlx.runtime.device import Device
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rlx.passes import DispatchReport
     from rlx.runtime.backend import Backend
 
-Compilable: TypeAlias = "Builder | Graph | GraphModule"
+Compilable: TypeAlias = "Builder | Graph | GraphModule | HasModule"
 
 
 class Session:
@@ -88,10 +88,8 @@ def parts_of(graph: Compilable) -> tuple[Graph, dict[str, Array]]:
     match graph:
         case Builder():
             return graph.graph, dict(graph.parameters)
-        case GraphModule():
-            return graph.graph, {}
-        case Graph():
-            return graph, {}
+        case Graph() | GraphModule() | HasModule():
+            return graph_of(graph), {}
         case str() | PathLike():
             raise TypeError(f"takes a graph, not the path {str(graph)!r}: read it with rlx.load")
     raise TypeError(f"takes a graph, not {type(graph).__name__}; rlx.trace makes one of a function")

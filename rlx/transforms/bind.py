@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from rlx.ir.binding import bind_graph, symbols_of
-from rlx.ir.module import GraphModule, graph_of
+from rlx.ir.module import graph_of, with_graph
 from rlx.names import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from rlx.ir import Graph
+    from rlx.ir.module import Given
 
 
 def sizes_hint(names: Iterable[str]) -> str:
@@ -28,23 +29,15 @@ def symbols(graph: Graph) -> tuple[str, ...]:
     return tuple(sorted(symbols_of(tuple(v.type for v in (*graph.inputs, *graph.params)))))
 
 
-@overload
-def bind(graph: Graph, sizes: Mapping[str, int]) -> Graph: ...
-
-
-@overload
-def bind(graph: GraphModule, sizes: Mapping[str, int]) -> GraphModule: ...
-
-
-def bind(graph: Graph | GraphModule, sizes: Mapping[str, int]) -> Graph | GraphModule:
+def bind(graph: Given, sizes: Mapping[str, int]) -> Given:
     """Return ``graph`` with symbols replaced by numbers, and every type inferred anew.
 
     Args:
-        graph: A graph, or a module without a memory plan.
+        graph: A graph or a network, without a memory plan.
         sizes: A size for each symbol that is bound, by name; others stay symbols.
 
     Raises:
-        TypeError: It is neither.
+        TypeError: It is something else.
         ValueError: The graph has no such symbol, a size is not positive, or a dimension would
             be negative.
         ShapeError: An op does not take operands of these sizes.
@@ -57,4 +50,4 @@ def bind(graph: Graph | GraphModule, sizes: Mapping[str, int]) -> Graph | GraphM
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ValueError(f"symbol {name!r} must be bound to a positive number, not {size!r}")
     bound = bind_graph(inner, sizes)
-    return graph.with_graph(bound) if isinstance(graph, GraphModule) else bound
+    return with_graph(graph, bound)

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.ir import GraphModule, Param, rebuild
-from rlx.ir.module import graph_of
+from rlx.ir import Param, rebuild
+from rlx.ir.module import graph_of, with_graph
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rlx.ir import Array, Graph, Node, Value
+    from rlx.ir.module import Given
 
 
-@overload
-def freeze(graph: Graph, params: Mapping[str, Array], *, strict: bool = True) -> Graph: ...
-
-
-@overload
-def freeze(
-    graph: GraphModule, params: Mapping[str, Array], *, strict: bool = True
-) -> GraphModule: ...
-
-
-def freeze(
-    graph: Graph | GraphModule, params: Mapping[str, Array], *, strict: bool = True
-) -> Graph | GraphModule:
+def freeze(graph: Given, params: Mapping[str, Array], *, strict: bool = True) -> Given:
     """Return ``graph`` with the parameters in ``params`` replaced by constants.
 
     Args:
-        graph: A graph, or a module without a memory plan.
+        graph: A graph or a network, without a memory plan.
         params: A value for each parameter that is frozen, by name, for example a ``WeightStore``;
             others stay parameters.
         strict: Whether a name that is no parameter is refused; else it is left alone.
 
     Raises:
-        TypeError: It is neither.
+        TypeError: It is something else.
         ValueError: The graph has no such parameter, or a value has another type.
     """
     inner = graph_of(graph)
@@ -60,4 +49,4 @@ def freeze(
         return [new.constant(values[node.name], name=node.name, quant=node.result.type.quant)]
 
     frozen = rebuild(inner, visit, by="freeze")
-    return graph.with_graph(frozen) if isinstance(graph, GraphModule) else frozen
+    return with_graph(graph, frozen)

@@ -19,6 +19,19 @@ def run(program: str) -> list[str]:
     return result.stdout.split()
 
 
+def test_public_names_are_all_there_is_after_use_too():
+    program = "import rlx; rlx.load; rlx.run; import rlx.cli; print(*dir(rlx))"
+    assert set(run(program)) == {*rlx.__all__, "config", "__version__"}
+
+
+def test_help_of_load_fits_a_screen():
+    program = "import pydoc, rlx; print(pydoc.plain(pydoc.render_doc(rlx.load)))"
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert len(result.stdout.splitlines()) <= 25
+
+
 @pytest.mark.parametrize("name", rlx.__all__)
 def test_public_name_is_there(name):
     assert getattr(rlx, name).__name__ == name
@@ -54,7 +67,7 @@ import numpy as np
 import rlx
 
 module = rlx.load("model.tflite")
-assert_type(module, rlx.GraphModule)
+assert_type(module, rlx.Network)
 result = module.run(np.zeros((2, 8, 8, 1)))
 assert_type(result, rlx.Result)
 assert_type(rlx.run("model.tflite", [1.0, 2.0]), rlx.Result)
@@ -75,7 +88,7 @@ assert_type(found.passed, bool)
 assert_type(rlx.compare(module, "model.q.rlx", "data.npz"), rlx.Comparison)
 quantized = rlx.quantize(module, np.zeros((4, 8)))
 assert_type(quantized, rlx.Quantized)
-assert_type(quantized.module.run("data.npz"), rlx.Result)
+assert_type(rlx.run(quantized, "data.npz"), rlx.Result)
 module.run(data=3, batch=2)
 result.best
 """
@@ -84,7 +97,7 @@ result.best
 @pytest.mark.slow
 def test_a_type_checker_sees_what_functions_return(tmp_path):
     assert checked(PROGRAM, tmp_path) == [
-        '32: error: Unexpected keyword argument "batch" for "run" of "GraphModule"  [call-arg]',
+        '32: error: Unexpected keyword argument "batch" for "run" of "Network"  [call-arg]',
         '33: error: "Result" has no attribute "best"  [attr-defined]',
     ]
 

@@ -31,7 +31,7 @@ def test_a_graph_is_saved_as_its_module(tmp_path):
     save(network(), tmp_path / "graph.rlx")
     save(GraphModule.hir(network()), tmp_path / "module.rlx")
     assert (tmp_path / "graph.rlx").read_bytes() == (tmp_path / "module.rlx").read_bytes()
-    message = r"^takes a module, not str: of a graph made by hand give graph\.module$"
+    message = r"^expected a graph or a module, got str; of a traced graph give \.module$"
     with pytest.raises(TypeError, match=message):
         save("graph", tmp_path / "other.rlx")
     assert not (tmp_path / "other.rlx").exists()

@@ -77,7 +77,7 @@ def test_weights_in_numbers():
 
 
 def test_a_target_that_names_no_nodes_has_a_report(tmp_path):
-    module = rlx.load(DIGITS)
+    module = rlx.load(DIGITS).module
     emission = Emission(files={}, report={"layers": [{"name": "all", "cycles": 5}], "cycles": 5})
     text = network_text(module, emission)
     network = json.loads(text)

@@ -50,7 +50,7 @@ def test_modules_stay_modules():
     module = rlx.GraphModule.hir(graph())
     frozen = freeze(module, {"w": W})
     assert (frozen.stage, frozen.graph) == (module.stage, freeze(graph(), {"w": W}))
-    message = r"^takes a graph or a module, not Graph: of a graph made by hand give \.graph$"
+    message = r"^expected a graph or a module, got Graph; of a traced graph give \.module$"
     for call in (lambda g: freeze(g, {}), lambda g: rlx.bind(g, {}), lambda g: rlx.load_weights(g)):
         with pytest.raises(TypeError, match=message):
             call(rlx.Graph("by hand"))
