@@ -352,7 +352,7 @@ def run(
     """Return what a network gives for a sample or a batch of them, computed on this machine.
 
     Integers are those of the reference, bit for bit; real numbers are as near as the order of
-    additions allows. ``module.run(data)`` is the same.
+    additions allows. ``network.run(data)`` is the same.
 
     Args:
         model: What ``rlx.load`` returned, a graph, or the path of a model file.
