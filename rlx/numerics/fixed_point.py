@@ -26,6 +26,9 @@ Scalar: TypeAlias = np.int64 | int
 INT32_MIN = -(2**31)
 INT32_MAX = 2**31 - 1
 
+# Multipliers of 31 bits that are float32 numbers, which have 24.
+_FLOAT32_STEP = 1 << 7
+
 
 class Rounding(enum.Enum):
     """How the product of accumulator and multiplier is rounded to an integer.
@@ -34,13 +37,16 @@ class Rounding(enum.Enum):
     the shift. It is what TFLite Micro and CMSIS-NN do by default. The others round the exact
     product once, and differ in halves only: ``SINGLE`` rounds them up, ``EVEN`` to the even
     integer as ONNX and QONNX do, ``ODD`` to the odd one. ``ODD`` is for formats that add an odd
-    zero point before they round to even, as ``QLinearAdd`` of ONNX Runtime.
+    zero point before they round to even, as ``QLinearAdd`` of ONNX Runtime. ``FLOAT32`` rounds
+    accumulator and product to float32 first, then to the even integer, as ``QLinearConv`` of ONNX
+    Runtime; its factors are float32 numbers.
     """
 
     DOUBLE = "double"
     SINGLE = "single"
     EVEN = "even"
     ODD = "odd"
+    FLOAT32 = "float32"
 
     @property
     def to_parity(self) -> int | None:
@@ -85,6 +91,10 @@ def multiply_by_quantized_multiplier(
         shift: Power of two, positive to the left, in [-31, 30].
         rounding: One of the definitions.
     """
+    if rounding is Rounding.FLOAT32:
+        factor = np.ldexp(np.asarray(multiplier, np.float32), np.asarray(shift) - 31)
+        whole: Int64 = np.rint(x.astype(np.float32) * factor).astype(np.int64)
+        return whole
     if rounding is not Rounding.DOUBLE:
         total, product = np.int64(31) - shift, x * multiplier
         half = np.int64(1) << (total - 1)
@@ -143,10 +153,14 @@ class Rescale:
             raise ValueError("every multiplier must lie in [0, 2^31 - 1]")
         if not all(-31 <= s <= 30 for s in self.shift):
             raise ValueError("every shift must lie in [-31, 30]")
+        if self.rounding is Rounding.FLOAT32 and any(m % _FLOAT32_STEP for m in self.multiplier):
+            raise ValueError("every multiplier must be a float32 number")
 
     @staticmethod
     def of(*reals: float, rounding: Rounding = Rounding.DOUBLE) -> Rescale:
         """Return the fixed-point form of real factors."""
+        if rounding is Rounding.FLOAT32:
+            reals = tuple(float(np.float32(r)) for r in reals)
         pairs = [quantize_multiplier(r) for r in reals]
         return Rescale(tuple(m for m, _ in pairs), tuple(s for _, s in pairs), rounding)
 

@@ -85,7 +85,10 @@ class Requantizer:
             self._last = (what.zero_point ^ parity) & 1
             self._half = what.zero_point - self._last
         self._tie: Float64 | None = None
-        self.is_fast = False
+        # In float32 the definition is in floating point itself.
+        self.is_fast = what.rescale.rounding is Rounding.FLOAT32
+        if self.is_fast:
+            return
         points = _points(what, minimum, maximum)
         if points is None:
             return
@@ -135,6 +138,8 @@ class Requantizer:
         channels = x.shape[-1]
         # Whole rows as one axis, and factors as long as it: NumPy's fastest loops.
         size = max(1, min(_BLOCK // max(channels, 1), len(x))) * channels
+        if self._what.rescale.rounding is Rounding.FLOAT32:
+            return self._bind_float32(x.reshape(-1), out.reshape(-1), size, take)
         numbers, values = x.reshape(-1), out.view(np.uint8).reshape(-1)
         buffer = take((size,), np.float64)
         signs = take((size if self._tie is not None else 0,), np.int64)
@@ -153,6 +158,32 @@ class Requantizer:
             value = values[start : start + size]
             runs.append(partial(np.copyto, value, y, casting="unsafe"))
             runs.append(partial(np.bitwise_xor, value, _TOP_BIT, value))
+        return runs
+
+    def _bind_float32(
+        self, x: Array, out: Int8, size: int, take: Take
+    ) -> list[Callable[[], object]]:
+        """Return ``bind`` of numbers whose products are rounded to float32."""
+        what = self._what
+        offset = _long(np.asarray(what.offset, np.float64), size)
+        factor = _long(self._factor.astype(np.float32), size)
+        # A float64 holds every sum with the offset.
+        sums, products = take((size,), np.float64), take((size,), np.float32)
+        runs: list[Callable[[], object]] = []
+        for start in range(0, x.size, size):
+            part = x[start : start + size]
+            count = part.size
+            y, z = sums[:count], products[:count]
+            runs += [
+                partial(np.copyto, y, part),
+                partial(np.add, y, offset[:count], y),
+                partial(np.copyto, z, y, casting="same_kind"),
+                partial(np.multiply, z, factor[:count], z),
+                partial(np.rint, z, z),
+                partial(np.add, z, np.float32(what.zero_point), z),
+                partial(z.clip, np.float32(what.low), np.float32(what.high), z),
+                partial(np.copyto, out[start : start + size], z, casting="unsafe"),
+            ]
         return runs
 
     def _even(self, y: Float64, value: Int8) -> Iterator[Callable[[], object]]:
@@ -175,6 +206,11 @@ class Requantizer:
             return _Terms(long(self._factor), long(np.asarray(self._constant)), None, self._half)
         tie = long(np.asarray(self._tie, np.float64)).view(np.int64)
         return _Terms(long(self._factor), long(np.asarray(self._addend)), tie, self._half)
+
+
+def _long(values: npt.NDArray[NumberT], size: int) -> npt.NDArray[NumberT]:
+    """Return one number, or one for each channel, for each of so many numbers."""
+    return np.resize(values, size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

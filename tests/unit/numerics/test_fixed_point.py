@@ -71,11 +71,27 @@ def scaled_to_odd(x: int, multiplier: int, shift: int) -> int:
     return round(Fraction(x * multiplier, 2 ** (31 - shift)) + 1) - 1
 
 
+def to_float32(number: Fraction) -> Fraction:
+    """Round a fraction to 24 bits, halves to even."""
+    if not number:
+        return number
+    exponent = math.floor(math.log2(abs(number))) - 23
+    # log2 may round up to the next power of two.
+    exponent -= abs(number) < Fraction(2) ** (exponent + 23)
+    return round(number / Fraction(2) ** exponent) * Fraction(2) ** exponent
+
+
+def scaled_in_float32(x: int, multiplier: int, shift: int) -> int:
+    product = to_float32(Fraction(x)) * to_float32(Fraction(multiplier)) * Fraction(2) ** shift
+    return round(to_float32(product / 2**31))
+
+
 MODELS = [
     (Rounding.DOUBLE, scaled_twice),
     (Rounding.SINGLE, scaled_once),
     (Rounding.EVEN, scaled_to_even),
     (Rounding.ODD, scaled_to_odd),
+    (Rounding.FLOAT32, scaled_in_float32),
 ]
 
 
@@ -245,6 +261,22 @@ def test_rescale_tells_channels_and_reals() -> None:
 def test_rescale_refuses(multiplier, shift, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         Rescale(multiplier, shift)
+
+
+def test_factors_in_float32_are_float32_numbers() -> None:
+    third = np.float32(1) / np.float32(3)
+    assert Rescale.of(1 / 3, rounding=Rounding.FLOAT32).real == (float(third),)
+    with pytest.raises(ValueError, match=r"^every multiplier must be a float32 number$"):
+        Rescale((2**30 + 64,), (0,), Rounding.FLOAT32)
+
+
+def test_products_next_to_a_half_are_halves_in_float32() -> None:
+    """The sixth of float32 is too large: a product of fixed point is above every half."""
+    x = np.array([3, 9, 15, 21])
+    float32 = Rescale.of(1 / 6, rounding=Rounding.FLOAT32)
+    assert float32.apply(x).tolist() == [0, 2, 2, 4]
+    exact = Rescale(float32.multiplier, float32.shift, Rounding.EVEN)
+    assert exact.apply(x).tolist() == [1, 2, 3, 4]
 
 
 def test_divided_keeps_the_multiplier_long_and_truncates() -> None:
