@@ -1,4 +1,7 @@
-"""Round halves up where they are not reached, so that targets take their cheapest form."""
+"""Round halves up where they are not reached, so that targets take their cheapest form.
+
+Likewise take fixed-point factors for float32 ones, where no product is rounded to a half.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import numpy as np
 
 from rlx.ir import RuleTable, rebuild
 from rlx.numerics.fixed_point import Rescale, Rounding
+from rlx.numerics.float32 import fixed_point_form
 from rlx.numerics.halves import Accumulators, rounds_up
 from rlx.ops.q import (
     CODE_RANGE,
@@ -44,14 +48,15 @@ _REACHED: RuleTable[Rule] = RuleTable("halves")
 class RoundHalvesUp(Pass):
     """Halves to even or odd integers become halves up in ops that compute the same either way.
 
-    Proven for each node from its factors and from what its accumulators can be.
+    Factors in float32 become fixed-point ones in layers that compute the same with them. Proven for
+    each node from its factors and from what its accumulators can be.
     """
 
     name: ClassVar[str] = "round-halves-up"
 
     def apply(self, graph: Graph) -> Graph:
         """Return the graph with cheaper factors."""
-        nodes = [n for n in graph.op_nodes if _to_parity(n.op)]
+        nodes = [n for n in graph.op_nodes if _to_parity(n.op) or _in_float32(n.op)]
         if not nodes:
             return graph
         ranges = channel_ranges(graph)
@@ -82,6 +87,8 @@ def _up(op: Op, names: Sequence[str]) -> Op:
 def _cheaper(node: Node, ranges: Mapping[Value, Range]) -> Op:
     """Return the op with as many factors as possible that round halves up."""
     names = _to_parity(node.op)
+    if _in_float32(node.op):
+        return _in_fixed_point(node, ranges)
     if type(node.op) not in _REACHED:
         return node.op
     if _REACHED[type(node.op)](node, ranges):
@@ -131,18 +138,42 @@ def _mean(node: Node, ranges: Mapping[Value, Range]) -> bool:
     return rounds_up(op.rescale, 0, Accumulators(low, high), ends)
 
 
-@_REACHED.rule(QConv2d, QDense)
-def _layer(node: Node, ranges: Mapping[Value, Range]) -> bool:
-    op, sums = node.op, sum_range(node, ranges[node.operands[0]])
+def _in_float32(op: Op) -> bool:
+    """Return whether a layer scales its sums by float32 factors."""
+    return isinstance(op, QConv2d | QDense) and op.rescale.rounding is Rounding.FLOAT32
+
+
+def _in_fixed_point(node: Node, ranges: Mapping[Value, Range]) -> Op:
+    """Return a layer with fixed-point factors, if there are any that give the same results."""
+    op, sums = node.op, _sums(node, ranges)
     assert isinstance(op, QConv2d | QDense)
+    form = sums and fixed_point_form(op.rescale, sums, _ends(op))
+    return replace(op, rescale=form) if form else op
+
+
+def _ends(op: QConv2d | QDense) -> tuple[int, int]:
+    """Return the minimum and maximum of a layer's results less the zero point."""
+    return op.low - op.zero_point, op.high - op.zero_point
+
+
+def _sums(node: Node, ranges: Mapping[Value, Range]) -> list[Accumulators]:
+    """Return what the sums of each channel can be; nothing if weights or bias are computed."""
+    sums = sum_range(node, ranges[node.operands[0]])
     weights, bias = (operand.constant for operand in node.operands[1:])
     if sums is None or weights is None or bias is None:
-        return False
+        return []
     # A term is a weight times any integer, so that sums are the bias and multiples of the divisor.
     steps = np.gcd.reduce(weights.reshape(len(weights), -1).astype(np.int64), axis=1)
-    ends, single = (op.low - op.zero_point, op.high - op.zero_point), op.rescale.channels == 1
     columns = zip(sums.low.tolist(), sums.high.tolist(), bias.tolist(), steps.tolist(), strict=True)
-    return all(
-        rounds_up(op.rescale, 0 if single else channel, Accumulators(*own), ends)
-        for channel, own in enumerate(columns)
+    return [Accumulators(*own) for own in columns]
+
+
+@_REACHED.rule(QConv2d, QDense)
+def _layer(node: Node, ranges: Mapping[Value, Range]) -> bool:
+    op, sums = node.op, _sums(node, ranges)
+    assert isinstance(op, QConv2d | QDense)
+    single = op.rescale.channels == 1
+    return bool(sums) and all(
+        rounds_up(op.rescale, 0 if single else channel, own, _ends(op))
+        for channel, own in enumerate(sums)
     )

@@ -185,7 +185,8 @@ def refusal(node: Node) -> Refusal | None:
         return Refusal(
             "it has symbolic dimensions", hint="bind them to numbers before the conversion"
         )
-    if type(node.op) in MEANINGS and any(t.quant is not None for t in node.types):
+    has_rule = isinstance(node.op, NnQuantized) and type(node.op) in RULES
+    if not has_rule and type(node.op) in MEANINGS and any(t.quant is not None for t in node.types):
         return Refusal("its values are quantized already")
     reason = RULES.reason(type(node.op))
     if reason is not None and node.op.name.startswith("q."):
@@ -289,6 +290,8 @@ def _has_weights(node: Node, needed: Needed) -> bool:
 
 def _rounding(graph: Graph) -> Rounding:
     """Return how ops round by default."""
+    if any(isinstance(n.op, NnQuantized) for n in graph.op_nodes):
+        return Rounding.EVEN
     ties = {n.op.ties for n in graph.op_nodes if isinstance(n.op, RealQuantize)}
     if ties <= {Ties.AWAY}:
         # Integer ops around are the reference's, whose halves go away from zero too.

@@ -145,12 +145,10 @@ class Resolver:
                 self._readers.setdefault(value, []).append(node)
                 values.append(value)
             values += node.results
-            params = boundary.boundary_params(node)
-            if params is not None:
-                for value in (*node.operands, *node.results):
-                    self._fixed.setdefault(value, params)
-                    if isinstance(node.op, RealQuantize):
-                        self._ties.setdefault(value, node.op.ties)
+            for value, params in boundary.stated_params(node).items():
+                self._fixed.setdefault(value, params)
+                if isinstance(node.op, RealQuantize):
+                    self._ties.setdefault(value, node.op.ties)
         self._fix_moved_integers()
         for value in sorted(values, key=lambda v: (v.node.index, v.index)):
             if value.type.dtype.is_float or value in self._fixed:

@@ -94,6 +94,24 @@ def linear_rescale(
     return rescale_of(*(x_scale * w / scale for w in weight_scales), rounding=rounding)
 
 
+def float32_rescale(
+    x_scale: float, weight_scales: Iterable[float], scale: float, alpha: float = 1.0
+) -> Rescale:
+    """Return the scaling of a layer's accumulators as ONNX Runtime has it, all in float32.
+
+    Args:
+        x_scale: Scale of the input.
+        weight_scales: Scale of the weights, or one for each output channel.
+        scale: Scale of the result.
+        alpha: Factor of the result.
+
+    Source: onnxruntime ``QLinearConv``, ``QGemm``.
+    """
+    left = np.float32(alpha) * np.float32(x_scale)
+    factors = left * np.array([*weight_scales], np.float32) / np.float32(scale)
+    return rescale_of(*factors.tolist(), rounding=Rounding.FLOAT32)
+
+
 @dataclass(frozen=True, slots=True)
 class SumScaling:
     """How a sum or difference brings its operands to one scale: the attributes of ``q.add``.

@@ -8,16 +8,25 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from rlx.ir import DType, QuantParams, Refusal
+from rlx.numerics.fixed_point import Rounding
 from rlx.numerics.products import magnitudes
-from rlx.ops.nn import Layout, NnBatchNorm, NnConv, NnLinear
+from rlx.ops.nn import (
+    Layout,
+    NnBatchNorm,
+    NnConv,
+    NnLinear,
+    NnQuantizedConv,
+    NnQuantizedLinear,
+)
 from rlx.ops.nn.layout import to_channels_last
 from rlx.ops.q import QConv2d, QDense, Window
 from rlx.ops.real import RealAdd, RealConv, RealMatmul
 from rlx.ops.real.cast import integer_range
 from rlx.quant.biases import Line, bias_of, line_of
 from rlx.quant.known import Stored, known, stored
-from rlx.quant.rescale import check_accumulator, linear_rescale
+from rlx.quant.rescale import check_accumulator, float32_rescale, linear_rescale
 from rlx.quant.rounding import round_weights
+from rlx.quant.rules.boundary import check_int8, seen_as, stated_params
 from rlx.quant.rules.call import quant_of, rule
 from rlx.quant.rules.image import as_image, check_window, from_image, image_window
 from rlx.quant.scheme import range_of
@@ -38,6 +47,8 @@ _BIAS_MAX = 2.0**30
 
 _MASKING = 64
 """Magnitude of a bias, relative to the range of the result, from which it is a mask."""
+
+_QUANTIZED = (NnQuantizedConv, NnQuantizedLinear)
 
 _SYMMETRIC_HINT = "quantize the weights symmetrically, with the zero point 0"
 
@@ -264,14 +275,24 @@ def _constants(
     call: Call, weights: _Weights, quantized: npt.NDArray[np.int32], shape: tuple[int, ...]
 ) -> _Layer:
     """Append weights of a shape, and the bias."""
-    x = quant_of(call.quantized(0))
+    x = quant_of(_input(call))
     check_accumulator(magnitudes(weights.array), quantized, x.zero_point[0])
     array = np.ascontiguousarray(weights.array.reshape(shape))
+    op, of = call.node.op, (x.scale[0], weights.scales, call.quant.scale[0])
+    if isinstance(op, _QUANTIZED) and call.rounding is Rounding.EVEN:
+        rescale = float32_rescale(*of, op.alpha)
+    else:
+        rescale = linear_rescale(*of, call.rounding)
     return _Layer(
-        call.constant(array, "weights", weights.quant),
-        call.constant(quantized, "bias"),
-        linear_rescale(x.scale[0], weights.scales, call.quant.scale[0], call.rounding),
+        call.constant(array, "weights", weights.quant), call.constant(quantized, "bias"), rescale
     )
+
+
+def _input(call: Call) -> Value:
+    """Return the integers that a layer reads."""
+    x = call.quantized(0)
+    stated = stated_params(call.node).get(call.node.operands[0])
+    return x if stated is None else seen_as(call, x, stated)
 
 
 def _check_conv(node: Node) -> Refusal | None:
@@ -281,15 +302,28 @@ def _check_conv(node: Node) -> Refusal | None:
 @rule(NnConv, RealConv, check=_check_conv, rescales=True)
 def convolution(call: Call) -> Sequence[Value]:
     """``conv(x, w, bias)`` -> q.conv2d; an image of one axis is one of height 1."""
-    op = cast("NnConv | RealConv", call.node.op)
-    layout = op.layout if isinstance(op, NnConv) else Layout.CHANNELS_LAST
-    image = as_image(call, layout, call.quantized(0))
-    window, rank = image_window(op.window), call.node.operands[1].type.rank
-    last = layout is Layout.CHANNELS_LAST
-    axes = tuple(range(rank)) if last else to_channels_last(rank)
-    shape = call.node.operands[1].type.static_shape
-    layer = _layer(call, axes, (shape[0], *window.kernel, shape[axes[-1]]))
-    quant = call.quant
+    axes, shape = _taps_last(call)
+    return _convolved(call, _layer(call, axes, shape))
+
+
+def _layout(call: Call) -> Layout:
+    op = call.node.op
+    return Layout.CHANNELS_LAST if isinstance(op, RealConv) else cast("NnConv", op).layout
+
+
+def _taps_last(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the order of the weights' axes that integer ops have, and their shape then."""
+    weights, window = call.node.operands[1].type, cast("NnConv | RealConv", call.node.op).window
+    last = _layout(call) is Layout.CHANNELS_LAST
+    axes = tuple(range(weights.rank)) if last else to_channels_last(weights.rank)
+    shape = weights.static_shape
+    return axes, (shape[0], *image_window(window).kernel, shape[axes[-1]])
+
+
+def _convolved(call: Call, layer: _Layer) -> Sequence[Value]:
+    """Append a convolution."""
+    op, layout, quant = cast("NnConv | RealConv", call.node.op), _layout(call), call.quant
+    image, window = as_image(call, layout, _input(call)), image_window(op.window)
     conv = QConv2d(
         window=window,
         groups=op.groups,
@@ -321,13 +355,51 @@ def product(call: Call) -> Sequence[Value]:
 
 
 def _dense(call: Call, layer: _Layer) -> Value:
-    x, quant = call.quantized(0), call.quant
+    x, quant = _input(call), call.quant
     op = QDense(
         x_zero_point=quant_of(x).zero_point[0],
         rescale=layer.rescale,
         zero_point=quant.zero_point[0],
     )
     return call.emit(op, x, layer.weights, layer.bias, quant=quant)
+
+
+def _check_quantized(node: Node) -> Refusal | None:
+    """Refuse scales, weights or a bias that integers cannot hold or that are computed."""
+    op = cast("NnQuantizedConv | NnQuantizedLinear", node.op)
+    if isinstance(op, NnQuantizedConv) and (refused := check_window(node)):
+        return refused
+    for quant, dtype in ((op.x_quant, node.operands[0].type.dtype), (op.quant, op.dtype)):
+        if refused := check_int8(quant, dtype):
+            return refused
+    weights = known(node.operands[1])
+    if weights is not None and _centred(Stored(weights, op.w_quant)) is None:
+        return Refusal("its weights have a zero point", hint=_SYMMETRIC_HINT)
+    return _check_constants(node)
+
+
+def _quantized(call: Call, axes: tuple[int, ...], shape: tuple[int, ...] = ()) -> _Layer:
+    """Append the constants of a layer on quantized values; its bias is in steps of the sum."""
+    op = cast("NnQuantizedConv | NnQuantizedLinear", call.node.op)
+    stored_ = Stored(np.asarray(call.known(1)), op.w_quant)
+    weights = _stored_weights(call, stored_, axes)
+    bias = np.zeros(len(weights.array), np.int32)
+    if len(call.node.operands) > 2:
+        bias = np.asarray(call.known(2), np.int32)
+    return _constants(call, weights, bias, shape or weights.array.shape)
+
+
+@rule(NnQuantizedConv, check=_check_quantized)
+def quantized_convolution(call: Call) -> Sequence[Value]:
+    """``quantized_conv(x, w, bias)`` -> q.conv2d."""
+    axes, shape = _taps_last(call)
+    return _convolved(call, _quantized(call, axes, shape))
+
+
+@rule(NnQuantizedLinear, check=_check_quantized)
+def quantized_dense(call: Call) -> Sequence[Value]:
+    """``quantized_linear(x, w, bias)`` -> q.dense."""
+    return [_dense(call, _quantized(call, (0, 1)))]
 
 
 def _check_batch_norm(node: Node) -> Refusal | None:
