@@ -40,7 +40,8 @@ class AccumulatorScaling:
             ``requantize_level_<places>`` or ``requantize_wide``. Of one ``requantize_high``,
             ``requantize_power_<rounding>``, ``requantize_level_<rounding>_<places>``, or
             ``requantize_<rounding>``, which takes any number; the rounding is ``single``, ``even``
-            or ``odd`` (see ``support.c.j2``, ``blocks.c.j2``).
+            or ``odd`` (see ``support.c.j2``, ``blocks.c.j2``). In float32 ``requantize_float32``,
+            or ``requantize_float32_wide``, which takes any number.
         multiplier: Q0.31 multipliers, one or one for each channel.
         shift: As many shifts, as ``function`` counts them.
     """
@@ -94,16 +95,20 @@ def scaling_of_values(rescale: Rescale, values: Int64) -> AccumulatorScaling:
 
 
 def _once(rescale: Rescale, bound: int) -> AccumulatorScaling:
-    """Return the cheapest exact way to scale with one rounding.
+    """Return the cheapest exact way to scale with one rounding, or in float32.
 
     ``requantize_high`` adds half to the high word of the product, whose low word then decides
     nothing: it needs a shift by more than 32 places. ``requantize_power_even`` has powers of two
     only, and no product.
     """
     multiplier, total = rescale.multiplier, tuple(31 - s for s in rescale.shift)
+    # A factor of zero gives zero whatever the shift.
+    high = tuple(t - 32 if m else 1 for m, t in zip(multiplier, total, strict=True))
+    if rescale.rounding is Rounding.FLOAT32:
+        if min(high) >= 1:
+            return AccumulatorScaling("requantize_float32", multiplier, high)
+        return AccumulatorScaling("requantize_float32_wide", multiplier, total)
     if rescale.rounding is Rounding.SINGLE:
-        # A factor of zero gives zero whatever the shift.
-        high = tuple(t - 32 if m else 1 for m, t in zip(multiplier, total, strict=True))
         if min(high) >= 1:
             return AccumulatorScaling("requantize_high", multiplier, high)
     elif set(multiplier) <= {0, 1 << 30}:

@@ -246,6 +246,7 @@ def arithmetic() -> Graph:
     builder.dense((7,), 3)
     builder.dense((1, 8), 8, builder.factors(8, 8))
     builder.dense((1, 8), 5, Rescale.of(0.003, rounding=Rounding.SINGLE))
+    builder.dense((1, 8), 5, Rescale.of(1 / 384, rounding=Rounding.FLOAT32))
     x, y = builder.input(2, 3, 5), builder.input(3, 1)
     builder.binary(QAdd, x, y)
     builder.binary(QSub, y, x, x_rescale=Rescale.of(0.9), rescale=Rescale.of(1.0))

@@ -85,7 +85,7 @@ def shapes():
 
 
 def halves():
-    """Return a graph with convolutions that round halves to even and odd integers."""
+    """Return a graph with convolutions that round halves to even or odd, or in float32."""
     builder = GraphBuilder("halves")
     # A power of two for each channel, one for all, other factors.
     builder.conv((1, 3, 4, 40), 5, (1, 1), factors=builder.powers(5, 40), **RELU)
@@ -94,6 +94,9 @@ def halves():
     builder.conv((1, 3, 4, 8), 3, (1, 1), factors=Rescale.of(0.75 / 64, rounding=Rounding.EVEN))
     few = Rescale.of(2.0**-20, 2.0**-6, 0.0, rounding=Rounding.ODD)
     builder.conv((1, 3, 4, 8), 3, (1, 1), factors=few)
+    for factors in ((1 / 96, 1 / 160, 0.01), (1 / 96,), (5 / 6, 1 / 96, 0.0)):
+        in_float32 = Rescale.of(*factors, rounding=Rounding.FLOAT32)
+        builder.conv((1, 3, 4, 8), 3, (1, 1), factors=in_float32)
     return builder.graph
 
 
@@ -109,6 +112,7 @@ def tiles():
     for rounding in (Rounding.SINGLE, Rounding.EVEN, Rounding.ODD):
         builder.conv((1, 4, 5, 8), 4, (3, 3), factors=builder.powers(4, 72, rounding))
     builder.conv((1, 4, 5, 8), 2, (3, 3), factors=Rescale.of(0.003, rounding=Rounding.SINGLE))
+    builder.conv((1, 4, 5, 8), 2, (3, 3), factors=Rescale.of(1 / 384, rounding=Rounding.FLOAT32))
     return builder.graph
 
 
@@ -146,6 +150,8 @@ def lines():
     for rounding in (Rounding.SINGLE, Rounding.EVEN, Rounding.ODD):
         own = builder.powers(6, 9, rounding)
         builder.conv((1, 6, 7, 6), 6, (3, 3), groups=6, factors=own)
+    in_float32 = Rescale.of(1 / 96, rounding=Rounding.FLOAT32)
+    builder.conv((1, 6, 7, 6), 6, (3, 3), groups=6, factors=in_float32)
     return builder.graph
 
 

@@ -54,6 +54,18 @@ def test_halves_of_powers_of_two_need_no_product():
         assert scaling(rescale, 5).function == "requantize_odd"
 
 
+def test_factors_in_float32_have_functions_of_their_own():
+    rescale = Rescale((3 * 2**29, 0), (-3, 9), Rounding.FLOAT32)
+    chosen = scaling(rescale, 5)
+    assert chosen == AccumulatorScaling("requantize_float32", (3 * 2**29, 0), (2, 1))
+    assert not chosen.rounds_twice
+    assert not chosen.to_parity
+    assert level(chosen, bounds(5, 5), 0) == chosen
+    assert of_doubled(chosen, 5) is None
+    rescale = Rescale((2**30,), (-1,), Rounding.FLOAT32)
+    assert scaling(rescale, 5) == AccumulatorScaling("requantize_float32_wide", (2**30,), (32,))
+
+
 def test_one_rounding_shifts_all_channels_alike():
     chosen = AccumulatorScaling("requantize_high", (2**31 - 1, 2**30, 2**30), (5, 8, 30))
     assert level(chosen, bounds(5000, 5000, 5000), -128) == AccumulatorScaling(

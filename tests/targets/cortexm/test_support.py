@@ -40,7 +40,7 @@ EDGES = np.unique(np.concatenate([[0], POWERS - 1, POWERS, POWERS + 1, POWERS * 
 EDGES = np.unique(np.concatenate([EDGES, -EDGES]))
 MULTIPLIERS = np.array([0, 2**30, 2**30 + 1, 3 * 2**29, 2**31 - 2, 2**31 - 1], np.int64)
 
-ONCE = [rounding for rounding in Rounding if rounding is not Rounding.DOUBLE]
+ONCE = [Rounding.SINGLE, Rounding.EVEN, Rounding.ODD]
 
 SIMULATORS = [
     HostC(optimization="-O1", sanitize=True),
@@ -131,6 +131,62 @@ def test_scale_power(simulator, rounding, tmp_path):
     check(simulator, tmp_path, function, f"{function}(x[0], x[1], x[2])", x, expected)
 
 
+def near_halves(shifts, multipliers):
+    """Numbers whose product with a float32 factor is next to a half, or is one in float32."""
+    rows = []
+    for multiplier, shift in zip(multipliers, shifts, strict=True):
+        factor = multiplier / 2.0**shift
+        steps = np.arange(-300, 301) + 0.5
+        values = np.round(steps / factor).astype(np.int64)
+        for value in (values - 1, values, values + 1):
+            inside = value[np.abs(value) < 2**31]
+            rows.append(np.stack([inside, 0 * inside + multiplier, 0 * inside + shift], axis=1))
+    return np.concatenate(rows)
+
+
+def some(simulator, rows):
+    """Return all rows, or as many as the memory of a board holds."""
+    return rows if isinstance(simulator, HostC) else rows[:: len(rows) // 20_000 + 1]
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
+def test_scale_float32_wide(simulator, tmp_path):
+    x = triples(-(2**31), 2**31 - 1, range(1, 63))
+    x[:, 1] &= ~127
+    random = np.random.default_rng(3)
+    drawn = random.integers(2**23, 2**24, 20) << 7
+    x = some(simulator, np.concatenate([x, near_halves(random.integers(31, 54, 20), drawn)]))
+    value, multiplier, shift = x.T
+    expected = multiply_by_quantized_multiplier(value, multiplier, 31 - shift, Rounding.FLOAT32)
+    call = "scale_float32_wide(x[0], x[1], x[2])"
+    check(simulator, tmp_path, "scale_float32_wide", call, x, expected)
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
+def test_requantize_float32(simulator, tmp_path):
+    """Factors such as a sixth meet halves all the time, and those by float32's own rounding."""
+    quotients = np.float32(1) / np.array([6, 10, 12, 20, 30, 80, 1000, 3e4, 5e6], np.float32)
+    mantissas, exponents = np.frexp(quotients)
+    multipliers = np.ldexp(mantissas, 31).astype(np.int64)
+    random = np.random.default_rng(4)
+    drawn = random.integers(2**23, 2**24, 60) << 7
+    edges = triples(-(2**31), 2**31 - 1, range(33, 63))
+    edges[:, 1] &= ~127
+    x = np.concatenate([
+        near_halves(31 - exponents, multipliers), near_halves(random.integers(33, 56, 60), drawn),
+        edges,
+    ])  # fmt: skip
+    x = some(simulator, x)
+    value, multiplier, shift = x.T
+    low, high, zero_point = -128, 127, -17
+    scaled = multiply_by_quantized_multiplier(value, multiplier, 31 - shift, Rounding.FLOAT32)
+    expected = np.clip(scaled + zero_point, low, high)
+    even = multiply_by_quantized_multiplier(value, multiplier, 31 - shift, Rounding.EVEN)
+    assert np.count_nonzero(np.clip(even + zero_point, low, high) != expected) > 100
+    call = f"requantize_float32(x[0], x[1], x[2] - 32, {low}, {high}, {zero_point})"
+    check(simulator, tmp_path, "requantize_float32", call, x, expected)
+
+
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
 def test_reciprocal(simulator, tmp_path):
     drawn = np.random.default_rng(2).integers(0, 2**31, 20_000, np.int64)
@@ -143,14 +199,17 @@ def test_reciprocal(simulator, tmp_path):
 POWERS_OF = {"power_even": Rounding.EVEN, "power_odd": Rounding.ODD, "high": Rounding.SINGLE}
 
 
-@pytest.mark.parametrize("kind", ["narrow", "wide", "single", "even", "odd", *POWERS_OF])
+@pytest.mark.parametrize("kind", ["narrow", "wide", "single", "even", "odd", "float32_wide",
+                                  *POWERS_OF])  # fmt: skip
 def test_requantize_clamps_around_the_zero_point(kind, tmp_path):
     low, high, zero_point = -20, 90, 127
     most = 2**30 - 1 if kind in ("narrow", "power_even", "power_odd") else 2**31 - 1
     x = triples(-most, most, (1, 5, 20))
     value, multiplier, shift = x.T
     rounding = Rounding.DOUBLE if kind in ("narrow", "wide") else POWERS_OF.get(kind)
-    rounding = rounding or Rounding(kind)
+    rounding = rounding or Rounding(kind.removesuffix("_wide"))
+    multiplier = multiplier & ~127 if rounding is Rounding.FLOAT32 else multiplier
+    x = np.stack([value, multiplier, shift], axis=1)
     own = {"narrow": -shift, "wide": shift, "high": -1 - shift}.get(kind, 31 - shift)
     if kind.startswith("power"):
         multiplier, own = 2**30, 1 - shift

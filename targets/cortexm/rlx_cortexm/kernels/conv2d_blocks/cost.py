@@ -28,6 +28,8 @@ BLOCK: Final = {
     "requantize_single": 130,
     "requantize_even": 160,
     "requantize_odd": 160,
+    "requantize_float32": 120,
+    "requantize_float32_wide": 2000,
 }
 """The same by other functions that scale."""
 

@@ -146,6 +146,8 @@ GROUP: Final = {
     "requantize_single": 75,
     "requantize_even": 95,
     "requantize_odd": 95,
+    "requantize_float32": 90,
+    "requantize_float32_wide": 1000,
 }
 GROUP_LEVEL: Final = 44
 """Of four channels: begin, scale and store their sums, by the function that scales."""
