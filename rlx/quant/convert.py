@@ -33,6 +33,7 @@ from rlx.ops.real import (
 )
 from rlx.passes import Fitted, Outcome, fit
 from rlx.passes.fit import MOVES
+from rlx.quant import resizes
 from rlx.quant.functions import argument, function_table, table_op
 from rlx.quant.islands import floats_within, integers_within
 from rlx.quant.known import known, stays
@@ -143,6 +144,7 @@ def prepare(graph: Graph) -> Fitted:
         UnsupportedOpError: Something has no integer form; the message names all of it.
     """
     _check_sources(graph)
+    _check_resizes(graph)
     plain = without_channel_scales(graph)
     claim = _refusal_beside_integers if floats_within(graph) else refusal
     fitted = fit(plain.graph, "quantization", claim, rewrites=MEANINGS)
@@ -210,6 +212,13 @@ def _check_sources(graph: Graph) -> None:
             where=f"graph {graph.name!r}",
             hint="give them values with rlx.transforms.freeze before the conversion",
         )
+
+
+def _check_resizes(graph: Graph) -> None:
+    """Refuse interpolation between integers that a file states."""
+    found = resizes.problems(graph)
+    if found:
+        raise UnsupportedOpError("; ".join(found), where=f"graph {graph.name!r}", hint=resizes.HINT)
 
 
 def convert(

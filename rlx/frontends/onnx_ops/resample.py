@@ -51,10 +51,12 @@ def _half_pixel(axis: Axis, i: Places) -> Places:
 
 
 def _symmetric(axis: Axis, i: Places) -> Places:
-    whole = i.dtype.type(axis.scale) * i.dtype.type(axis.old)
-    offset = i.dtype.type(axis.old / 2) * (1 - i.dtype.type(axis.new) / whole)
-    places: Places = offset + (i + 0.5) / axis.scale - 0.5
-    return places
+    kind = i.dtype.type
+    scale = kind(axis.scale)
+    offset = kind(axis.old / 2) * (1 - kind(axis.new) / (scale * kind(axis.old)))
+    # ONNX Runtime adds in double here, unlike in the other modes.
+    places = np.float64(offset) + (i.astype(np.float64) + 0.5) / np.float64(scale) - 0.5
+    return places.astype(i.dtype)
 
 
 def _pytorch(axis: Axis, i: Places) -> Places:

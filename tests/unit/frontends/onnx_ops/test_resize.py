@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from onnx_builder import by_runtime, load, model, node, run
 
-MODES = ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
+MODES = (
+    "half_pixel", "half_pixel_symmetric", "asymmetric", "align_corners", "pytorch_half_pixel",
+)  # fmt: skip
 
 
 def cases(seed):
