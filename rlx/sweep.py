@@ -11,7 +11,7 @@ from rlx.estimation import Estimates
 from rlx.target import sweep_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from rlx.ir.module import GraphModule
     from rlx.passes import Policies
@@ -54,15 +54,16 @@ def estimate_values(
         )
     names = _names(sweep, values)
     lower = _lowering(module, target, sweep, policies)
-    rows, errors = [], []
+    rows: list[Row] = []
+    errors: list[RlxError] = []
     for place, name in enumerate(names, 1):
         if progress is not None:
             progress(f"{sweep.option} {place} of {len(names)}: {name}")
-        row, error = _row(sweep, name, options, given, lower)
+        row, refusals = _row(sweep, name, options, given, lower)
         rows.append(row)
-        errors += [error] if error is not None else []
-    if len(errors) == len(names) and not any(row["fits"] is False for row in rows):
-        raise errors[0]
+        errors += refusals
+    if all(row["fits"] is None for row in rows):
+        raise _joined(errors)
     ranked = sorted(rows, key=lambda row: _rank(sweep, row))
     return Estimates(target.name, sweep.option, dict(sweep.columns), tuple(ranked))
 
@@ -84,13 +85,19 @@ def _lowering(
     module: GraphModule, target: Target, sweep: Sweep, policies: Policies | None
 ) -> Lower:
     """Return a function that lowers the model once for all options that lower it alike."""
-    done: dict[Hashable, GraphModule] = {}
+    done: dict[Hashable, GraphModule | RlxError] = {}
 
     def lower(options: Any) -> GraphModule:  # noqa: ANN401 - the target's own class
         key = sweep.lowered_by(options)
         if key not in done:
-            done[key] = driver.lower(module, target, options=options, policies=policies).module
-        return done[key]
+            try:
+                done[key] = driver.lower(module, target, options=options, policies=policies).module
+            except RlxError as error:
+                done[key] = error
+        found = done[key]
+        if isinstance(found, RlxError):
+            raise found
+        return found
 
     return lower
 
@@ -101,35 +108,36 @@ def _row(
     options: Any,  # noqa: ANN401 - the target's own class
     given: frozenset[str],
     lower: Lower,
-) -> tuple[Row, RlxError | None]:
+) -> tuple[Row, list[RlxError]]:
     """Return the row of the first way that fits, else what stands against the first one.
 
-    ``fits`` is None where there is no estimate for another reason than space, and the reason is
-    returned too.
+    ``fits`` is None where there is no estimate for another reason than space, and the errors of
+    all ways are returned too.
     """
     best: Row = {}
-    failed: RlxError | None = None
+    failed: list[RlxError] = []
     try:
         attempts = sweep.attempts(_chosen(sweep, options, name), given)
     except UsageError:
         raise
     except RlxError as error:
-        return _refused(sweep, name, error), error
+        return _refused(sweep, name, error), [error]
     for attempt in attempts:
         try:
             report = sweep.estimate(lower(attempt), attempt)
         except RlxError as error:
             # The first one is of the options as they are.
-            best, failed = best or _refused(sweep, name, error), failed or error
+            best = best or _refused(sweep, name, error)
+            failed.append(error)
             continue
         fits = bool(report.get("fits", True))
         figures = sweep.row(report, attempt)
         reason = sweep.doubt(figures) if fits else str(report["short"])
         row = {sweep.option: name, "fits": fits, "reason": reason, **figures}
         if fits:
-            return row, None
+            return row, []
         best = row
-    return best, failed if best["fits"] is None else None
+    return best, failed
 
 
 def _chosen(sweep: Sweep, options: Any, name: str) -> Any:  # noqa: ANN401 - the target's own class
@@ -144,6 +152,21 @@ def _refused(sweep: Sweep, name: str, error: RlxError) -> Row:
     first, *others = [line.strip() for line in error.message.splitlines()]
     fits = False if isinstance(error, DoesNotFitError) else None
     return {sweep.option: name, "fits": fits, "reason": f"{first} {'; '.join(others)}".rstrip()}
+
+
+def _joined(errors: Sequence[RlxError]) -> RlxError:
+    """Return an error with each distinct refusal and what to do about it."""
+    first, texts = errors[0], dict.fromkeys(map(_reason, errors))
+    if len(texts) == 1:
+        return first
+    hints = dict.fromkeys(e.hint for e in errors if e.hint)
+    message = f"refused for {len(texts)} reasons:\n  " + "\n  ".join(texts)
+    return type(first)(message, hint="; or ".join(hints))
+
+
+def _reason(error: RlxError) -> str:
+    """Return what an error is about, without its hint."""
+    return f"{error.where}: {error.message}" if error.where else error.message
 
 
 def _rank(sweep: Sweep, row: Mapping[str, Any]) -> tuple[int, float]:

@@ -1,13 +1,14 @@
 """``rlx estimate --devices`` and ``--cpu`` with several values: one table, the best first."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from support import shared_folder
 
 import rlx
 from rlx.cli import main
-from rlx.errors import UsageError
+from rlx.errors import UnsupportedOpError, UsageError
 from rlx_fpga.sweep import SWEEP
 
 
@@ -110,6 +111,39 @@ def test_what_no_value_can_lower_is_refused_as_always(digits_model, capsys):
     status, out, err = run(capsys, digits_model, "--devices", "all", "--architecture", "parallel")
     assert (status, out) == (5, "")
     assert "the parallel architecture lacks it" in err
+
+
+def test_each_distinct_refusal_is_shown_once(digits_model, capsys, monkeypatch):
+    def refuse(module, options):
+        del module
+        raise UnsupportedOpError(
+            f"{options.architecture} lacks it",
+            where="q.dense",
+            hint=f"leave {options.architecture}",
+        )
+
+    monkeypatch.setattr("rlx_fpga.target.Fpga.sweep", replace(SWEEP, estimate=refuse))
+    status, out, err = run(capsys, digits_model, "--devices", "icebreaker,ulx3s-85f")
+    assert (status, out) == (5, "")
+    assert err.splitlines() == [
+        "error[RLX-E041]: refused for 2 reasons:",
+        "  q.dense: dataflow lacks it",
+        "  q.dense: engine lacks it",
+        "  try: leave dataflow; or leave engine",
+    ]
+
+
+def test_a_refused_model_is_lowered_once_for_an_architecture(digits_model, capsys, monkeypatch):
+    lowered = []
+
+    def refuse(module, target, options, policies):
+        del module, target, policies
+        lowered.append(options.architecture)
+        raise UnsupportedOpError("no", hint="none")
+
+    monkeypatch.setattr("rlx.driver.lower", refuse)
+    assert run(capsys, digits_model, "--devices", "all")[0] == 5
+    assert sorted(lowered) == ["dataflow", "engine"]
 
 
 def test_help_names_the_comparisons(capsys):
