@@ -20,7 +20,6 @@ FOLDER = "test"
 COPIED = (
     "Makefile",
     "freestanding/string.h",
-    "host.c",
     "mps2.ld",
     "mps2_an505.ld",
     "mps3_an547.ld",
@@ -93,8 +92,10 @@ def firmware_files(
     """
     folder = template_root() / "cortexm" / "firmware"
     files = {f"{FOLDER}/{name}": (folder / name).read_text(encoding="utf-8") for name in COPIED}
-    main = environment(folder).get_template("main.c.j2").render(
-        prefix=prefix, inputs=inputs, outputs=outputs, arena_bytes=arena_bytes, self_test=self_test,
+    templates, ports = environment(folder), {"inputs": inputs, "outputs": outputs}
+    files[f"{FOLDER}/host.c"] = templates.get_template("host.c.j2").render(ports)
+    files[f"{FOLDER}/main.c"] = templates.get_template("main.c.j2").render(
+        ports, prefix=prefix, arena_bytes=arena_bytes, self_test=self_test,
         inside=any(port.inside for port in (*inputs, *outputs)),
     )  # fmt: skip
-    return {**files, f"{FOLDER}/main.c": main}
+    return files

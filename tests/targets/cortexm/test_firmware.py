@@ -4,9 +4,15 @@ import pytest
 from support import require_program
 from tiny_model import write_tiny
 
+from rlx.driver import emit, golden_for
+from rlx.ir import DType, Graph, GraphModule, TensorType
+from rlx.ops.q import QClamp
 from rlx.paths import template_root
 from rlx.process import run
+from rlx.target import load
 from rlx_cortexm.firmware import COPIED, FirmwareBuffer, firmware_files
+from rlx_sim.host_c import HostC
+from rlx_sim.protocol import compare
 
 
 def test_files_of_the_test_program():
@@ -16,7 +22,7 @@ def test_files_of_the_test_program():
         [FirmwareBuffer("8", "int32_t")],
         arena_bytes="9",
     )
-    assert set(files) == {f"test/{name}" for name in (*COPIED, "main.c")}
+    assert set(files) == {f"test/{name}" for name in (*COPIED, "host.c", "main.c")}
     main = files["test/main.c"]
     assert '#include "net.h"' in main
     assert "golden/input_0.npy" in main
@@ -30,7 +36,7 @@ def test_every_file_of_the_folder_is_emitted():
     folder = template_root() / "cortexm" / "firmware"
     files = (p for p in folder.rglob("*") if p.is_file() and p.parent.name != "__pycache__")
     found = {p.relative_to(folder).as_posix() for p in files}
-    assert found == {*COPIED, "main.c.j2"}
+    assert found == {*COPIED, "host.c.j2", "main.c.j2"}
 
 
 def test_folder_runs_on_the_host_by_make(tmp_path):
@@ -42,6 +48,18 @@ def test_folder_runs_on_the_host_by_make(tmp_path):
     assert (folder / "build/output_0.bin").read_bytes() == (
         (folder / "golden/output_0.npy").read_bytes()[-20:]
     )
+
+
+def test_a_network_of_many_ports_runs_on_the_host(tmp_path):
+    graph = Graph("many")
+    inputs = [graph.input(f"x{k}", TensorType((4,), DType.I8)) for k in range(5)]
+    graph.output(*(graph.apply(QClamp(low=-k), inputs[k % 5]) for k in range(31)))
+    module = GraphModule.mir(graph)
+    golden = golden_for(graph, load("cortexm"), frames=3)
+    emit(module, load("cortexm"), tmp_path / "many", golden=golden)
+    assert "#define MAX_FILES 67\n" in (tmp_path / "many/test/host.c").read_text(encoding="utf-8")
+    done = HostC().simulate(tmp_path / "many", golden, timeout_s=60)
+    assert compare("host", done, golden) == []
 
 
 @pytest.mark.qemu
