@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from rlx import __version__
@@ -143,8 +144,8 @@ def fit_to_target(
         if observe is not None:
             observe(TabulateIslands.name, tables)
     simplified = pipeline(target.pipeline).run(module, observe=observe)
-    hint = quantize_hint(original)
-    found = fit(simplified.graph, target.name, claim(target, options, hint), policies)
+    advice = cache(partial(quantize_hint, original))
+    found = fit(simplified.graph, target.name, claim(target, options, advice), policies)
     graph = DeadCode().apply(found.graph)
     if observe is not None:
         observe("fit", graph)

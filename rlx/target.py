@@ -200,6 +200,21 @@ PARTLY: Final = (
 
 def quantize_hint(graph: Graph) -> str:
     """Return what to do about a graph that computes with real numbers."""
+    # Commands that only list targets need no IR.
+    from rlx.quant.readiness import calibration_error, conversion_error
+
+    hint = _quantize_command(graph)
+    if hint == PARTLY or (hint == CONVERT and conversion_error(graph) is None):
+        return hint
+    error = calibration_error(graph)
+    if error is None:
+        return QUANTIZE
+    first, *others = [line.strip() for line in error.message.splitlines()]
+    return f"{error.hint}: {first} {'; '.join(others)}".rstrip()
+
+
+def _quantize_command(graph: Graph) -> str:
+    """Return the command that makes integers of a graph, if all of its ops have integer forms."""
     own = {"real.quantize", "real.dequantize"}
     quantized = [n for n in graph.nodes if n.op.name in own]
     if any(n.op.dialect == "q" for n in graph.nodes):
@@ -212,14 +227,14 @@ def quantize_hint(graph: Graph) -> str:
 def claim(
     target: Target,
     options: Any,  # noqa: ANN401 - the target's own class
-    hint: str = QUANTIZE,
+    hint: Callable[[], str] = lambda: QUANTIZE,
 ) -> Claim:
     """Return the target's answer for each node with ``options``, as ``rlx.passes.fit`` takes it.
 
     Args:
         target: The target.
         options: Instance of its options.
-        hint: What to do about ops on real numbers.
+        hint: Returns what to do about ops on real numbers.
     """
     # Commands that only list targets need no IR.
     from rlx.ir import Refusal
@@ -232,7 +247,7 @@ def claim(
         if not isinstance(found, Refusal):
             return None
         if node.op.dialect in ("nn", "real", "fused") and not target.knows(type(node.op)):
-            return Refusal("it computes with real numbers", hint=hint)
+            return Refusal("it computes with real numbers", hint=hint())
         return found
 
     return refusal

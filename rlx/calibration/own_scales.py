@@ -15,9 +15,8 @@ from rlx.ir import DType
 from rlx.ir.module import GraphModule
 from rlx.ops.real import RealQuantize
 from rlx.ops.real.cast import integer_range
-from rlx.quant.convert import Converted, convert
-from rlx.quant.islands import TabulateIslands, floats_within
 from rlx.quant.params import moves
+from rlx.quant.readiness import converted
 from rlx.quant.single import in_float32
 
 if TYPE_CHECKING:
@@ -70,28 +69,26 @@ def convert_graph(
         UnsupportedOpError: Something has no integer form.
     """
     graph = in_float32(graph)
-    tables = TabulateIslands().apply(graph)
-    done = tables is not graph and not floats_within(tables)
-    converted = Converted(tables, {}, {}, ()) if done else convert(tables, {})
-    module = GraphModule.mir(converted.graph)
+    made = converted(graph)
+    module = GraphModule.mir(made.graph)
     data = random_data(graph) if test is None else test
     if data is None:
-        return OwnScales(module, None, converted.bounded)
+        return OwnScales(module, None, made.bounded)
     samples = read_samples(graph, data, what="random data" if test is None else "test data")
-    comparison = compare_on(graph, converted.graph, (samples, samples), progress=progress)
+    comparison = compare_on(graph, made.graph, (samples, samples), progress=progress)
     report = Report(
         graph=graph.name,
         calibration_samples=0,
         tested=test is not None,
         observer="none",
         equalized=False,
-        **weight_figures(converted.graph),
+        **weight_figures(made.graph),
         comparison=comparison,
         layers=(),
         random=test is None,
     )
     check_useful(comparison, graph.name, settings)
-    return OwnScales(module, report, converted.bounded)
+    return OwnScales(module, report, made.bounded)
 
 
 def random_data(graph: Graph) -> dict[str, npt.NDArray[Any]] | None:

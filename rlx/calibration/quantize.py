@@ -25,12 +25,10 @@ from rlx.calibration.widths import (
 )
 from rlx.errors import DoesNotFitError
 from rlx.ir.module import GraphModule, HasModule
-from rlx.ops.real import RealDequantize
 from rlx.passes.dead_code import DeadCode
-from rlx.passes.fold_constants import FoldConstants
 from rlx.quant.convert import prepare
 from rlx.quant.equalize import Equalize, before_depthwise, equalize_results
-from rlx.quant.fold_batch_norm import FoldBatchNorm
+from rlx.quant.readiness import simplified
 from rlx.quant.single import in_float32
 
 if TYPE_CHECKING:
@@ -149,9 +147,7 @@ class _Work:
     def _measured(self) -> tuple[Measured, bool]:
         """Return the float graph that is converted, and whether its channels were balanced."""
         # Weights that the model stores as integers stay these, unless others are asked for.
-        keep = (RealDequantize,) if self.settings.weights == "8" else ()
-        folded = FoldConstants(keep=keep, keep_narrow=True).apply(self.original)
-        plain = DeadCode().apply(FoldBatchNorm().apply(folded))
+        plain = simplified(self.original, keep_stored=self.settings.weights == "8")
         wanted = self.settings.equalize
         if wanted is False:
             return self._measure(plain), False

@@ -241,7 +241,7 @@ def _row(node: Node, fate: _Fate) -> OpDispatch:
     reason, hint = (refusal.reason, None) if refusal is not None else ("", None)
     if fate.refused:
         part, refusal = fate.refused[0]
-        direct = path is Outcome.REFUSED
+        direct = path is Outcome.REFUSED or type(part.op) is type(node.op)
         reason = refusal.reason if direct else f"it comes down to {part.op.name}: {refusal.reason}"
         path, hint = Outcome.REFUSED, refusal.hint
     return OpDispatch(node.op.name, 1, path, reason, (node.label,), hint)

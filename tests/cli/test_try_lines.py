@@ -17,11 +17,13 @@ import pytest
 from quantized_net import float_network, samples
 from support import ROOT
 
+import rlx
 from rlx import explanations
 from rlx.cli import main
-from rlx.ir import DType, Graph, TensorType
+from rlx.ir import DType, Graph, QuantParams, TensorType
 from rlx.ir.file import save
 from rlx.ir.module import GraphModule, Stage
+from rlx.ops.real import RealDequantize, RealQuantize
 from rlx_sim import toolchain
 
 ELSEWHERE = {
@@ -66,6 +68,8 @@ MISTAKES = [
     Mistake("E030", "quantize float.rlx --test SAMPLES.npz -o new.rlx"),
     Mistake("E041", "quantize integers.rlx --calib SAMPLES.npz -o new.rlx"),
     Mistake("E041", "export float.rlx -o net.tflite"),
+    Mistake("E030", "emit loop.rlx --target cortexm -o out"),
+    Mistake("E041", "estimate scales.rlx --target fpga"),
     Mistake("E050", "emit fixed.rlx --target cortexm --io arena -o out"),
     Mistake("E060", "emit digits.tflite --target asic -o out", follows=False),
     Mistake("E061", "verify out --with qemu", before="emit digits.tflite --target cortexm -o out",
@@ -80,6 +84,53 @@ MISTAKES = [
 
 def test_every_code_is_raised():
     assert {mistake.code for mistake in MISTAKES} | ELSEWHERE == set(explanations.error_codes())
+
+
+def _weights(*shape):
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+def _attention(x):
+    keys = x @ _weights(8, 8)
+    return (x @ keys.transpose(0, 2, 1)).softmax()
+
+
+def _choice(x):
+    y = x.linear(_weights(8, 8))
+    return y.where(y > x, x)
+
+
+def _loop(image):
+    """Return the last state of a recurrent layer over the rows of an image."""
+
+    def step(state, row):
+        state = (row.linear(_weights(4, 24)) + state.linear(_weights(4, 4))).tanh()
+        return state, state
+
+    rows = image.reshape(8, 1, 24)
+    return rlx.scan(step, rows[0, :, :4], rows)[0]
+
+
+def _scales(image):
+    """Return two layers of an image that is quantized; nothing else has a scale."""
+    quant = QuantParams.per_tensor(1 / 256, -128)
+    x = image.reshape(1, 192).apply(RealQuantize(quant=quant)).apply(RealDequantize(quant=quant))
+    return x.linear(_weights(8, 192)).tanh().linear(_weights(4, 8))
+
+
+REFUSED = {
+    "attention": (_attention, rlx.f32(1, 4, 8), "its weights are computed"),
+    "choice": (_choice, rlx.f32(1, 8), "no integer op does"),
+    "running_sum": (lambda x: x.linear(_weights(8, 8)).cumsum(1), rlx.f32(1, 8), "no integer op"),
+    "volume": (lambda x: x.conv(_weights(4, 2, 2, 2, 3)), rlx.f32(1, 4, 4, 4, 3), "3 axes"),
+}
+"""Float networks without an integer form, the type of the input, and a part of the reason."""
+
+
+def _save_traced(folder, name, function, type_):
+    traced = rlx.trace(name, function, type_)
+    graph = rlx.freeze(traced.graph, traced.parameters)
+    save(GraphModule(graph, Stage.HIR), folder / f"{name}.rlx")
 
 
 @pytest.fixture(scope="module")
@@ -98,20 +149,26 @@ def files(tmp_path_factory):
     x = graph.input("x", TensorType((1, 8), DType.I8))
     graph.output(x, graph.constant(np.ones((1, 8), np.int8)))
     save(GraphModule(graph, Stage.MIR), folder / "fixed.rlx")
+    for function in (_loop, _scales):
+        _save_traced(folder, function.__name__[1:], function, rlx.f32(1, 8, 8, 3))
+    for name, (function, type_, _) in REFUSED.items():
+        _save_traced(folder, name, function, type_)
+        data = np.random.default_rng(0).standard_normal((16, *type_.static_shape))
+        np.savez(folder / f"{name}.npz", x=data.astype(np.float32))
     return folder
 
 
 @pytest.fixture
-def rlx(files, tmp_path, monkeypatch, capsys):
+def run(files, tmp_path, monkeypatch, capsys):
     """Return a function that runs a command and returns its status and what it prints on error."""
     shutil.copytree(files, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
 
-    def run(arguments):
+    def command(arguments):
         status = main(arguments)
         return status, capsys.readouterr().err
 
-    return run
+    return command
 
 
 def advised(line, failed):
@@ -147,15 +204,15 @@ def _without(arguments, option):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.command)
-def test_who_follows_the_line_does_not_meet_the_error_again(rlx, monkeypatch, mistake):
+def test_who_follows_the_line_does_not_meet_the_error_again(run, monkeypatch, mistake):
     if mistake.before:
-        assert rlx(mistake.before.split())[0] == 0
+        assert run(mistake.before.split())[0] == 0
     if mistake.code == "E061":
         monkeypatch.setenv("PATH", "")
         # Without what was found before with the whole path, and without keeping what is not.
         monkeypatch.setattr(toolchain, "_search", toolchain._search.__wrapped__)
     failed = mistake.command.split()
-    status, said = rlx(failed)
+    status, said = run(failed)
     assert status
     assert f"error[RLX-{mistake.code}]" in said
     (line,) = re.findall(r"^  try: (.*)$", said, re.MULTILINE)
@@ -164,15 +221,36 @@ def test_who_follows_the_line_does_not_meet_the_error_again(rlx, monkeypatch, mi
         assert not re.search(r"\brlx [a-z]+ .*(MODEL|-o)", line)
         return
     for arguments in advised(line, failed):
-        status, said = rlx(arguments)
+        status, said = run(arguments)
         assert not status, said
 
 
 @pytest.mark.slow
-def test_advice_names_a_file_with_blanks_and_one_in_another_folder(rlx):
+def test_advice_names_a_file_with_blanks_and_one_in_another_folder(run):
     Path("in here").mkdir()
     shutil.move("float.rlx", "in here/a b.rlx")
-    status, said = rlx(["estimate", "in here/a b.rlx", "--target", "cortexm"])
+    status, said = run(["estimate", "in here/a b.rlx", "--target", "cortexm"])
     assert status
     assert "try: quantize it first: rlx quantize 'in here/a b.rlx' --calib SAMPLES.npz" in said
     assert "-o 'a b.q.rlx'" in said
+
+
+COMMANDS = [
+    "emit NET --target cortexm -o out",
+    "estimate NET --target cortexm",
+    "estimate NET --target fpga",
+    "estimate NET --target fpga --devices all",
+    "check NET --target cortexm",
+    "export NET -o net.tflite",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_network_without_an_integer_form_is_not_sent_to_quantize(run, name, command):
+    status, said = run(command.replace("NET", f"{name}.rlx").split())
+    assert status
+    (line,) = re.findall(r"^  try: (.*)$", said, re.MULTILINE)
+    assert "rlx quantize" not in line
+    assert REFUSED[name][2] in line
+    assert run(["quantize", f"{name}.rlx", "--calib", f"{name}.npz", "-o", "q.rlx"])[0] == 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlx.ops.control import CONTROL_OPS
+from rlx.ops.control import If, Scan, While
 from rlx.ops.real import (
     RealBitcast,
     RealCompare,
@@ -32,4 +32,6 @@ RULES.refuse("no integer op sorts", RealTopK)
 RULES.refuse("no integer op makes random numbers", RealRandomBits, RealRandomNormal,
              RealRandomUniform)  # fmt: skip
 RULES.refuse("int8 values do not have the bits of the numbers that they stand for", RealBitcast)
-RULES.refuse("it runs regions, which are not converted; unroll it first", *CONTROL_OPS)
+RULES.refuse("integer networks have no branches, and its condition is computed", If)
+RULES.refuse("integer networks have no loops, and its length is computed or too large to unroll it",
+             Scan, While)  # fmt: skip
