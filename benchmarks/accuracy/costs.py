@@ -73,8 +73,6 @@ def _run(model: Path, calib: Path, folder: Path, *options: str) -> tuple[float, 
     figures = folder / "figures.json"
     command = [sys.executable, "-c", _MEASURED, str(figures), "quantize", str(model)]
     command += ["--calib", str(calib), "-o", str(folder / "q.rlx"), "--json", *options]
-    # Narrow weights leave 9.9 dB of the scores of two classes, though the classes stay.
-    command += ["--min-sqnr", "-1000", "--min-agreement", "0"]
     subprocess.run(
         command,
         stdout=subprocess.DEVNULL,

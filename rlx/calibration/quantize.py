@@ -13,7 +13,7 @@ from rlx.calibration.report import LayerReport, Report
 from rlx.calibration.samples import read_samples
 from rlx.calibration.sensitivity import Sensitivity, error_table
 from rlx.calibration.settings import Settings
-from rlx.calibration.useful import check_useful
+from rlx.calibration.useful import check_useful, is_useful
 from rlx.calibration.widths import (
     WIDTHS,
     front,
@@ -114,13 +114,18 @@ def _silent(text: str, done: int, total: int) -> None:
 
 @dataclass(slots=True)
 class _Work:
-    """One network that is being quantized."""
+    """One network that is being quantized.
+
+    Attributes:
+        widened: Whether weights are wider than the drop allows, for the limits of useful outputs.
+    """
 
     original: Graph
     samples: Samples
     tested: Samples | None
     settings: Settings
     progress: Progress
+    widened: bool = False
 
     def run(self) -> Quantized:
         """Return the integer network."""
@@ -141,6 +146,7 @@ class _Work:
             weight_bytes=weight_bytes(shown, measured.sizes),
             comparison=comparison,
             layers=_layer_reports(measured, widths, comparison),
+            widened=self.widened,
         )
         return Quantized(GraphModule.mir(converted.graph), report)
 
@@ -191,27 +197,36 @@ class _Work:
         if settings.bits is not None or settings.flash is not None:
             return within(choices, nodes, sizes, bits=settings.bits, flash=settings.flash)
         steps = [dict(zip(nodes, c.widths, strict=True)) for c in hull(choices)]
-        return self._within_drop(measured, steps)
+        return self._within_limits(measured, steps)
 
-    def _within_drop(self, measured: Measured, steps: Sequence[dict[Node, int]]) -> dict[Node, int]:
-        """Return the last of ``steps``, each of fewer bits than the one before, within the drop."""
+    def _within_limits(
+        self, measured: Measured, steps: Sequence[dict[Node, int]]
+    ) -> dict[Node, int]:
+        """Return the last of ``steps`` that keeps the drop and the limits of useful outputs.
+
+        Each step has fewer bits than the one before.
+        """
         limit = DEFAULT_DROP if self.settings.max_drop is None else self.settings.max_drop
         fitted = judges = self.samples
         if self.samples.count > 1:
             # Weights suit the samples that they are fitted to too well: others judge them.
             fitted, judges = self.samples.halves()
 
-        def loss(place: int, samples: Samples, fitted: Samples) -> float:
+        def compared(place: int, samples: Samples, fitted: Samples) -> Comparison:
             self.progress("choosing widths", place, len(steps))
-            converted = measured.converted(steps[place], fitted)
-            return self._compared(converted, samples, layers=False).drop
+            return self._compared(measured.converted(steps[place], fitted), samples, layers=False)
 
         # Of few samples, a single one is more than the limit and says little.
         bearable = max(limit, 1 / judges.count) + _EQUAL
-        place = last_accepted(len(steps), lambda n: loss(n, judges, fitted) <= bearable)
+        place = last_accepted(len(steps), lambda n: compared(n, judges, fitted).drop <= bearable)
         # The data that chose the widths favour them: others, or all, have the last word.
         final = self.tested or self.samples
-        while place and loss(place, final, self.samples) > limit + _EQUAL:
+        while place:
+            found = compared(place, final, self.samples)
+            in_limit = found.drop <= limit + _EQUAL
+            if in_limit and is_useful(found, self.settings):
+                break
+            self.widened |= in_limit
             place = max(0, place - max(1, len(steps) // 16))
         return steps[place]
 

@@ -82,6 +82,7 @@ class Report:
         comparison: The float and the integer network on the same samples.
         layers: Each layer; none where the network held its own scales.
         random: Whether the samples were random numbers.
+        widened: Whether weights are wider than the drop allows, for the limits of useful outputs.
     """
 
     graph: str
@@ -94,6 +95,7 @@ class Report:
     comparison: Comparison
     layers: tuple[LayerReport, ...]
     random: bool = False
+    widened: bool = False
 
     @property
     def measured_on(self) -> str:

@@ -38,9 +38,24 @@ def check_useful(comparison: Comparison, graph: str, settings: Settings) -> None
     raise DoesNotFitError(
         "; ".join(problems) + (f"; lost in {place}" if place else ""),
         where=f"graph {graph!r}",
-        hint="give samples as in use with --calib, or try another --observer; --min-sqnr 0"
-        " --min-agreement 0 writes it all the same",
+        hint=f"give samples as in use with --calib, or try another --observer{_wider(settings)};"
+        " --min-sqnr -inf --min-agreement 0 writes it all the same",
     )
+
+
+def is_useful(comparison: Comparison, settings: Settings) -> bool:
+    """Return whether every output of the integer network keeps the limits."""
+    return not any(True for output in comparison.outputs for _ in _problems(output, settings))
+
+
+def _wider(settings: Settings) -> str:
+    """Return the option for wider weights, as part of a sentence."""
+    if settings.weights == "8":
+        return ""
+    if settings.weights != "auto":
+        return ", or --weights auto"
+    options = [name for name in ("bits", "flash") if getattr(settings, name) is not None]
+    return "".join(f", or more --{name}" for name in options)
 
 
 def _problems(output: OutputFigures, settings: Settings) -> Iterator[str]:

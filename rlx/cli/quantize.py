@@ -244,6 +244,8 @@ def _print(report: Report, out: Path) -> None:
         f"weights: {report.mean_bits:.2f} bits on average, {report.weight_bytes:,} bytes packed;"
         f" channels {'balanced' if report.equalized else 'not balanced'}"
     )
+    if report.widened:
+        prose("weights are wider than --max-drop allows: --min-sqnr and --min-agreement need it")
     print(f"wrote {out}")
 
 

@@ -158,6 +158,42 @@ def test_auto_keeps_the_drop():
     assert report.mean_bits < 8
 
 
+@pytest.mark.parametrize("tested", [None, TEST])
+def test_auto_takes_wider_weights_where_the_drop_alone_leaves_too_much_noise(tested):
+    def report(limits):
+        return rlx.quantize(
+            GRAPH, CALIB, test=tested, weights="auto", max_drop=0.5, **ANY | limits
+        ).report
+
+    narrow = report({})
+    assert not narrow.widened
+    for limits in (
+        {"min_sqnr": narrow.comparison.output.sqnr_db + 3},
+        {"min_agreement": narrow.comparison.agreement + 0.01},
+    ):
+        wide = report(limits)
+        assert wide.widened
+        assert wide.mean_bits > narrow.mean_bits
+        assert wide.comparison.output.sqnr_db >= limits.get("min_sqnr", -np.inf)
+        assert wide.comparison.agreement >= limits.get("min_agreement", 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        ({"weights": 8}, "--observer;"),
+        ({"weights": 2}, "--observer, or --weights auto;"),
+        ({"weights": "auto", "bits": 3.0}, "--observer, or more --bits;"),
+    ],
+)
+def test_a_network_of_no_use_is_written_with_the_limits_that_the_error_names(options, advice):
+    with pytest.raises(DoesNotFitError) as caught:
+        rlx.quantize(GRAPH, CALIB, **options, min_sqnr=1000.0)
+    assert advice in caught.value.hint
+    assert "--min-sqnr -inf --min-agreement 0 writes it" in caught.value.hint
+    rlx.quantize(GRAPH, CALIB, **options, **ANY)
+
+
 def test_limits_that_cannot_be_kept_are_refused():
     with pytest.raises(DoesNotFitError, match="fewest bits everywhere"):
         rlx.quantize(GRAPH, CALIB, weights="auto", flash=10)
