@@ -131,7 +131,7 @@ class DoesNotFitError(RlxError):
 
 
 class TargetNotFoundError(RlxError):
-    """No installed package provides the named target, or its library is missing."""
+    """No installed package provides the named target or plug-in, or it cannot be loaded."""
 
     code = "RLX-E060"
     exit_status = 6
@@ -198,3 +198,7 @@ class EndedError(RlxError):
 
     code = "RLX-E901"
     exit_status = 130
+
+
+class PluginWarning(UserWarning):
+    """A plug-in of another package cannot be used, and is left out."""

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 from support import GoldenFolder, excused, missing, shared_folder
+
+from rlx import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -68,6 +71,39 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, Mapping[str, str | 
         folder.check(files)
 
     return check
+
+
+@pytest.fixture
+def installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Mapping[str, str], Mapping[str, Mapping[str, str]]], Path]:
+    """``installed({"acme.py": "..."}, {"rlx.targets": {"acme": "acme:TARGET"}})``: a package.
+
+    It is called ``third-party`` 1.0; the result is the folder it is in.
+    """
+    folder = tmp_path / "site"
+
+    def install(modules: Mapping[str, str], groups: Mapping[str, Mapping[str, str]]) -> Path:
+        info = folder / "third_party-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: third-party\nVersion: 1.0\n")
+        lines = [
+            f"[{g}]\n" + "".join(f"{n} = {v}\n" for n, v in e.items()) for g, e in groups.items()
+        ]
+        (info / "entry_points.txt").write_text("\n".join(lines))
+        for name, text in modules.items():
+            (folder / name).write_text(text)
+        monkeypatch.syspath_prepend(str(folder))
+        return folder
+
+    monkeypatch.setattr(plugins, "_failed", {})
+    monkeypatch.setattr(plugins, "_warned", set())
+    before = set(sys.modules)
+    yield install
+    # Other tests install other modules under the same names.
+    for name in set(sys.modules) - before:
+        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
 
 
 @pytest.fixture(scope="session")

@@ -160,7 +160,11 @@ def main(argv: list[str] | None = None) -> int:
 def _run(arguments: list[str], *, at_end_of_program: bool) -> int:
     """Run a command; turn every error into a message and a status."""
     try:
-        with raised(at_end_of_program=at_end_of_program), checked():
+        with (
+            raised(at_end_of_program=at_end_of_program),
+            checked(),
+            failures.plain_warnings(),
+        ):
             status = root.main(args=arguments or ["--help"], prog_name="rlx", standalone_mode=False)
     except failures.EXPECTED as e:
         return failures.report(e, arguments)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rlx import plugins
 from rlx.cli import failures
 from rlx.cli.common import json_option, policy_option, print_json
 from rlx.cli.model_command import load_bound, model_command, selected_target, with_name
@@ -57,11 +58,13 @@ def command(
 
 def _for_backend(module: GraphModule, name: str, policies: Policies | None) -> DispatchReport:
     """Return what the backend called ``name`` does with each op."""
-    from rlx.runtime.backend import backends, fit_to_backend
+    from rlx.runtime.backend import GROUP, backends, fit_to_backend
 
     for backend in backends():
         if backend.name == name:
             return fit_to_backend(module.graph, backend, policies).report
+    if problem := plugins.problem_of(GROUP, name):
+        raise TargetNotFoundError(str(problem), hint=problem.hint)
     known = [b.name for b in backends()]
     raise TargetNotFoundError(
         f"no backend is called {name!r}", hint=did_you_mean(name, known, what="backends")

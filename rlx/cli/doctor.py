@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlx import plugins
 from rlx import target as targets
 from rlx.cli.common import json_option, print_json
 from rlx.cli.progress import progress
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 def command(as_json: bool) -> None:
     """Show for which jobs all tools are installed, and the command that installs what is missing.
 
+    Plug-ins of other packages are listed too, with the reason where one cannot be loaded.
     --wide lists every tool with its version, and the settings (environment variables). The exit
     status is 0 whatever is missing.
     """
@@ -34,10 +35,10 @@ def command(as_json: bool) -> None:
         show("looking for tools")
         tools = list(_tools())
     jobs = list(_jobs(tools))
-    settings = list(_settings())
+    settings, others = list(_settings()), list(_plugins())
     if as_json:
         shown = [_without_parts(tool) for tool in tools]
-        print_json({"tools": shown, "jobs": jobs, "settings": settings})
+        print_json({"tools": shown, "jobs": jobs, "settings": settings, "plugins": others})
         return
     if is_wide():
         _print_tools(tools)
@@ -47,6 +48,8 @@ def command(as_json: bool) -> None:
     versions = {tool["name"]: tool["version"] for tool in tools}
     for job in jobs:
         _print_job(job, versions)
+    for one in others:
+        _print_plugin(one)
     more = [tool for tool in tools if not tool["version"] and not tool["parts"]]
     for tool in more:
         prose(f"  not needed: {tool['name']} ({tool['purpose']}): {tool['install']}", dim=True)
@@ -66,8 +69,14 @@ def _tools() -> Iterator[dict[str, Any]]:
             "name": f"target {name}", "version": version, "purpose": "emitting",
             "install": install, "parts": ((f"emit for {name}", "target"),),
         }  # fmt: skip
-    for entry in sorted(entry_points(group="rlx.tools"), key=lambda e: e.name):
-        for status in entry.load()():
+    for probe in plugins.survey("rlx.tools"):
+        yield from _probed(probe)
+
+
+def _probed(probe: plugins.Loaded) -> Iterator[dict[str, Any]]:
+    """Yield what a probe reports; that of another package may fail."""
+    try:
+        for status in probe.plugin() if probe.problem is None else ():
             yield {
                 "name": status.name,
                 "version": status.tool.version if status.tool else None,
@@ -75,6 +84,26 @@ def _tools() -> Iterator[dict[str, Any]]:
                 "install": "" if status.tool else status.install,
                 "parts": tuple(getattr(status, "parts", ())),
             }
+    except Exception as error:
+        if probe.package is None:
+            raise
+        label = f"tool probe {probe.name!r} of {probe.package}"
+        plugins.warn_of(plugins.failure(label, "call", error))
+
+
+def _plugins() -> Iterator[dict[str, Any]]:
+    """Yield the plug-ins of other packages, and why one of them cannot be used."""
+    for group, about in plugins.GROUPS.items():
+        for one in plugins.survey(group):
+            if one.package is not None:
+                problem = one.problem
+                yield {
+                    "kind": about.kind,
+                    "name": one.name,
+                    "package": one.package,
+                    "problem": problem and problem.reason,
+                    "advice": problem and problem.hint,
+                }
 
 
 def _settings() -> Iterator[dict[str, Any]]:
@@ -121,6 +150,16 @@ def _print_job(job: dict[str, Any], versions: dict[str, str]) -> None:
         for part in job["missing"]
     )
     prose(f" {missing}", lead=f"{symbol('✗', '--')} {job['name']}: missing", fg="yellow")
+
+
+def _print_plugin(one: dict[str, Any]) -> None:
+    """Print a line for a plug-in of another package."""
+    label = f"{one['kind']} {one['name']} of {one['package']}"
+    if one["problem"] is None:
+        prose("", lead=f"{symbol('✓', 'ok')} {label}: loaded", fg="green")
+        return
+    text = f" {one['problem']}: {one['advice']}"
+    prose(text, lead=f"{symbol('✗', '--')} {label}: not loaded:", fg="yellow")
 
 
 def _print_tools(tools: Sequence[dict[str, Any]]) -> None:

@@ -12,18 +12,19 @@ import re
 import signal
 import sys
 import traceback
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+import warnings
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
 from rlx.cli.signals import Ended
 from rlx.cli.streams import ReaderGoneError, complain
-from rlx.errors import EndedError, InternalError, RlxError, UsageError, indented
+from rlx.errors import EndedError, InternalError, PluginWarning, RlxError, UsageError, indented
 from rlx.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 EXPECTED: Final = (Exception, Ended, KeyboardInterrupt)
 """What may end a command; anything else ends the program."""
@@ -48,6 +49,30 @@ def report(exception: BaseException, arguments: Sequence[str]) -> int:
     if "--json" in arguments:
         _print_json(error)
     return status
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Print warnings about plug-ins as one line on standard error, without a place in our code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PluginWarning)
+        other = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, PluginWarning):
+                complain(f"warning: {message}")
+            else:
+                other(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        yield
 
 
 def text(error: RlxError) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from rlx.errors import FormatError, FrontendError, UsageError
+from rlx import plugins
+from rlx.errors import FormatError, FrontendError, TargetNotFoundError, UsageError
 from rlx.frontends import foreign
 from rlx.frontends.onnx_options import OnnxOptions
 from rlx.frontends.open_shapes import OpenInput
@@ -23,11 +23,16 @@ if TYPE_CHECKING:
     from rlx.frontends.open_shapes import Sizes
     from rlx.ir.module import GraphModule
 
+GROUP: Final = "rlx.frontends"
 _START = 16
 
 
 class Frontend(Protocol):
-    """What an entry point of the group ``rlx.frontends`` must be."""
+    """What an entry point of the group ``rlx.frontends`` must be.
+
+    It may have an attribute ``api``, the version of this interface that it is written for
+    (:data:`rlx.plugins.API`).
+    """
 
     @property
     def name(self) -> str:
@@ -141,8 +146,7 @@ def formats() -> tuple[str, ...]:
 
 def frontends() -> tuple[Frontend, ...]:
     """Return the frontends of this package, then those of plug-ins by name."""
-    plugins = sorted(entry_points(group="rlx.frontends"), key=lambda e: e.name)
-    return (*_BUILT_IN, *(e.load() for e in plugins))
+    return (*_BUILT_IN, *plugins.load_all(GROUP))
 
 
 def load(
@@ -170,6 +174,7 @@ def load(
     Raises:
         UsageError: The file cannot be read, ``format`` is unknown, the options are those of
             another format, or nothing says how large a dimension is.
+        TargetNotFoundError: The format's frontend cannot be used.
         FormatError: The file is of a format that rlx does not read.
         FrontendError: The file is malformed or over a limit.
         UnsupportedOpError: It holds what rlx does not import.
@@ -249,25 +254,40 @@ def find(path: Path, format: str = "auto") -> Frontend:
 
     Raises:
         UsageError: The file cannot be read or is a folder, or ``format`` is unknown.
+        TargetNotFoundError: The frontend of ``format`` cannot be used.
         FormatError: The file, or the folder, is of a format that rlx does not read.
         FrontendError: The file is empty.
     """
-    known = frontends()
     if format != "auto":
-        return _named(format, known)
+        return _named(format)
+    known = frontends()
     if path.is_dir():
         raise foreign.refuse_folder(path)
     start = read_start(path, _START)
     for frontend in known:
-        if frontend.claims(start):
+        if _claims(frontend, start):
             if frontend.name == "rlx" and foreign.is_weights(path):
                 raise foreign.refuse_weights(path)
             return frontend
     return _by_name(path, known, empty=not start)
 
 
-def _named(name: str, known: Sequence[Frontend]) -> Frontend:
+def _claims(frontend: Frontend, start: bytes) -> bool:
+    """Return whether a file is of a format; one whose frontend fails is passed over."""
+    if frontend in _BUILT_IN:
+        return frontend.claims(start)
+    try:
+        return bool(frontend.claims(start))
+    except Exception as error:  # code of other packages
+        plugins.warn_of(plugins.failure(f"frontend {frontend.name!r}", "claims", error))
+        return False
+
+
+def _named(name: str) -> Frontend:
     """Return the frontend of a format that the user named."""
+    if problem := plugins.problem_of(GROUP, name):
+        raise TargetNotFoundError(str(problem), hint=problem.hint)
+    known = frontends()
     for frontend in known:
         if frontend.name == name:
             return frontend

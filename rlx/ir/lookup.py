@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import Final
 
+from rlx import plugins
 from rlx.ir.op import Op
 from rlx.ir.plain import PlainError
 
@@ -21,7 +21,7 @@ def op_class(name: str) -> type[Op]:
     is imported.
 
     Raises:
-        PlainError: No op has this name, or the package lacks one that it needs.
+        PlainError: No op has this name, or the package of its dialect cannot be used.
     """
     dialect = name.partition(".")[0]
     if name not in Op.registry and dialect not in OWN_DIALECTS:
@@ -35,11 +35,5 @@ def op_class(name: str) -> type[Op]:
 
 def _import(dialect: str) -> None:
     """Import the modules that are registered for a dialect."""
-    for entry in entry_points(group=GROUP, name=dialect):
-        try:
-            entry.load()
-        except ModuleNotFoundError as e:
-            raise PlainError(
-                f"the ops of dialect {dialect!r} need the package {e.name!r}",
-                hint=f"pip install {e.name}",
-            ) from e
+    if problem := plugins.problem_of(GROUP, dialect):
+        raise PlainError(str(problem), hint=problem.hint)

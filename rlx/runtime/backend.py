@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol
 
+from rlx import plugins
 from rlx.errors import TargetNotFoundError
 from rlx.passes import fit
 from rlx.runtime.device import Device
@@ -65,6 +65,9 @@ class Program(Protocol):
 class Backend(Protocol):
     """What a package must offer under the entry-point group ``rlx.backends``.
 
+    It may have an attribute ``api``, the version of this interface that it is written for
+    (:data:`rlx.plugins.API`).
+
     Attributes:
         name: Name in options and reports.
         devices: Devices it can run on, given their drivers.
@@ -109,23 +112,11 @@ def fit_to_backend(graph: Graph, backend: Backend, policies: Policies | None = N
     return fit(graph, f"backend {backend.name}", backend.refusal, policies)
 
 
-def backends() -> tuple[Backend, ...]:
-    """Return the installed backends whose libraries are available, best first."""
-    found, _ = _load()
-    return found
-
-
 @cache
-def _load() -> tuple[tuple[Backend, ...], tuple[str, ...]]:
-    """Return the backends, best first, and the missing packages of the others."""
-    found: list[Backend] = []
-    lacking: list[str] = []
-    for entry in entry_points(group=GROUP):
-        try:
-            found.append(entry.load())
-        except ModuleNotFoundError as e:
-            lacking.append(f"{entry.name} (needs {e.name})")
-    return tuple(sorted(found, key=lambda b: (-b.rank, b.name))), tuple(sorted(lacking))
+def backends() -> tuple[Backend, ...]:
+    """Return the installed backends that can be loaded, best first."""
+    found: list[Backend] = plugins.load_all(GROUP)
+    return tuple(sorted(found, key=lambda b: (-b.rank, b.name)))
 
 
 def devices() -> tuple[Device, ...]:
@@ -137,7 +128,7 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
     """Return the best backend for ``device``, or the one called ``name``.
 
     Raises:
-        TargetNotFoundError: There is none, or it cannot be used on this machine.
+        TargetNotFoundError: There is none, or it cannot be loaded, or not used on this machine.
     """
     able = [b for b in backends() if device in b.devices and name in (None, b.name)]
     for backend in able:
@@ -148,9 +139,11 @@ def find_backend(device: Device, name: str | None = None) -> Backend:
             f"backend {able[0].name} cannot use {device}: {able[0].unavailable(device)}",
             hint=f"devices here: {_listed(devices())}",
         )
+    if name is not None and (problem := plugins.problem_of(GROUP, name)):
+        raise TargetNotFoundError(str(problem), hint=problem.hint)
     wanted = "backend" if name is None else f"backend called {name!r}"
-    _, lacking = _load()
-    absent = f"; not loaded: {_listed(lacking)}" if lacking else ""
+    broken = [str(one.problem) for one in plugins.survey(GROUP) if one.problem]
+    absent = f"; not loaded: {_listed(broken)}" if broken else ""
     raise TargetNotFoundError(
         f"no installed {wanted} runs on {device}",
         hint=f"backends: {_listed([b.name for b in backends()])}{absent};"

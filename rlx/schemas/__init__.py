@@ -150,10 +150,21 @@ class Setting(TypedDict):
     value: str | bool | int | None
 
 
+class Plugin(TypedDict):
+    """A plug-in of another package; why it cannot be used, and what to do then, or null."""
+
+    kind: str
+    name: str
+    package: str
+    problem: str | None
+    advice: str | None
+
+
 class Doctor(TypedDict):
     """``rlx doctor``."""
 
     jobs: list[Job]
+    plugins: list[Plugin]
     settings: list[Setting]
     tools: list[Tool]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field, make_dataclass
-from types import SimpleNamespace
 
 import pytest
 
+from rlx import plugins
 from rlx.cli import main
 from rlx.frontends import registry
 from rlx.ir import DType, Graph, GraphModule, QuantParams, TensorType
@@ -57,8 +57,10 @@ class Plug:
 def plug(monkeypatch):
     """The format as an installed package's."""
     found = Plug()
-    entry = SimpleNamespace(name="plug", load=lambda: found)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
+    load_all = plugins.load_all
+    monkeypatch.setattr(
+        plugins, "load_all", lambda group: [found] if group == registry.GROUP else load_all(group)
+    )
     return found
 
 

@@ -13,7 +13,7 @@ from malformed.tflite_models import sound_model
 from mutation import mutate
 from safetensors.numpy import save
 
-from rlx import frontends
+from rlx import frontends, plugins
 from rlx.errors import FormatError, FrontendError, UsageError, VerifyError
 from rlx.frontends import registry
 from rlx.ir import Graph, file
@@ -156,9 +156,9 @@ class Plugin:
 
 @pytest.fixture
 def plugin(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = EntryPoint("plugin", f"{__name__}:PLUGIN", "rlx.frontends")
+    entry = EntryPoint("plugin", f"{__name__}:PLUGIN", registry.GROUP)
     monkeypatch.setattr(EntryPoint, "load", lambda _: Plugin())
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group else [])
+    monkeypatch.setattr(plugins, "entries", lambda group: [entry] if group else [])
 
 
 @pytest.mark.usefixtures("plugin")

@@ -94,7 +94,8 @@ def test_without_the_package_the_dialect_is_named(model: Path) -> None:
         ("q.clmap", "no op is called 'q.clmap'", ""),
         (
             "broken.op",
-            "the ops of dialect 'broken' need the package 'acme_missing_dependency'",
+            "dialect 'broken' of acme-ops 1.0: needs the package 'acme_missing_dependency',"
+            " which is not installed",
             "pip install acme_missing_dependency",
         ),
     ],

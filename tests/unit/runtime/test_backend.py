@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rlx
-from rlx.errors import TargetNotFoundError, UnsupportedOpError
+from rlx.errors import PluginWarning, TargetNotFoundError, UnsupportedOpError
 from rlx.ir import Refusal, RuleTable, f32
 from rlx.ops.nn import NnRelu, NnSoftmax
 from rlx.ops.real import RealAdd, RealMaximum, RealReduceMax
@@ -114,22 +114,28 @@ def test_one_error_lists_everything_that_cannot_run(toy):
     assert not toy.given
 
 
-def test_a_backend_without_its_library_is_told(monkeypatch):
-    class Entry:
-        name = "xla"
+@pytest.fixture
+def xla(installed):
+    """A package with a backend whose library is missing."""
+    installed({"rlx_xla.py": "import no_jax"}, {"rlx.backends": {"xla": "rlx_xla:BACKEND"}})
+    backend.backends.cache_clear()
+    yield
+    backend.backends.cache_clear()
 
-        def load(self):
-            raise ModuleNotFoundError("No module named 'jax'", name="jax")
 
-    monkeypatch.setattr(backend, "entry_points", lambda group: [Entry()])
-    monkeypatch.setattr(backend, "_load", backend._load.__wrapped__)
-    assert backend.backends() == ()
+@pytest.mark.usefixtures("xla")
+def test_a_backend_without_its_library_is_named():
+    reason = "backend 'xla' of third-party 1.0: needs the package 'no_jax', which is not installed"
+    with pytest.warns(PluginWarning, match=f"^skipped {reason}$"):
+        assert [b.name for b in backend.backends()] == ["numpy"]
     message = (
         r"^no installed backend runs on cuda\n"
-        r"  hint: backends: none; not loaded: xla \(needs jax\); devices: none$"
+        rf"  hint: backends: numpy; not loaded: {reason}; devices: cpu$"
     )
     with pytest.raises(TargetNotFoundError, match=message):
         Session("cuda")
+    with pytest.raises(TargetNotFoundError, match=rf"^{reason}\n  hint: pip install no_jax$"):
+        backend.find_backend(Device.CPU, "xla")
 
 
 def test_a_policy_decomposes_what_the_backend_has(toy):
