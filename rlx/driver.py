@@ -24,7 +24,7 @@ from rlx.quant.islands import TabulateIslands
 from rlx.reference import check_bound, fits, given_inputs, random_inputs, reference_outputs
 from rlx.samples import vectors_for
 from rlx.samples.layout import channels_last, is_channels_first
-from rlx.target import claim, ports_of, quantize_hint
+from rlx.target import claim, quantize_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rlx.ir.module import GraphModule
     from rlx.passes import DispatchReport
     from rlx.passes.boundaries import PortChange, Ported
-    from rlx.target import Alternatives, Emission, Target
+    from rlx.target import Emission, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,10 @@ def _advice(
     What is said of single ops may lead in a circle: each architecture lacks another one. None where
     it is not about this option.
     """
-    alternatives: Callable[[Any], Alternatives] | None = getattr(target, "alternatives", None)
+    alternatives = target.alternatives(options)
     if alternatives is None:
         return None
-    option, others = alternatives(options)
+    option, others = alternatives
     hints = [e.hint for e in refused.entries if e.op in refused.lacking]
     if not any(option in (hint or "") for hint in hints):
         return None
@@ -131,7 +131,7 @@ def fit_to_target(
     original = module.graph
     check_bound(original)
     options = target.options() if options is None else options
-    ports = ports_of(target, options)
+    ports = target.ports(options)
     kind = PortKind.INT8 if ports.inverts else ports.kind
     ported = with_ports(module.graph, kind, channels_last=ports.channels_last)
     if ported.changes:
@@ -169,7 +169,7 @@ def ported_for(graph: Graph, target: Target, options: Any = None) -> Ported:  # 
         UnsupportedOpError: The conversion of an input or output cannot be taken off.
     """
     options = target.options() if options is None else options
-    ports = ports_of(target, options)
+    ports = target.ports(options)
     return with_ports(graph, ports.kind, channels_last=ports.channels_last)
 
 

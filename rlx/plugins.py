@@ -25,6 +25,7 @@ API: Final = 1
 """Version of the interfaces of plug-ins. Each says by an attribute ``api`` for which it is written;
 without one it is 1."""
 
+FIRST_API: Final = 1
 OWN_PACKAGE: Final = "rlx"
 _REASON_LENGTH: Final = 200
 
@@ -247,7 +248,7 @@ class _UnfitError(Exception):
 
 def _check_api(plugin: object) -> None:
     """Check that a plug-in is written for the interfaces of this rlx."""
-    api = getattr(plugin, "api", API)
+    api = getattr(plugin, "api", FIRST_API)
     # In a package of ops the name may be that of a module.
     if type(api) is not int and not isinstance(plugin, ModuleType):
         raise _UnfitError(f"expected a whole number as api, got {_text(api)}")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from rlx import driver
 from rlx.errors import DoesNotFitError, RlxError, UsageError
 from rlx.estimation import Estimates
-from rlx.target import sweep_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -46,7 +45,7 @@ def estimate_values(
         UsageError: The target cannot be compared, or there is no such value.
         UnsupportedOpError: No value makes the model possible.
     """
-    sweep = sweep_of(target)
+    sweep = target.sweep
     if sweep is None:
         raise UsageError(
             f"target {target.name!r} has nothing to be compared over",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rlx import plugins
 from rlx.errors import UsageError
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from rlx.passes.fit import Claim
     from rlx.plan import ScratchPlace
     from rlx.tables import Column, View
+
+GROUP: Final = "rlx.targets"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -72,7 +75,7 @@ class Sweep:
     """How models are compared over the values of one option, such as all devices.
 
     ``rlx estimate MODEL --devices all`` gives a row for each value, the best first. A target that
-    offers it has an attribute ``sweep``.
+    offers it returns it as :attr:`Target.sweep`.
 
     Attributes:
         option: Name of the option, a field of the target's options.
@@ -115,15 +118,16 @@ class Lowering:
     __slots__ = ()
 
 
-class Target(Protocol):
-    """What a target package must offer under the entry-point group ``rlx.targets``.
+Alternatives: TypeAlias = "tuple[str, Mapping[str, Any]]"
+"""Result of a target's method ``alternatives(options)``: an option, and by its other values the
+options with these. Where it refuses a model, the message says which of them would take it."""
 
-    It may also have a method ``ports(options)`` that returns :class:`rlx.passes.boundaries.Ports`:
-    what its inputs and outputs are. Without it they are quantized values, int8 for uint8.
-    And a method ``view(report, options)`` that returns :data:`rlx.tables.View`: how a report is
-    shown. Without it, layers are a table and totals are figures. And an attribute ``sweep``, a
-    :class:`Sweep`: the option over which models are compared; and a method
-    ``alternatives(options)``, see :data:`Alternatives`.
+
+class Target(ABC):
+    """A target: what a package offers under the entry-point group ``rlx.targets``.
+
+    A target defines ``name``, ``summary``, ``options``, ``knows``, ``lowering`` and ``emit``; all
+    else has a default. One that has these members without this class as its base is taken too.
 
     Attributes:
         name: Name on the command line.
@@ -133,21 +137,25 @@ class Target(Protocol):
             ``help`` text. ``rlx emit`` offers the fields as command-line options. Where the
             metadata have ``values`` (what an option takes, and in a line what each means),
             ``rlx targets NAME`` lists them.
+        api: Version of this interface that it is written for (:data:`rlx.plugins.API`); each target
+            has its own, and is written for 1 without it.
     """
 
     name: str
     summary: str
-    pipeline: str
     options: type[Any]
+    pipeline: str = "default"
 
+    @abstractmethod
     def knows(self, op: type[Op]) -> bool:
         """Whether ``op`` is lowered, or refused with a reason."""
-        ...
 
     def reason(self, op: type[Op], options: Any) -> str | None:  # noqa: ANN401 - own class
         """Return why ``op`` cannot be lowered at all with ``options``, or None if it can."""
-        ...
+        del options
+        return None if self.knows(op) else "it has no rule"
 
+    @abstractmethod
     def lowering(self, node: Node, options: Any) -> Lowering | Refusal:  # noqa: ANN401 - own class
         """Return what this node becomes as it stands, or why it cannot be lowered.
 
@@ -158,31 +166,72 @@ class Target(Protocol):
             node: The node.
             options: Instance of ``options``: what can be lowered may depend on them.
         """
-        ...
 
     def plan(self, module: GraphModule, options: Any) -> GraphModule:  # noqa: ANN401 - own class
         """Return ``module``, in ops that are not refused, as ``emit`` and ``estimate`` take it.
 
         A target that keeps values in memory calls :func:`rlx.plan.to_lir`, which gives it stage
-        LIR; another one may return the module as it is. What is computed stays the same bits.
+        LIR; by default the module stays as it is. What is computed stays the same bits.
         """
-        ...
+        del options
+        return module
 
+    @abstractmethod
     def emit(self, module: GraphModule, options: Any) -> Emission:  # noqa: ANN401 - own class
         """Return the files for ``module``, as ``plan`` gave it. Nothing is written or run."""
-        ...
 
     def estimate(self, module: GraphModule, options: Any) -> Mapping[str, Any]:  # noqa: ANN401
-        """Return bytes, MACs and, where known, cycles or instructions, without emitting.
+        """Return bytes, MACs and, where known, cycles or instructions; by default emit's report.
 
         Where ``fits`` is False, ``short`` says which of the options' limits is exceeded.
         """
-        ...
+        return self.emit(module, options).report
+
+    def ports(self, options: Any) -> Ports:  # noqa: ANN401 - own class
+        """Return what inputs and outputs are; by default quantized values, int8 for uint8."""
+        from rlx.passes.boundaries import Ports
+
+        del options
+        return Ports()
+
+    def view(self, report: Mapping[str, Any], options: Any) -> View:  # noqa: ANN401 - own class
+        """Return how a report of ``emit`` or ``estimate`` is shown: tables and figures.
+
+        By default layers are a table and totals are figures.
+        """
+        del options
+        return plain_view(f"Layers, target {self.name}", report)
+
+    @property
+    def sweep(self) -> Sweep | None:
+        """The option over which models are compared; None if they are not."""
+        return None
+
+    def alternatives(self, options: Any) -> Alternatives | None:  # noqa: ANN401 - own class
+        """Return the options with other values of one of them, which may take other models."""
+        del options
+        return None
 
 
-Alternatives: TypeAlias = "tuple[str, Mapping[str, Any]]"
-"""Result of a target's method ``alternatives(options)``: an option, and by its other values the
-options with these. Where it refuses a model, the message says which of them would take it."""
+_MEMBERS: Final = [
+    name for name in (*Target.__annotations__, *vars(Target)) if not name.startswith("_")
+]
+
+
+def adopted(target: Any) -> Target:  # noqa: ANN401 - what a package offers
+    """Return a target with the defaults of :class:`Target` for what it lacks.
+
+    Args:
+        target: A target, which is returned, or an object with the members of one.
+    """
+    if isinstance(target, Target):
+        return target
+    given = {name: getattr(target, name) for name in _MEMBERS if hasattr(target, name)}
+    # A method is bound already; a class, as the options are, is left alone by both.
+    members = {name: staticmethod(v) if callable(v) else v for name, v in given.items()}
+    made: Target = type(type(target).__name__, (Target,), members)()
+    return made
+
 
 QUANTIZE: Final = "quantize it first: rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx"
 """Hint for a model that computes in float."""
@@ -273,45 +322,28 @@ def options_of(target: Target, given: Mapping[str, Any]) -> Any:  # noqa: ANN401
     return target.options(**values)
 
 
-def ports_of(target: Target, options: Any) -> Ports:  # noqa: ANN401 - the target's own class
-    """Return what inputs and outputs are in what ``target`` emits with ``options``."""
-    from rlx.passes.boundaries import Ports
-
-    ports: Callable[[Any], Ports] | None = getattr(target, "ports", None)
-    return Ports() if ports is None else ports(options)
-
-
-def view_of(target: Target, report: Mapping[str, Any], options: Any) -> View:  # noqa: ANN401
-    """Return how a report of ``emit`` or ``estimate`` is shown: tables and figures."""
-    view: Callable[[Mapping[str, Any], Any], View] | None = getattr(target, "view", None)
-    if view is None:
-        return plain_view(f"Layers, target {target.name}", report)
-    return view(report, options)
-
-
-def sweep_of(target: Target) -> Sweep | None:
-    """Return how models are compared on ``target``, or None if they are not."""
-    found: Sweep | None = getattr(target, "sweep", None)
-    return found
-
-
 def names() -> list[str]:
     """Names of the installed targets, sorted."""
-    return plugins.names("rlx.targets")
+    return plugins.names(GROUP)
 
 
 def load(name: str) -> Target:
     """Return the target called ``name``.
 
     Raises:
-        TargetNotFoundError: None is installed under that name, or its library is missing.
+        TargetNotFoundError: None is installed under that name, or it cannot be loaded.
     """
-    target: Target = plugins.load(
-        "rlx.targets",
+    target = plugins.load(
+        GROUP,
         name,
         missing=f"no target is called {name!r}",
         purpose=f"target {name!r}",
         hint=did_you_mean(name, names(), what="installed targets"),
         extra=name,
     )
-    return target
+    return adopted(target)
+
+
+def load_all() -> list[Target]:
+    """Return the installed targets that can be loaded, by name."""
+    return [adopted(target) for target in plugins.load_all(GROUP)]

@@ -13,7 +13,6 @@ from rlx.cli.model_command import load_bound, model_command, selected_target, ta
 from rlx.cli.samples import FILES, load, say, scaling_options
 from rlx.cli.table import prose, show, wide_option
 from rlx.errors import OutputError
-from rlx.target import view_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,6 +128,6 @@ def _vectors(path: Path, graph: Graph) -> Mapping[str, Array]:
 
 def print_report(target: Target, options: Any, report: Mapping[str, Any]) -> None:  # noqa: ANN401
     """Print a target's report: layers, totals, and ports that differ from the model's."""
-    show(view_of(target, report, options))
+    show(target.view(report, options))
     for line in report.get("ports", ()):
         print(line)

@@ -9,7 +9,7 @@ import click
 
 from rlx import target as targets
 from rlx.cli.model_command import ModelCommand
-from rlx.errors import RlxError, UsageError
+from rlx.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,14 +75,11 @@ def swept_values() -> str | None:
 
 
 def _sweeps(target: str | None) -> Iterator[tuple[str, Sweep]]:
-    """Yield name and comparison of each target, or of one; those that cannot be loaded are none."""
-    for name in targets.names() if target is None else [target]:
-        try:
-            sweep = targets.sweep_of(targets.load(name))
-        except RlxError:
-            continue
+    """Yield name and comparison of each target, or of one."""
+    for one in targets.load_all():
+        sweep = one.sweep if target in (None, one.name) else None
         if sweep is not None:
-            yield name, sweep
+            yield one.name, sweep
 
 
 def _several(args: list[str], target: str | None) -> Iterator[_Found]:

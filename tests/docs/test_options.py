@@ -137,7 +137,7 @@ def _of_target(target: targets.Target) -> Iterator[click.Parameter]:
 def _sweeps() -> Iterator[click.Parameter]:
     """Yield ``--devices``, and ``--device`` with the groups that it takes too."""
     for name in targets.names():
-        sweep = targets.sweep_of(targets.load(name))
+        sweep = targets.load(name).sweep
         if sweep is not None:
             yield click.Option([f"--{sweep.option}s"])
             yield click.Option([f"--{sweep.option}"], type=click.Choice([*sweep.groups]))

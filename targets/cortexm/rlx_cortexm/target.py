@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from rlx.licence import with_licence
-from rlx.target import Emission
+from rlx.target import Emission, Target
 from rlx_cortexm.budget import check_budget
 from rlx_cortexm.emitter import Emitter
 from rlx_cortexm.estimate import estimate, scratch_places
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from rlx_c.program import LoweredProgram
 
 
-class CortexM:
+class CortexM(Target):
     """C99 for Cortex-M; see ``rlx.target.Target``."""
 
-    name: ClassVar[str] = "cortexm"
-    summary: ClassVar[str] = "C99 for Arm Cortex-M and any other C compiler, no heap, no runtime"
-    pipeline: ClassVar[str] = "default"
-    options: ClassVar[type[Any]] = CortexMOptions
+    api = 1
+    name = "cortexm"
+    summary = "C99 for Arm Cortex-M and any other C compiler, no heap, no runtime"
+    options = CortexMOptions
 
     def knows(self, op: type[Op]) -> bool:
         """Whether ``op`` is lowered, or refused with a reason."""
@@ -98,7 +98,7 @@ class CortexM:
         return sweep_with(self.estimate)
 
     def view(self, report: Mapping[str, Any], options: CortexMOptions) -> View:
-        """Return how a report is shown; see ``rlx.target.view_of``."""
+        """Return how a report is shown."""
         return view(report, options.cpu)
 
 

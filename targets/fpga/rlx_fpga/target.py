@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from rlx import __version__
 from rlx.errors import UsageError
 from rlx.ir.hash import structural_hash
 from rlx.licence import with_licence
-from rlx.target import Emission
+from rlx.target import Emission, Target
 from rlx_fpga.architectures import ARCHITECTURES, architecture
 from rlx_fpga.architectures.choice import built_or_advised, lowering, require_fit
 from rlx_fpga.explore.fit import shortage
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from rlx.ir import GraphModule, Node, Op, Refusal, Value
     from rlx.passes.boundaries import Ports
     from rlx.tables import View
-    from rlx.target import Lowering, Sweep
+    from rlx.target import Lowering
     from rlx_fpga.architectures.interface import Core, CorePort, WeightStream
     from rlx_fpga.packaging.axi import Direction
 
 
-class Fpga:
+class Fpga(Target):
     """Streaming hardware in SystemVerilog; see ``rlx.target.Target``."""
 
-    name: ClassVar[str] = "fpga"
-    summary: ClassVar[str] = "streaming SystemVerilog core with AXI4-Stream ports"
-    pipeline: ClassVar[str] = "default"
-    options: ClassVar[type[Any]] = FpgaOptions
-    sweep: ClassVar[Sweep] = SWEEP
+    api = 1
+    name = "fpga"
+    summary = "streaming SystemVerilog core with AXI4-Stream ports"
+    options = FpgaOptions
+    sweep = SWEEP
 
     def knows(self, op: type[Op]) -> bool:
         """Whether an architecture builds ``op``, or refuses it with a reason."""
@@ -123,7 +123,7 @@ class Fpga:
         return {**report, "fits": not short, **({"short": short} if short else {})}
 
     def view(self, report: Mapping[str, Any], options: FpgaOptions) -> View:
-        """Return how a report is shown; see ``rlx.target.view_of``."""
+        """Return how a report is shown."""
         del options
         return view(report)
 

@@ -14,7 +14,7 @@ from rlx.ir.evaluate import evaluate
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QRequantize, QReshape, QTable, QTranspose
 from rlx.passes import Policies, Policy, fit
-from rlx.target import QUANTIZE, Lowering
+from rlx.target import QUANTIZE, Emission, Lowering, Target
 
 REQUANTIZE = QRequantize(x_zero_point=1, rescale=Rescale.of(0.5), zero_point=3)
 
@@ -168,11 +168,11 @@ def test_unknown_policies_and_ops_are_refused(text, message):
         Policies.parse([text])
 
 
-class Tiny:
+class Tiny(Target):
     """A target that lowers all but some ops, and counts what it is asked."""
 
     name = "tiny"
-    pipeline = "default"
+    summary = "nothing"
     options = int
 
     def __init__(self, *lacking):
@@ -186,8 +186,8 @@ class Tiny:
         self.asked[node, options] += 1
         return Refusal("not here") if node.op.name in self.lacking else Lowering()
 
-    def plan(self, module, options):
-        return module
+    def emit(self, module, options):
+        return Emission({})
 
 
 @pytest.mark.parametrize("lacking", [(), ("q.clamp",)])
