@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 from hostile_report import hostile
+from support import ROOT
 
 import rlx
+from rlx.ir.lookup import OWN_DIALECTS
+from rlx.ops import ALL_OPS
 from rlx.reporting import charts
 from rlx.reporting.collect import collect
 from rlx.reporting.graph import graph_svg
-from rlx.reporting.kinds import kind_of
+from rlx.reporting.kinds import KINDS, kind_of
 from rlx.reporting.model import Clock, Memory, MemoryBox, Weights
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits.rlx"
@@ -135,13 +138,29 @@ def test_each_seed_is_a_dot():
         ("q.conv2d", "convolution"),
         ("q.dense", "matrix product"),
         ("q.max_pool2d", "pooling"),
+        ("q.argmax", "reduction"),
         ("q.reshape", "movement"),
         ("q.add", "arithmetic"),
+        ("q.convert", "arithmetic"),
+        ("q.table", "arithmetic"),
+        ("core.while", "other"),
         ("x.y", "other"),
+        ("acme.conv", "other"),
+        ("conv", "other"),
     ],
 )
 def test_kinds_of_ops(op, kind):
     assert kind_of(op) == kind
+
+
+def test_every_op_has_a_kind_and_every_kind_a_colour():
+    assert {op.name.partition(".")[2] for op in ALL_OPS} == set(KINDS)
+    assert {op.name.partition(".")[0] for op in ALL_OPS} == set(OWN_DIALECTS)
+    css = (ROOT / "templates" / "report" / "page.css").read_text()
+    for kind in set(KINDS.values()):
+        word = kind.split()[0]
+        assert f".k-{word}, .rlx-k-{word} {{ --kind: var(--{word}); }}" in css
+        assert css.count(f" --{word}: #") == 2  # on light and on dark pages
 
 
 def test_round_ticks():
