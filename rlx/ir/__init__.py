@@ -24,7 +24,7 @@ from rlx.ir.module import (
     StateCopy,
 )
 from rlx.ir.op import Op
-from rlx.ir.rules import Refusal, RuleTable
+from rlx.ir.rules import Refusal, RuleTable, target_hint
 from rlx.ir.traits import UNSTATED, Along, Traits
 from rlx.ir.types import Array, DType, QuantParams, Shape, TensorType, f32, i8, i32
 
@@ -62,4 +62,5 @@ __all__ = [
     "i32",
     "once_per_node",
     "rebuild",
+    "target_hint",
 ]

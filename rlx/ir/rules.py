@@ -28,6 +28,11 @@ class Refusal:
     hint: str | None = None
 
 
+def target_hint(name: str) -> str:
+    """Return what to do about an op that a target has no rule for."""
+    return f"'rlx targets {name}' lists the ops that it supports; pick another target otherwise"
+
+
 class RuleTable(Generic[RuleT]):
     """One rule for each op class that its owner knows.
 
@@ -35,8 +40,18 @@ class RuleTable(Generic[RuleT]):
     "not possible" cannot be confused; a test walks all ops and all tables.
     """
 
-    def __init__(self, owner: str) -> None:
+    def __init__(self, owner: str, *, hint: str = "") -> None:
+        """Make an empty table.
+
+        Args:
+            owner: What knows the ops, for messages.
+            hint: What a user can do about an op without a rule.
+        """
         self.owner = owner
+        self.hint = hint or (
+            "express the layer by other ops; for an op of your own, register a rule in the table "
+            f"of {owner}"
+        )
         self._rules: dict[type[Op], RuleT] = {}
         self._refused: dict[type[Op], str] = {}
 
@@ -77,7 +92,7 @@ class RuleTable(Generic[RuleT]):
         except KeyError:
             raise UnsupportedOpError(
                 f"{self.owner} cannot handle {op.name}: {self.reason(op)}",
-                hint=f"see what {self.owner} supports with 'rlx targets', or pick another target",
+                hint=self.hint,
             ) from None
 
     def __contains__(self, op: object) -> bool:

@@ -40,7 +40,9 @@ class Batching:
 
 Rule: TypeAlias = Callable[[Any, Batching], Any]
 
-RULES: RuleTable[Rule] = RuleTable("batching")
+RULES: RuleTable[Rule] = RuleTable(
+    "batching", hint="run the network once for each input, or write it for the batch that you need"
+)
 """For ops whose traits do not say it: the op that does for every element of a batch what the op
 does for one."""
 

@@ -1,6 +1,7 @@
 """Rule tables."""
 
 import re
+from importlib import import_module
 
 import pytest
 
@@ -33,12 +34,39 @@ def test_missing_rules_are_refused_with_the_reason(rules):
     assert rules.reason(QSlice) == "it has no rule"
     message = (
         "the toaster cannot handle q.pad: bread only\n"
-        "  hint: see what the toaster supports with 'rlx targets', or pick another target"
+        "  hint: express the layer by other ops; for an op of your own, register a rule in the "
+        "table of the toaster"
     )
     with pytest.raises(UnsupportedOpError, match=f"^{re.escape(message)}$"):
         rules[QPad]
     with pytest.raises(UnsupportedOpError, match=r"^the toaster cannot handle q\.slice: it has no"):
         rules[QSlice]
+
+
+def test_hint_is_that_of_the_table():
+    with pytest.raises(UnsupportedOpError) as caught:
+        RuleTable("the toaster", hint="slice it first")[QSlice]
+    assert caught.value.hint == "slice it first"
+
+
+@pytest.mark.parametrize(
+    ("module", "target"),
+    [
+        ("rlx.passes.ranges", None),
+        ("rlx.quant.convert", None),
+        ("rlx.transforms.batch", None),
+        ("rlx_cortexm.lower.rules", "cortexm"),
+        ("rlx_fpga.architectures.dataflow.lower.rules", "fpga"),
+        ("rlx_fpga.architectures.engine.lower", "fpga"),
+        ("rlx_fpga.architectures.parallel.rules", "fpga"),
+    ],
+)
+def test_tables_of_targets_alone_hint_at_targets(module, target):
+    tables = [t for t in vars(import_module(module)).values() if isinstance(t, RuleTable)]
+    assert tables
+    for table in tables:
+        found = re.findall(r"'rlx targets (\w*)'", table.hint)
+        assert found == ([] if target is None else [target])
 
 
 def test_table_knows_what_it_was_told(rules):

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from rlx.errors import UnsupportedOpError
-from rlx.ir import Refusal, RuleTable, once_per_node
+from rlx.ir import Refusal, RuleTable, once_per_node, target_hint
 from rlx.operands import unsupported
 from rlx.target import Lowering
 from rlx_cortexm.core import DEFAULT_CORE, Core
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rlx_c.candidate import Candidate
     from rlx_cortexm.tactic import Tactic
 
-RULES: RuleTable[tuple[Tactic, ...]] = RuleTable("cortexm")
+RULES: RuleTable[tuple[Tactic, ...]] = RuleTable("cortexm", hint=target_hint("cortexm"))
 """For each op the tactics that may compute it, the plain one last."""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from rlx.errors import DoesNotFitError, EmitError, UnsupportedOpError
-from rlx.ir import DType, Graph, RuleTable
+from rlx.ir import DType, Graph, RuleTable, target_hint
 from rlx.ir.graph import copy_node
 from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx.operands import constant_operand
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 Rule: TypeAlias = "Callable[[Assembler, Node], None]"
 """Appends the instruction of a node; raises UnsupportedOpError where there is none."""
 
-RULES: RuleTable[Rule] = RuleTable("fpga, engine")
+RULES: RuleTable[Rule] = RuleTable("fpga, engine", hint=target_hint("fpga"))
 RULES.refuse(ONLY_INT8, QConvert)
 RULES.refuse("the array has no product of two tensors", QMul)
 

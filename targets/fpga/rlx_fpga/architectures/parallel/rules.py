@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rlx.ir import RuleTable
+from rlx.ir import RuleTable, target_hint
 from rlx.operands import unsupported
 from rlx_fpga.architectures.parallel.affine import requantizer_line
 from rlx_fpga.architectures.parallel.sums import shift_add
@@ -27,7 +27,7 @@ Wires: TypeAlias = npt.NDArray[np.int64]
 Rule: TypeAlias = "Callable[[Netlist, Node, list[Wires]], Wires]"
 """Appends a node to a netlist: from the steps of its operands to those of its result, by shape."""
 
-RULES: RuleTable[Rule] = RuleTable("fpga, parallel")
+RULES: RuleTable[Rule] = RuleTable("fpga, parallel", hint=target_hint("fpga"))
 
 PADDING: Final = -1
 """Wire of a position outside of an image."""

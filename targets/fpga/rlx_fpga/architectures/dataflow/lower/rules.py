@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from rlx.errors import UnsupportedOpError
-from rlx.ir import Refusal, RuleTable, once_per_node
+from rlx.ir import Refusal, RuleTable, once_per_node, target_hint
 from rlx.operands import unsupported
 from rlx.target import Lowering
 from rlx_fpga.architectures.dataflow.latency import EVEN, Demand
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Rule: TypeAlias = "Callable[[Node], Plan]"
 """Makes the plan of a node; raises UnsupportedOpError where it cannot be built exactly."""
 
-RULES: RuleTable[Rule] = RuleTable("fpga")
+RULES: RuleTable[Rule] = RuleTable("fpga", hint=target_hint("fpga"))
 
 
 @dataclass(frozen=True, slots=True)
