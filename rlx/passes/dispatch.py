@@ -188,7 +188,11 @@ class DispatchReport:
                 f"{self.owner} cannot lower {len(bad)} kind(s) of op:\n    "
                 + "\n    ".join(map(str, bad)),
                 where=f"graph {self.graph!r}",
-                hint=advice
-                or "; ".join(hints)
-                or "change the model, or pick another target ('rlx targets' lists what each has)",
+                hint=advice or "; ".join(hints) or self._general_hint(),
             )
+
+    def _general_hint(self) -> str:
+        """Return what to do about ops whose refusals do not say it."""
+        if self.owner.startswith("backend "):
+            return "change the model, or run it by another backend"
+        return "change the model, or pick another target ('rlx targets' lists what each has)"
