@@ -114,6 +114,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "dump": _Kind("a folder", "out/stages", Path, lambda v: v is None or isinstance(v, Path)),
     "programs": _Kind("a whole number from 1", "8", _count, _is_count),
     "quiet": _FLAG,
+    "verify_each": _FLAG,
 }
 """What each setting takes; a test compares it with the fields of ``Config``."""
 
@@ -134,6 +135,7 @@ class Config:
         dump: ``dump`` of ``CompileOptions``: a folder for the text of each step; None for none.
         programs: For how many sizes of symbols a compiled graph keeps its programs.
         quiet: Whether the command line reports no steps and times, as ``--quiet`` says.
+        verify_each: Whether graphs are verified after each application of each pass.
     """
 
     backend: str | None = None
@@ -143,6 +145,7 @@ class Config:
     dump: Path | None = None
     programs: int = 8
     quiet: bool = False
+    verify_each: bool = False
 
     def __post_init__(self) -> None:
         for name, kind in _KINDS.items():
@@ -164,6 +167,7 @@ class Changes(TypedDict, total=False):
     dump: Path | None
     programs: int
     quiet: bool
+    verify_each: bool
 
 
 def variable(name: str) -> str:

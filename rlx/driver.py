@@ -17,7 +17,7 @@ from rlx.ir.hash import structural_hash
 from rlx.ir.module import Stage
 from rlx.ir.verify import verify
 from rlx.outputs import Producer, write_folder
-from rlx.passes import Policies, fit, pipeline
+from rlx.passes import Observer, Policies, Step, fit, pipeline, unobserved, verifying
 from rlx.passes.boundaries import PortKind, with_ports
 from rlx.passes.dead_code import DeadCode
 from rlx.quant.islands import TabulateIslands
@@ -59,7 +59,7 @@ def lower(
     *,
     options: Any = None,  # noqa: ANN401 - the target's own class
     policies: Policies | None = None,
-    observe: Callable[[str, Graph], None] | None = None,
+    observe: Observer = unobserved,
 ) -> Lowered:
     """Return ``module`` in the target's ops and planned; arguments as ``fit_to_target``.
 
@@ -71,7 +71,9 @@ def lower(
     fitted = fit_to_target(module, target, options=options, policies=policies, observe=observe)
     if not fitted.dispatch.ready:
         fitted.dispatch.require_ready(_advice(module, target, options, policies, fitted.dispatch))
-    return replace(fitted, module=target.plan(fitted.module, options))
+    planned = target.plan(fitted.module, options)
+    verifying(observe)(Step("plan"), planned)
+    return replace(fitted, module=planned)
 
 
 def _advice(
@@ -106,13 +108,19 @@ def _advice(
     return each and f"change the model: no {option} has all of its ops, {each}"
 
 
+def step_names(target: Target) -> tuple[str, ...]:
+    """Return the names of the steps that an observer of ``lower`` may be given."""
+    names = pipeline(target.pipeline).names
+    return ("given", "ports", TabulateIslands.name, *names, "fit", "plan")
+
+
 def fit_to_target(
     module: GraphModule,
     target: Target,
     *,
     options: Any = None,  # noqa: ANN401 - the target's own class
     policies: Policies | None = None,
-    observe: Callable[[str, Graph], None] | None = None,
+    observe: Observer = unobserved,
 ) -> Lowered:
     """Return ``module`` simplified and, as far as it goes, in the target's ops; without a plan.
 
@@ -121,35 +129,32 @@ def fit_to_target(
         target: Where it goes.
         options: Instance of ``target.options``; None for the defaults.
         policies: Which ops are written in others although the target has them, or never.
-        observe: Called with the name and the result of each pass.
+        observe: Is given each step and its result.
 
     Raises:
         UsageError: A dimension is a symbol, or a parameter has no value.
         QuantizationError: Inputs or outputs cannot be what the options want.
         UnsupportedOpError: The conversion of an input or output cannot be taken off.
     """
-    original = module.graph
+    original, seen = module.graph, verifying(observe)
     check_bound(original)
+    observe(Step("given"), module)
     options = target.options() if options is None else options
     ports = target.ports(options)
     kind = PortKind.INT8 if ports.inverts else ports.kind
     ported = with_ports(module.graph, kind, channels_last=ports.channels_last)
     if ported.changes:
         module = replace(module, graph=ported.graph)
-        if observe is not None:
-            observe("ports", module.graph)
+        seen(Step("ports"), module)
     tables = TabulateIslands().apply(module.graph)
     if tables is not module.graph:
         module = replace(module, graph=tables)
-        if observe is not None:
-            observe(TabulateIslands.name, tables)
+        seen(Step(TabulateIslands.name), module)
     simplified = pipeline(target.pipeline).run(module, observe=observe)
     advice = cache(partial(quantize_hint, original))
     found = fit(simplified.graph, target.name, claim(target, options, advice), policies)
-    graph = DeadCode().apply(found.graph)
-    if observe is not None:
-        observe("fit", graph)
-    fitted = replace(simplified, graph=graph, stage=Stage.MIR)
+    fitted = replace(simplified, graph=DeadCode().apply(found.graph), stage=Stage.MIR)
+    observe(Step("fit"), fitted)
     if found.report.ready:
         verify(fitted, where="after pass fit")
     changes = ported_for(original, target, options).changes if ports.inverts else ported.changes
@@ -244,6 +249,7 @@ def emit(
     golden: Golden | None = None,
     source_sha256: str | None = None,
     force: bool = False,
+    observe: Observer = unobserved,
 ) -> Emission:
     """Write everything that ``target`` makes of ``module`` to ``folder``, and return it.
 
@@ -257,12 +263,13 @@ def emit(
             that the emitted program does (see :func:`golden_for`); None for random inputs.
         source_sha256: Hash of the model file, recorded in the manifest; None if made by hand.
         force: Replace a folder that rlx made before.
+        observe: Is given each step and its result, the plan last.
 
     Raises:
         RlxError: What the steps raise.
     """
     options = target.options() if options is None else options
-    lowered = lower(module, target, options=options, policies=policies)
+    lowered = lower(module, target, options=options, policies=policies, observe=observe)
     ported = ported_for(module.graph, target, options)
     if golden is None:
         golden = golden_for(module.graph, target, options)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # A test runs what it verifies, and leaves the user's cache alone.
 os.environ["RLX_CACHE"] = "off"
+# A pass that breaks a graph is named, also where a later one repairs it.
+os.environ["RLX_VERIFY_EACH"] = "on"
 
 # The same examples on every machine: a red test is red for everybody. Slow machines are no bug.
 settings.register_profile(

@@ -80,7 +80,7 @@ def text(error: RlxError) -> str:
     if isinstance(error, EndedError):
         return f"rlx: {error.message}"  # who sent the signal needs no advice
     place = f"{error.where}: " if error.where else ""
-    lines = [f"error[{error.code}]: {place}{error.message}"]
+    lines = [f"error[{error.code}]: {place}{error.message}{_notes(error)}"]
     if error.hint:
         lines.append(indented("  try: ", error.hint))
     return "\n".join(lines)
@@ -89,7 +89,8 @@ def text(error: RlxError) -> str:
 def as_object(error: RlxError) -> dict[str, Any]:
     """Return an error as a JSON object with one key, ``error``."""
     shown = {
-        "code": error.code, "message": error.message, "where": error.where, "try": error.hint,
+        "code": error.code, "message": f"{error.message}{_notes(error)}", "where": error.where,
+        "try": error.hint,
     }  # fmt: skip
     return {"error": shown}
 
@@ -112,11 +113,17 @@ def _named(exception: BaseException) -> tuple[RlxError, int]:
         error = EndedError(str(ended), hint="run it again; no incomplete output is left behind")
         return error, ended.exit_status
     internal = InternalError(
-        f"internal error: {type(exception).__name__}: {exception}",
+        f"internal error: {type(exception).__name__}: {exception}{_notes(exception)}",
         hint="this is a bug of rlx, please report it with the lines above, the command, and what"
         " 'rlx doctor' prints",
     )
     return internal, internal.exit_status
+
+
+def _notes(exception: BaseException) -> str:
+    """Return what was noted on the way of an exception, such as the pass that raised it."""
+    notes = getattr(exception, "__notes__", ())
+    return f" ({'; '.join(map(str, notes))})" if notes else ""
 
 
 def _usage(exception: click.ClickException) -> UsageError:

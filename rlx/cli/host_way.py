@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rlx.cli.common import print_json
 from rlx.cli.table import prose, show_table
+from rlx.outputs import read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +50,6 @@ def dump_stages(module: GraphModule, folder: Path) -> list[Path]:
     from rlx.runtime.dump import StageDump
     from rlx.runtime.needs import lowered
 
-    dump = StageDump(folder)
-    dump.graph("given", module.graph)
-    dump.plan(lowered(module, observe=dump.graph).module)
-    return dump.paths
+    with StageDump(folder, force=True) as dump:
+        lowered(module, observe=dump)
+    return [folder / name for name in read_manifest(folder).files]

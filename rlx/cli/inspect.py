@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @model_command("inspect")
 @click.option("--text", is_flag=True, help="Print the graph in its text form.")
-@click.option("--passes", is_flag=True, help="Show what each pass of the pipeline changes.")
+@click.option("--passes", is_flag=True, help="Show each pass that changes something.")
 @click.option("--pipeline", default="default", show_default=True, help="Pipeline for --passes.")
 @click.option(
     "--manifest",
@@ -140,7 +140,7 @@ def _report(
     if not passes:
         return inspect_graph(module.graph)
     stages = [("import", module.graph)]
-    named(pipeline).run(module, observe=lambda name, graph: stages.append((name, graph)))
+    named(pipeline).run(module, observe=lambda step, m: stages.append((str(step), m.graph)))
     return inspect_pipeline(stages)
 
 

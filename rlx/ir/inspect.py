@@ -165,7 +165,7 @@ class StepInspection:
     """What one pass did.
 
     Attributes:
-        name: Name of the pass.
+        name: Name of the pass, with its round if it is repeated.
         stats: The graph afterwards, in one line.
         diff: What it changed; None for the first step.
     """
@@ -177,7 +177,7 @@ class StepInspection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineInspection:
-    """What each pass of a pipeline did, in order."""
+    """What the passes of a pipeline did, in order; those that changed nothing are left out."""
 
     steps: tuple[StepInspection, ...]
 
@@ -195,7 +195,9 @@ class PipelineInspection:
         for step in self.steps:
             parts.append(f"== {step.name}: {step.stats}")
             if step.diff is not None:
-                parts.append(str(step.diff) if step.diff else "no change")
+                parts.append(str(step.diff))
+        if len(self.steps) == 1:
+            parts.append("no pass changes it")
         return "\n".join(parts)
 
 
@@ -243,16 +245,17 @@ def inspect_module(module: GraphModule) -> ModuleInspection:
 
 
 def inspect_pipeline(stages: Sequence[tuple[str, Graph]]) -> PipelineInspection:
-    """Return what each pass changed.
+    """Return what each pass changed; passes that changed nothing are left out.
 
     Args:
         stages: Name of each pass and the graph after it; first whatever was there before.
     """
-    steps = []
-    before: Graph | None = None
-    for name, graph in stages:
-        diff = None if before is None else inspect_graph_diff(before, graph)
-        steps.append(StepInspection(name=name, stats=inspect_graph(graph).stats(), diff=diff))
+    name, before = stages[0]
+    steps = [StepInspection(name=name, stats=inspect_graph(before).stats(), diff=None)]
+    for name, graph in stages[1:]:
+        if graph is not before and (diff := inspect_graph_diff(before, graph)):
+            stats = inspect_graph(graph).stats()
+            steps.append(StepInspection(name=name, stats=stats, diff=diff))
         before = graph
     return PipelineInspection(steps=tuple(steps))
 

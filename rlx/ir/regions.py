@@ -54,6 +54,12 @@ def all_nodes(graph: Graph) -> Iterator[Node]:
             yield from all_nodes(region)
 
 
+def depth_of(graph: Graph) -> int:
+    """Return how deep regions are nested inside regions of ``graph``; 0 if there are none."""
+    regions = (region for node in graph.op_nodes for _, region in node.op.regions())
+    return max((1 + depth_of(region) for region in regions), default=0)
+
+
 @functools.cache
 def _fields_with_regions(cls: type[Op]) -> tuple[str, ...]:
     """Return the names of the attributes that may hold graphs."""

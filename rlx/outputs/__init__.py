@@ -6,7 +6,7 @@ that place removes what a killed one left beside it.
 """
 
 from rlx.outputs.file import new_file, write_file
-from rlx.outputs.folder import read_manifest, write_folder
+from rlx.outputs.folder import check_folder, read_manifest, write_folder
 from rlx.outputs.manifest import (
     MANIFEST,
     SCHEMA,
@@ -23,6 +23,7 @@ __all__ = [
     "FileEntry",
     "Manifest",
     "Producer",
+    "check_folder",
     "check_paths",
     "manifest_text",
     "new_file",

@@ -87,6 +87,20 @@ def write_folder(
     return manifest
 
 
+def check_folder(path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Refuse a path now at which ``write_folder`` could write nothing, before work is lost.
+
+    Args:
+        path: The folder.
+        force: Whether a folder of ours may be replaced.
+
+    Raises:
+        OutputError: There is something that is not ours, or without ``force`` anything.
+    """
+    with reported(str(path), "output folder"):
+        check_place(Path(os.path.realpath(path)), str(path), {}, force=force)
+
+
 def read_manifest(path: str | os.PathLike[str], *, check_files: bool = True) -> Manifest:
     """Read the manifest of the output folder ``path`` and check the files it lists.
 

@@ -1,6 +1,6 @@
 """Rewrites of graphs: one module for each pass; ``pipelines`` holds the named sequences."""
 
-from rlx.passes.base import Pass, Pipeline, UntilStable
+from rlx.passes.base import Observer, Pass, Pipeline, Step, UntilStable, unobserved, verifying
 from rlx.passes.dispatch import DispatchReport, Outcome, Policies, Policy
 from rlx.passes.fit import Fitted, fit
 from rlx.passes.pipelines import PIPELINES, SIMPLIFY, pipeline
@@ -11,14 +11,18 @@ __all__ = [
     "SIMPLIFY",
     "DispatchReport",
     "Fitted",
+    "Observer",
     "Outcome",
     "Pass",
     "Pipeline",
     "Policies",
     "Policy",
     "PrecisionPolicy",
+    "Step",
     "UntilStable",
     "apply_precision",
     "fit",
     "pipeline",
+    "unobserved",
+    "verifying",
 ]

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
+from rlx import config
+from rlx.errors import VerifyError
 from rlx.ir import rebuild
 from rlx.ir.module import GraphModule, Stage
-from rlx.ir.regions import map_regions
+from rlx.ir.regions import depth_of, map_regions
 from rlx.ir.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rlx.ir import Graph, Node, Value
+
+Change: TypeAlias = "Callable[[Graph], Graph]"
 
 
 class Pass(ABC):
@@ -40,49 +45,138 @@ class Pass(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One application of a pass, or another step between a model and what is emitted.
+
+    Attributes:
+        name: Name of the pass.
+        round: Number of the round, from 1, of a pass that is repeated; None for any other.
+        depth: How deep the graphs are nested that it is applied to: 0 for the whole graph, 1 for
+            the regions of its nodes.
+    """
+
+    name: str
+    round: int | None = None
+    depth: int = 0
+
+    def __str__(self) -> str:
+        round_ = "" if self.round is None else f", round {self.round}"
+        return f"{self.name}{round_}" + (f", regions of depth {self.depth}" if self.depth else "")
+
+
+Observer: TypeAlias = "Callable[[Step, GraphModule], None]"
+"""Is given each step and its result, whether the step changed anything or not."""
+
+
+def unobserved(step: Step, made: GraphModule) -> None:
+    """Observe no step."""
+
+
+def verifying(observe: Observer, *, each: bool | None = None) -> Observer:
+    """Return an observer that verifies what a step made before ``observe`` is given it.
+
+    Args:
+        observe: The observer.
+        each: Whether that is wanted; None for the setting ``verify_each``.
+    """
+
+    def verified(step: Step, made: GraphModule) -> None:
+        verify(made, where=f"after pass {step}")
+        observe(step, made)
+
+    return verified if (config.current().verify_each if each is None else each) else observe
+
+
+@dataclass(frozen=True, slots=True)
 class Pipeline:
     """A named sequence of passes.
 
     Attributes:
         name: Name on the command line.
-        passes: Passes in order.
+        passes: Passes in order, and groups of them that are repeated.
         result: Stage that the graph has afterwards; None for the one that it had.
     """
 
     name: str
-    passes: tuple[Pass, ...]
+    passes: tuple[Pass | UntilStable, ...]
     result: Stage | None = Stage.MIR
 
     def run(
         self,
         module: GraphModule,
         *,
-        observe: Callable[[str, Graph], None] | None = None,
+        observe: Observer = unobserved,
     ) -> GraphModule:
         """Return ``module`` after every pass, verified before the first and after each.
 
+        Passes that are repeated are verified as a group, each application of each only with the
+        setting ``verify_each``; where a group broke the graph, it runs again so, to find the pass.
+
         Args:
             module: What to rewrite.
-            observe: Called with the name of each pass and the graph it made.
+            observe: Is given each application of each pass and the graph it made.
 
         Raises:
-            VerifyError: The graph breaks an invariant; ``where`` names the pass.
+            VerifyError: The graph breaks an invariant; ``where`` names the pass and its round.
         """
         verify(module)
         graph, result = module.graph, self.result or module.stage
         for number, pass_ in enumerate(self.passes, start=1):
-            graph = pass_.apply(graph)
+            given = graph
+            graph = _applied(pass_, given, _Stepper(module, verifying(observe)))
             stage = result if number == len(self.passes) else module.stage
-            verify(GraphModule(graph, stage), where=f"after pass {pass_.name}")
-            if observe is not None:
-                observe(pass_.name, graph)
+            try:
+                verify(GraphModule(graph, stage), where=f"after pass {pass_.name}")
+            except VerifyError:
+                _applied(pass_, given, _Stepper(module, verifying(unobserved, each=True)))
+                raise
         stage = result if self.passes else module.stage
         return replace(module, graph=graph, stage=stage, plan=None)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the passes, each once, in order."""
+        groups = (p.passes if isinstance(p, UntilStable) else (p,) for p in self.passes)
+        return tuple(dict.fromkeys(p.name for group in groups for p in group))
+
 
 @dataclass(frozen=True, slots=True)
-class UntilStable(Pass):
-    """Repeat passes until none of them changes the graph any more.
+class _Stepper:
+    """Takes the steps of a pipeline: errors name them, an observer sees them.
+
+    Attributes:
+        module: The module that the pipeline was given.
+        observe: Is given each step.
+    """
+
+    module: GraphModule
+    observe: Observer
+
+    def __call__(self, step: Step, graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
+        made = _named(step, graph, change)
+        self.observe(step, replace(self.module, graph=made, plan=None))
+        return made
+
+
+def _named(step: Step, graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
+    """Return the changed graph; whatever is raised names the step."""
+    try:
+        return change(graph)
+    except Exception as error:
+        error.add_note(f"in pass {step}")
+        raise
+
+
+def _applied(pass_: Pass | UntilStable, graph: Graph, take: _Stepper) -> Graph:
+    """Return the graph after a pass, or a group of passes, of a pipeline."""
+    if isinstance(pass_, UntilStable):
+        return pass_.apply(graph, take)
+    return take(Step(pass_.name), graph, pass_.apply)
+
+
+@dataclass(frozen=True, slots=True)
+class UntilStable:
+    """A group of passes in a pipeline, repeated until none of them changes the graph any more.
 
     Attributes:
         passes: Passes of one round, in order.
@@ -93,18 +187,43 @@ class UntilStable(Pass):
     passes: tuple[Pass, ...] = ()
     rounds: int = 32
 
-    def apply(self, graph: Graph) -> Graph:
-        """Return the graph that the passes leave alone, and its regions too."""
-        graph = in_regions(graph, self.apply)
-        for _ in range(self.rounds):
-            changed = False
+    def apply(self, graph: Graph, take: Callable[[Step, Graph, Change], Graph] = _named) -> Graph:
+        """Return the graph that the passes leave alone; regions first, the innermost before others.
+
+        Args:
+            graph: The graph.
+            take: Returns the graph after a step; the last operand makes it of the one before.
+        """
+        for depth in range(depth_of(graph), -1, -1):
+            graph = self._settled(graph, depth, take)
+        return graph
+
+    def _settled(
+        self, graph: Graph, depth: int, take: Callable[[Step, Graph, Change], Graph]
+    ) -> Graph:
+        """Return the graph after as many rounds as it takes, on the graphs at one depth.
+
+        Raises:
+            AssertionError: It still changes after all rounds; the passes that do it are named.
+        """
+        for number in range(1, self.rounds + 1):
+            unsettled = []
             for pass_ in self.passes:
-                rewritten = pass_.apply(graph)
-                changed |= not same_nodes(rewritten, graph)
-                graph = rewritten
-            if not changed:
+                step = Step(pass_.name, number, depth)
+                made = take(step, graph, partial(_at_depth, depth=depth, change=pass_.apply))
+                if change := first_change(graph, made):
+                    unsettled.append(f"{step}, still changes {change}")
+                graph = made
+            if not unsettled:
                 return graph
-        raise AssertionError(f"{[p.name for p in self.passes]} do not settle")
+        raise AssertionError(f"the graph does not settle: {'; '.join(unsettled)}")
+
+
+def _at_depth(graph: Graph, *, depth: int, change: Change) -> Graph:
+    """Return ``graph`` with the graphs at a depth changed; itself if none of them was."""
+    if depth == 0:
+        return change(graph)
+    return in_regions(graph, partial(_at_depth, depth=depth - 1, change=change))
 
 
 def in_regions(graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
@@ -137,23 +256,33 @@ def in_regions(graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
 
 def same_nodes(a: Graph, b: Graph) -> bool:
     """Whether two graphs hold the same ops on the same operands, in the same order."""
+    return first_change(a, b) is None
+
+
+def first_change(a: Graph, b: Graph) -> str | None:
+    """Return the first thing in ``b`` that is not as in ``a``; None if they are the same.
+
+    Constants are the same where they are one array, inputs where they are one op: copies differ.
+    """
     if a is b:
-        return True
-    if len(a.nodes) != len(b.nodes):
-        return False
-    return all(
+        return None
+    for x, y in zip(a.nodes, b.nodes, strict=False):
+        if not _same(x, y):
+            return f"{y.label} ({y.op.name})"
+    if a.count != b.count:
+        return f"the number of nodes ({a.count} to {b.count})"
+    return None if _places(a.outputs) == _places(b.outputs) else "the outputs"
+
+
+def _same(x: Node, y: Node) -> bool:
+    """Whether two nodes apply the same op to the same operands."""
+    return (
         type(x.op) is type(y.op)
         and x.types == y.types
         and _places(x.operands) == _places(y.operands)
-        and _same_attributes(x.op, y.op)
-        for x, y in zip(a.nodes, b.nodes, strict=True)
-    ) and _places(a.outputs) == _places(b.outputs)
+        and (x.op is y.op or x.op == y.op)
+    )
 
 
 def _places(values: Sequence[Value]) -> list[tuple[int, int]]:
     return [(v.node.index, v.index) for v in values]
-
-
-def _same_attributes(x: object, y: object) -> bool:
-    """Whether ops of one class are equal; constants are when they are the same array."""
-    return x is y or x == y

@@ -1,59 +1,134 @@
-"""The text of a graph after every step of compilation, for those who look for what went wrong."""
+"""The text of a graph after every step of compilation that changed it.
+
+For those who look for what went wrong: in files of a folder, or printed.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from rlx.errors import OutputError
+from rlx import __version__
 from rlx.ir.inspect import inspect_module
 from rlx.ir.printer import format_graph
 from rlx.names import mangle
-from rlx.outputs import write_file
+from rlx.outputs import Producer, check_folder, write_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Container, Sequence
     from pathlib import Path
+    from types import TracebackType
+    from typing import Self, TextIO
 
-    from rlx.ir import Graph, GraphModule
+    from rlx.ir import GraphModule
+    from rlx.passes import Step
+
+ALL: Final = "all"
+"""Stands for every step where the name of one is taken."""
+
+
+Reader: TypeAlias = "Callable[[Step, str, str], None]"
+"""Is given each step that changed the text of the graph: the text before, and after."""
+
+
+class ChangedSteps:
+    """An observer that passes on the steps that changed the text of the graph.
+
+    Contents of large constants are abbreviated. A planned graph has the place of every value too.
+    """
+
+    def __init__(self, *readers: Reader) -> None:
+        """Pass steps on to each of ``readers``."""
+        self._readers = readers
+        self._module: GraphModule | None = None
+        self._text = ""
+
+    def __call__(self, step: Step, made: GraphModule) -> None:
+        """Take a step and what it made."""
+        last, self._module = self._module, made
+        if last is not None and last.graph is made.graph and last.plan is made.plan:
+            return
+        before, self._text = self._text, _text(made)
+        if self._text != before:
+            for read in self._readers:
+                read(step, before, self._text)
 
 
 class StageDump:
-    """Writes the graph after each step to a file of a folder: ``00-given.txt``, ``01-fit.txt``.
+    """An observer that writes the graph after each step that changed it: ``00-given.txt``.
 
-    Contents of large constants are abbreviated. Files of an earlier compilation are replaced.
-
-    Attributes:
-        paths: The files written so far.
+    The folder appears at the end of the ``with`` statement, with a manifest, complete; where the
+    compilation fails, it has the steps until then.
     """
 
-    def __init__(self, folder: Path, sizes: Sequence[tuple[str, int]] = ()) -> None:
-        """Prepare to write to ``folder``, or to one in it for these sizes of symbols.
+    def __init__(self, folder: Path, *, force: bool = False) -> None:
+        """Prepare to write ``folder``.
+
+        Args:
+            folder: It must not exist, or be empty.
+            force: Replace a folder that rlx made before.
 
         Raises:
-            OutputError: The folder cannot be made.
+            OutputError: The folder cannot be made or replaced.
         """
-        names = [f"{mangle(name)}-{size}" for name, size in sizes]
-        self._folder = folder / "_".join(names) if names else folder
-        self.paths: list[Path] = []
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-        except OSError as e:
-            raise OutputError(
-                f"cannot make the folder: {e.strerror}",
-                where=str(self._folder),
-                hint="give a folder that can be written",
-            ) from e
+        check_folder(folder, force=force)
+        self._folder, self._force = folder, force
+        self._texts: list[tuple[str, str]] = []
+        self._observe = ChangedSteps(self.add)
 
-    def graph(self, name: str, graph: Graph) -> None:
-        """Write ``graph`` as the result of the step ``name``."""
-        self._write(name, format_graph(graph, full=False))
+    def __call__(self, step: Step, made: GraphModule) -> None:
+        """Take a step and what it made."""
+        self._observe(step, made)
 
-    def plan(self, module: GraphModule) -> None:
-        """Write a planned graph: its text, and where every value is."""
-        text = format_graph(module.graph, full=False)
-        self._write("plan", f"{text}\n{inspect_module(module)}\n")
+    def add(self, step: Step, before: str, after: str) -> None:
+        """Add the file of one step that changed the graph."""
+        del before
+        self._texts.append((re.sub(r"[^\w.-]+", "-", str(step), flags=re.ASCII), after))
 
-    def _write(self, name: str, text: str) -> None:
-        path = self._folder / f"{len(self.paths):02}-{name}.txt"
-        write_file(path, text.encode())
-        self.paths.append(path)
+    def _files(self) -> dict[str, str]:
+        """Return the texts by the names of their files, which sort in the order of the steps."""
+        width = max(2, len(str(len(self._texts) - 1)))
+        return {f"{n:0{width}}-{name}.txt": text for n, (name, text) in enumerate(self._texts)}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not self._texts:
+            return
+        producer = Producer(rlx_version=__version__, target="stages")
+        write_folder(self._folder, self._files(), producer=producer, force=self._force)
+
+
+def printer(before: Container[str], after: Container[str], stream: TextIO) -> Reader:
+    """Return a reader that prints graphs.
+
+    Args:
+        before: Names of the steps before which the graph is printed, or ``all``.
+        after: Names of the steps after which it is printed, or ``all``.
+        stream: Where to.
+    """
+
+    def read(step: Step, old: str, new: str) -> None:
+        for when, names, text in (("before", before, old), ("after", after, new)):
+            if text and (ALL in names or step.name in names):
+                stream.write(f"# {when} {step}\n{text}")
+
+    return read
+
+
+def folder_of(folder: Path, sizes: Sequence[tuple[str, int]]) -> Path:
+    """Return the folder in ``folder`` for these sizes of symbols; itself for none."""
+    names = [f"{mangle(name)}-{size}" for name, size in sizes]
+    return folder / "_".join(names) if names else folder
+
+
+def _text(module: GraphModule) -> str:
+    """Return the text of a graph and, where it is planned, of where every value is."""
+    text = format_graph(module.graph, full=False)
+    return text if module.plan is None else f"{text}\n{inspect_module(module)}\n"

@@ -11,9 +11,9 @@ import numpy as np
 from rlx.ir.evaluate import evaluate_all
 from rlx.observation.finite import check_values
 from rlx.observation.profile import Timed, TimedRun
-from rlx.runtime.dump import StageDump
+from rlx.runtime.dump import StageDump, folder_of
 from rlx.runtime.garbage import uncollected
-from rlx.runtime.lowering import lower, unobserved
+from rlx.runtime.lowering import lower
 from rlx.transforms.bind import bind
 
 if TYPE_CHECKING:
@@ -43,13 +43,7 @@ class Loaded:
     ) -> None:
         """Compile ``graph``, whose symbols have these sizes."""
         bound = bind(graph, dict(sizes))
-        dump = None if options.dump is None else StageDump(Path(options.dump), sizes)
-        if dump is not None:
-            dump.graph("given", bound)
-        observe = unobserved if dump is None else dump.graph
-        self.lowered: HostModule = lower(bound, backend, options, observe=observe)
-        if dump is not None:
-            dump.plan(self.lowered.module)
+        self.lowered: HostModule = _lowered(bound, backend, options, sizes)
         self.program: Program = backend.compile(self.lowered.module, options)
         self._check_finite = options.check_finite
         self._stale = True
@@ -95,3 +89,13 @@ class Loaded:
             check_values(prologue, found)
         names = zip(prologue.output_names, prologue.outputs, strict=True)
         return {name: found[value] for name, value in names}
+
+
+def _lowered(
+    graph: Graph, backend: Backend, options: CompileOptions, sizes: Sequence[tuple[str, int]]
+) -> HostModule:
+    """Return a graph as the backend compiles it; its steps are written where the options say."""
+    if options.dump is None:
+        return lower(graph, backend, options)
+    with StageDump(folder_of(Path(options.dump), sizes), force=True) as dump:
+        return lower(graph, backend, options, observe=dump)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from rlx.ir.module import GraphModule, Stage
 from rlx.ir.regions import all_nodes
 from rlx.ir.verify import verify
 from rlx.ops.nn import NnOp
-from rlx.passes import pipeline
+from rlx.passes import Observer, Step, pipeline, unobserved, verifying
 from rlx.passes.fusion import fuse
 from rlx.passes.precision import apply_precision
 from rlx.passes.split_params import split_params
 from rlx.runtime.backend import fit_to_backend
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rlx.ir import Graph
     from rlx.passes import DispatchReport
     from rlx.passes.fusion import FusionReport
@@ -25,8 +23,11 @@ if TYPE_CHECKING:
     from rlx.runtime.backend import Backend
     from rlx.runtime.options import CompileOptions
 
-Observer: TypeAlias = "Callable[[str, Graph], None]"
-"""Is given the name and the result of each step."""
+
+STEPS: Final = (
+    "given", "fit", *pipeline("host").names, "precision", "fuse", "split-params", "plan",
+)  # fmt: skip
+"""Names of the steps that an observer of ``lower`` may be given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,6 @@ class HostModule:
     fusion: FusionReport | None = None
 
 
-def unobserved(name: str, made: Graph) -> None:
-    """Observe no step."""
-
-
 def lower(
     graph: Graph, backend: Backend, options: CompileOptions, *, observe: Observer = unobserved
 ) -> HostModule:
@@ -81,7 +78,7 @@ def lower(
         graph: A graph of static shapes.
         backend: Where it will run.
         options: Options of compilation.
-        observe: Called with the name and the result of each step.
+        observe: Is given each step and its result, the plan last.
 
     Raises:
         UnsupportedOpError: The backend lacks an op that cannot be written in others.
@@ -89,9 +86,11 @@ def lower(
     """
     found = optimize(graph, backend, options, observe=observe)
     split = split_params(found.module.graph)
-    observe("split-params", split.main)
-    planned = backend.plan(GraphModule(split.main, _stage(split.main)), options)
+    main = GraphModule(split.main, _stage(split.main))
+    verifying(observe)(Step("split-params"), main)
+    planned = backend.plan(main, options)
     verify(planned, where="after planning")
+    observe(Step("plan"), planned)
     return HostModule(planned, split.prologue, found.dispatch, found.precision, found.fusion)
 
 
@@ -107,28 +106,30 @@ def optimize(
         graph: A graph; sizes may be symbols.
         backend: Where it will run.
         options: Options of compilation.
-        observe: Called with the name and the result of each step.
+        observe: Is given each step and its result.
 
     Raises:
         UnsupportedOpError: The backend lacks an op that cannot be written in others.
         VerifyError: A step broke the graph.
     """
+    seen = verifying(observe)
+    observe(Step("given"), GraphModule(graph, Stage.HIR))
     fitted = fit_to_backend(graph, backend, options.policies)
     fitted.report.require_ready()
-    observe("fit", fitted.graph)
     module = GraphModule(fitted.graph, _stage(fitted.graph))
+    seen(Step("fit"), module)
     if options.simplify:
         module = pipeline("host").run(module, observe=observe)
     precision = None
     if options.precision is not None:
         narrowed = apply_precision(module.graph, options.precision)
         module, precision = module.with_graph(narrowed.graph), narrowed.report
-        observe("precision", module.graph)
+        seen(Step("precision"), module)
     fusion = None
     if options.fusion is not None:
         fused, fusion = fuse(module.graph, options.fusion, backend.claims)
         module = module.with_graph(fused)
-        observe("fuse", fused)
+        seen(Step("fuse"), module)
     return OptimizedModule(module, fitted.report, precision, fusion)
 
 

@@ -13,16 +13,18 @@ from rlx.ir.module import GraphModule, Stage
 from rlx.observation.machine import Machine
 from rlx.observation.memory import MemoryEstimate, estimate_memory
 from rlx.observation.roofline import Roofline, roofline
+from rlx.passes import unobserved
 from rlx.runtime.backend import devices, find_backend
 from rlx.runtime.device import Device
-from rlx.runtime.lowering import lower, unobserved
+from rlx.runtime.lowering import lower
 from rlx.runtime.options import CompileOptions
 from rlx.transforms.bind import sizes_hint, symbols
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.runtime.lowering import HostModule, Observer
+    from rlx.passes import Observer
+    from rlx.runtime.lowering import HostModule
 
 
 def memory_needed(
@@ -163,7 +165,7 @@ def lowered(
         graph: A graph of static shapes.
         device: Where it will run.
         options: Options of compilation.
-        observe: Called with the name and the result of each step.
+        observe: Is given each step and its result.
 
     Raises:
         UsageError: A size is a symbol.

@@ -59,7 +59,10 @@ class InspectDiff(TypedDict):
 
 
 class Pass(TypedDict):
-    """The graph after a pass, and how it differs from the one before."""
+    """The graph after a pass, and how it differs from the one before.
+
+    The name has the round of a pass that is repeated: ``fuse-pads, round 2``.
+    """
 
     name: str
     stats: str
@@ -67,7 +70,7 @@ class Pass(TypedDict):
 
 
 class InspectPasses(TypedDict):
-    """``rlx inspect --passes``."""
+    """``rlx inspect --passes``: the model, and each pass that changed it."""
 
     steps: list[Pass]
 

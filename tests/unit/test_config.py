@@ -38,12 +38,13 @@ def test_values_of_the_environment():
             "RLX_DUMP": "out",
             "RLX_PROGRAMS": "3",
             "RLX_QUIET": "1",
+            "RLX_VERIFY_EACH": "on",
             "PATH": "/bin",
         }
     )
     assert found == Config(
         backend="numpy", cache=Path("some/folder"), check_finite=True, dispatch="common",
-        dump=Path("out"), programs=3, quiet=True,
+        dump=Path("out"), programs=3, quiet=True, verify_each=True,
     )  # fmt: skip
 
 
@@ -78,7 +79,8 @@ def test_the_cache_is_a_folder_or_a_flag(text, value):
         ("RLX_CHEK_FINITE", "on",
          "environment: no setting is called 'RLX_CHEK_FINITE'\n"
          "  hint: did you mean 'RLX_CHECK_FINITE'? settings: RLX_BACKEND, RLX_CACHE, "
-         "RLX_CHECK_FINITE, RLX_DISPATCH, RLX_DUMP, RLX_PROGRAMS, RLX_QUIET"),
+         "RLX_CHECK_FINITE, RLX_DISPATCH, RLX_DUMP, RLX_PROGRAMS, RLX_QUIET, "
+         "RLX_VERIFY_EACH"),
     ],
 )  # fmt: skip
 def test_unknown_and_malformed_variables_are_errors(key, text, message):
@@ -91,7 +93,7 @@ def test_unknown_and_malformed_variables_are_errors(key, text, message):
     [
         ({"check_finit": True},
          "no setting is called 'check_finit'\n  hint: did you mean 'check_finite'? settings: "
-         "backend, cache, check_finite, dispatch, dump, programs, quiet"),
+         "backend, cache, check_finite, dispatch, dump, programs, quiet, verify_each"),
         ({"check_finite": 1},
          "the setting 'check_finite' takes on or off, not 1\n"
          "  hint: as a variable of the environment: RLX_CHECK_FINITE=on"),

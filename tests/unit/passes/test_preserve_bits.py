@@ -7,7 +7,6 @@ from rlx.ir import GraphModule, Stage
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.ops.q import Q_OPS
-from rlx.passes.base import UntilStable
 from rlx.passes.canonicalize import Canonicalize
 from rlx.passes.common_subexpressions import CommonSubexpressions
 from rlx.passes.constant_channels import DropConstantChannels
@@ -82,22 +81,3 @@ def test_default_pipeline_settles(case):
     once = pipeline.run(GraphModule(case.graph, Stage.HIR)).graph
     twice = pipeline.run(GraphModule(once, Stage.MIR)).graph
     assert len(twice.nodes) == len(once.nodes)
-
-
-def test_passes_that_do_not_settle_are_a_bug():
-    class Growing(DeadCode):
-        __slots__ = ()
-
-        def apply(self, graph):
-            from rlx.ir import rebuild
-
-            new = rebuild(graph, lambda *_: None)
-            new.constant([0])
-            return new
-
-    from rlx.ir import Graph, i8
-
-    graph = Graph("g")
-    graph.output(graph.input("x", i8(1)))
-    with pytest.raises(AssertionError, match=r"^\['dead-code'\] do not settle$"):
-        UntilStable(passes=(Growing(),), rounds=3).apply(graph)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rlx.errors import UsageError
-from rlx.ir import Dim, Graph, GraphModule, QuantParams, Stage, f32, i8
+from rlx.ir import Dim, Graph, QuantParams, f32, i8
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QAdd, QClamp, QConv2d, QPad, QRequantize, QReshape, QTranspose, Window
 from rlx.ops.real import RealBroadcastTo, RealSlice
@@ -180,11 +180,3 @@ def test_pipeline_of_unknown_name():
         match=r"^no pipeline is called 'fast'\n  hint: pipelines: decompose, default, host, none$",
     ):
         pipeline("fast")
-
-
-def test_pipeline_tells_an_observer_each_pass():
-    seen = []
-    pipeline("default").run(
-        GraphModule(chain(QClamp()), Stage.HIR), observe=lambda name, graph: seen.append(name)
-    )
-    assert seen == ["decompose", "until-stable"]
