@@ -18,6 +18,7 @@ from rlx.calibration.settings import MIN_AGREEMENT, MIN_SQNR_DB, settings_of
 from rlx.estimation import Estimate
 from rlx.networks import Model, Network, bound_module
 from rlx.outputs import read_manifest, write_file
+from rlx.passes import unobserved
 from rlx.reporting.gather import Wanted, gather
 from rlx.runtime import CompiledGraph
 from rlx.runtime import Model as TracedModel
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from rlx.exporters import Exported
     from rlx.inference import Inputs, Layers, Result
     from rlx.ir import Array
-    from rlx.passes import Policies
+    from rlx.passes import Observer, Policies
     from rlx.reporting.model import Report
     from rlx.target import Emission
     from rlx.verifier import Verification
@@ -53,6 +54,7 @@ def emit(
     frames: int | None = None,
     policies: Policies | None = None,
     force: bool = False,
+    observe: Observer = unobserved,
     **options: Any,  # noqa: ANN401 - each target's own
 ) -> Emission:
     """Compile a model for a target into an output folder, as ``rlx emit`` does.
@@ -67,6 +69,8 @@ def emit(
         frames: Golden vectors to store; None for all given, or a number that suits the graph.
         policies: Which ops are written in others although the target has them, or never.
         force: Replace a folder that rlx made before.
+        observe: Called as ``observe(step, module)`` after each step with what it made, whether it
+            changed anything or not; ``str(step)`` is such as ``"fuse-pads, round 2"``.
         options: Options of the target, such as ``cpu="cortex-m55"``. A text is read as on the
             command line: ``clock="50MHz"``.
 
@@ -90,6 +94,7 @@ def emit(
         golden=golden,
         source_sha256=source_sha256,
         force=force,
+        observe=observe,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +12,7 @@ import click
 from rlx.cli.common import json_option, policy_option, print_json, progress, typed
 from rlx.cli.model_command import load_bound, model_command, selected_target, target_option
 from rlx.cli.samples import FILES, load, say, scaling_options
+from rlx.cli.stages import check_dump_dir, observer, prints, stage_options
 from rlx.cli.table import prose, show, wide_option
 from rlx.errors import OutputError
 
@@ -39,6 +41,7 @@ _FILES: Final = 3
 @click.option("--frames", type=click.IntRange(1), help="Golden vectors to store.")
 @scaling_options
 @policy_option
+@stage_options
 @wide_option
 @json_option
 def command(
@@ -58,8 +61,13 @@ def command(
     from rlx import driver
 
     chosen, options = selected_target()
-    before = _emitted(out) if force else None
-    with progress(enabled=not as_json) as show:
+    check_dump_dir(out)
+    steps = driver.step_names(chosen)
+    old = _emitted(out) if force else None
+    with (
+        progress(enabled=not (as_json or prints())) as show,
+        observer(steps, stream=sys.stderr, force=force) as observe,
+    ):
         show(f"reading {model.name}")
         module = load_bound(model, [vectors])
         show("computing golden vectors")
@@ -75,8 +83,9 @@ def command(
             golden=golden,
             source_sha256=hashlib.sha256(model.read_bytes()).hexdigest(),
             force=force,
+            observe=observe,
         )
-    difference = _difference(before, out)
+    difference = _difference(old, out)
     if as_json:
         changes = {} if difference is None else {"changes": difference.to_dict()}
         print_json({"target": chosen.name, "out": str(out), "report": emission.report, **changes})

@@ -1,10 +1,12 @@
-"""What ``rlx inspect --fusion`` and ``--dump-dir`` show: the way of a graph on the host."""
+"""What ``rlx inspect`` shows of the way of a graph on the host: its steps, and what is fused."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from rlx.cli.common import print_json
+from rlx.cli.stages import dump_dir, observer
 from rlx.cli.table import prose, show_table
 from rlx.outputs import read_manifest
 
@@ -37,19 +39,25 @@ def show_fusion(module: GraphModule, policies: Sequence[str], *, as_json: bool) 
             show_table(table)
 
 
-def dump_stages(module: GraphModule, folder: Path) -> list[Path]:
-    """Write the text of a model's graph after every step of compilation for the host.
+def show_stages(module: GraphModule, *, as_json: bool) -> list[Path]:
+    """Write or print a model's graph at the steps of compilation for the host that change it.
+
+    Args:
+        module: The model.
+        as_json: Whether standard output is for a JSON object; graphs go to standard error then.
 
     Returns:
         The files, in the order of the steps.
 
     Raises:
-        UsageError: A size is a symbol.
+        UsageError: A size is a symbol, or no step has the name of an option.
         OutputError: The folder cannot be written.
     """
-    from rlx.runtime.dump import StageDump
+    from rlx.runtime.lowering import STEPS
     from rlx.runtime.needs import lowered
 
-    with StageDump(folder, force=True) as dump:
-        lowered(module, observe=dump)
-    return [folder / name for name in read_manifest(folder).files]
+    stream = sys.stderr if as_json else sys.stdout
+    with observer(STEPS, stream=stream, force=True) as observe:
+        lowered(module, observe=observe)
+    folder = dump_dir()
+    return [] if folder is None else [folder / name for name in read_manifest(folder).files]

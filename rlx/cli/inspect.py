@@ -9,8 +9,9 @@ import click
 
 from rlx.cli.common import json_option, keep_inputs, print_json
 from rlx.cli.host_needs import show_needs
-from rlx.cli.host_way import dump_stages, show_fusion
+from rlx.cli.host_way import show_fusion, show_stages
 from rlx.cli.model_command import load_model, model_command
+from rlx.cli.stages import dump_dir, prints, stage_options
 from rlx.cli.table import is_wide, prose, show, show_table, wide_option
 from rlx.errors import UsageError
 from rlx.outputs import write_file
@@ -65,11 +66,7 @@ if TYPE_CHECKING:
     metavar="[PATTERN=]POLICY",
     help="For --fusion: fuse or keep a pattern, or all; may be repeated.",
 )
-@click.option(
-    "--dump-dir",
-    type=click.Path(path_type=Path),
-    help="Write the graph after every step of compilation for the host to files of this folder.",
-)
+@stage_options
 @wide_option
 @json_option
 def command(
@@ -87,22 +84,25 @@ def command(
     machine: Path | None,
     fusion: bool,
     policies: tuple[str, ...],
-    dump_dir: Path | None,
     as_json: bool,
 ) -> None:
-    """Show MODEL layer by layer: ops, shapes, MACs, bytes."""
+    """Show MODEL layer by layer: ops, shapes, MACs, bytes.
+
+    --dump-dir and --print-ir-* show the graph between MODEL and a program for the host; 'rlx emit'
+    has them for targets.
+    """
     from rlx.ir.inspect import GraphInspection
 
     ways = {
         "--text": text, "--passes": passes, "--manifest": manifest,
         "--diff": other is not None and not manifest, "--svg and --html": bool(svg or html),
         "--memory": memory, "--roofline": roofline, "--fusion": fusion,
-        "--dump-dir": dump_dir is not None,
+        "--dump-dir": dump_dir() is not None, "--print-ir": prints() and dump_dir() is None,
     }  # fmt: skip
     _check_ways([name for name, asked in ways.items() if asked], machine, policies, as_json)
     module = load_model(model)
-    if svg or html or dump_dir:
-        _wrote(_files(model, svg, html, dump_dir, module), as_json)
+    if svg or html or dump_dir() or prints():
+        _wrote(_files(model, svg, html, module, as_json), as_json)
         return
     if text:
         print(module.graph)
@@ -209,13 +209,13 @@ def _wrote(paths: Sequence[Path], as_json: bool) -> None:
 
 
 def _files(
-    model: Path, svg: Path | None, html: Path | None, dump_dir: Path | None, module: GraphModule
+    model: Path, svg: Path | None, html: Path | None, module: GraphModule, as_json: bool
 ) -> list[Path]:
     """Write what was asked for, each file at once, and return the files."""
     for path in (svg, html):
         keep_inputs(path, model)
-    if dump_dir is not None:
-        return dump_stages(module, dump_dir)
+    if dump_dir() or prints():
+        return show_stages(module, as_json=as_json)
     from rlx.drawing import layout, to_svg
     from rlx.drawing.page import graph_page
 

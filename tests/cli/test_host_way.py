@@ -88,6 +88,8 @@ def test_what_was_written_as_json(rlx_inspect, tmp_path, way):
         ("--memory --fusion", "--memory and --fusion cannot be shown at once"),
         ("--text --passes --fusion", "--text and --passes cannot be shown at once"),
         ("--fusion --dump-dir d", "--fusion and --dump-dir cannot be shown at once"),
+        ("--dump-dir d --memory", "--memory and --dump-dir cannot be shown at once"),
+        ("--print-ir-after fit --text", "--text and --print-ir cannot be shown at once"),
         ("--memory --diff net.rlx", "--diff and --memory cannot be shown at once"),
         ("--memory --machine m.json", "--machine has no effect without --roofline"),
         ("--fusion-policy keep", "--fusion-policy has no effect without --fusion"),
