@@ -48,6 +48,7 @@ Dispatch: TypeAlias = Literal["prefer-native", "common", "native"]
 
 _TRUE = ("1", "on", "true", "yes")
 _FALSE = ("0", "no", "off", "false")
+_DEBUG: Final = ("kernels",)
 _DISPATCH: Final[tuple[Dispatch, ...]] = ("prefer-native", "common", "native")
 
 
@@ -110,6 +111,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
         "a folder, on or off", "off", _folder, lambda value: isinstance(value, Path | bool)
     ),
     "check_finite": _FLAG,
+    "debug": _Kind("kernels", "kernels", _one_of(_DEBUG, "").parse, lambda v: v in (None, *_DEBUG)),
     "dispatch": _one_of(_DISPATCH, "common"),
     "dump": _Kind("a folder", "out/stages", Path, lambda v: v is None or isinstance(v, Path)),
     "programs": _Kind("a whole number from 1", "8", _count, _is_count),
@@ -131,6 +133,8 @@ class Config:
         backend: Backend of ``CompileOptions``; None for the best one installed for the device.
         cache: Folder of results that are kept; False for none, True for the user's cache folder.
         check_finite: ``check_finite`` of ``CompileOptions``.
+        debug: What is printed on standard error for those who look for the reason of a decision:
+            ``kernels`` for which kernel each layer got, and why the others lost; None for nothing.
         dispatch: Policy for ops that could be computed in two ways (``CompileOptions.policies``).
         dump: ``dump`` of ``CompileOptions``: a folder for the text of each step; None for none.
         programs: For how many sizes of symbols a compiled graph keeps its programs.
@@ -141,6 +145,7 @@ class Config:
     backend: str | None = None
     cache: Path | bool = True
     check_finite: bool = False
+    debug: Literal["kernels"] | None = None
     dispatch: Dispatch = "prefer-native"
     dump: Path | None = None
     programs: int = 8
@@ -163,6 +168,7 @@ class Changes(TypedDict, total=False):
     backend: str | None
     cache: Path | bool
     check_finite: bool
+    debug: Literal["kernels"] | None
     dispatch: Dispatch
     dump: Path | None
     programs: int

@@ -14,6 +14,7 @@ from rlx.cli.model_command import load_bound, model_command, selected_target, ta
 from rlx.cli.samples import FILES, load, say, scaling_options
 from rlx.cli.stages import check_dump_dir, observer, prints, stage_options
 from rlx.cli.table import prose, show, wide_option
+from rlx.config import current
 from rlx.errors import OutputError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def command(
     steps = driver.step_names(chosen)
     old = _emitted(out) if force else None
     with (
-        progress(enabled=not (as_json or prints())) as show,
+        progress(enabled=not (as_json or prints() or current().debug)) as show,
         observer(steps, stream=sys.stderr, force=force) as observe,
     ):
         show(f"reading {model.name}")

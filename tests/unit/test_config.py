@@ -34,6 +34,7 @@ def test_values_of_the_environment():
             "RLX_BACKEND": "numpy",
             "RLX_CACHE": "some/folder",
             "RLX_CHECK_FINITE": "Yes",
+            "RLX_DEBUG": "kernels",
             "RLX_DISPATCH": "common",
             "RLX_DUMP": "out",
             "RLX_PROGRAMS": "3",
@@ -43,7 +44,8 @@ def test_values_of_the_environment():
         }
     )
     assert found == Config(
-        backend="numpy", cache=Path("some/folder"), check_finite=True, dispatch="common",
+        backend="numpy", cache=Path("some/folder"), check_finite=True, debug="kernels",
+        dispatch="common",
         dump=Path("out"), programs=3, quiet=True, verify_each=True,
     )  # fmt: skip
 
@@ -76,10 +78,13 @@ def test_the_cache_is_a_folder_or_a_flag(text, value):
         ("RLX_DISPATCH", "nativ",
          "environment: RLX_DISPATCH takes one of prefer-native, common, native, not 'nativ'\n"
          "  hint: write it as RLX_DISPATCH=common, or unset it"),
+        ("RLX_DEBUG", "kernel",
+         "environment: RLX_DEBUG takes kernels, not 'kernel'\n"
+         "  hint: write it as RLX_DEBUG=kernels, or unset it"),
         ("RLX_CHEK_FINITE", "on",
          "environment: no setting is called 'RLX_CHEK_FINITE'\n"
          "  hint: did you mean 'RLX_CHECK_FINITE'? settings: RLX_BACKEND, RLX_CACHE, "
-         "RLX_CHECK_FINITE, RLX_DISPATCH, RLX_DUMP, RLX_PROGRAMS, RLX_QUIET, "
+         "RLX_CHECK_FINITE, RLX_DEBUG, RLX_DISPATCH, RLX_DUMP, RLX_PROGRAMS, RLX_QUIET, "
          "RLX_VERIFY_EACH"),
     ],
 )  # fmt: skip
@@ -93,7 +98,7 @@ def test_unknown_and_malformed_variables_are_errors(key, text, message):
     [
         ({"check_finit": True},
          "no setting is called 'check_finit'\n  hint: did you mean 'check_finite'? settings: "
-         "backend, cache, check_finite, dispatch, dump, programs, quiet, verify_each"),
+         "backend, cache, check_finite, debug, dispatch, dump, programs, quiet, verify_each"),
         ({"check_finite": 1},
          "the setting 'check_finite' takes on or off, not 1\n"
          "  hint: as a variable of the environment: RLX_CHECK_FINITE=on"),
@@ -274,5 +279,11 @@ def test_the_page_lists_every_setting():
     for name, variable, takes, default, _ in rows:
         kind, value = config._KINDS[name], asdict(Config())[name]
         assert (variable, takes) == (config.variable(name), kind.takes)
-        texts = {"backend": "the best one", "dump": "none", True: "on", False: "off"}
+        texts = {
+            "backend": "the best one",
+            "debug": "none",
+            "dump": "none",
+            True: "on",
+            False: "off",
+        }
         assert default == texts.get(name if value is None else value, str(value))

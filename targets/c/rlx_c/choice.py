@@ -97,9 +97,9 @@ def choose(
         limits: What must not be exceeded.
         code_sizes: Bytes of machine code of a kernel.
     """
-    ends = [[max(arena, need.end(c.scratch_bytes)) for c in need.candidates] for need in needs]
+    ends = _ends(needs, arena)
     smallest = max([arena, *map(min, ends)])
-    largest = _largest(smallest, max([arena, *map(max, ends)]), objective, limits.ram)
+    largest = largest_arena(needs, arena, objective, limits.ram)
     parts, layers = _options(needs, code_sizes)
     best: tuple[int, tuple[Candidate, ...]] | None = None
     for size in _sizes(smallest, largest, {end for row in ends for end in row}):
@@ -126,10 +126,18 @@ def _sizes(smallest: int, largest: int, ends: set[int]) -> list[int]:
     return [sizes[i * (count - 1) // (SIZES - 1)] for i in range(SIZES)] if count > SIZES else sizes
 
 
-def _largest(smallest: int, unlimited: int, objective: Objective, ram: int | None) -> int:
-    """Return the largest arena to try; ``unlimited`` holds every kernel's scratch memory."""
+def _ends(needs: Sequence[Need], arena: int) -> list[list[int]]:
+    """Return the arena that each candidate of each layer needs."""
+    return [[max(arena, need.end(c.scratch_bytes)) for c in need.candidates] for need in needs]
+
+
+def largest_arena(needs: Sequence[Need], arena: int, objective: Objective, ram: int | None) -> int:
+    """Return the largest arena that ``choose`` tries; arguments as there."""
     if ram is not None:
         return ram
+    ends = _ends(needs, arena)
+    smallest = max([arena, *map(min, ends)])
+    unlimited = max([arena, *map(max, ends)])
     return unlimited if objective.growth else smallest + max(smallest // GROWTH, SMALL_GROWTH)
 
 

@@ -12,6 +12,7 @@ from rlx_c.arena import alive_by_step, find_scratch
 from rlx_c.candidate import Candidate
 from rlx_c.choice import DEFAULT, OBJECTIVES, MemoryLimits, Need, choose
 from rlx_c.layer import LoweredLayer
+from rlx_c.losers import Choice
 from rlx_c.program import assembled
 from rlx_cortexm.code_size import code_sizes, entry_bytes
 from rlx_cortexm.core import DEFAULT_CORE, Core
@@ -68,6 +69,11 @@ def program(module: GraphModule, settings: Settings | None = None) -> LoweredPro
 
 
 def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
+    """Return the kernel of each step; arguments as ``choice_of``."""
+    return choice_of(plan, settings).chosen
+
+
+def choice_of(plan: MemoryPlan, settings: Settings) -> Choice:
     """Return the kernel of each step, by the objective and within the limits.
 
     If no choice keeps to both limits, the one with the smallest flash within ``ram`` is returned;
@@ -83,8 +89,11 @@ def kernels_for(plan: MemoryPlan, settings: Settings) -> tuple[Candidate, ...]:
         (OBJECTIVES["size"], MemoryLimits(settings.ram)),
         (OBJECTIVES["ram"], MemoryLimits()),
     )
-    found = (choose(needs, arena, what, limits, code_sizes) for what, limits in tries)
-    return next(chosen for chosen in found if chosen is not None)
+    return next(
+        Choice(needs, arena, what, limits, chosen)
+        for what, limits in tries
+        if (chosen := choose(needs, arena, what, limits, code_sizes)) is not None
+    )
 
 
 def _candidates(plan: MemoryPlan, node: Node, core: Core) -> tuple[Candidate, ...]:

@@ -9,6 +9,7 @@ from rlx.target import Emission, Target
 from rlx_cortexm.budget import check_budget
 from rlx_cortexm.emitter import Emitter
 from rlx_cortexm.estimate import estimate, scratch_places
+from rlx_cortexm.kernel_table import debug_kernels
 from rlx_cortexm.lower import RULES, Ways, lowering
 from rlx_cortexm.options import CortexMOptions
 from rlx_cortexm.planning import plan, settings_of
@@ -65,7 +66,7 @@ class CortexM(Target):
             EmitError: An input or output has an element type that C code cannot take.
             DoesNotFitError: It needs more memory than the options give.
         """
-        lowered = program(module, settings_of(options))
+        lowered = self._program(module, options)
         emitter = Emitter(lowered, options)
         report = _fitting_estimate(lowered, options)
         facts = {"prefix": emitter.prefix, "cpu": options.cpu}
@@ -82,13 +83,18 @@ class CortexM(Target):
             ),
         )
 
+    def _program(self, module: GraphModule, options: CortexMOptions) -> LoweredProgram:
+        settings = settings_of(options)
+        debug_kernels(module, settings, options.cpu)
+        return program(module, settings)
+
     def estimate(self, module: GraphModule, options: CortexMOptions) -> Mapping[str, Any]:
         """Return layers with MACs and bytes, and totals, without emitting.
 
         Raises:
             As ``emit``.
         """
-        lowered = program(module, settings_of(options))
+        lowered = self._program(module, options)
         Emitter(lowered, options)  # refuses ports that C code cannot take
         return _fitting_estimate(lowered, options)
 

@@ -1,0 +1,127 @@
+"""Why kernels were not chosen: what each would have cost in place of the one that was."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rlx_c.choice import flash_bytes, largest_arena
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlx_c.candidate import Candidate, CodeSizes
+    from rlx_c.choice import MemoryLimits, Need, Objective
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A candidate for each layer, and what it was chosen by.
+
+    Attributes:
+        needs: The layers.
+        arena: Bytes of the arena without scratch memory.
+        objective: What bytes cost.
+        limits: What must not be exceeded.
+        chosen: A candidate for each layer.
+    """
+
+    needs: Sequence[Need]
+    arena: int
+    objective: Objective
+    limits: MemoryLimits
+    chosen: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a selection needs.
+
+    Attributes:
+        instructions: Of an inference.
+        flash: Bytes of tables and of kernels' code.
+        ram: Bytes of the arena.
+    """
+
+    instructions: int
+    flash: int
+    ram: int
+
+    def total(self, objective: Objective) -> int:
+        """Return all of it in instructions."""
+        return self.instructions + objective.flash * self.flash + objective.ram * self.ram
+
+
+@dataclass(frozen=True, slots=True)
+class Loser:
+    """A candidate that was not chosen.
+
+    Attributes:
+        candidate: The candidate.
+        reason: Why not.
+        more: What it would cost more, in instructions; infinite if it keeps no limit.
+    """
+
+    candidate: Candidate
+    reason: str
+    more: float
+
+
+def losers(choice: Choice, code_sizes: CodeSizes) -> list[list[Loser]]:
+    """Return for each layer the candidates that were not chosen, the cheapest first.
+
+    Each is put in the place of the chosen one, with all other layers as they are.
+
+    Args:
+        choice: What was chosen.
+        code_sizes: Bytes of machine code of a kernel.
+    """
+    cost = _cost(choice, choice.chosen, code_sizes)
+    largest = largest_arena(choice.needs, choice.arena, choice.objective, choice.limits.ram)
+    found = []
+    for place, (need, chosen) in enumerate(zip(choice.needs, choice.chosen, strict=True)):
+        before, after = choice.chosen[:place], choice.chosen[place + 1 :]
+        layer = [
+            _loser(choice, cost, c, _cost(choice, (*before, c, *after), code_sizes), largest)
+            for c in need.candidates if c is not chosen
+        ]  # fmt: skip
+        found.append(sorted(layer, key=lambda loser: loser.more))
+    return found
+
+
+def _cost(choice: Choice, selection: Sequence[Candidate], code_sizes: CodeSizes) -> Cost:
+    ends = (n.end(c.scratch_bytes) for n, c in zip(choice.needs, selection, strict=True))
+    return Cost(
+        sum(c.instructions for c in selection),
+        flash_bytes(selection, code_sizes),
+        max(choice.arena, *ends),
+    )
+
+
+def _loser(choice: Choice, cost: Cost, candidate: Candidate, other: Cost, largest: int) -> Loser:
+    """Return a candidate with which the selection would cost ``other`` in place of ``cost``."""
+    limit, objective = choice.limits.flash, choice.objective
+    if other.ram > largest:
+        reason = f"makes the arena {other.ram:,} B, over {largest:,} B"
+        return Loser(candidate, reason, math.inf)
+    if limit is not None and other.flash > limit:
+        return Loser(candidate, f"makes the flash {other.flash:,} B, over {limit:,} B", math.inf)
+    more = other.total(objective) - cost.total(objective)
+    parts = _difference(cost, other, objective)
+    if more > 0:
+        return Loser(candidate, f"costs {more:,} more: {parts}", more)
+    if more == 0:
+        return Loser(candidate, "costs the same", more)
+    reason = f"costs {-more:,} less ({parts}), but the search did not find it"
+    return Loser(candidate, reason, more)
+
+
+def _difference(cost: Cost, other: Cost, objective: Objective) -> str:
+    """Return the parts of a difference in cost that are not 0."""
+    parts = (
+        (other.instructions - cost.instructions, "instructions"),
+        (other.flash - cost.flash, f"B of flash at {objective.flash:,}"),
+        (other.ram - cost.ram, f"B of RAM at {objective.ram:,}"),
+    )
+    return ", ".join(f"{number:+,} {what}" for number, what in parts if number)

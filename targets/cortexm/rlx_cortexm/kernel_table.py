@@ -1,0 +1,94 @@
+"""The table of ``RLX_DEBUG=kernels``: which kernel each layer got, and why the others lost."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from rlx import config
+from rlx.tables import Column, Table, lay_out, printable
+from rlx_c.losers import losers
+from rlx_cortexm.code_size import code_sizes
+from rlx_cortexm.lower import RULES
+from rlx_cortexm.program import choice_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rlx.ir import GraphModule, Node
+    from rlx_c.candidate import Candidate
+    from rlx_c.losers import Loser
+    from rlx_cortexm.core import Core
+    from rlx_cortexm.program import Settings
+
+_COLUMNS = (
+    Column("layer"), Column("op"), Column("kernel"), Column("instructions", right=True),
+    Column("flash", "B", right=True), Column("scratch", "B", right=True), Column("why not"),
+)  # fmt: skip
+
+
+def debug_kernels(module: GraphModule, settings: Settings, cpu: str) -> None:
+    """Print the table on standard error if the setting ``debug`` asks for it.
+
+    Args:
+        module: A module at stage LIR.
+        settings: What its kernels are chosen by.
+        cpu: Name of the processor.
+    """
+    if config.current().debug == "kernels":
+        lines = lay_out(kernel_table(module, settings, cpu)).lines
+        sys.stderr.write("".join(f"{line.text}\n" for line in lines))
+
+
+def kernel_table(module: GraphModule, settings: Settings, cpu: str) -> Table:
+    """Return the kernels of each layer: the chosen one, the others by cost, those that do not fit.
+
+    Args:
+        module: A module at stage LIR.
+        settings: What its kernels are chosen by.
+        cpu: Name of the processor.
+    """
+    assert module.plan is not None
+    choice = choice_of(module.plan, settings)
+    rows: list[tuple[object, ...]] = []
+    layers = zip(module.plan.schedule, choice.chosen, losers(choice, code_sizes), strict=True)
+    for node, chosen, others in layers:
+        rows += _rows(node, chosen, others, settings.core)
+    price = choice.objective
+    title = (
+        f"Kernels on a {cpu}: a byte of flash costs {price.flash:,} instructions, one of RAM"
+        f" {price.ram:,}"
+    )
+    return Table(title, _COLUMNS, tuple(rows))
+
+
+def _rows(
+    node: Node, chosen: Candidate, others: Sequence[Loser], core: Core
+) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of one layer."""
+    yield (printable(node.label), node.op.name, *_figures(chosen), "chosen")
+    for loser in others:
+        yield ("", "", *_figures(loser.candidate), loser.reason)
+    if chosen.kernel is None:
+        return
+    for name, reason in _absent(node, core):
+        yield ("", "", name, None, None, None, reason)
+
+
+def _figures(candidate: Candidate) -> tuple[object, ...]:
+    flash = candidate.flash_bytes(code_sizes)
+    return candidate.name, candidate.instructions, flash, candidate.scratch_bytes
+
+
+def _absent(node: Node, core: Core) -> Iterator[tuple[str, str]]:
+    """Yield the tactics that have no kernel for a node, and why."""
+    for tactic in RULES[type(node.op)]:
+        name = re.match(r"`(.+?)`", tactic.summary)
+        if tactic.vectors and not core.vectors:
+            reason = "needs the vector extension MVE"
+        elif not tactic.candidates(node):
+            reason = "has no form for this layer"
+        else:
+            continue
+        yield name[1] if name else "?", reason
