@@ -2,34 +2,16 @@
 
 import pytest
 from hypothesis import given
+from pass_registry import registered
 
 from rlx.ir import GraphModule, Stage
 from rlx.ir.evaluate import evaluate
 from rlx.ir.verify import verify
 from rlx.ops.q import Q_OPS
-from rlx.passes.canonicalize import Canonicalize
-from rlx.passes.common_subexpressions import CommonSubexpressions
-from rlx.passes.constant_channels import DropConstantChannels
-from rlx.passes.dead_code import DeadCode
 from rlx.passes.dispatch import Policies, Policy
 from rlx.passes.fit import fit
-from rlx.passes.fold_constants import FoldConstants
-from rlx.passes.fuse_clamps import FuseClamps
-from rlx.passes.fuse_pads import FusePads
 from rlx.passes.pipelines import PIPELINES
-from rlx.passes.round_halves import RoundHalvesUp
 from strategies import STRATEGIES, random_graphs
-
-PASSES = (
-    Canonicalize(),
-    CommonSubexpressions(),
-    DeadCode(),
-    DropConstantChannels(),
-    FoldConstants(),
-    FuseClamps(),
-    FusePads(),
-    RoundHalvesUp(),
-)
 
 
 def assert_same_bits(before, after, inputs):
@@ -41,10 +23,10 @@ def assert_same_bits(before, after, inputs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pass_", PASSES, ids=lambda p: p.name)
+@pytest.mark.parametrize("pass_", registered(), ids=lambda p: p.name)
 @given(case=random_graphs(size=3))
-def test_pass_keeps_every_bit_of_networks(pass_, case):
-    after = pass_.apply(case.graph)
+def test_pass_keeps_every_bit_of_integer_networks(pass_, case):
+    after = pass_().apply(case.graph)
     verify(GraphModule(after, Stage.MIR))
     assert_same_bits(case.graph, after, case.inputs)
 
