@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
-from doctest import ELLIPSIS, OutputChecker
-from pathlib import Path
 
 import numpy as np
 import pytest
 from mutation import mutate_text
+from page_commands import assert_prints, commands
 from support import ROOT
 
 from rlx.errors import FrontendError, RlxError
@@ -43,20 +40,11 @@ def load(mlp, path, text, batch=1):
     return mlp.FRONTEND.load(path, mlp.MlpOptions(batch), DEFAULT_LIMITS).graph
 
 
-def commands(page: str) -> list[tuple[str, str]]:
-    """Return each command of a page's console blocks, with what it prints."""
-    blocks = re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    found = [c for block in blocks for c in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
-    return [(command, output) for command, _, output in (c.partition("\n") for c in found)]
-
-
 @pytest.mark.slow
 def test_the_commands_of_the_page_print_what_it_shows(tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     # pip installs into a folder of the test's own, with the build tool that is there already.
-    environment = os.environ | {
-        "COLUMNS": "80",
-        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
+    environment = {
         "PYTHONPATH": str(tmp_path / "installed"),
         "PIP_TARGET": str(tmp_path / "installed"),
         "PIP_NO_BUILD_ISOLATION": "false",
@@ -65,15 +53,10 @@ def test_the_commands_of_the_page_print_what_it_shows(tmp_path):
         "PIP_QUIET": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     }
-    pairs = commands(PAGE.read_text())
+    pairs = commands(PAGE)
     assert len(pairs) == 9
     for command, wanted in pairs:
-        result = subprocess.run(
-            ["sh", "-c", command], cwd=tmp_path, env=environment, timeout=300,
-            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-        )  # fmt: skip
-        same = OutputChecker().check_output(wanted, result.stdout, ELLIPSIS)
-        assert same, f"$ {command}\n{result.stdout}"
+        assert_prints(command, wanted, tmp_path, environment)
     assert (tmp_path / "out" / "xor" / "manifest.json").is_file()
 
 
