@@ -35,7 +35,7 @@ from rlx.passes import Fitted, Outcome, fit
 from rlx.passes.fit import MOVES
 from rlx.quant import resizes
 from rlx.quant.functions import argument, function_table, table_op
-from rlx.quant.islands import floats_within, integers_within
+from rlx.quant.islands import floats_within
 from rlx.quant.known import known, stays
 from rlx.quant.params import Needed, Resolver
 from rlx.quant.per_channel import without_channel_scales
@@ -303,8 +303,7 @@ def _rounding(graph: Graph) -> Rounding:
         return Rounding.EVEN
     ties = {n.op.ties for n in graph.op_nodes if isinstance(n.op, RealQuantize)}
     if ties <= {Ties.AWAY}:
-        # Integer ops around are the reference's, whose halves go away from zero too.
-        return Rounding.SINGLE if ties and not integers_within(graph) else Rounding.DOUBLE
+        return Rounding.SINGLE if ties else Rounding.DOUBLE
     return Rounding.EVEN
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
 from rlx.ir import Refusal
 from rlx.ops.q import QAdd, QMul, QSub
-from rlx.ops.real import RealAdd, RealDiv, RealMul, RealQuantize, RealSub
+from rlx.ops.real import RealAdd, RealDequantize, RealDiv, RealMul, RealQuantize, RealSub
+from rlx.quant.functions import INT8
 from rlx.quant.known import int8_stored, known, stored
 from rlx.quant.observers import params_of
 from rlx.quant.rescale import sum_scaling
@@ -16,10 +18,15 @@ from rlx.quant.rules.call import quant_of, rule
 from rlx.quant.scheme import range_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rlx.ir import Array, Node, QuantParams, Value
     from rlx.quant.rules.call import Call
+
+Binary = TypeVar("Binary", QAdd, QMul)
+
+_NUDGES: Final = (0, *(sign << place for place in range(10) for sign in (1, -1)))
+"""Offsets of a multiplier: as far as the rounding errors of float32 are wide."""
 
 
 def operand(call: Call, place: int, quant: QuantParams | None = None) -> Value:
@@ -58,16 +65,16 @@ def constant(call: Call, numbers: Array, quant: QuantParams | None = None) -> Va
 @rule(RealAdd, rescales=True)
 def addition(call: Call) -> Sequence[Value]:
     """``x + y`` -> q.add."""
-    return [_sum(call, QAdd)]
+    return [_sum(call, QAdd, np.add)]
 
 
 @rule(RealSub, rescales=True)
 def difference(call: Call) -> Sequence[Value]:
     """``x - y`` -> q.sub."""
-    return [_sum(call, QSub)]
+    return [_sum(call, QSub, np.subtract)]
 
 
-def _sum(call: Call, make: type[QAdd]) -> Value:
+def _sum(call: Call, make: type[QAdd], function: np.ufunc) -> Value:
     values, quant = [_term(call, place, make) for place in range(2)], call.quant
     x, y = (quant_of(v) for v in values)
     scaling = sum_scaling(x.scale[0], y.scale[0], quant.scale[0], call.rounding)
@@ -80,7 +87,7 @@ def _sum(call: Call, make: type[QAdd]) -> Value:
         rescale=scaling.rescale,
         zero_point=quant.zero_point[0],
     )
-    return call.emit(op, *values, quant=quant)
+    return call.emit(_nearest(call, op, values, function), *values, quant=quant)
 
 
 def _term(call: Call, place: int, make: type[QAdd]) -> Value:
@@ -134,4 +141,48 @@ def _product(call: Call, x: Value, y: Value) -> Value:
         rescale=call.rescale(one.scale[0] * other.scale[0] / quant.scale[0]),
         zero_point=quant.zero_point[0],
     )
-    return call.emit(op, x, y, quant=quant)
+    return call.emit(_nearest(call, op, (x, y), np.multiply), x, y, quant=quant)
+
+
+def _nearest(call: Call, op: Binary, values: Sequence[Value], function: np.ufunc) -> Binary:
+    """Return an op whose factor gives the integers of the float ops, where a model states them.
+
+    These round numbers and result to float32, and halves may go away from zero. A factor a few
+    units larger or smaller decides alike for nearly all scales; else the one of fewest differences.
+
+    Args:
+        call: The node.
+        op: The op with the nearest factor.
+        values: Its operands.
+        function: The node in float.
+    """
+    if call.node.result not in call.making.ties:
+        return op
+    grid = [_integers(v).reshape(-1, *(1,) * place) for place, v in enumerate(values)]
+    reals = (
+        RealDequantize(quant=quant_of(v)).evaluate(own)[0]
+        for v, own in zip(values, grid, strict=True)
+    )
+    with np.errstate(over="ignore"):
+        (wanted,) = RealQuantize(quant=call.quant, ties=call.ties).evaluate(function(*reals))
+    best, fewest = op, wanted.size + 1
+    for candidate in _nudged(op):
+        different = int(np.count_nonzero(candidate.evaluate(*grid)[0] != wanted))
+        if different < fewest:
+            best, fewest = candidate, different
+        if not fewest:
+            break
+    return best
+
+
+def _integers(value: Value) -> Array:
+    """Return the integers that an operand may be."""
+    return INT8 if value.constant is None else np.unique(value.constant)
+
+
+def _nudged(op: Binary) -> Iterator[Binary]:
+    """Yield an op with its own factor, then with others near it."""
+    (multiplier,) = op.rescale.multiplier
+    for nudge in _NUDGES:
+        if not nudge or 1 << 30 <= multiplier + nudge < 1 << 31:
+            yield replace(op, rescale=replace(op.rescale, multiplier=(multiplier + nudge,)))

@@ -172,10 +172,64 @@ def test_two_operands_become_the_integer_op(code, options, made, chain):
     assert [n.op for n in converted.op_nodes if n.op.name == "q.dense"] == dense
 
 
-@pytest.mark.parametrize("code", ["ADD", "SUB", "CONCATENATION"])
-def test_sums_in_scales_that_are_powers_of_two_have_the_bits_of_the_reference(code):
+@pytest.mark.parametrize("code", ["ADD", "SUB", "MUL", "CONCATENATION"])
+def test_results_in_scales_that_are_powers_of_two_have_the_bits_of_the_reference(code):
     data = binary(code, [], **({"axis": 1} if code == "CONCATENATION" else {}))
     assert_as_reference(data, convert(graph_of(data), {}).graph)
+
+
+def pairs(code: str, quants: list[dict[str, Any]]) -> tuple[Any, Any, Any]:
+    """Return an operator on all pairs of int8 values: integer op, its results, the reference's."""
+    net = TfliteBuilder()
+    codes = np.arange(-128, 128).astype(np.int8)
+    values = {"a": codes.reshape(1, 256, 1), "b": codes.reshape(1, 1, 256)}
+    inputs = [
+        net.tensor(v.shape, name=n, **q) for (n, v), q in zip(values.items(), quants, strict=False)
+    ]
+    floats = []
+    for x in inputs:
+        floats.append(net.tensor(net.graph.tensors[x].shape, "float32"))
+        net.operator("DEQUANTIZE", [x], floats[-1:])
+    y, z = net.tensor([1, 256, 256], "float32"), net.tensor([1, 256, 256], **quants[2])
+    net.operator(code, floats, [y])
+    net.operator("QUANTIZE", [y], [z])
+    data = net.build(inputs, [z])
+    interpreter = tflm(data)
+    for place, value in enumerate(values.values()):
+        interpreter.set_input(value, place)
+    interpreter.invoke()
+    graph = convert(graph_of(data), {}).graph
+    (node,) = graph.op_nodes
+    (found,) = evaluate(graph, values)
+    return node.op, found, interpreter.get_output(0)
+
+
+def random_quants(random: Any, code: str, powers: bool) -> list[dict[str, Any]]:
+    """Return random scales and zero points of two operands and a result."""
+    x, y, z = 2.0 ** random.integers(-8, -2, 3) if powers else random.uniform(0.01, 0.2, 3)
+    if code == "MUL":
+        z = x * y * (2.0 ** random.integers(2, 9) if powers else random.uniform(10, 200))
+    points = random.integers(-128, 128, 3).tolist()
+    return [{"scale": float(s), "zero_point": p} for s, p in zip((x, y, z), points, strict=True)]
+
+
+@pytest.mark.parametrize("powers", [False, True])
+@pytest.mark.parametrize(("code", "name"), [("ADD", "q.add"), ("SUB", "q.sub"), ("MUL", "q.mul")])
+def test_all_pairs_of_values_have_the_bits_of_the_reference(code, name, powers):
+    random = np.random.default_rng(4)
+    for _ in range(6):
+        op, found, expected = pairs(code, random_quants(random, code, powers))
+        assert op.name == name
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("code", ["ADD", "MUL"])
+def test_halves_that_only_the_rounding_of_float32_decides_are_one_step_apart(code):
+    quants = [{"scale": s, "zero_point": z} for s, z in ((0.05, 3), (0.03, -5), (0.1, 0))]
+    _, found, expected = pairs(code, quants)
+    apart = np.abs(found.astype(int) - expected)
+    assert apart.max() == 1
+    assert np.count_nonzero(apart) < 0.06 * apart.size
 
 
 def test_a_concatenation_in_any_scale_has_the_bits_of_the_reference():
