@@ -17,6 +17,8 @@ from rlx.ops.q import (
     QClamp,
     QConcat,
     QConv2d,
+    QDense,
+    QMean,
     QMul,
     QReshape,
     QTranspose,
@@ -151,16 +153,27 @@ def conv(graph, x, outputs, kernel, stride=1, padding=((0, 0), (0, 0)), name="co
     """Append a convolution with random weights."""
     channels = x.type.shape[-1]
     rng = np.random.default_rng(outputs)
-    weights = rng.integers(-127, 128, (outputs, kernel, kernel, channels // groups), np.int8)
+    kernel, stride = ((n, n) if isinstance(n, int) else n for n in (kernel, stride))
+    weights = rng.integers(-127, 128, (outputs, *kernel, channels // groups), np.int8)
     bias = rng.integers(-999, 999, outputs, np.int32)
     op = QConv2d(
-        window=Window((kernel, kernel), (stride, stride), padding=padding),
+        window=Window(kernel, stride, padding=padding),
         groups=groups,
         x_zero_point=3,
         rescale=Rescale.of(0.002),
         zero_point=-5,
     )
     return graph.apply(op, x, graph.constant(weights), graph.constant(bias), name=name)
+
+
+def dense(graph, x, outputs):
+    """Append a dense layer with random weights."""
+    rng = np.random.default_rng(outputs)
+    weights = rng.integers(-127, 128, (outputs, x.type.size), np.int8)
+    bias = rng.integers(-999, 999, outputs, np.int32)
+    flat = graph.apply(QReshape(shape=(1, x.type.size)), x)
+    op = QDense(x_zero_point=3, rescale=Rescale.of(0.002), zero_point=-5)
+    return graph.apply(op, flat, graph.constant(weights), graph.constant(bias))
 
 
 def add(graph, x, y):
@@ -267,6 +280,33 @@ def test_pipeline_takes_the_cycles_it_claims(name, budget):
     run = simulate(pipeline, x_of(graph), 4)
     (output,) = program.outputs
     assert run.interval(output.type.size // pipeline.lanes(output)) == pipeline.interval
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize(
+    ("strides", "zero_point", "outputs", "behind", "beat_cycles"),
+    [((1,), 0, 16, 0, 8), ((2,), -5, 12, 5, 16)],
+    ids=["convolution", "strided convolution, dense"],
+)
+def test_a_mean_does_not_stop_the_layer_in_front(strides, zero_point, outputs, behind, beat_cycles):
+    # Its sums come with the last pixel, faster than the requantizer takes them.
+    graph = Graph("sequence")
+    x = graph.input("x", i8(1, 1, 16, 4))
+    for stride in strides:
+        x = conv(graph, x, outputs, (1, 3), (1, stride), ((0, 0), (1, 1)))
+    scale = Rescale.of(0.1)
+    mean = QMean(axes=(1, 2), x_zero_point=zero_point, rescale=scale, zero_point=3)
+    x = graph.apply(mean, x)
+    graph.output(dense(graph, x, behind) if behind else x)
+    program = staged_graph(graph)
+    folds = fastest(program, 9)
+    name, choices = next(pair for pair in program.choices().items() if pair[0].endswith("mean"))
+    folds[name] = next(one for one in choices if (one.pe, one.beat_cycles) == (1, beat_cycles))
+    pipeline = Pipeline(program, folds)
+    run = simulate(pipeline, x_of(graph), 4)
+    (output,) = program.outputs
+    found = run.interval(output.type.size // pipeline.lanes(output))
+    assert found == pipeline.interval == pipeline.layers[0].cycles
 
 
 @pytest.mark.sim

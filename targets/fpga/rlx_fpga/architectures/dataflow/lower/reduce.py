@@ -14,6 +14,7 @@ from rlx_fpga.architectures.dataflow.lower.weighted import requantizer
 from rlx_fpga.cells.argmax import Argmax
 from rlx_fpga.cells.chain import Chain
 from rlx_fpga.cells.channelwise import GlobalPool
+from rlx_fpga.cells.fifo import Fifo
 from rlx_fpga.cells.requantize import lane_multipliers
 from rlx_fpga.cells.unary import Offset
 from rlx_fpga.explore.fold import Fold
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
 
 @RULES.rule(QMean)
 class MeanPlan(Plan):
-    """Running sums, offset for the zero points, requantizer."""
+    """Running sums, a queue, offset for the zero points, requantizer.
+
+    All sums of a frame come with its last pixel. The queue takes them while the requantizer is busy
+    with the first ones: otherwise the input would stop, and the layer in front with it.
+    """
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)
@@ -47,7 +52,7 @@ class MeanPlan(Plan):
         for lanes in divisors(self.inner):
             for beat_cycles in lane_multipliers(self._requantize(lanes).scaling.parts):
                 last = self._requantize(lanes, beat_cycles)
-                cycles = self.outer * self._cycles(self.inner // lanes, last.beat_cycles)
+                cycles = self.outer * self.inner // lanes * max(self.count, last.beat_cycles)
                 found.append(Fold(lanes, 1, cycles, last.multipliers, last.beat_cycles))
         return found
 
@@ -56,6 +61,10 @@ class MeanPlan(Plan):
         lanes = fold.pe
         pool = self._pool(lanes)
         cells: dict[str, Cell] = {"sum": pool}
+        waiting = self._waiting(self.inner // lanes, fold.beat_cycles)
+        if waiting:
+            # No queue has a depth of 1.
+            cells["queue"] = Fifo(lanes, max(waiting, 2), pool.out_bits)
         if self._offset:
             cells["offset"] = Offset(lanes, pool.out_bits, self._offset)
         cells["requantize"] = self._requantize(lanes, fold.beat_cycles)
@@ -65,14 +74,12 @@ class MeanPlan(Plan):
         demand = with_last_pixel(self.count, blocks, cycles, fold.beat_cycles).repeated(self.outer)
         return Layer(Chain(cells), fold, fold.cycles, hold, demand=demand)
 
-    def _cycles(self, blocks: int, beat_cycles: int) -> int:
-        """Return the cycles for a frame of ``blocks`` beats in each pixel.
+    def _waiting(self, blocks: int, beat_cycles: int) -> int:
+        """Return how many of the sums of ``blocks`` beats wait for the requantizer at most.
 
-        Sums are output with the last pixel. Input stops while one waits for the requantizer, but
-        for the last one, and one that the offset holds.
+        When the last one comes, it has taken one in ``beat_cycles``, and the offset holds another.
         """
-        waiting = max(blocks - 1 - bool(self._offset), 0)
-        return max(blocks * beat_cycles, blocks * self.count + waiting * (beat_cycles - 1))
+        return max(blocks - -(-blocks // beat_cycles) - bool(self._offset), 0)
 
     @property
     def _offset(self) -> int:
