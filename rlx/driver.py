@@ -27,7 +27,6 @@ from rlx.samples.layout import channels_last, is_channels_first
 from rlx.target import claim, quantize_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from rlx.golden import Golden
