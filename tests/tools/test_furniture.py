@@ -27,11 +27,11 @@ def test_hosted_ci_calls_what_runs_anywhere():
 
 def test_hosted_ci_has_a_python_that_rlx_takes():
     with (ROOT / "pyproject.toml").open("rb") as stream:
-        least = tomllib.load(stream)["project"]["requires-python"].removeprefix(">=")
+        oldest = tomllib.load(stream)["project"]["requires-python"].removeprefix(">=")
     (job,) = read(".github", "workflows", "ci.yml")["jobs"].values()
     versions = [s["with"]["python-version"] for s in job["steps"] if "with" in s]
-    assert versions == [least]
-    assert read(".gitlab-ci.yml")["run"]["image"].startswith(f"python:{least}-")
+    assert versions == [oldest]
+    assert read(".gitlab-ci.yml")["run"]["image"].startswith(f"python:{oldest}-")
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda path: path.stem)
