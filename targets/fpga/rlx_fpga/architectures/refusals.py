@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rlx.numerics.fixed_point import Rescale
+from rlx.numerics.fixed_point import Rescale, Rounding
 
 if TYPE_CHECKING:
     from rlx.ir import Op
@@ -22,7 +22,11 @@ def rounding_refusal(op: Op) -> str | None:
     """Return why one multiplication does not round as ``op`` does, or None if it does."""
     for name in cast("Any", op).__dataclass_fields__:
         factor = getattr(op, name)
-        if isinstance(factor, Rescale) and factor.rounding.to_parity is not None:
+        if not isinstance(factor, Rescale):
+            continue
+        if factor.rounding is Rounding.FLOAT32:
+            return "it rounds to float32 as ONNX Runtime does, which takes more than one product"
+        if factor.rounding.to_parity is not None:
             parity = factor.rounding.value
             return f"it rounds halves to {parity} numbers, which takes more than one product"
     return None

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from rlx_fpga.cells.credit import LATENCY, ResultQueue, queue_depth
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cells.scale import SERIAL_BITS, Lane, lane_latency, lane_logic
-from rlx_fpga.cells.scaling import OutputRange, Scaling, saturated_width
+from rlx_fpga.cells.scaling import FLOAT32_WIDTH, OutputRange, Scaling, saturated_width
 from rlx_fpga.cells.streams import Cell, require_divisor, stream_of
 from rlx_fpga.cost.logic import Logic, total
 
@@ -39,7 +39,9 @@ class Requantize(Cell):
     ``rounding="double"`` is the arithmetic of TensorFlow Lite Micro and CMSIS-NN: a doubling high
     multiply that rounds half up, then a shift that rounds half away from zero. ``"single"`` rounds
     once, half up, in the shift of the whole product; ``"even"`` and ``"odd"`` do so with halves to
-    the even or odd number. With non-negative multipliers only the final clamp can saturate.
+    the even or odd number; ``"float32"`` rounds the product to float32 before, and takes float32
+    factors and accumulators that saturate to 25 bits. With non-negative multipliers only the
+    final clamp can saturate.
 
     Members:
         i: In, ``lanes`` times int ``acc_width``.
@@ -91,6 +93,9 @@ class Requantize(Cell):
         Scaling.of(channels, acc_width, multiplier, shift, rounding)  # Checks their ranges.
         outputs = OutputRange(zero_point, low, high)
         self.width = saturated_width(acc_width, tuple(multiplier), tuple(shift), rounding, outputs)
+        if rounding == "float32" and self.width > FLOAT32_WIDTH:
+            msg = f"its sums have {self.width} bits, and float32 rounds those of more than 25"
+            raise ValueError(msg)
         self.scaling = Scaling.of(channels, self.width, multiplier, shift, rounding)
         self.rom = self.scaling.rom(lanes)
         self.memory_bits = self.rom.memory_bits
@@ -101,7 +106,7 @@ class Requantize(Cell):
             raise ValueError(msg)
         self.beat_cycles = beat_cycles
         self.multipliers = lanes * forms[beat_cycles]
-        delay = 1 + lane_latency(parts, beat_cycles, forms[beat_cycles]) + CODE_STAGES
+        delay = 1 + lane_latency(self.scaling, beat_cycles, forms[beat_cycles]) + CODE_STAGES
         self.latency = delay + LATENCY
         self.depth = queue_depth(delay, group=beat_cycles)
         super().__init__({"i": In(stream_of(lanes, acc_width)), "o": Out(stream_of(lanes))})

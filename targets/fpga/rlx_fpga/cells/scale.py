@@ -10,11 +10,14 @@ from amaranth import Array, Cat, Const, Module, Mux, Signal, Value, signed
 from rlx.numerics.fixed_point import Rounding
 from rlx_fpga.cells.multiply import LATENCY, multiply
 from rlx_fpga.cells.pipe import follow, register
-from rlx_fpga.cells.scaling import PART_BITS
+from rlx_fpga.cells.scaling import FLOAT32_BITS, PART_BITS
 from rlx_fpga.cost.logic import Logic
 
 if TYPE_CHECKING:
-    from rlx_fpga.cells.scaling import Scaling
+    from rlx_fpga.cells.scaling import RoundingName, Scaling
+
+CODE_BITS: Final = 9
+"""Bits of the magnitude of a result less its zero point."""
 
 SERIAL_BITS: Final = {8: 4, 16: 2, 31: 1}
 """Bits of the factor in each cycle, by cycles of a beat, in lanes without a multiplier."""
@@ -22,12 +25,20 @@ SERIAL_BITS: Final = {8: 4, 16: 2, 31: 1}
 ROUNDING_STAGES: Final = 2
 """Registers behind the high part of the product: rounding offset added, shifted."""
 
+FLOAT32_STAGES: Final = 4
+"""The same in float32: the integer below, what float32 rounds to a half, the sum, the shift."""
 
-def lane_latency(parts: int, beat_cycles: int, multipliers: int) -> int:
+
+def rounding_stages(rounding: RoundingName) -> int:
+    """Return the registers behind the high part of the product."""
+    return FLOAT32_STAGES if rounding == "float32" else ROUNDING_STAGES
+
+
+def lane_latency(scaling: Scaling, beat_cycles: int, multipliers: int) -> int:
     """Return the cycles from an accumulator and its constants to the rounded number.
 
     Args:
-        parts: Products of 18 by 18 bits that one multiplication takes.
+        scaling: The constants.
         beat_cycles: Cycles of a beat.
         multipliers: Multipliers of the lane.
     """
@@ -36,8 +47,8 @@ def lane_latency(parts: int, beat_cycles: int, multipliers: int) -> int:
     elif beat_cycles > 1:
         product = 1 + (beat_cycles - 1) + LATENCY + 1
     else:
-        product = 1 + LATENCY + (2 if parts == 2 else 3)
-    return product + ROUNDING_STAGES
+        product = 1 + LATENCY + (2 if scaling.parts == 2 else 3)
+    return product + rounding_stages(scaling.rounding)
 
 
 class _Form(NamedTuple):
@@ -88,6 +99,11 @@ def lane_logic(scaling: Scaling, beat_cycles: int, *, serial: bool) -> tuple[Log
     if Rounding(scaling.rounding).to_parity is not None:
         # A bit for what is dropped, down to the rounding, and the choice of the integer's lowest.
         lane += Logic(register=5, add=2, test=scaling.base, mux=1 << scaling.right_bits)
+    if scaling.rounding == "float32":
+        # 24 bits more of the product, three times; the integer below and what goes with it.
+        number = FLOAT32_BITS + CODE_BITS
+        shifted = (number + CODE_BITS) * scaling.right_bits
+        lane += Logic(register=4 * number, add=2 * number, test=4 * CODE_BITS, mux=shifted)
     return Logic(register=form.phases / 2, test=form.phases), lane
 
 
@@ -114,12 +130,16 @@ class Lane:
         self.scaling, self.beat_cycles, self.serial = scaling, beat_cycles, not multipliers
         # ``double`` drops 31 bits of the product and rounds half up, the others drop all but one
         # fraction bit at the minimum shift. PART_BITS of them are dropped first: they never carry.
-        # Where halves go to even or odd numbers, one bit says whether all that is dropped is 0.
+        # Where halves go to even or odd numbers, one bit says whether all that is dropped is 0; so
+        # in float32, where all fraction bits stay that a product has in that type.
         double = scaling.rounding == "double"
         self.half = 1 << (30 - PART_BITS) if double else 0
         self.drop = 31 - PART_BITS if double else scaling.base - 1 - PART_BITS
+        if scaling.rounding == "float32":
+            self.drop = scaling.base - FLOAT32_BITS - PART_BITS
         self.parity = Rounding(scaling.rounding).to_parity
-        self.stages = lane_latency(scaling.parts, beat_cycles, multipliers)
+        self.counts_dropped = self.parity is not None or scaling.rounding == "float32"
+        self.stages = lane_latency(scaling, beat_cycles, multipliers)
 
     def scaled(self, value: Value, constants: Value, taken: Value) -> Value:
         """Return the scaled and rounded accumulator, ``stages`` later."""
@@ -137,13 +157,15 @@ class Lane:
             factor = register(self.m, held, constants[:31], self._name("factor"))
             high = self._product(value, factor, taken)
         # Constants are held until the last phase; from then on they are delayed with the product.
-        since = self.stages - ROUNDING_STAGES - self.beat_cycles
+        since = self.stages - rounding_stages(self.scaling.rounding) - self.beat_cycles
         return self.rounded(high, self._follow(right, "right", since - 1))
 
     def rounded(self, high: Value, right: Value) -> Value:
         """Return the rounding shift of ``high``; ``right`` is a cycle ahead of it."""
         if self.parity is not None:
             return self._rounded_to_parity(high, right, self.parity)
+        if self.scaling.rounding == "float32":
+            return self._rounded_in_float32(high, right)
         up, down = self._nudges(right)
         right = self._follow(right, "right_high")
         nudge = Mux(high[-1], self._follow(down, "nudge_down"), self._follow(up, "nudge_up"))
@@ -167,6 +189,31 @@ class Lane:
         right = self._follow(right, "right_nudged")
         return self._follow((nudged >> 2) >> right, "rounded")
 
+    def _rounded_in_float32(self, high: Value, right: Value) -> Value:
+        """Return the rounding shift of a product that is rounded to float32 first.
+
+        ``high`` has ``FLOAT32_BITS`` fraction bits at the minimum shift, and a lower one for all
+        that was dropped. A product is a half in float32 if it is as near to one as half of the last
+        of its 24 bits, which depends on how many bits the integer below has. It goes to the even
+        integer then. Integers with more bits than results are clamped, whatever they become.
+        """
+        right = self._follow(right, "right_high")
+        places = FLOAT32_BITS + 1
+        below = ((high >> places) >> right)[:CODE_BITS]
+        magnitude = below ^ high[-1].replicate(CODE_BITS)
+        # At the bit above the highest one, which is the lowest bit for 0.
+        first = [magnitude[i] & ~magnitude[i + 1 :].any() for i in range(CODE_BITS)]
+        near = self._follow(Cat(0, ~magnitude.any(), *first), "near")
+        is_odd = self._follow(below[0], "odd")
+        high, right = self._follow(high, "high_1"), self._follow(right, "right_1")
+        half = Const(1 << FLOAT32_BITS)
+        up = Mux(is_odd, half + near, half - near).as_unsigned()[:places]
+        nudge = self._follow(Cat(up << right, Const(0, 1)).as_signed() - ~is_odd, "nudge")
+        high, right = self._follow(high, "high_2"), self._follow(right, "right_2")
+        nudged = self._follow(high + nudge, "nudged")
+        right = self._follow(right, "right_nudged")
+        return self._follow((nudged >> places) >> right, "rounded")
+
     def _kept(self, product: Value, dropped: Value) -> Value:
         """Return the high part of a product without its lowest bits.
 
@@ -175,7 +222,7 @@ class Lane:
             dropped: Whether any of these was 1.
         """
         high = product >> self.drop
-        if self.parity is None:
+        if not self.counts_dropped:
             return high
         if self.drop:
             dropped = product[: self.drop].any() | dropped
@@ -250,7 +297,7 @@ class Lane:
         dropped = Signal(name=self._name("dropped"), reset_less=True)
         with self.m.If(part == 0):
             self.m.d.sync += total.eq((product >> PART_BITS) + self.half)
-            if self.parity is not None:
+            if self.counts_dropped:
                 self.m.d.sync += dropped.eq(self._dropped(product))
         with self.m.Elif(part == 3):
             self.m.d.sync += total.eq(total + (product << PART_BITS))
@@ -260,7 +307,7 @@ class Lane:
 
     def _dropped(self, product: Value) -> Value:
         """Return whether any of the lowest bits of a product is 1, if that matters."""
-        return Const(0) if self.parity is None else product[:PART_BITS].any()
+        return product[:PART_BITS].any() if self.counts_dropped else Const(0)
 
     def _serial(self, value: Value, triple: Value, factor: Value, taken: Value) -> Value:
         """Return the same without a multiplier: bits of the factor in turn, low ones first.

@@ -11,13 +11,19 @@ import numpy as np
 from rlx.numerics.fixed_point import Rounding, multiply_by_quantized_multiplier
 from rlx_fpga.cells.rom import CyclicRom, pack
 
-RoundingName: TypeAlias = Literal["double", "single", "even", "odd"]
+RoundingName: TypeAlias = Literal["double", "single", "even", "odd", "float32"]
 """Value of a ``Rounding``."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx_fpga.cells.rom import Integers
+
+# Fraction bits that tell how a product in float32 rounds, one below the last bit of its 1/2.
+FLOAT32_BITS = 25
+
+# Bits of accumulators that float32 holds exactly, with their sign.
+FLOAT32_WIDTH = 25
 
 # Bits of the low part of an operand: 17 unsigned bits fit a multiplier of 18 signed bits.
 PART_BITS = 17
@@ -133,7 +139,8 @@ class Scaling:
         else:
             # The product loses its low part: accumulators are pre-scaled for smaller shifts.
             right = 31 - shifts
-            left = np.maximum(PART_BITS + 1 - right, 0)
+            places = FLOAT32_BITS if rounding == "float32" else 1
+            left = np.maximum(PART_BITS + places - right, 0)
             right = right + left
             width = acc_width + int(left.max())
             limit = width + 31

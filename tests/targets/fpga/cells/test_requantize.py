@@ -4,13 +4,22 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from targets.fpga.harness import assert_lint_clean, run_cell, to_beats
 
-from rlx.numerics.fixed_point import Rounding, multiply_by_quantized_multiplier
+from rlx.numerics.fixed_point import Rescale, Rounding, multiply_by_quantized_multiplier
 from rlx_fpga.cells.requantize import Requantize, lane_multipliers
 from rlx_fpga.cells.scaling import OutputRange, saturated_width
 
 MULTIPLIERS = st.one_of(
     st.integers(1 << 30, (1 << 31) - 1), st.sampled_from([0, 1 << 30, (1 << 31) - 1])
 )
+
+
+ROUNDINGS = ["double", "single", "even", "odd", "float32"]
+WIDTHS = [5, 9, 17, 18, 19, 22, 27, 32]
+
+
+def of(rounding, multiplier):
+    """Return a multiplier that the rounding takes: 24 bits of one in float32."""
+    return multiplier & ~127 if rounding == "float32" else multiplier
 
 
 def model(x, multiplier, shift, zero_point, low, high, rounding):
@@ -35,17 +44,18 @@ def accumulators(width, channels, multiplier, shift, seed=0):
 
 @st.composite
 def cases(draw):
-    rounding = draw(st.sampled_from(["double", "single", "even", "odd"]))
+    rounding = draw(st.sampled_from(ROUNDINGS))
     lanes = draw(st.integers(1, 2))
     channels = lanes * draw(st.integers(1, 2))
     count = draw(st.sampled_from([1, channels]))
     top = draw(st.sampled_from([-4, 0, 3, 15]))
+    factors = st.lists(MULTIPLIERS, min_size=count, max_size=count)
     low, high = sorted((draw(st.integers(-128, 127)), draw(st.integers(-128, 127))))
     return {
         "channels": channels,
         "lanes": lanes,
-        "acc_width": draw(st.sampled_from([5, 9, 17, 18, 19, 22, 27, 32])),
-        "multiplier": draw(st.lists(MULTIPLIERS, min_size=count, max_size=count)),
+        "acc_width": draw(st.sampled_from(WIDTHS[: -2 if rounding == "float32" else None])),
+        "multiplier": [of(rounding, m) for m in draw(factors)],
         "shift": draw(st.lists(st.integers(-31, top), min_size=count, max_size=count)),
         "zero_point": draw(st.integers(-128, 127)),
         "low": low,
@@ -97,16 +107,45 @@ def test_requantize_is_the_contract(form, case, stall):
         assert np.all(np.diff(run.given["o"]) == cell.beat_cycles)
 
 
-@pytest.mark.parametrize("rounding", ["double", "single", "even", "odd"])
+@pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("multiplier", [1518500250, 1 << 30, 3 << 29])
 @pytest.mark.parametrize("shift", [-9, -3, 0])
 def test_requantize_every_small_accumulator(rounding, multiplier, shift):
+    multiplier = of(rounding, multiplier)
     cell = Requantize(
         channels=1, lanes=1, acc_width=9, multiplier=[multiplier], shift=[shift], rounding=rounding
     )
     x = np.arange(-256, 256)
     expected = model(x, [multiplier], [shift], 0, -128, 127, rounding)
     assert np.array_equal(run_cell(cell, x[:, None], 512).output.ravel(), expected)
+
+
+@pytest.mark.parametrize("form", range(5))
+def test_requantize_in_float32_beside_all_halves(form):
+    """Sixths are halves by the rounding of float32; all others near are none."""
+    rescale = Rescale.of(1 / 6, 1 / 160, rounding=Rounding.FLOAT32)
+    case = {
+        "channels": 2,
+        "lanes": 1,
+        "acc_width": 18,
+        "rounding": "float32",
+        "zero_point": -9,
+        "multiplier": rescale.multiplier,
+        "shift": rescale.shift,
+        "low": -128,
+        "high": 127,
+    }
+    parts = Requantize(**case).scaling.parts
+    cell = Requantize(**case, beat_cycles=[1, parts, 8, 16, 31][form])
+    halves = (np.arange(-128, 128) + 9.5)[:, None] / np.array(rescale.real)
+    x = np.concatenate([np.round(halves) + d for d in (-1, 0, 1)]).astype(np.int64)
+    x = x[:: (2, 3, 6, 9, 14)[form]]
+    options = {k: case[k] for k in ("multiplier", "shift", "zero_point", "low", "high", "rounding")}
+    expected = to_beats(model(x, **options), 1)
+    assert np.any(expected != to_beats(model(x, **{**options, "rounding": "even"}), 1))
+    run = run_cell(cell, to_beats(x, 1), len(expected))
+    assert np.array_equal(run.output, expected)
+    assert run.latency == cell.latency
 
 
 def test_requantize_starts_with_the_first_channel_after_reset():
@@ -176,6 +215,10 @@ def test_requantize_multiplies_saturated_accumulators():
         ({"acc_width": 33}, r"^bad requantizer: acc_width 33, low -128, high 127$"),
         ({"low": 3, "high": 2}, r"^bad requantizer: acc_width 20, low 3, high 2$"),
         ({"beat_cycles": 2, "shift": [-12]}, r"^beat_cycles must be one of 1, .* 31, not 2$"),
+        (
+            {"acc_width": 32, "shift": [-20], "rounding": "float32"},
+            r"^its sums have 29 bits, and float32 rounds those of more than 25$",
+        ),
         ({"shift": [1, 2]}, r"^1 multipliers and 2 shifts for 4 channels$"),
         ({"shift": [31]}, r"^multipliers must lie in \[0, 2\^31 - 1\] and shifts in \[-31, 30\]$"),
     ],
@@ -188,12 +231,15 @@ def test_requantize_refuses_bad_parameters(options, message):
 
 @pytest.mark.slow
 def test_requantize_lint(tmp_path):
-    for width, shift, rounding in [(18, -4, "double"), (24, 2, "double"), (20, -4, "single")]:
+    for width, shift, rounding, low in [
+        (18, -4, "double", 3), (24, 2, "double", 3), (20, -4, "single", 3),
+        (20, -4, "float32", 384),
+    ]:  # fmt: skip
         cell = Requantize(
             channels=2,
             lanes=2,
             acc_width=width,
-            multiplier=[1 << 30, 3],
+            multiplier=[1 << 30, low],
             shift=[-3, shift],
             rounding=rounding,
         )

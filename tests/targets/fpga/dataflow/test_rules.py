@@ -45,8 +45,8 @@ def test_every_integer_op_has_a_rule_or_a_reason(op):
     assert RULES.knows(op)
 
 
-@pytest.mark.parametrize("rounding", [Rounding.EVEN, Rounding.ODD])
-def test_only_dataflow_rounds_halves_by_parity(rounding):
+@pytest.mark.parametrize("rounding", [Rounding.EVEN, Rounding.ODD, Rounding.FLOAT32])
+def test_only_dataflow_rounds_halves_by_parity_and_in_float32(rounding):
     graph = Graph("g")
     rescale = Rescale.of(0.5, rounding=rounding)
     op = QMul(x_zero_point=0, y_zero_point=0, rescale=rescale, zero_point=0)

@@ -88,7 +88,10 @@ class Weighted(Plan):
     def parts(self) -> int:
         """Parts of the requantizer's product."""
         bits = self.ranges.out_bits
-        return requantizer(self.attributes, len(self.weights), 1, bits).scaling.parts
+        try:
+            return requantizer(self.attributes, len(self.weights), 1, bits).scaling.parts
+        except ValueError as error:
+            raise unsupported(self.node, str(error)) from None
 
     def folded(
         self, pe: int, simd: int, products: int, cycles: int, drain: Drain, shared_pairs: int = 0
