@@ -3,6 +3,7 @@
 import pytest
 from onnx_builder import load
 from quantized_files import QdqFile, QonnxFile
+from quantized_operators import Network
 from targets.cortexm.kernel_graphs import write
 
 from rlx import driver
@@ -21,12 +22,25 @@ SIMULATORS = [
 ]
 
 
+def qdq(seed):
+    return QdqFile(seed, channels=4).network()
+
+
+def qonnx(seed):
+    return QonnxFile(seed, channels=4).network()
+
+
+def qoperator(seed):
+    """Return a network whose layers are scaled by float32 factors."""
+    return Network(seed, powers=False).data()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
-@pytest.mark.parametrize("kind", [QdqFile, QonnxFile])
+@pytest.mark.parametrize("kind", [qdq, qonnx, qoperator])
 @pytest.mark.parametrize("seed", [3, 8, 13])
 def test_networks_equal_the_reference(simulator, kind, seed, tmp_path):
-    graph = convert(load(kind(seed, channels=4).network()), {}).graph
+    graph = convert(load(kind(seed)), {}).graph
     module = GraphModule(graph, Stage.MIR)
     cpu = "cortex-m55" if "m55" in str(getattr(simulator, "build", "")) else "cortex-m4"
     options = CortexMOptions(prefix="net", cpu=cpu)

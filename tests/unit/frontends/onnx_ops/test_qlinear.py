@@ -67,7 +67,10 @@ def _weights(graph):
 
 
 def test_layers_become_integer_layers_near_them():
-    """The integer op is at most one step off, where float and fixed point round apart."""
+    """The integer op is at most one step off, where float and fixed point round apart.
+
+    Layers with weights are exact.
+    """
     for operator, kind in (
         ("QLinearConv", "q.conv2d"), ("QLinearAdd", "q.add"), ("QLinearMul", "q.mul"),
         ("QLinearGlobalAveragePool", "q.mean"), ("QLinearSigmoid", "q.table"),
@@ -82,7 +85,8 @@ def test_layers_become_integer_layers_near_them():
             assert kind in {n.op.name for n in made.op_nodes}
             (found,) = evaluate(made, arrays)
             (expected,) = evaluate(graph, arrays)
-            assert np.abs(found.astype(int) - expected).max() <= 1
+            apart = np.abs(found.astype(int) - expected).max()
+            assert apart <= (operator != "QLinearConv")
 
 
 @pytest.mark.parametrize("powers", [False, True])
