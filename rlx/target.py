@@ -247,6 +247,13 @@ PARTLY: Final = (
 """The same where a part of the model is in integer ops, and floats do not become integers again."""
 
 
+OUTSIDE: Final = (
+    "compute this in your program: --outputs NAME, where a .tflite or .onnx file is read, leaves "
+    "out what only other outputs need"
+)
+"""Hint for integers, such as a classifier's labels, that a target does not compute."""
+
+
 def quantize_hint(graph: Graph) -> str:
     """Return what to do about a graph that computes with real numbers."""
     # Commands that only list targets need no IR.
@@ -288,6 +295,7 @@ def claim(
     # Commands that only list targets need no IR.
     from rlx.ir import Refusal
     from rlx.passes.unroll import why_kept
+    from rlx.quant.known import stays
 
     def refusal(node: Node) -> Refusal | None:
         if not target.knows(type(node.op)) and (reason := why_kept(node.op)):
@@ -296,6 +304,8 @@ def claim(
         if not isinstance(found, Refusal):
             return None
         if node.op.dialect in ("nn", "real", "fused") and not target.knows(type(node.op)):
+            if stays(node):
+                return Refusal("no such op of integers", hint=OUTSIDE)
             return Refusal("it computes with real numbers", hint=hint())
         return found
 

@@ -8,6 +8,7 @@ from rlx.errors import QuantizationError, UnsupportedOpError
 from rlx.ops.real import RealDequantize
 from rlx.passes.dead_code import DeadCode
 from rlx.passes.fold_constants import FoldConstants
+from rlx.passes.index_chains import IndexChains
 from rlx.passes.unroll import unroll
 from rlx.quant.convert import Converted, convert, prepare
 from rlx.quant.fold_batch_norm import FoldBatchNorm
@@ -26,8 +27,13 @@ def simplified(graph: Graph, *, keep_stored: bool = True) -> Graph:
         keep_stored: Whether weights that the graph stores as integers stay these.
     """
     keep = (RealDequantize,) if keep_stored else ()
-    folded = FoldConstants(keep=keep, keep_narrow=True).apply(unroll(graph))
+    folded = FoldConstants(keep=keep, keep_narrow=True).apply(_plain(graph))
     return DeadCode().apply(FoldBatchNorm().apply(folded))
+
+
+def _plain(graph: Graph) -> Graph:
+    """Return a graph without loops of known length and without long chains of indices."""
+    return IndexChains().apply(unroll(graph))
 
 
 def calibration_error(graph: Graph) -> UnsupportedOpError | QuantizationError | None:
@@ -46,7 +52,7 @@ def converted(graph: Graph) -> Converted:
         QuantizationError: A value has no scale.
         UnsupportedOpError: Something has no integer form.
     """
-    plain = unroll(in_float32(graph))
+    plain = _plain(in_float32(graph))
     tables = TabulateIslands().apply(plain)
     done = tables is not plain and not floats_within(tables)
     return Converted(tables, {}, {}, ()) if done else convert(tables, {})
