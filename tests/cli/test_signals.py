@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,10 @@ time.sleep(100)
 """
 
 
+START_SECONDS = 120
+"""How long it may take until the compiler runs, on a busy machine."""
+
+
 @pytest.fixture(scope="module")
 def emitted(tmp_path_factory, digits_model):
     folder = tmp_path_factory.mktemp("emitted") / "c"
@@ -44,37 +49,73 @@ def is_alive(pid):
 
 
 def ended(pids):
-    for _ in range(200):
+    for _ in range(1000):
         if not any(is_alive(pid) for pid in pids):
             return True
         time.sleep(0.02)
     return False
 
 
-def start(tmp_path, folder, *, session=""):
-    """Start ``rlx verify`` with a compiler that hangs; return it and the compiler's processes."""
-    written = tmp_path / "pids"
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    text = COMPILER.format(python=sys.executable, pids=str(written), session=session)
-    (tools / "gcc").write_text(text)
-    (tools / "gcc").chmod(0o755)
-    (tmp_path / "tmp").mkdir()
-    path = os.pathsep.join((str(tools), os.environ["PATH"]))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rlx.cli", "verify", str(folder), "--with", "host"],
-        env={**os.environ, "PATH": path, "TMPDIR": str(tmp_path / "tmp")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell without job control starts what runs in the background deaf to interrupts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-    for _ in range(1000):
-        if written.exists():
-            break
-        time.sleep(0.02)
-    return process, [int(pid) for pid in written.read_text().split()]
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def in_child(ignored=()):
+    """Set what signals do in a child, whatever they do here.
+
+    A child inherits that HUP is ignored (``nohup``), or INT (in the background of a shell without
+    job control).
+    """
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+
+
+def kill_all_that_names(path):
+    """Kill each process with ``path`` in its command line."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if os.fsencode(path) in (folder / "cmdline").read_bytes():
+                os.kill(int(folder.name), signal.SIGKILL)
+
+
+@pytest.fixture
+def start(tmp_path, emitted):
+    """``start()`` runs ``rlx verify`` with a compiler that hangs.
+
+    It returns the process, and the compiler's.
+    """
+    started = []
+
+    def run(*, session="", ignored=()):
+        written, tools = tmp_path / "pids", tmp_path / "tools"
+        tools.mkdir()
+        text = COMPILER.format(python=sys.executable, pids=str(written), session=session)
+        (tools / "gcc").write_text(text)
+        (tools / "gcc").chmod(0o755)
+        (tmp_path / "tmp").mkdir()
+        path = os.pathsep.join((str(tools), os.environ["PATH"]))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rlx.cli", "verify", str(emitted), "--with", "host"],
+            env={**os.environ, "PATH": path, "TMPDIR": str(tmp_path / "tmp")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: in_child(ignored),
+        )
+        started.append(process)
+        end = time.monotonic() + START_SECONDS
+        while not written.exists():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < end, f"no compiler after {START_SECONDS} seconds"
+            time.sleep(0.02)
+        return process, [int(pid) for pid in written.read_text().split()]
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        kill_all_that_names(tmp_path / "tools")
+        process.communicate(timeout=20)
 
 
 @pytest.mark.slow
@@ -87,8 +128,8 @@ def start(tmp_path, folder, *, session=""):
     ],
 )
 @pytest.mark.parametrize("times", [1, 2])
-def test_signal_ends_all_and_leaves_nothing(tmp_path, emitted, name, status, message, times):
-    process, pids = start(tmp_path, emitted)
+def test_signal_ends_all_and_leaves_nothing(tmp_path, start, name, status, message, times):
+    process, pids = start()
     for _ in range(times):
         process.send_signal(getattr(signal, f"SIG{name}"))
         time.sleep(0.05)
@@ -101,8 +142,8 @@ def test_signal_ends_all_and_leaves_nothing(tmp_path, emitted, name, status, mes
 
 
 @pytest.mark.parametrize("session", ["", "os.setsid()"])
-def test_kill_ends_what_was_started(tmp_path, emitted, session):
-    process, pids = start(tmp_path, emitted, session=session)
+def test_kill_ends_what_was_started(tmp_path, start, session):
+    process, pids = start(session=session)
     left = sorted((tmp_path / "tmp").iterdir())
     assert [path.name[:9] for path in left] == ["rlx-host-", "rlx-tool-"]
     sweep(tmp_path / "tmp")
@@ -114,12 +155,8 @@ def test_kill_ends_what_was_started(tmp_path, emitted, session):
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_ignored_signal_stays_ignored(tmp_path, emitted):
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        process, pids = start(tmp_path, emitted)
-    finally:
-        signal.signal(signal.SIGHUP, before)
+def test_ignored_signal_stays_ignored(start):
+    process, pids = start(ignored=[signal.SIGHUP])
     process.send_signal(signal.SIGHUP)
     time.sleep(0.3)
     assert process.poll() is None
