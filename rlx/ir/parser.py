@@ -15,7 +15,7 @@ from rlx.errors import ShapeError
 from rlx.ir.dims import Dim
 from rlx.ir.graph import Constant, Graph, Origin, Source, Value
 from rlx.ir.lookup import op_class
-from rlx.ir.payload import from_bytes, from_numbers
+from rlx.ir.payload import MAX_SEEDED, from_bytes, from_numbers, seeded
 from rlx.ir.plain import Plain, PlainError, PlainRecord, decode_record
 from rlx.ir.regions import MAX_DEPTH as MAX_REGIONS
 from rlx.ir.text_reader import TextReader
@@ -85,9 +85,17 @@ class _Dense:
     """Elements of a constant, before their type is known."""
 
     content: tuple[bool | int | float, ...] | bytes
+    repeated: bool = False
+    seed: int | None = None
 
     def array(self, type_: TensorType) -> Array:
         """Return the elements as an array of ``type_``."""
+        if self.seed is not None:
+            return seeded(self.seed, type_)
+        if self.repeated:
+            if not type_.is_static or type_.size > MAX_SEEDED:
+                raise ValueError(f"at most {MAX_SEEDED} elements can be written as one: {type_}")
+            return from_numbers(self.content[:1] * type_.size, type_)
         if isinstance(self.content, bytes):
             return from_bytes(self.content, type_)
         return from_numbers(self.content, type_)
@@ -297,6 +305,11 @@ class _Parser(TextReader):
         self.mark("<")
         if self.at("..."):
             self.abbreviated()
+        for word in ("all", "seed"):
+            if self.accept(word):
+                found = self.short(word)
+                self.mark(">")
+                return found
         if self._next.kind == "string":
             content: tuple[bool | int | float, ...] | bytes = self.base64()
         else:
@@ -304,6 +317,16 @@ class _Parser(TextReader):
             content = tuple(self.list("]", self.element))
         self.mark(">")
         return _Dense(content)
+
+    def short(self, word: str) -> _Dense:
+        """Read the element that all are equal to, or the seed that they are made of."""
+        if word == "all":
+            return _Dense((self.element(),), repeated=True)
+        token = self._next
+        seed = self.integer()
+        if not 0 <= seed < 1 << 31:
+            self.fail(f"a seed must lie in [0, {1 << 31}), not {seed}", token)
+        return _Dense((), seed=seed)
 
     def base64(self) -> bytes:
         """Read bytes."""

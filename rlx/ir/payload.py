@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir.types import Array, TensorType
+
+MAX_SEEDED: Final = 1 << 20
+"""Elements of a constant of which a text says no more than a seed, or that all are equal."""
 
 _SUB_BYTE = {DType.I4: (-8, 7), DType.I2: (-2, 1)}
 
@@ -27,6 +30,35 @@ def to_bytes(array: Array) -> bytes:
 def to_buffer(array: Array) -> memoryview:
     """Return what ``to_bytes`` does; it shares the array's memory where that holds these bytes."""
     return np.ascontiguousarray(_stored(array)).reshape(-1).view(np.uint8).data
+
+
+def seeded(seed: int, type_: TensorType) -> Array:
+    """Return an array of reproducible random elements, the same on every machine.
+
+    Integers are from the whole range of their type, those of more than 16 bits from -1024 to 1023;
+    reals from -1 to 1.
+
+    Raises:
+        ValueError: There would be more than ``MAX_SEEDED``, or the elements are no numbers.
+    """
+    if not type_.is_static or type_.size > MAX_SEEDED:
+        raise ValueError(f"a seed makes {MAX_SEEDED} elements at most, not {type_}")
+    with np.errstate(over="ignore"):  # SplitMix64
+        z = (np.arange(1, type_.size + 1, dtype=np.uint64) + np.uint64(seed << 32)) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    bits = (z ^ (z >> np.uint64(31))) >> np.uint64(40)
+    dtype, shape = type_.dtype, type_.static_shape
+    if dtype.is_float:
+        return (bits.astype(np.float64) / 2**23 - 1).astype(dtype.numpy).reshape(shape)
+    if not dtype.is_integer:
+        raise ValueError(f"a seed makes no {dtype.value}")
+    low, high = _range(dtype)
+    if high >= 1 << 16:
+        low, high = max(low, -1024), 1023
+    return (bits.astype(np.int64) % (high - low + 1) + low).astype(dtype.numpy).reshape(shape)
 
 
 def from_bytes(data: bytes | memoryview, type_: TensorType) -> Array:

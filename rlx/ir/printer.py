@@ -16,7 +16,7 @@
   brackets, members of enums as bare words, dataclasses as ``Class(field=value, ...)``. A
   symbol is ``Dim(name="batch")``; an expression of symbols stands as in a type.
 - A constant's elements stand in row-major order: ``dense<[1, 2]>`` if they are few, or their
-  bytes in base64: ``dense<"AQI=">``.
+  bytes in base64: ``dense<"AQI=">``. ``rlx.ir.compact`` has shorter forms for tests.
 - A graph as an attribute stands as it does alone: ``body=graph "step" { ... }``. Identifiers
   begin again at ``%0`` in it.
 - ``from``, ``at`` and ``by`` are the origin: file, place in it, passes.
@@ -91,7 +91,7 @@ def format_node(node: Node, *, full: bool = False, regions: bool | None = None) 
     parts.append(f": {', '.join(format_type(t, full=full) for t in node.types)}")
     if node.name:
         parts.append(f"name {json.dumps(node.name)}")
-    return " ".join([*parts, *_origin(node.origin)])
+    return " ".join([*parts, *format_origin(node.origin)])
 
 
 def summarize_node(node: Node) -> str:
@@ -234,7 +234,7 @@ def _dense(array: Array, full: bool) -> str:
     return f"dense<...{hashlib.sha256(data).hexdigest()[:12]}>"
 
 
-def _origin(origin: Origin) -> list[str]:
+def format_origin(origin: Origin) -> list[str]:
     """Return the parts of an origin that are not empty."""
     parts = []
     if origin.source:
