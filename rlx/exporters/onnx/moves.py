@@ -16,7 +16,7 @@ from rlx.ops.q import (
     QSlice,
     QTranspose,
 )
-from rlx.ops.real import RealDequantize, RealQuantize
+from rlx.ops.real import RealDequantize, RealQuantize, Ties
 
 if TYPE_CHECKING:
     from rlx.exporters.onnx.call import Call
@@ -84,6 +84,12 @@ def export_quantize(call: Call) -> None:
         raise call.refused(
             f"makes {call.result.type} of {x.type}",
             "quantize the network with one scale for each activation",
+        )
+    if op.ties in (Ties.FLOOR, Ties.CEIL):
+        raise call.refused(
+            f"rounds every number of its input by {op.ties.value}, and QuantizeLinear to the "
+            "nearest",
+            "export the network without its first quantizer",
         )
     call.finish(call.quantized(x))
 

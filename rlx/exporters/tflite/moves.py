@@ -85,7 +85,8 @@ def export_quantize(call: Call) -> None:
     (x,) = call.node.operands
     if op.ties is not Ties.AWAY:
         raise call.refused(
-            "rounds halves of its input to even, and QUANTIZE away from zero",
+            f"rounds its input in another way ({op.ties.value}) than QUANTIZE, which rounds halves "
+            "away from zero",
             "export the integer network: rlx quantize gives it an int8 input",
         )
     if op.dtype not in TYPES or x.type.dtype is not DType.F32 or op.quant.axis is not None:

@@ -21,16 +21,36 @@ if TYPE_CHECKING:
 
 
 class Ties(enum.Enum):
-    """How a number halfway between two integers is rounded.
+    """Rounding of a number between two integers.
 
-    ``AWAY`` from zero, as C's ``roundf`` and TensorFlow Lite; ``EVEN`` to the even one, as ONNX;
-    ``ODD`` to the odd one, which is even once an odd zero point is added: for formats that add it
-    before they round, as QONNX.
+    To the nearest integer, and halves ``AWAY`` from zero, as C's ``roundf`` and TensorFlow Lite;
+    ``EVEN`` to the even one, as ONNX; ``ODD`` to the odd one, which is even once an odd zero point
+    is added: for formats that add it before they round, as QONNX; ``TOWARD`` zero. Or ``FLOOR``:
+    every number down, and ``CEIL``: every number up.
     """
 
     AWAY = "away"
     EVEN = "even"
     ODD = "odd"
+    TOWARD = "toward"
+    FLOOR = "floor"
+    CEIL = "ceil"
+
+    def round(self, x: Numbers) -> Numbers:
+        """Return numbers rounded to integers."""
+        if self is Ties.FLOOR:
+            return np.floor(x)
+        if self is Ties.CEIL:
+            return np.ceil(x)
+        if self in (Ties.EVEN, Ties.ODD):
+            # In float64 a sum with 1 is exact wherever the number has a half.
+            odd = float(self is Ties.ODD)
+            return np.asarray(np.rint(x + odd) - odd)
+        # Not trunc(x + 1/2): that sum rounds up just below a half.
+        fraction, whole = np.modf(x)
+        size = np.abs(fraction)
+        goes = size >= 0.5 if self is Ties.AWAY else size > 0.5
+        return np.asarray(whole + np.copysign(goes, x))
 
 
 def _check_params(op: Op, quant: QuantParams, x: TensorType, dtype: DType) -> None:
@@ -68,7 +88,7 @@ class RealQuantize(Op):
     Attributes:
         quant: Scales and zero points.
         dtype: Element type of the result.
-        ties: How a number halfway between two integers is rounded.
+        ties: Rounding of a number between two integers.
 
     Source: tflite-micro ``AffineQuantize`` (ties away); ONNX ``QuantizeLinear`` (ties even).
     """
@@ -93,15 +113,9 @@ class RealQuantize(Op):
         with np.errstate(all="ignore"):
             steps = widen(x) / along_axis(self.quant, self.quant.scale, x.ndim, np.float32)
         steps = np.where(np.isnan(steps), 0, steps).astype(np.float64)
-        if self.ties is not Ties.AWAY:
-            # In float64 a sum with 1 is exact wherever the number has a half.
-            odd = float(self.ties is Ties.ODD)
-            whole = np.rint(steps + odd) - odd
-        else:
-            # Not trunc(x + 1/2): that sum rounds up just below a half.
-            fraction, whole = np.modf(steps)
-            whole = whole + np.copysign(np.abs(fraction) >= 0.5, steps)
-        quantized = whole + along_axis(self.quant, self.quant.zero_point, x.ndim, np.float64)
+        quantized = self.ties.round(steps) + along_axis(
+            self.quant, self.quant.zero_point, x.ndim, np.float64
+        )
         return (float_to_integer(quantized, self.dtype),)
 
 

@@ -38,7 +38,7 @@ def _quantize(step: Step) -> Run:
         partial(np.copyto, quotient, scalar(0, x.dtype), where=undefined),
         copy(steps, quotient),
     ]
-    runs += _away(steps, step) if op.ties is Ties.AWAY else _to_parity(steps, op.ties)
+    runs += _rounded(steps, op.ties, step)
     low, high = map(float, integer_range(op.dtype))
     runs += [
         partial(np.add, steps, zero_point, steps),
@@ -49,8 +49,12 @@ def _quantize(step: Step) -> Run:
     return sequence(runs)
 
 
-def _to_parity(x: Numbers, ties: Ties) -> list[Run]:
-    """Return the calls that round ``x`` to the nearest integer, halves to the even or odd one."""
+def _rounded(x: Numbers, ties: Ties, step: Step) -> list[Run]:
+    """Return the calls that round ``x`` to integers."""
+    if ties in (Ties.FLOOR, Ties.CEIL):
+        return [partial(np.floor if ties is Ties.FLOOR else np.ceil, x, x)]
+    if ties in (Ties.AWAY, Ties.TOWARD):
+        return _by_size(x, ties, step)
     rint = partial(np.rint, x, x)
     if ties is Ties.EVEN:
         return [rint]
@@ -58,15 +62,16 @@ def _to_parity(x: Numbers, ties: Ties) -> list[Run]:
     return [partial(np.add, x, one, x), rint, partial(np.subtract, x, one, x)]
 
 
-def _away(x: Numbers, step: Step) -> list[Run]:
-    """Return the calls that round ``x`` to the nearest whole number, halves away from zero."""
+def _by_size(x: Numbers, ties: Ties, step: Step) -> list[Run]:
+    """Return the calls that round ``x`` to the nearest, halves away from zero or toward it."""
     workspace: Workspace = step.workspace
     fraction, whole = workspace.like(x), workspace.like(x)
     rounds = workspace.take(x.shape, np.bool_)
+    goes = np.greater_equal if ties is Ties.AWAY else np.greater
     return [
         partial(np.modf, x, fraction, whole),
         partial(np.absolute, fraction, fraction),
-        partial(np.greater_equal, fraction, scalar(0.5, np.float64), rounds),
+        partial(goes, fraction, scalar(0.5, np.float64), rounds),
         copy(fraction, rounds),
         partial(np.copysign, fraction, x, fraction),
         partial(np.add, whole, fraction, x),

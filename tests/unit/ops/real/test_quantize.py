@@ -18,13 +18,15 @@ zero_points = st.integers(-128, 127)
 
 
 def nearest(number: Fraction, ties: Ties) -> int:
-    """The nearest integer by the definition of each way of rounding."""
+    """The integer by the definition of each way of rounding."""
     below = math.floor(number)
     rest = number - below
+    if ties in (Ties.FLOOR, Ties.CEIL):
+        return below + (ties is Ties.CEIL and rest > 0)
     if rest != Fraction(1, 2):
         return below + (rest > Fraction(1, 2))
-    if ties is Ties.AWAY:
-        return below + (number > 0)
+    if ties in (Ties.AWAY, Ties.TOWARD):
+        return below + ((number > 0) == (ties is Ties.AWAY))
     return below + (below % 2 == (ties is Ties.EVEN))
 
 
@@ -68,6 +70,17 @@ def test_halves():
     odd = RealQuantize(quant=QuantParams.per_tensor(1.0), ties=Ties.ODD)
     assert even.evaluate(x)[0].tolist() == [-2, -2, 0, 0, 2, 2, 0]
     assert odd.evaluate(x)[0].tolist() == [-3, -1, -1, 1, 1, 3, 0]
+    toward = RealQuantize(quant=QuantParams.per_tensor(1.0), ties=Ties.TOWARD)
+    assert toward.evaluate(x)[0].tolist() == [-2, -1, 0, 0, 1, 2, 0]
+
+
+def test_all_numbers_down_and_up():
+    x = np.array([-2, -1.5, -0.1, 0, 0.1, 1, 1.5], np.float32)
+    down, up = (
+        RealQuantize(quant=QuantParams.per_tensor(1.0, 3), ties=t) for t in (Ties.FLOOR, Ties.CEIL)
+    )
+    assert down.evaluate(x)[0].tolist() == [1, 1, 2, 3, 3, 4, 4]
+    assert up.evaluate(x)[0].tolist() == [1, 2, 3, 3, 4, 4, 5]
 
 
 @pytest.mark.parametrize(
