@@ -138,18 +138,27 @@ class QdqFile(_File):
 
 
 class QonnxFile(_File):
-    """A network with ``Quant`` nodes: 2 to 8 bits, signed or not, on activations and weights."""
+    """A network with ``Quant`` nodes: 2 to 8 bits, signed or not, on activations and weights.
 
-    def quantized(self, x: str, real: float) -> str:
+    Activations are rounded by ``mode``, but for sums and products, which have no other than ROUND.
+    """
+
+    def __init__(self, seed: int, channels: int, mode: str = "ROUND") -> None:
+        super().__init__(seed, channels)
+        self.mode = mode
+
+    def quantized(self, x: str, real: float, mode: str = "") -> str:
         """Return x through integers of some bits whose range is about ``real``."""
-        bits, signed = self.pick(2, 3, 4, 6, 8), self.pick(0, 1)
+        mode = mode or self.mode
+        bits, signed = self.pick(2, 3, 4, 6, 8), 0 if mode in ("UP", "DOWN") else self.pick(0, 1)
         steps = 2.0 ** np.round(np.log2(real / 2 ** (bits - signed)))
-        point = self.pick(0, 0, 0, 1, 2, 3) if bits > 2 else 0
-        return self._quant(x, steps, point, bits, signed=signed, narrow=self.pick(0, 0, 1))
+        point = self.pick(0, 0, 0, 1, 2, 3) if bits > 2 and mode == "ROUND" else 0
+        given = {"signed": signed, "narrow": self.pick(0, 0, 1), "rounding_mode": mode}
+        return self._quant(x, steps, point, bits, **given)
 
-    def _quant(self, x: str, scale: Any, point: int, bits: int, **attributes: int) -> str:
+    def _quant(self, x: str, scale: Any, point: int, bits: int, **attributes: Any) -> str:
         names = [self.constant(np.asarray(v, np.float32)) for v in (scale, point, bits)]
-        return self.apply("Quant", x, *names, rounding_mode="ROUND", **attributes)
+        return self.apply("Quant", x, *names, **{"rounding_mode": "ROUND"} | attributes)
 
     def weights(self, shape: tuple[int, ...], axis: int = 0) -> str:
         """Return quantized weights with one scale, or one for each output, along ``axis``."""
@@ -175,18 +184,43 @@ class QonnxFile(_File):
                 w = self.weights((outputs, inputs // groups, 3, 3))
                 y = self.apply("Conv", x, w, pads=[1, 1, 1, 1], group=groups)
                 self.shape = (1, outputs, *self.shape[2:])
-            x = self.quantized(self.sign_or_zero(y), real)
+            mode = "ROUND" if kind in ("Add", "Mul") else ""
+            x = self.quantized(self.sign_or_zero(y), real, mode)
         if self.pick(True, False):
             return self.data(x)
         size = int(np.prod(self.shape))
         x = self.apply("MatMul", self.apply("Flatten", x), self.weights((size, 7), axis=1))
-        return self.data(self._quant(x, 2.0**-4, 0, 8, signed=1, narrow=0))
+        signed = int(self.mode not in ("UP", "DOWN"))
+        given = {"signed": signed, "narrow": 0, "rounding_mode": self.mode}
+        return self.data(self._quant(x, 2.0**-4, 0, 8, **given))
 
 
-def _quant(x: Any, scale: Any, point: Any, bits: Any, *, signed: int, narrow: int, **_: Any) -> Any:
-    half = 2 ** (int(bits) - 1)
+ROUNDING = {
+    "ROUND": np.rint,
+    "FLOOR": np.floor,
+    "CEIL": np.ceil,
+    "UP": lambda x: np.sign(x) * np.ceil(np.abs(x)),
+    "DOWN": lambda x: np.sign(x) * np.floor(np.abs(x)),
+    "HALF_UP": lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5),
+    "HALF_DOWN": lambda x: np.sign(x) * np.ceil(np.abs(x) - 0.5),
+}
+"""Rounding modes of QONNX: ``qonnx.custom_op.general.quant.resolve_rounding_mode``."""
+
+
+def _quant(
+    x: Any,
+    scale: Any,
+    point: Any,
+    bits: Any,
+    *,
+    signed: int,
+    narrow: int,
+    rounding_mode: bytes = b"ROUND",
+) -> Any:
+    half = 2.0 ** (bits - 1)
     low, high = (narrow - half, half - 1) if signed else (0, 2 * half - 1 - narrow)
-    return (np.rint(np.clip(x / scale + point, low, high)) - point) * scale
+    rounded = ROUNDING[rounding_mode.decode()](np.clip(x / scale + point, low, high))
+    return (rounded - point) * scale
 
 
 def _conv(x: Any, w: Any, *, pads: list[int], group: int) -> Any:

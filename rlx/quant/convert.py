@@ -34,7 +34,7 @@ from rlx.ops.real import (
 from rlx.passes import Fitted, Outcome, fit
 from rlx.passes.fit import MOVES
 from rlx.quant import resizes
-from rlx.quant.functions import argument, function_table, table_op
+from rlx.quant.functions import argument, function_table, rounds, table_op
 from rlx.quant.islands import floats_within
 from rlx.quant.known import known, stays
 from rlx.quant.params import Needed, Resolver
@@ -191,11 +191,14 @@ def refusal(node: Node) -> Refusal | None:
     if not has_rule and type(node.op) in MEANINGS and any(t.quant is not None for t in node.types):
         return Refusal("its values are quantized already")
     reason = RULES.reason(type(node.op))
-    if reason is not None and node.op.name.startswith("q."):
+    return RULES[type(node.op)].check(node) if reason is None else _without_rule(node, reason)
+
+
+def _without_rule(node: Node, reason: str) -> Refusal:
+    """Return why a node has no rule."""
+    if node.op.name.startswith("q."):
         return Refusal("it computes with integers already", hint=_QUANTIZED)
-    if reason is not None:
-        return Refusal("it has no integer form" if reason == "it has no rule" else reason)
-    return RULES[type(node.op)].check(node)
+    return Refusal("it has no integer form" if reason == "it has no rule" else reason)
 
 
 def _refusal_beside_integers(node: Node) -> Refusal | None:
@@ -261,6 +264,7 @@ def convert(
         _refuse_missing(graph, missing, needed)
     rounding = rounding or _rounding(fitted.graph)
     making = Making(Graph(graph.name), params, weights, rounding, resolver.ties())
+    making.bounded = set(resolver.bounded)
     if rounding is not Rounding.DOUBLE:
         making.later = stepped.averages_of(fitted.graph)
     sources: dict[Node, Node] = {}
@@ -377,7 +381,8 @@ def _lowered(call: Call) -> Sequence[Value]:
             return integers.kept(call)
         if stays(call.node) and call.making.params.keys().isdisjoint(call.node.results):
             return _copied(call)
-        return RULES[type(call.node.op)].lower(call)
+        averaged = stepped.stated(call)
+        return RULES[type(call.node.op)].lower(call) if averaged is None else [averaged]
     except QuantizationError as e:
         where = e.where or place_of(call.node)
         raise QuantizationError(e.message, where=where, hint=e.hint) from None
@@ -405,6 +410,12 @@ def _function(call: Call) -> Value:
         if direct is not None:
             return direct
         call.making.made[of] = call.making.made.get(of) or _lowered(Call(call.making, of.node))[0]
+    elif of in call.making.bounded and rounds(call.node.result, of):
+        raise call.refuse(
+            f"it rounds {place_of(of.node)}, which has no scale and would be rounded before",
+            hint="round to the nearest (ROUND), or measure what is lost on samples: "
+            "rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx",
+        )
     x, quant = call.making.made[of], call.quant
     table = function_table(call.node.result, of, quant_of(x), quant, call.ties)
     name = call.node.op.name.partition(".")[2]

@@ -9,7 +9,16 @@ import numpy as np
 from rlx.ir import Constant, Graph, Input, once_per_node
 from rlx.ops.nn import NnClamp, NnOp, NnRelu
 from rlx.ops.q import QClamp, QTable
-from rlx.ops.real import RealDequantize, RealMaximum, RealMinimum, RealQuantize, Ties
+from rlx.ops.real import (
+    RealCeil,
+    RealDequantize,
+    RealFloor,
+    RealMaximum,
+    RealMinimum,
+    RealQuantize,
+    RealRound,
+    Ties,
+)
 from rlx.quant.known import known
 
 if TYPE_CHECKING:
@@ -123,6 +132,20 @@ def function_table(
     results = evaluate_function(value, of, numbers)
     (table,) = RealQuantize(quant=quant, ties=ties).evaluate(results)
     return table
+
+
+def rounds(value: Value, of: Value) -> bool:
+    """Return whether a function of ``of`` rounds to integers, so that small errors become steps."""
+    waiting, seen = [value], {of}
+    while waiting:
+        one = waiting.pop()
+        if one in seen or known(one) is not None:
+            continue
+        if isinstance(one.node.op, RealRound | RealFloor | RealCeil):
+            return True
+        seen.add(one)
+        waiting += one.node.operands
+    return False
 
 
 def table_op(table: Array, function: str, *, clamps: bool) -> QTable | QClamp | None:

@@ -128,12 +128,14 @@ class _Form:
     Attributes:
         quant: Scales and zero points.
         dtype: Smallest element type that holds the integers.
-        ties: Where halves go.
+        ties: Rounding.
+        bounds: Smallest and largest integer.
     """
 
     quant: QuantParams
     dtype: DType
     ties: Ties
+    bounds: tuple[int, int]
 
 
 @qonnx_importer("Quant", "IntQuant")
@@ -144,14 +146,13 @@ def import_quant(call: Call) -> Real:
     low, high = _limits(call, bits)
     if bits == 1 and call.integer("signed", 1):
         return _signs(call, x)
-    whole = mode in ("ROUND", "HALF_EVEN") and bits.is_integer() and bits <= 32
-    form = _form(call, x, int(low), int(high)) if whole else None
+    form = _form(call, x, mode, (low, high)) if bits <= 32 else None
     if form is None:
         scale, point = call.value(1), call.value(2)
         steps = (x / scale + point).minimum(high).maximum(low)
         return (_ROUNDING[mode](steps) - point) * scale
-    if (low, high) != integer_range(form.dtype):
-        x = within(x, form.quant, (int(low), int(high)))
+    if form.bounds != integer_range(form.dtype):
+        x = within(x, form.quant, form.bounds)
     quantized = x.apply(RealQuantize(quant=form.quant, dtype=form.dtype, ties=form.ties))
     return quantized.apply(RealDequantize(quant=form.quant))
 
@@ -165,7 +166,7 @@ def _signs(call: Call, x: Real) -> Real:
     return (x.lift(1.0).where(steps >= 0.0, -1.0) - call.value(2)) * call.value(1)
 
 
-def _form(call: Call, x: Real, low: int, high: int) -> _Form | None:
+def _form(call: Call, x: Real, mode: str, limits: tuple[float, float]) -> _Form | None:
     """Return a quantizer as ``real.quantize`` has it; None if that computes something else.
 
     That adds the zero point after rounding, and QONNX before: halves that QONNX rounds to even are
@@ -180,17 +181,56 @@ def _form(call: Call, x: Real, low: int, high: int) -> _Form | None:
     sound = np.isfinite(scales) & (scales > 0)
     if axis is None or points.shape != scales.shape or not sound.all():
         return None
-    odd = points % 2
-    if not np.isin(odd, (0, 1)).all() or (odd != odd[0]).any():
+    ties = _ties(mode, points, limits)
+    if ties is None:
         return None
-    ties = Ties.ODD if odd[0] else Ties.EVEN
+    # Limits of numbers of bits that are not whole are rounded as what is limited to them.
+    low, high = map(int, ties.round(np.array(limits)))
+    if not _kept(scales, (low, high), ties):
+        return None
     for dtype in (DType.I2, DType.I4, DType.I8, DType.U8, DType.I16, DType.I32):
         lowest, highest = integer_range(dtype)
         inside = (lowest <= points) & (points <= highest)
         if lowest <= low and high <= highest and inside.all():
             values = tuple(map(float, scales)), tuple(int(p) for p in points)
-            return _Form(QuantParams(*values, axis if scales.size > 1 else None), dtype, ties)
+            quant = QuantParams(*values, axis if scales.size > 1 else None)
+            return _Form(quant, dtype, ties, (low, high))
     return None
+
+
+def _ties(mode: str, points: npt.NDArray[np.float64], limits: tuple[float, float]) -> Ties | None:
+    """Return how ``real.quantize`` rounds as a mode says; None if it does not."""
+    odd = points % 2
+    if not np.isin(odd, (0, 1)).all() or (odd != odd[0]).any():
+        return None
+    if mode in ("ROUND", "HALF_EVEN"):
+        return Ties.ODD if odd[0] else Ties.EVEN
+    if points.any():
+        return None
+    # Without negative integers, away from zero is up and toward it is down.
+    return _DIRECTED.get(mode) or (_DIRECTED_UP.get(mode) if limits[0] >= 0 else None)
+
+
+_DIRECTED: Mapping[str, Ties] = {
+    "FLOOR": Ties.FLOOR,
+    "CEIL": Ties.CEIL,
+    "HALF_UP": Ties.AWAY,
+    "HALF_DOWN": Ties.TOWARD,
+}
+
+_DIRECTED_UP: Mapping[str, Ties] = {
+    "UP": Ties.CEIL,
+    "DOWN": Ties.FLOOR,
+    "ROUND_TO_ZERO": Ties.FLOOR,
+}
+
+
+def _kept(scales: npt.NDArray[np.float64], bounds: tuple[int, int], ties: Ties) -> bool:
+    """Return whether the numbers of the bounds are divided into the bounds again in float32."""
+    if ties not in (Ties.FLOOR, Ties.CEIL):
+        return True
+    steps, ends = scales.astype(np.float32)[:, np.newaxis], np.array(bounds, np.float32)
+    return bool((ends * steps / steps == ends).all())
 
 
 def _axis(scale: npt.NDArray[np.generic], x: Real) -> int | None:

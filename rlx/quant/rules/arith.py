@@ -13,7 +13,8 @@ from rlx.ops.real import RealAdd, RealDequantize, RealDiv, RealMul, RealQuantize
 from rlx.quant.functions import INT8
 from rlx.quant.known import int8_stored, known, stored
 from rlx.quant.observers import params_of
-from rlx.quant.rescale import sum_scaling
+from rlx.quant.offsets import DIRECTIONS
+from rlx.quant.rescale import rescale_of, sum_scaling
 from rlx.quant.rules.call import quant_of, rule
 from rlx.quant.scheme import range_of
 
@@ -77,7 +78,7 @@ def difference(call: Call) -> Sequence[Value]:
 def _sum(call: Call, make: type[QAdd], function: np.ufunc) -> Value:
     values, quant = [_term(call, place, make) for place in range(2)], call.quant
     x, y = (quant_of(v) for v in values)
-    scaling = sum_scaling(x.scale[0], y.scale[0], quant.scale[0], call.rounding)
+    scaling = sum_scaling(x.scale[0], y.scale[0], quant.scale[0], call.nearest)
     op = make(
         x_zero_point=x.zero_point[0],
         y_zero_point=y.zero_point[0],
@@ -138,7 +139,7 @@ def _product(call: Call, x: Value, y: Value) -> Value:
     op = QMul(
         x_zero_point=one.zero_point[0],
         y_zero_point=other.zero_point[0],
-        rescale=call.rescale(one.scale[0] * other.scale[0] / quant.scale[0]),
+        rescale=rescale_of(one.scale[0] * other.scale[0] / quant.scale[0], rounding=call.nearest),
         zero_point=quant.zero_point[0],
     )
     return call.emit(_nearest(call, op, (x, y), np.multiply), x, y, quant=quant)
@@ -155,8 +156,11 @@ def _nearest(call: Call, op: Binary, values: Sequence[Value], function: np.ufunc
         op: The op with the nearest factor.
         values: Its operands.
         function: The node in float.
+
+    Raises:
+        QuantizationError: Every number is rounded down or up, and not so by any factor.
     """
-    if call.node.result not in call.making.ties:
+    if call.stated is None:
         return op
     grid = [_integers(v).reshape(-1, *(1,) * place) for place, v in enumerate(values)]
     reals = (
@@ -172,6 +176,8 @@ def _nearest(call: Call, op: Binary, values: Sequence[Value], function: np.ufunc
             best, fewest = candidate, different
         if not fewest:
             break
+    if fewest and call.stated in DIRECTIONS:
+        raise call.directed()
     return best
 
 

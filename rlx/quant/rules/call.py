@@ -13,6 +13,7 @@ from rlx.numerics.fixed_point import Rounding
 from rlx.ops.q import QRequantize, QReshape, QTable, QTranspose
 from rlx.ops.real import RealDequantize, RealQuantize, Ties
 from rlx.quant.known import known
+from rlx.quant.offsets import DIRECTIONS
 from rlx.quant.rescale import rescale_of
 from rlx.quant.scheme import WeightScheme
 
@@ -84,6 +85,7 @@ class Making:
         bits: Bits of the weights of each node that has some.
         again: Values brought to other parameters, so that it happens once.
         later: Averages that become part of the functions that read them, if they can.
+        bounded: Values whose range is that of the largest sums that weights allow.
     """
 
     graph: Graph
@@ -96,6 +98,7 @@ class Making:
     bits: dict[Node, int] = field(default_factory=dict)
     again: dict[tuple[Value, QuantParams], Value] = field(default_factory=dict)
     later: set[Node] = field(default_factory=set)
+    bounded: set[Value] = field(default_factory=set)
 
     def ties_of(self, value: Value) -> Ties:
         """Return where halves of a float value go."""
@@ -136,10 +139,37 @@ class Call:
         return self.making.ties_of((self.addition or self.node).results[0])
 
     @property
+    def stated(self) -> Ties | None:
+        """Rounding of the first result, if the float graph says it."""
+        return self.making.ties.get((self.addition or self.node).results[0])
+
+    @property
+    def nearest(self) -> Rounding:
+        """Rounding of the integer ops to the scale of the first result, to the nearest."""
+        general, ties = self.making.rounding, self.ties
+        if general.to_parity is None or ties is Ties.EVEN:
+            return general
+        return Rounding.ODD if ties is Ties.ODD else Rounding.SINGLE
+
+    @property
     def rounding(self) -> Rounding:
-        """Rounding of the integer ops to the scale of the first result."""
-        general = self.making.rounding
-        return Rounding.ODD if general.to_parity == 0 and self.ties is Ties.ODD else general
+        """Rounding of an integer op whose accumulators get no offset.
+
+        Raises:
+            QuantizationError: The float graph wants one that integer ops do not have.
+        """
+        if self.stated in DIRECTIONS:
+            raise self.directed()
+        return self.nearest
+
+    def directed(self) -> QuantizationError:
+        """Return (not raise) an error about the rounding of the first result."""
+        return self.refuse(
+            f"its result is rounded {DIRECTIONS[self.ties]}, which this integer op cannot do with "
+            "its scales",
+            hint="round to the nearest, halves to even (ROUND), or take scales that are powers of "
+            "two, behind layers with weights only",
+        )
 
     def known(self, place: int) -> Array | None:
         """Return the numbers of an operand if they are known."""
@@ -173,11 +203,10 @@ class Call:
         """
         op = QRequantize(
             x_zero_point=given.zero_point[0],
-            rescale=self.rescale(given.scale[0] / quant.scale[0]),
+            rescale=rescale_of(given.scale[0] / quant.scale[0], rounding=self.nearest),
             zero_point=quant.zero_point[0],
         )
-        result = (self.addition or self.node).results[0]
-        if self.rounding.to_parity is None and result not in self.making.ties:
+        if self.nearest.to_parity is None and self.stated is None:
             return op
         (reals,) = RealDequantize(quant=given).evaluate(_INT8)
         (table,) = RealQuantize(quant=quant, ties=self.ties).evaluate(reals)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from rlx.ir import DType, QuantParams, Refusal
-from rlx.numerics.fixed_point import Rounding
+from rlx.numerics.fixed_point import INT32_MAX, Rounding
 from rlx.numerics.products import magnitudes
+from rlx.ops.checks import accumulator_bound
 from rlx.ops.nn import (
     Layout,
     NnBatchNorm,
@@ -24,6 +25,7 @@ from rlx.ops.real import RealAdd, RealConv, RealMatmul
 from rlx.ops.real.cast import integer_range
 from rlx.quant.biases import Line, bias_of, line_of
 from rlx.quant.known import Stored, known, stored
+from rlx.quant.offsets import offsets, turned
 from rlx.quant.rescale import check_accumulator, float32_rescale, linear_rescale
 from rlx.quant.rounding import round_weights
 from rlx.quant.rules.boundary import check_int8, seen_as, stated_params
@@ -275,17 +277,29 @@ def _constants(
     call: Call, weights: _Weights, quantized: npt.NDArray[np.int32], shape: tuple[int, ...]
 ) -> _Layer:
     """Append weights of a shape, and the bias."""
-    x = quant_of(_input(call))
-    check_accumulator(magnitudes(weights.array), quantized, x.zero_point[0])
+    x, sums = quant_of(_input(call)), magnitudes(weights.array)
+    rescale = _factors(call, x.scale[0], weights)
+    if call.stated is not None and rescale.rounding is Rounding.SINGLE:
+        added = offsets(rescale, call.stated)
+        if added is None:
+            raise call.directed()
+        total = quantized + added
+        largest = int(accumulator_bound(sums, total, x.zero_point[0]).max())
+        rescale = turned(rescale, call.stated, largest)
+        quantized = np.clip(total, -INT32_MAX, INT32_MAX).astype(np.int32)
+    check_accumulator(sums, quantized, x.zero_point[0])
     array = np.ascontiguousarray(weights.array.reshape(shape))
-    op, of = call.node.op, (x.scale[0], weights.scales, call.quant.scale[0])
-    if isinstance(op, _QUANTIZED) and call.rounding is Rounding.EVEN:
-        rescale = float32_rescale(*of, op.alpha)
-    else:
-        rescale = linear_rescale(*of, call.rounding)
     return _Layer(
         call.constant(array, "weights", weights.quant), call.constant(quantized, "bias"), rescale
     )
+
+
+def _factors(call: Call, x_scale: float, weights: _Weights) -> Rescale:
+    """Return what scales the accumulators of a layer, to the nearest integer."""
+    op, of = call.node.op, (x_scale, weights.scales, call.quant.scale[0])
+    if isinstance(op, _QUANTIZED) and call.nearest is Rounding.EVEN:
+        return float32_rescale(*of, op.alpha)
+    return linear_rescale(*of, call.nearest)
 
 
 def _input(call: Call) -> Value:

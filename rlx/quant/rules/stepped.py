@@ -18,6 +18,7 @@ from rlx.ops.q import Window
 from rlx.ops.real import RealAveragePool, RealQuantize, RealReduceMean
 from rlx.quant.functions import argument, evaluate_function
 from rlx.quant.known import known
+from rlx.quant.offsets import turned
 from rlx.quant.rescale import rescale_of
 from rlx.quant.rules.call import quant_of
 from rlx.quant.rules.image import as_image, from_image, image_window
@@ -91,6 +92,13 @@ class _Steps:
         return np.clip(scaled, self.low, self.high)
 
 
+def stated(call: Call) -> Value | None:
+    """Append an average whose rounding the float graph says and its own op does not do."""
+    if call.stated is None or call.nearest is not Rounding.SINGLE or _count(call.node) is None:
+        return None
+    return stepped(call, call.node)
+
+
 def stepped(call: Call, average: Node) -> Value | None:
     """Append a function of an average as the sum that it is rounded from; None if it is not one.
 
@@ -144,7 +152,9 @@ def _candidates(sums: Int64, values: Int64, results: np.ndarray, call: Call) -> 
         # Twice the sum, so that the middle between two ends of a floor is an integer.
         start = int(sums[begin]) - period * (int(values[begin]) - point)
         bias = -2 * start - (period - 1)
-        yield _Steps(2, bias, rescale_of(0.5 / period, rounding=call.rounding), low, high)
+        yield _Steps(2, bias, rescale_of(0.5 / period, rounding=call.nearest), low, high)
     slope = float(results[end] - results[begin]) / (int(sums[end]) - int(sums[begin])) / scale
     if slope > 0:
-        yield _Steps(1, 0, rescale_of(slope, rounding=call.rounding), low, high)
+        rescale = rescale_of(slope, rounding=call.nearest)
+        yield _Steps(1, 0, rescale, low, high)
+        yield _Steps(1, 0, turned(rescale, call.ties, int(np.abs(sums).max())), low, high)

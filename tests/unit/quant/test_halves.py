@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from onnx_builder import by_runtime, helper, load, model
-from quantized_files import QONNX, QdqFile, QonnxFile, qonnx_result
+from quantized_files import QONNX, ROUNDING, QdqFile, QonnxFile, qonnx_result
 
+from rlx.errors import QuantizationError
 from rlx.ir.evaluate import evaluate
 from rlx.numerics.fixed_point import Rounding
 from rlx.quant import convert
@@ -35,6 +38,131 @@ def test_networks_of_few_bits_equal_qonnx(seed):
         expected = qonnx_result(data, x)
         assert np.array_equal(results(imported, x), expected)
         assert np.array_equal(results(graph, x), expected)
+
+
+@pytest.mark.parametrize("mode", sorted(ROUNDING.keys() - {"ROUND"}))
+@pytest.mark.parametrize("seed", range(20))
+def test_networks_with_other_roundings_equal_qonnx(mode, seed):
+    file = QonnxFile(seed, channels=1 + seed % 4, mode=mode)
+    data = file.network()
+    imported = load(data)
+    graph = convert(imported, {}).graph
+    for x in file.samples(3):
+        expected = qonnx_result(data, x)
+        assert np.array_equal(results(imported, x), expected)
+        assert np.array_equal(results(graph, x), expected)
+
+
+OTHERS = [mode for mode in ROUNDING if mode != "ROUND"]
+
+
+def between(nodes, mode, scale=0.25, *, bits=8, signed=None, constants=None):
+    """Return a file of nodes from ``a``, a tensor in steps of 1/8, to ``m``, which is rounded."""
+    signed = int(mode not in ("UP", "DOWN")) if signed is None else signed
+    quant = partial(helper.make_node, "Quant", domain=QONNX, narrow=0)
+    numbers = {"s0": 0.125, "s1": scale, "z": 0, "b0": 8, "b1": bits}
+    return model(
+        [
+            quant(["x", "s0", "z", "b0"], ["a"], signed=1),
+            *nodes,
+            quant(["m", "s1", "z", "b1"], ["y"], signed=signed, rounding_mode=mode),
+        ],
+        {"x": [1, 3, 8, 8]},
+        {"y": None},
+        {n: np.float32(v) for n, v in numbers.items()} | (constants or {}),
+        domains=[QONNX],
+    )
+
+
+def convolution(random, scale=1 / 16):
+    """Return the nodes of a convolution with weights of 8 bits, and their constants."""
+    weights = (random.integers(-8, 8, (4, 3, 3, 3)) * scale).astype(np.float32)
+    nodes = [
+        helper.make_node("Quant", ["w", "sw", "z", "b0"], ["q"], domain=QONNX, signed=1, narrow=1),
+        helper.make_node("Conv", ["a", "q"], ["m"], group=1, pads=[1, 1, 1, 1]),
+    ]
+    return nodes, {"w": weights, "sw": np.float32(scale)}
+
+
+def images(random, count=3):
+    """Return inputs of which many are halves of steps of 1/8."""
+    sizes = (random.integers(-300, 300, (1, 3, 8, 8)) for _ in range(count))
+    return [(n / 64).astype(np.float32) for n in sizes]
+
+
+@pytest.mark.parametrize("mode", OTHERS)
+@pytest.mark.parametrize("bits", [2, 2.5, 5, 8])
+def test_convolutions_are_rounded_as_qonnx_says(mode, bits):
+    random = np.random.default_rng(5)
+    nodes, constants = convolution(random)
+    data = between(nodes, mode, bits=bits, constants=constants)
+    graph = convert(load(data), {}).graph
+    for x in images(random):
+        assert np.array_equal(results(graph, x), qonnx_result(data, x))
+
+
+POOLS = {
+    "average": {"type_": "AveragePool", "kernel_shape": [2, 2], "strides": [2, 2]},
+    "all": {"type_": "GlobalAveragePool"},
+    "padded": {
+        "type_": "AveragePool", "kernel_shape": [2, 4], "pads": [0, 1, 1, 2],
+        "count_include_pad": 1,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ROUNDING)
+@pytest.mark.parametrize("scale", [0.5, 0.25, 0.0625])
+@pytest.mark.parametrize("pool", POOLS)
+def test_averages_are_rounded_as_qonnx_says(mode, scale, pool):
+    """From the exact sum; the host's numbers are exact too."""
+    given = POOLS[pool].copy()
+    node_ = helper.make_node(given.pop("type_"), ["a"], ["m"], **given)
+    imported = load(between([node_], mode, scale))
+    graph = convert(imported, {}).graph
+    for x in images(np.random.default_rng(6)):
+        assert np.array_equal(results(graph, x), results(imported, x))
+
+
+@pytest.mark.parametrize("mode", [*OTHERS, "ROUND_TO_ZERO"])
+def test_inputs_and_tables_are_rounded_as_qonnx_says(mode):
+    nodes = [helper.make_node("Tanh", ["a"], ["m"])]
+    for middle in ([helper.make_node("Identity", ["a"], ["m"])], nodes):
+        imported = load(between(middle, mode, signed=int(mode in OTHERS[:2]), bits=6))
+        graph = convert(imported, {}).graph
+        for x in images(np.random.default_rng(7)):
+            assert np.array_equal(results(graph, x), results(imported, x))
+
+
+@pytest.mark.parametrize("mode", ["FLOOR", "CEIL"])
+def test_a_layer_rounds_all_down_or_up_in_powers_of_two_only(mode):
+    nodes, constants = convolution(np.random.default_rng(8), 0.013)
+    word = {"FLOOR": "down", "CEIL": "up"}[mode]
+    graph = load(between(nodes, mode, 0.3, constants=constants))
+    with pytest.raises(QuantizationError, match=f"its result is rounded {word}, which") as caught:
+        convert(graph, {})
+    assert caught.value.hint.startswith("round to the nearest, halves to even (ROUND), or take")
+
+
+@pytest.mark.parametrize("mode", ["FLOOR", "CEIL"])
+def test_sums_round_to_the_nearest(mode):
+    nodes = [
+        helper.make_node("MaxPool", ["a"], ["p"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        helper.make_node("Add", ["a", "p"], ["m"]),
+    ]
+    with pytest.raises(QuantizationError, match=r"its result is rounded (down|up), which this"):
+        convert(load(between(nodes, mode, 0.5)), {})
+
+
+@pytest.mark.parametrize("mode", ["UP", "DOWN"])
+def test_layers_are_not_rounded_by_sign_after_a_rounding(mode):
+    """Toward zero is down for positive numbers and up for negative ones."""
+    nodes, constants = convolution(np.random.default_rng(8))
+    graph = load(between(nodes, mode, constants=constants, signed=1))
+    message = r"it rounds nn\.conv .*, which has no scale and would be rounded before"
+    with pytest.raises(QuantizationError, match=message) as caught:
+        convert(graph, {})
+    assert caught.value.hint.startswith("round to the nearest (ROUND), or measure what is lost")
 
 
 @pytest.mark.parametrize("kind", [QdqFile, QonnxFile])
