@@ -198,7 +198,21 @@ def _without_rule(node: Node, reason: str) -> Refusal:
     """Return why a node has no rule."""
     if node.op.name.startswith("q."):
         return Refusal("it computes with integers already", hint=_QUANTIZED)
+    if _varies(node):
+        return Refusal(
+            "its constants differ from element to element, and no integer op has a function for "
+            "each element",
+            hint="run it in float on the host; quantizers that are to become integers have one "
+            "scale for a tensor",
+        )
     return Refusal("it has no integer form" if reason == "it has no rule" else reason)
+
+
+def _varies(node: Node) -> bool:
+    """Whether a node is a function of one operand for each element, by other constants."""
+    constants = [numbers for o in node.operands if (numbers := known(o)) is not None]
+    computed = {o for o in node.operands if known(o) is None}
+    return node.op.traits.elementwise and len(computed) == 1 and any(c.size > 1 for c in constants)
 
 
 def _refusal_beside_integers(node: Node) -> Refusal | None:

@@ -412,3 +412,17 @@ def test_a_quantized_network_is_told_to_be_one():
         prepare(graph.graph)
     assert "it computes with integers already" in caught.value.message
     assert caught.value.hint.startswith("a network of such ops needs no")
+
+
+def test_a_function_of_each_element_is_refused_with_its_reason():
+    """As HGQ2 writes quantizers whose widths differ from element to element."""
+    kept = np.array([True, False, True])
+
+    def body(x):
+        return (x.floor() + x).where(x.wrap(x.graph.constant(kept)), 0.0)
+
+    with pytest.raises(UnsupportedOpError) as caught:
+        prepare(built(body, (2, 3)))
+    reason = "its constants differ from element to element, and no integer op has a function for"
+    assert reason in str(caught.value)
+    assert caught.value.hint.startswith("run it in float on the host")
