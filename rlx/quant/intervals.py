@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 
 from rlx.ir import QuantParams, RuleTable
+from rlx.numerics.scales import LATTICE
 from rlx.ops import nn, real
 from rlx.quant.functions import argument, evaluate_function
 from rlx.quant.known import known
@@ -32,9 +33,6 @@ _POINTS = 4096
 
 _VALUES = 256
 """Values of int8."""
-
-_NEAR = 1e-3
-"""Share of a step by which results may miss its multiples: float32 rounds them."""
 
 INTERVALS: RuleTable[Callable[[Node, Sequence[Ends]], Ends]] = RuleTable("interval arithmetic")
 """Range of an op's result, given those of its operands."""
@@ -183,7 +181,7 @@ def exact_params(value: Value, of: Value, given: QuantParams) -> QuantParams | N
     # The widest range has the most exact estimate of the step.
     step = (different[-1] - different[0]) / max(round((different[-1] - different[0]) / gap), 1)
     places = different / step
-    near = np.abs(places - np.rint(places)) < _NEAR
+    near = np.abs(places - np.rint(places)) < LATTICE
     low, high = round(places[0]), round(places[-1])
     if not near.all() or high - low > _VALUES - 1:
         return None

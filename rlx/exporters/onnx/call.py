@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,18 +12,12 @@ from rlx.exporters.nodes import FULL, NodeExport
 from rlx.exporters.onnx.file import INT4_OPSET, OnnxFile, code_dtype
 from rlx.ir import DType, QuantParams
 from rlx.names import printable
+from rlx.numerics.scales import MIN_FACTOR, same_scale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rlx.ir import Node, Value
-
-_TOLERANCE: Final = 2.0**-20
-"""Relative error of factors that are scales of float32 multiplied and divided."""
-
-
-_MIN_FACTOR: Final = 2.0**-31
-"""Factors below it are 0 in fixed point."""
 
 
 class Layout(enum.Enum):
@@ -95,7 +89,7 @@ class Call(NodeExport):
         """Refuse an op whose factors are not those of the scales around it."""
         pairs = zip(*np.broadcast_arrays(factors, expected), strict=True)
         for factor, wanted in pairs:
-            if abs(factor - wanted) > max(_TOLERANCE * wanted, _MIN_FACTOR):
+            if not same_scale(factor, wanted, MIN_FACTOR):
                 raise self.refused(
                     f"scales by {factor:.9g}, but the scales around it give {wanted:.9g}",
                     "export a network that rlx quantized or read",

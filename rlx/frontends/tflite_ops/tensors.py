@@ -10,6 +10,7 @@ import numpy as np
 from rlx.frontends.refusal import MalformedError, UnsupportedError
 from rlx.frontends.tflite_schema import VALUE_RANGE, TensorType
 from rlx.ir import DType, QuantParams
+from rlx.numerics.scales import TFLM_POOL, same_scale
 from rlx.ops.real import RealDequantize
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def is_near(x: QuantParams | None, y: QuantParams | None) -> bool:
     if x is None or y is None or x.axis is not None or y.axis is not None:
         return x == y
     (a,), (b,) = x.scale, y.scale
-    small = abs(a - b) <= max(1e-6, 2.0**-20 * b) and 2 * _MAX_DISTANCE * abs(a - b) <= b
+    small = same_scale(a, b, TFLM_POOL) and 2 * _MAX_DISTANCE * abs(a - b) <= b
     return small and x.zero_point == y.zero_point
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from rlx.ir import DType, QuantParams, Refusal
 from rlx.numerics.fixed_point import INT32_MAX, Rounding
 from rlx.numerics.products import magnitudes
+from rlx.numerics.scales import same_scale
 from rlx.ops.checks import accumulator_bound
 from rlx.ops.nn import (
     Layout,
@@ -239,7 +240,8 @@ def _in_accumulator(call: Call, bias: Doubles, steps: Doubles) -> npt.NDArray[np
 def _in_steps(found: Stored, steps: Doubles) -> bool:
     """Whether integers are int32 in the steps of the accumulator, up to the rounding of scales."""
     whole = found.array.dtype == np.int32 and not any(found.quant.zero_point)
-    return whole and np.allclose(found.quant.scale, steps, rtol=1e-6, atol=0)
+    pairs = np.broadcast(found.quant.scale, steps)
+    return whole and all(same_scale(*pair) for pair in pairs)
 
 
 @dataclass(frozen=True, slots=True)
