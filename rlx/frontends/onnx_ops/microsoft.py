@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rlx.frontends.onnx_ops.linear import matmul
-from rlx.frontends.onnx_ops.quantize import MICROSOFT, centred, dynamically_quantized
+from rlx.frontends.onnx_ops.quantize import MICROSOFT, centred_operand, dynamically_quantized
 from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType, QuantParams
 from rlx.ops.real import RealDequantize
@@ -26,7 +26,7 @@ def import_dynamic_quantize_matmul(call: Call) -> Real:
     """``DynamicQuantizeMatMul``: the input quantized by its range, then an exact product."""
     values, scale, point = dynamically_quantized(call.value(0))
     a = values.cast(DType.I32) - point.cast(DType.I32)
-    total = matmul(a, centred(call, 1, 3, call.type(1).rank - 1))
+    total = matmul(a, centred_operand(call, 1, 3, call.type(1).rank - 1))
     return _scaled(call, total, scale * call.value(2), 4)
 
 
@@ -34,7 +34,7 @@ def import_dynamic_quantize_matmul(call: Call) -> Real:
 def import_matmul_integer_to_float(call: Call) -> Real:
     """``MatMulIntegerToFloat``: an exact product, scaled."""
     a, b = call.type(0), call.type(1)
-    total = matmul(centred(call, 0, 4, a.rank - 2), centred(call, 1, 5, b.rank - 1))
+    total = matmul(centred_operand(call, 0, 4, a.rank - 2), centred_operand(call, 1, 5, b.rank - 1))
     left = call.value(2)
     # Scales of rows of A stand beside its rows, those of columns of B beside theirs.
     wide = left.reshape(*left.shape, 1) if left.ndim == 1 and left.shape != (1,) else left

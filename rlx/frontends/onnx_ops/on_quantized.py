@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rlx.frontends.onnx_file import DOMAIN
-from rlx.frontends.onnx_ops.quantize import plain_integers, with_meaning
+from rlx.frontends.onnx_ops.quantize import with_meaning
 from rlx.frontends.onnx_ops.scope import Real
 from rlx.ir import DType
 from rlx.ops.nn import NnQuantized
+from rlx.ops.quantized_values import plain_integers
 from rlx.ops.real import RealDequantize, RealQuantize, Ties
 
 if TYPE_CHECKING:

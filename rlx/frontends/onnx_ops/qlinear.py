@@ -7,7 +7,7 @@ elsewhere these three.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +17,8 @@ from rlx.frontends.onnx_ops.pool import grown
 from rlx.frontends.onnx_ops.quantize import (
     MICROSOFT,
     coded,
-    meant,
+    meant_operand,
     params,
-    plain_integers,
     saturated,
     with_meaning,
 )
@@ -30,7 +29,8 @@ from rlx.ir.dims import product
 from rlx.ops import nn
 from rlx.ops.nn import Layout
 from rlx.ops.nn.layout import to_channels_first, to_channels_last
-from rlx.ops.real import RealDequantize, RealQuantize, SpatialWindow, Ties
+from rlx.ops.quantized_values import centred, meant, spread
+from rlx.ops.real import RealQuantize, SpatialWindow, Ties
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -119,7 +119,7 @@ def import_qlinear_conv(call: Call) -> Real:
 
 def _conv_of_numbers(call: Call) -> Real:
     """Return a convolution whose scales are computed."""
-    x, w = meant(call, (0, 1, 2), 1), meant(call, (3, 4, 5), 0)
+    x, w = meant_operand(call, (0, 1, 2), 1), meant_operand(call, (3, 4, 5), 0)
     window, groups = conv_window(call, x, w)
     operands = [w]
     if call.has(8):
@@ -134,27 +134,13 @@ def import_qlinear_matmul(call: Call) -> Real:
     """``QLinearMatMul``: the exact product, scaled once."""
     a, b = call.type(0), call.type(3)
     if not _exact(call, 7) or call.array(1).size != 1:
-        x = meant(call, (0, 1, 2), max(a.rank - 2, 0))
-        return coded(call, matmul(x, meant(call, (3, 4, 5), max(b.rank - 1, 0))), 6, 7)
+        x = meant_operand(call, (0, 1, 2), max(a.rank - 2, 0))
+        return coded(call, matmul(x, meant_operand(call, (3, 4, 5), max(b.rank - 1, 0))), 6, 7)
     (x, x_quant), (w, w_quant) = _operand(call, 0), _operand(call, 3, max(b.rank - 1, 0))
     if b.rank == 2 and a.rank > 0:
         return _linear(call, (x, x_quant), (w.mT, _turned(w_quant)), (_quant(call, 6), 7))
-    total = matmul(centred(x, x_quant), centred(w, w_quant))
+    total = matmul(centred(x, x_quant, DType.I32), centred(w, w_quant, DType.I32))
     return _scaled(call, total, (x_quant, w_quant), (_quant(call, 6), 7))
-
-
-def centred(x: Real, quant: QuantParams) -> Real:
-    """Return quantized values less their zero points, int32."""
-    values = plain_integers(x).cast(DType.I32)
-    points = np.array(quant.zero_point, np.int32)
-    return values - spread(points, quant.axis, x.ndim) if points.any() else values
-
-
-def spread(array: npt.NDArray[Any], axis: int | None, rank: int) -> npt.NDArray[Any]:
-    """Return a number, or one for each index of an axis, so that it broadcasts."""
-    if axis is None:
-        return array.reshape(())
-    return array.reshape(-1, *(1,) * (rank - axis % rank - 1))
 
 
 def _scaled(
@@ -208,7 +194,7 @@ def import_qgemm(call: Call) -> Real:
     to = (_quant(call, 7) if call.has(7) else _unit(call, 8)), 8
     if call.has(8) and (bias is None or bias.ndim == 1):
         return _linear(call, (a, a_quant), (w, w_quant), to, bias, alpha)
-    total = centred(a, a_quant) @ centred(w, w_quant).mT
+    total = centred(a, a_quant, DType.I32) @ centred(w, w_quant, DType.I32).mT
     total = total if bias is None else total + bias
     columns = replace(w_quant, axis=None if w_quant.axis is None else 1)
     if call.has(8):
@@ -284,8 +270,7 @@ def import_qlinear_softmax(call: Call) -> Real:
 
 def _meant(call: Call, place: int) -> Real:
     """Return the numbers of an input of quantized values."""
-    x, quant = _operand(call, place)
-    return x.apply(RealDequantize(quant=quant))
+    return meant(*_operand(call, place))
 
 
 @importer("QLinearSigmoid", domain=MICROSOFT)

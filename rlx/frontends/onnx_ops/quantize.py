@@ -14,7 +14,8 @@ from rlx.frontends.onnx_ops.registry import importer
 from rlx.ir import DType, QuantParams
 from rlx.ops import real
 from rlx.ops.nn.layout import to_channels_first, to_channels_last
-from rlx.ops.real import RealDequantize, RealQuantize, Ties
+from rlx.ops.quantized_values import meant, plain_integers
+from rlx.ops.real import RealQuantize, Ties
 from rlx.ops.real.cast import integer_range
 from rlx.ops.real.quantize import along_axis
 
@@ -131,12 +132,11 @@ def saturated(
 
 def _spread(call: Call, given: Real, x: Real) -> Real:
     """Return scales or zero points with the shape, or a broadcast shape, of ``x``."""
-    if given.ndim == 0 or given.shape == (1,):
-        return given.reshape()
-    axis = call.axis(call.integer("axis", 1), x.ndim)
     block = call.integer("block_size", 0)
-    if given.ndim == 1 and block == 0:
-        return given.reshape(*given.shape, *(1,) * (x.ndim - axis - 1))
+    single = given.ndim == 0 or given.shape == (1,)
+    axis = 0 if single else call.axis(call.integer("axis", 1), x.ndim)
+    if single or (given.ndim == 1 and block == 0):
+        return _along(given, x, axis)
     if block < 1 or given.ndim != x.ndim:
         raise call.malformed(f"the scales are {given.type}, the input is {x.type}")
     wider = given.expand_dims(axis + 1)
@@ -162,7 +162,7 @@ def import_dequantize(call: Call) -> Real:
         given = params(call, x.type, scales, _points(call, 2))
         if given is not None:
             x, given = _narrowed(call, x, given)
-            return with_meaning(call, x, given).apply(RealDequantize(quant=given))
+            return meant(with_meaning(call, x, given), given)
     points = call.value(2) if call.has(2) else None
     steps = plain_integers(x).cast(DType.F32)
     if points is not None:
@@ -202,11 +202,6 @@ def _narrowed(call: Call, x: Real, quant: QuantParams) -> tuple[Real, QuantParam
     return x, quant
 
 
-def plain_integers(x: Real) -> Real:
-    """Return quantized values as plain integers; others as they are."""
-    return x if x.type.quant is None else x.apply(real.RealBitcast(dtype=x.dtype))
-
-
 def with_meaning(call: Call, x: Real, quant: QuantParams) -> Real:
     """Return quantized constants with their scale on the type; other values as they are.
 
@@ -235,30 +230,23 @@ def dynamically_quantized(x: Real) -> tuple[Real, Real, Real]:
     return values.cast(DType.U8), scale, point.cast(DType.U8)
 
 
-def centred(call: Call, place: int, point: int, axis: int) -> Real:
+def centred_operand(call: Call, place: int, point: int, axis: int) -> Real:
     """Return values less their zero points as int32; points of an axis broadcast along it."""
     x = plain_integers(call.value(place)).cast(DType.I32)
-    if not call.has(point):
-        return x
-    points = call.value(point).cast(DType.I32)
-    if points.ndim == 1 and points.shape != (1,):
-        points = points.reshape(*points.shape, *(1,) * (x.ndim - axis - 1))
-    elif points.ndim == 1:
-        points = points.reshape()
-    return x - points
+    return x - _along(call.value(point).cast(DType.I32), x, axis) if call.has(point) else x
 
 
 @importer("MatMulInteger")
 def import_matmul_integer(call: Call) -> Real:
     """``MatMulInteger``: the product of quantized values less their zero points, int32."""
     a, b = call.type(0), call.type(1)
-    return matmul(centred(call, 0, 2, a.rank - 2), centred(call, 1, 3, b.rank - 1))
+    return matmul(centred_operand(call, 0, 2, a.rank - 2), centred_operand(call, 1, 3, b.rank - 1))
 
 
 @importer("ConvInteger")
 def import_conv_integer(call: Call) -> Real:
     """``ConvInteger``: the convolution of quantized values less their zero points, int32."""
-    return _integer_conv(call, centred(call, 0, 2, 1), centred(call, 1, 3, 0))
+    return _integer_conv(call, centred_operand(call, 0, 2, 1), centred_operand(call, 1, 3, 0))
 
 
 def _integer_conv(call: Call, x: Real, w: Real) -> Real:
@@ -269,13 +257,13 @@ def _integer_conv(call: Call, x: Real, w: Real) -> Real:
     return y.transpose(*to_channels_first(y.ndim))
 
 
-def meant(call: Call, places: tuple[int, int, int], axis: int) -> Real:
+def meant_operand(call: Call, places: tuple[int, int, int], axis: int) -> Real:
     """Return the dequantized operand at a place, with the scale and the point at others."""
     x, scale, point = call.value(places[0]), call.known(places[1]), call.known(places[2])
     if scale is not None and point is not None and scale.dtype == np.float32:
         given = params(call, x.type, scale, point, axis)
         if given is not None:
-            return with_meaning(call, x, given).apply(RealDequantize(quant=given))
+            return meant(with_meaning(call, x, given), given)
     factor, zero = (
         _along(call.value(p).cast(d), x, axis)
         for p, d in ((places[1], DType.F32), (places[2], DType.I32))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from rlx.ops.nn.base import NnOp
 from rlx.ops.nn.conv import NnConv
 from rlx.ops.nn.layout import Layout
 from rlx.ops.nn.linear import NnLinear
+from rlx.ops.quantized_values import centred, constant_beside, meant, plain_integers
 from rlx.ops.real import RealDequantize, RealQuantize, SpatialWindow, Ties
 from rlx.ops.real.cast import integer_range
 from rlx.ops.shapes import broadcast_shapes
@@ -101,43 +102,10 @@ class NnQuantized(NnOp):
         return whole.maximum(float(low)).minimum(float(high))
 
 
-def constant_beside(
-    x: Expression, array: npt.ArrayLike, dtype: type[Any] = np.float32
-) -> Expression:
-    """Return an array as a constant beside ``x``."""
-    return x.wrap(x.graph.constant(np.asarray(array, dtype)))
-
-
-def plain_integers(x: Expression) -> Expression:
-    """Return quantized values as plain integers."""
-    return x if x.type.quant is None else x.apply(real.RealBitcast(dtype=x.dtype))
-
-
-def centred(x: Expression, quant: QuantParams, dtype: DType) -> Expression:
-    """Return quantized values less their zero points, as numbers of a type that holds them."""
-    values = plain_integers(x).cast(dtype)
-    if not any(quant.zero_point):
-        return values
-    return values - constant_beside(x, _along(quant, quant.zero_point, x.ndim), dtype.numpy.type)
-
-
-def _along(quant: QuantParams, values: object, rank: int) -> npt.NDArray[Any]:
-    """Return a number, or one for each index of the axis of ``quant``, so that it broadcasts."""
-    array = np.asarray(values)
-    if quant.axis is None:
-        return array.reshape(())
-    return array.reshape(-1, *(1,) * (rank - quant.axis % rank - 1))
-
-
 def float_scales(quant: QuantParams) -> npt.NDArray[np.float32]:
     """Return scales as float32; one without an axis has no dimensions."""
     scales = np.array(quant.scale, np.float32)
     return scales.reshape(()) if quant.axis is None else scales
-
-
-def meant(x: Expression, quant: QuantParams) -> Expression:
-    """Return the numbers that quantized values stand for."""
-    return x.apply(RealDequantize(quant=quant))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

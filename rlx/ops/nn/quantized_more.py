@@ -11,15 +11,9 @@ from rlx.ir import DType, QuantParams, TensorType
 from rlx.ops import real
 from rlx.ops.nn.layout import Layout
 from rlx.ops.nn.pool import NnAveragePool
-from rlx.ops.nn.quantized import (
-    NnQuantized,
-    centred,
-    constant_beside,
-    float_scales,
-    meant,
-    plain_integers,
-)
+from rlx.ops.nn.quantized import NnQuantized, float_scales
 from rlx.ops.nn.softmax import NnSoftmax
+from rlx.ops.quantized_values import centred, constant_beside, meant, plain_integers
 from rlx.ops.real import RealDequantize, SpatialWindow, Ties
 from rlx.ops.real.cast import integer_range
 from rlx.ops.shapes import normalize_axis
