@@ -12,7 +12,7 @@ from amaranth.hdl._ir import PortDirection
 from amaranth.lib.wiring import Component, In, Out
 
 from rlx.process import run
-from rlx_fpga.architectures.engine.scale import Requantizer
+from rlx_fpga.architectures.engine.scale import AnyRounding, Requantizer
 from rlx_fpga.cells.arith import Product
 from rlx_fpga.cells.divide import Divide
 from rlx_fpga.cells.multiply import multiply, multiply_dual, multiply_moving, multiply_sum
@@ -61,6 +61,7 @@ DESIGNS = {
     "elementwise": (lambda: Product(1, 3, -4), ""),
     "wide division": (lambda: Divide(1, 24, (9000,), bound=128 * 9000), ""),
     "requantizer of the engine": (Requantizer, ""),
+    "requantizer for every rounding": (AnyRounding, ""),
 }
 
 

@@ -46,16 +46,19 @@ def test_every_integer_op_has_a_rule_or_a_reason(op):
 
 
 @pytest.mark.parametrize("rounding", [Rounding.EVEN, Rounding.ODD, Rounding.FLOAT32])
-def test_only_dataflow_rounds_halves_by_parity_and_in_float32(rounding):
+def test_only_shifts_and_additions_do_not_round_once(rounding):
     graph = Graph("g")
     rescale = Rescale.of(0.5, rounding=rounding)
-    op = QMul(x_zero_point=0, y_zero_point=0, rescale=rescale, zero_point=0)
-    node = graph.append(op, graph.input("x", i8(1, 4)), graph.input("y", i8(1, 4)), name="node")
-    assert not isinstance(lowering(node, "dataflow"), Refusal)
-    for name in ("engine", "parallel"):
+    op = QMean(axes=(1,), x_zero_point=0, rescale=rescale, zero_point=0)
+    node = graph.append(op, graph.input("x", i8(1, 4)), name="node")
+    refusing = ["engine", "parallel"] if rounding is Rounding.FLOAT32 else ["parallel"]
+    others = [name for name in ("dataflow", "engine", "parallel") if name not in refusing]
+    for name in others:
+        assert not isinstance(lowering(node, name), Refusal)
+    for name in refusing:
         refusal = lowering(node, name)
         assert isinstance(refusal, Refusal)
-        assert refusal.hint == "use --architecture dataflow"
+        assert refusal.hint == f"use --architecture {' or '.join(others)}"
 
 
 def test_conv_is_depthwise_or_a_matrix():

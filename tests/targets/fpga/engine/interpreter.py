@@ -9,6 +9,8 @@ from itertools import product
 import numpy as np
 
 from rlx.numerics.fixed_point import (
+    Rounding,
+    multiply_by_quantized_multiplier,
     rounding_divide_by_power_of_two,
     saturating_rounding_doubling_high_multiply,
     wrap_int32,
@@ -98,6 +100,10 @@ def _run(program, one, words, scales, memory):
 
 def _code(one, scale, total):
     assert -(1 << 31) <= total < 1 << 31
+    if one.rounding is not Rounding.DOUBLE:
+        sum_, shift = np.int64(total + scale.bias), scale.left - scale.right
+        code = multiply_by_quantized_multiplier(sum_, scale.multiplier, shift, one.rounding)
+        return int(np.clip(code + one.zero_point, one.low, one.high))
     shifted = wrap_int32(np.int64(total + scale.bias) << scale.left)
     high = saturating_rounding_doubling_high_multiply(shifted, scale.multiplier)
     code = rounding_divide_by_power_of_two(high, scale.right) + one.zero_point

@@ -1,5 +1,7 @@
 """Engine designs: frames in order, whatever pauses, and cycles as predicted."""
 
+import math
+
 import numpy as np
 import pytest
 from support import ROOT
@@ -10,7 +12,7 @@ from rlx.ir import Graph, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import GraphModule, Stage
 from rlx.numerics.exponential import softmax_scaling
-from rlx.numerics.fixed_point import Rescale
+from rlx.numerics.fixed_point import Rescale, Rounding
 from rlx.ops.q import QAdd, QArgmax, QConv2d, QDense, QMaxPool2d, QReshape, QSoftmax, Window
 from rlx.reference import random_inputs, reference_outputs
 from rlx_fpga import FpgaOptions
@@ -24,25 +26,38 @@ from rlx_sim.protocol import compare
 from rlx_sim.stream import Stalls
 from rlx_sim.verify import FPGA
 
+TWICE = (Rounding.DOUBLE,) * 3
+MIXED = (Rounding.EVEN, Rounding.DOUBLE, Rounding.ODD)
+"""Roundings of the convolution, the sum and the dense layer of a network."""
 
-def network():
-    """Return a padded convolution with a shortcut, a pool, a dense layer, softmax and an index."""
+
+def network(roundings=TWICE):
+    """Return a padded convolution with a shortcut, a pool, a dense layer, softmax and an index.
+
+    Where products are rounded once, factors are powers of two: they reach halves.
+    """
     rng = np.random.default_rng(0)
     graph = Graph("tiny")
     x = graph.input("x", i8(1, 4, 4, 3))
     w = graph.constant(rng.integers(-127, 128, (3, 3, 3, 3)).astype(np.int8))
     b = graph.constant(rng.integers(-500, 500, 3).astype(np.int32))
+    factors = (0.004, 0.003, 0.005), (0.9 * 2.0**-19,), (0.004,)
+    first, second, third = (
+        Rescale.of(*parts, rounding=rounding) if rounding is Rounding.DOUBLE
+        else Rescale.of(*(2.0 ** round(math.log2(part)) for part in parts), rounding=rounding)
+        for parts, rounding in zip(factors, roundings, strict=True)
+    )  # fmt: skip
     convolution = QConv2d(window=Window.same((4, 4), (3, 3)), x_zero_point=-3, zero_point=7,
-                          rescale=Rescale.of(0.004, 0.003, 0.005))  # fmt: skip
+                          rescale=first)  # fmt: skip
     y = graph.apply(convolution, x, w, b)
     half = Rescale.of(0.5)
     add = QAdd(x_zero_point=-3, y_zero_point=7, x_rescale=half, y_rescale=half,
-               rescale=Rescale.of(0.9 * 2.0**-19), zero_point=0)  # fmt: skip
+               rescale=second, zero_point=0)  # fmt: skip
     y = graph.apply(QMaxPool2d(window=Window((2, 2), (2, 2))), graph.apply(add, x, y))
     y = graph.apply(QReshape(shape=(1, 12)), y)
     w = graph.constant(rng.integers(-127, 128, (5, 12)).astype(np.int8))
     b = graph.constant(rng.integers(-500, 500, 5).astype(np.int32))
-    dense = QDense(x_zero_point=0, rescale=Rescale.of(0.004), zero_point=2)
+    dense = QDense(x_zero_point=0, rescale=third, zero_point=2)
     y = graph.apply(dense, y, w, b)
     multiplier, shift, minimum = softmax_scaling(0.1)
     softmax = QSoftmax(multiplier=multiplier, left_shift=shift, diff_min=minimum)
@@ -51,9 +66,13 @@ def network():
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("stalls", [(0.0, 0.0), (0.3, 0.6)])
-def test_frames_come_in_order_whatever_pauses(stalls):
-    graph = network()
+@pytest.mark.parametrize(
+    ("stalls", "roundings"),
+    [((0.0, 0.0), TWICE), ((0.3, 0.6), TWICE), ((0.0, 0.0), MIXED),
+     ((0.0, 0.0), (Rounding.SINGLE, Rounding.EVEN, Rounding.EVEN))],
+)  # fmt: skip
+def test_frames_come_in_order_whatever_pauses(stalls, roundings):
+    graph = network(roundings)
     frames = np.random.default_rng(1).integers(-128, 128, (3, 48)).astype(np.int8)
     expected = [evaluate(graph, {"x": x.reshape(1, 4, 4, 3)}) for x in frames]
     machine = Engine(assemble(graph, 9))
@@ -85,10 +104,12 @@ def test_weights_by_a_stream_and_one_port_change_no_bit(feed, two_ports):
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("weights", ["mem", "load", "stream"])
-def test_emitted_folder_is_verified(tmp_path, weights):
+@pytest.mark.parametrize(
+    ("weights", "roundings"), [("mem", TWICE), ("load", TWICE), ("stream", TWICE), ("mem", MIXED)]
+)
+def test_emitted_folder_is_verified(tmp_path, weights, roundings):
     options = FpgaOptions(architecture="engine", dsp=8, weights=weights, device="ice40-up5k")
-    driver.emit(GraphModule(network(), Stage.MIR), target.load("fpga"), tmp_path / "out",
+    driver.emit(GraphModule(network(roundings), Stage.MIR), target.load("fpga"), tmp_path / "out",
               options=options)  # fmt: skip
     found = FPGA.verify(tmp_path / "out", tools=["verilator"]).as_json()
     assert (found["inputs"], found["equal"], found["mismatches"]) == (16, 16, [])

@@ -28,14 +28,15 @@ def constant(graph, *shape):
     return graph.constant(np.ones(shape, np.int8))
 
 
-def dense(graph, bias, **options):
-    op = QDense(x_zero_point=0, rescale=Rescale.of(0.1, **options), zero_point=0)
+def dense(graph, bias, scale=0.1, **options):
+    op = QDense(x_zero_point=0, rescale=Rescale.of(scale, **options), zero_point=0)
     biases = graph.constant(np.full(2, bias, np.int32))
     return graph.apply(op, graph.input("x", i8(1, 3)), constant(graph, 2, 3), biases)
 
 
-def single_rounding(graph):
-    return dense(graph, 0, rounding=Rounding.SINGLE)
+def wide_product(graph):
+    # Sums of three products of -128 and 1.
+    return dense(graph, 0, scale=2.0**22, rounding=Rounding.EVEN)
 
 
 def large_bias(graph):
@@ -50,7 +51,7 @@ PRELU = QPrelu(x_zero_point=0, y_zero_point=0, rescale=Rescale.of(0.9),
                slope_rescale=Rescale.of(0.01), zero_point=0)  # fmt: skip
 
 CASES = {
-    "the engine rounds twice, as TFLite does": single_rounding,
+    "a sum shifted left by 23 would need more than 32 bits": wide_product,
     "the engine does it on the last axis of an output only": lambda graph: graph.apply(
         QArgmax(axis=1), graph.input("x", i8(1, 3, 4))
     ),
@@ -91,9 +92,14 @@ def test_engine_says_why_it_refuses(reason):
     assert architecture("engine").lowering(node).reason == reason
 
 
-def test_engine_takes_the_largest_accumulators():
-    """The bound is exact: with one less of magnitude than what is refused it fits."""
-    node = dense(Graph("net"), -(1 << 31) + 3 * 128 + 1).node
+@pytest.mark.parametrize(
+    ("bias", "scale", "rounding"),
+    [(-(1 << 31) + 3 * 128 + 1, 0.1, Rounding.EVEN), (0, 2.0**21, Rounding.EVEN),
+     (0, 2.0**22, Rounding.DOUBLE)],
+)  # fmt: skip
+def test_engine_takes_the_largest_sums(bias, scale, rounding):
+    """The bounds are exact: a little less than what is refused fits. Two roundings wrap around."""
+    node = dense(Graph("net"), bias, scale, rounding=rounding).node
     assert not isinstance(architecture("engine").lowering(node), Refusal)
 
 

@@ -15,7 +15,7 @@ from rlx_fpga.architectures.engine.array import MultiplierArray
 from rlx_fpga.architectures.engine.loader import Loader
 from rlx_fpga.architectures.engine.program import Feed
 from rlx_fpga.architectures.engine.scale import LATENCY as SCALE_LATENCY
-from rlx_fpga.architectures.engine.scale import Requantizer
+from rlx_fpga.architectures.engine.scale import AnyRounding, Requantizer
 from rlx_fpga.architectures.engine.sequencer import Sequencer
 from rlx_fpga.cells.argmax import Argmax
 from rlx_fpga.cells.fifo import SkidBuffer
@@ -70,7 +70,7 @@ class Engine(Component):
         self.sequencer = Sequencer(code)
         self.array = MultiplierArray(code, self.sequencer, large=large)
         self.loader = None if code.feed is Feed.BUILT_IN else Loader(code)
-        self.scale = Requantizer()
+        self.scale = AnyRounding() if code.rounds_once else Requantizer()
         outputs = zip(self.output_names, graph.outputs, strict=True)
         super().__init__({
             **{name: In(stream_of(1)) for name in self.input_names},
@@ -209,7 +209,7 @@ class Engine(Component):
         m.d.comb += [self.scale.total.eq(total)]
         m.d.comb += [getattr(self.scale, n).eq(constant[n])
                      for n in ("bias", "multiplier", "left", "right")]  # fmt: skip
-        m.d.comb += [getattr(self.scale, n).eq(self._get(n)) for n in ("zero_point", "low", "high")]
+        m.d.comb += [getattr(self.scale, n).eq(self._get(n)) for n in self.scale.fixed]
         valid: Wire = giving
         for cycle in range(1 + SCALE_LATENCY):
             later = Signal(name=f"result_{cycle + 1}")

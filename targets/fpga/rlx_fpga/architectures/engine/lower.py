@@ -221,6 +221,10 @@ class Assembler:
     ) -> None:  # fmt: skip
         """Append an instruction and its constants; ``weights`` in words of the memory."""
         program, op = self.program, cast("Any", node.op)
+        rescale: Rescale | None = getattr(op, "rescale", None)
+        rounding = Rounding.DOUBLE
+        if rescale is not None and scales[0] is not IDENTITY:
+            rounding = rescale.rounding
         mask = program.span - 1
         loops = reads.loops
         apart = program.feed is Feed.STREAM
@@ -249,6 +253,7 @@ class Assembler:
                 zero_point=getattr(op, "zero_point", 0) if scales[0] is not IDENTITY else 0,
                 low=getattr(op, "low", -128),
                 high=getattr(op, "high", 127),
+                rounding=rounding,
             )
         )
         program.scales.extend(scales)
@@ -256,11 +261,21 @@ class Assembler:
         if weights is not None:
             program.weights.extend(tuple(row) for row in weights.tolist())
 
-    def scales(self, node: Node, bias: Integers) -> list[Scale]:
-        """Return the constants of an op with ``rescale``, for each of its results."""
+    def scales(self, node: Node, bias: Integers, bound: int) -> list[Scale]:
+        """Return the constants of an op with ``rescale``, for each of its results.
+
+        Args:
+            node: The op.
+            bias: Added to sums; one number, or one for each result.
+            bound: What no sum exceeds in magnitude, the bias included.
+        """
         rescale: Rescale = cast("Any", node.op).rescale
-        if rescale.rounding is not Rounding.DOUBLE:
-            raise refused(node, "the engine rounds twice, as TFLite does")
+        if rescale.rounding is Rounding.FLOAT32:
+            raise refused(node, "it rounds to float32 as ONNX Runtime does")
+        # Two roundings wrap around at 32 bits by definition; one rounding does not.
+        left = max(0, *rescale.shift)
+        if rescale.rounding is not Rounding.DOUBLE and bound << left >= 1 << 31:
+            raise refused(node, f"a sum shifted left by {left} would need more than 32 bits")
         count = max(len(bias), rescale.channels)
         pairs = zip(rescale.multiplier, rescale.shift, strict=True)
         factors = [Scale(0, m, max(s, 0), max(-s, 0)) for m, s in pairs]
@@ -312,10 +327,11 @@ def assemble_conv2d(build: Assembler, node: Node) -> None:
         return
     loops = _image_loops(node, op.window, blocks=channels, channels=1)
     reads = Reads(Mode.NARROW, loops, 1, 1, _corner(node, op.window), op.x_zero_point)
-    weights, bias = _weights(node)
+    weights, bias, bound = _weights(node)
     flat = np.zeros(-(-weights.size // build.lanes) * build.lanes, np.int64)
     flat[: weights.size] = weights.reshape(-1)
-    build.append(node, reads, build.scales(node, bias), weights=flat.reshape(-1, build.lanes))
+    scales = build.scales(node, bias, bound)
+    build.append(node, reads, scales, weights=flat.reshape(-1, build.lanes))
 
 
 def _matrix(
@@ -327,7 +343,7 @@ def _matrix(
     groups are 0.
     """
     height, width, channels = image
-    weights, bias = _weights(node)
+    weights, bias, bound = _weights(node)
     lanes = build.lanes
     if groups > 1 and len(weights) // groups > lanes:
         weights, groups = _joined(weights, groups, window.taps), 1
@@ -347,7 +363,7 @@ def _matrix(
         Mode.WIDE, loops, first, last, -_edge(window, width) * channels,
         cast("Any", node.op).x_zero_point,
     )  # fmt: skip
-    build.append(node, reads, build.scales(node, bias), weights=words)
+    build.append(node, reads, build.scales(node, bias, bound), weights=words)
 
 
 def _joined(weights: Integers, groups: int, taps: int) -> Integers:
@@ -359,13 +375,14 @@ def _joined(weights: Integers, groups: int, taps: int) -> Integers:
     return joined.reshape(len(weights), -1)
 
 
-def _weights(node: Node) -> tuple[Integers, Integers]:
-    """Return weights [outputs, terms], and biases with the input's zero point taken in."""
+def _weights(node: Node) -> tuple[Integers, Integers, int]:
+    """Return weights [outputs, terms], biases with the input's zero point, a bound of all sums."""
     weights, bias = constant_operand(node, 1, "weights"), constant_operand(node, 2, "biases")
     linear = Linear.of(cast("QConv2d | QDense", node.op), weights, bias)
-    if linear.bounds().max() >= 1 << 31:
+    bound = int(linear.bounds().max())
+    if bound >= 1 << 31:
         raise refused(node, "an accumulator of more than 32 bits would be needed")
-    return linear.weights.astype(np.int64), linear.bias
+    return linear.weights.astype(np.int64), linear.bias, bound
 
 
 @RULES.rule(QMaxPool2d)
@@ -429,7 +446,8 @@ def assemble_mean(build: Assembler, node: Node) -> None:
     inner = math.prod(shape[last + 1 :])
     loops = Loops((1, outer, inner, 1, count, 1), (0, count * inner, 1, 0, inner), size=(1, 1))
     bias = np.array([-op.x_zero_point * count])
-    build.append(node, Reads(Mode.TOTAL, loops, 1, 1), build.scales(node, bias))
+    scales = build.scales(node, bias, (128 + abs(op.x_zero_point)) * count)
+    build.append(node, Reads(Mode.TOTAL, loops, 1, 1), scales)
 
 
 @RULES.rule(QClamp)
@@ -449,7 +467,8 @@ def assemble_sum(build: Assembler, node: Node) -> None:
     distance = build.places[node.operands[1]] - build.places[node.operands[0]]
     reads = Reads(Mode.TABLE, each_element(node, 2, distance), 1, 1)
     tables = [x.tolist(), (-y if isinstance(op, QSub) else y).tolist()]
-    build.append(node, reads, build.scales(node, np.zeros(1, np.int64)), tables=tables)
+    bound = int(np.abs(x).max() + np.abs(y).max())
+    build.append(node, reads, build.scales(node, np.zeros(1, np.int64), bound), tables=tables)
 
 
 def each_element(node: Node, operands: int, distance: int) -> Loops:

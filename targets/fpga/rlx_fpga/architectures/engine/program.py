@@ -7,6 +7,7 @@ from enum import Enum, IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from rlx.numerics.fixed_point import Rounding
 from rlx_fpga.architectures.engine.fields import Fields
 from rlx_fpga.architectures.engine.timing import running_cycles
 
@@ -110,6 +111,7 @@ class Instruction:
         zero_point: Added to results.
         low: Minimum result.
         high: Maximum result.
+        rounding: How the scaled sums are rounded.
     """
 
     name: str
@@ -131,6 +133,7 @@ class Instruction:
     zero_point: int = 0
     low: int = -128
     high: int = 127
+    rounding: Rounding = Rounding.DOUBLE
 
     @property
     def gap(self) -> int:
@@ -140,7 +143,10 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Constants of one result: ``rdpot(srdhm((sum + bias) << left, multiplier), right)``."""
+    """Constants of one result: ``rdpot(srdhm((sum + bias) << left, multiplier), right)``.
+
+    The product is rounded once if the instruction says so.
+    """
 
     bias: int
     multiplier: int
@@ -190,6 +196,11 @@ class EngineProgram:
     def skips(self) -> bool:
         """Whether any results are not contiguous."""
         return any(one.skip for one in self.instructions)
+
+    @property
+    def rounds_once(self) -> bool:
+        """Whether any product is rounded once."""
+        return any(one.rounding is not Rounding.DOUBLE for one in self.instructions)
 
     @property
     def load_cycles(self) -> int:

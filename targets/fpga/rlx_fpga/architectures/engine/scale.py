@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from amaranth import Cat, Const, Module, Mux, Signal, Value, signed, unsigned
+from amaranth import Array, Cat, Const, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib.wiring import Component, In, Out
 
+from rlx.numerics.fixed_point import Rounding
 from rlx_fpga.cells.multiply import has_blocks, multiply_moving
 from rlx_fpga.cells.pipe import follow
 from rlx_fpga.cost.logic import Logic
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 LATENCY = 8
 """Cycles from ``total`` to ``code``."""
+
+ROUNDINGS: Final = {Rounding.DOUBLE: 0, Rounding.SINGLE: 1, Rounding.EVEN: 2, Rounding.ODD: 3}
+"""Codes of roundings in instructions."""
 
 _PART: Final = 17
 _BLOCK_PART: Final = 16
@@ -44,15 +48,19 @@ class Requantizer(Component):
     logic = Logic(register=569, add=423, compare=132, test=55, mux=500)
     """All widths are fixed."""
 
+    fixed: tuple[str, ...] = ("zero_point", "low", "high")
+    """Members that come from the instruction."""
+
     def __init__(self) -> None:
         super().__init__({
+            **self._more_members(),
             "total": In(signed(32)), "bias": In(signed(32)), "multiplier": In(unsigned(31)),
             "left": In(5), "right": In(5), "zero_point": In(signed(8)), "low": In(signed(8)),
             "high": In(signed(8)), "code": Out(signed(8)),
         })  # fmt: skip
 
     def elaborate(self, platform: object) -> Module:
-        """Add, shift, multiply in four parts, round twice, clamp."""
+        """Add, shift, multiply in four parts, round, clamp."""
         m = Module()
 
         def stage(value: Value, name: str, cycles: int = 1) -> Value:
@@ -65,18 +73,88 @@ class Requantizer(Component):
         else:
             parts = _products(stage, shifted, self.multiplier)
         # The lowest bits never carry into the added half.
-        lower = stage((parts.low_low >> parts.bits) + (1 << (30 - parts.bits)), "lower")
+        half = self._half(1 << (30 - parts.bits))
+        lower = stage((parts.low_low >> parts.bits) + half, "lower")
         middle = stage(parts.low_high + parts.high_low, "middle")
         upper = stage(parts.high_high, "upper", 1)
-        doubled = stage(((upper << parts.bits) + middle + lower) >> (31 - parts.bits), "doubled")
+        product = (upper << parts.bits) + middle + lower
+        shifted_back = self._shifted_back(m, stage, product, parts)
+        rounded = stage(shifted_back + self.zero_point, "rounded")
+        clamped = Mux(rounded < self.low, self.low, Mux(rounded > self.high, self.high, rounded))
+        m.d.sync += self.code.eq(clamped)
+        return m
+
+    def _more_members(self) -> dict[str, Any]:
+        """Return further members."""
+        return {}
+
+    def _half(self, half: int) -> Value:
+        """Return what is added to the product for the first rounding."""
+        return Const(half)
+
+    def _shifted_back(
+        self, m: Module, stage: Callable[..., Value], product: Value, parts: _Parts
+    ) -> Value:
+        """Return the product, without its ``parts.bits`` lowest bits, shifted right and rounded."""
+        doubled = stage(product >> (31 - parts.bits), "doubled")
         right = stage(self.right, "right", 5)
         half = Signal(31)
         m.d.comb += half.eq((Const(1) << right) >> 1)
         nudged = stage(doubled + half - (doubled[-1] & (half != 0)), "nudged")
-        rounded = stage((nudged >> stage(right, "right_nudged", 1)) + self.zero_point, "rounded")
-        clamped = Mux(rounded < self.low, self.low, Mux(rounded > self.high, self.high, rounded))
-        m.d.sync += self.code.eq(clamped)
-        return m
+        shifted: Value = nudged >> stage(right, "right_nudged", 1)
+        return shifted
+
+
+class AnyRounding(Requantizer):
+    """``clamp(round((total + bias) * multiplier * 2^(left - right - 31)) + zero_point)``.
+
+    Instructions say how the product is rounded.
+
+    Members:
+        rounding: In, one of the codes in ``ROUNDINGS``, constant for all results in flight.
+
+    The others are those of ``Requantizer``, as are latency, interval and multipliers.
+    """
+
+    logic = Requantizer.logic + Logic(register=57)
+    """All widths are fixed."""
+
+    fixed = (*Requantizer.fixed, "rounding")
+
+    def _more_members(self) -> dict[str, Any]:
+        return {"rounding": In(2)}
+
+    @property
+    def _is_twice(self) -> Value:
+        """Whether the product is rounded twice."""
+        is_twice: Value = self.rounding == ROUNDINGS[Rounding.DOUBLE]
+        return is_twice
+
+    def _half(self, half: int) -> Value:
+        return Mux(self._is_twice, half, 0)
+
+    def _shifted_back(
+        self, m: Module, stage: Callable[..., Value], product: Value, parts: _Parts
+    ) -> Value:
+        """Keep two fraction bits, the lower one for all that is dropped, and round.
+
+        In a product that is rounded twice, both are 0.
+        """
+        drop = 30 - parts.bits
+        is_rest = stage(parts.low_low[: parts.bits].any(), "is_rest") | product[:drop].any()
+        kept = stage(Cat(is_rest, product >> drop).as_signed(), "kept")
+        early = stage(self.right, "right", 4)
+        # Half a unit minus one step: a number goes up with it if its fraction is above a half.
+        below = stage(~(Const(-2, 33) << early)[:33], "below")
+        right = stage(early, "right_kept", 1)
+        odd = ((kept >> 2) >> right)[0]
+        up = Array([~kept[-1], Const(1), odd, ~odd])[self.rounding]
+        whole = Cat(kept[:2] & ~self._is_twice.replicate(2), kept[2:])
+        # One adder: the carry comes from a bit below.
+        carried = Cat(Const(1), whole).as_signed() + _unsigned(Cat(up, below))
+        nudged = stage(carried >> 1, "nudged")
+        shifted: Value = (nudged >> 2) >> stage(right, "right_nudged", 1)
+        return shifted
 
 
 class _Parts(NamedTuple):

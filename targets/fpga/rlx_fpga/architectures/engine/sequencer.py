@@ -11,6 +11,7 @@ from amaranth.lib.wiring import Component, In, Out
 
 from rlx_fpga.architectures.engine.fields import Fields
 from rlx_fpga.architectures.engine.program import PIPELINE, Feed
+from rlx_fpga.architectures.engine.scale import ROUNDINGS
 from rlx_fpga.cells.rom import distinct_bits, varying_bits
 from rlx_fpga.cells.sizes import depth_of, index_signal
 from rlx_fpga.cost.logic import Logic
@@ -34,6 +35,9 @@ def instruction_fields(program: EngineProgram) -> Fields:
     if program.skips:
         steps = [{"result_step": one.skip + 1} for one in program.instructions]
         rows = [row | step for row, step in zip(rows, steps, strict=True)]
+    if program.rounds_once:
+        codes = [{"rounding": ROUNDINGS[one.rounding]} for one in program.instructions]
+        rows = [row | code for row, code in zip(rows, codes, strict=True)]
     return Fields(rows)
 
 
