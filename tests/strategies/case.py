@@ -37,7 +37,8 @@ class Knobs:
     size: int = 4
     batch: int = 1
     weight_types: tuple[DType, ...] = (DType.I8, DType.I4, DType.I2)
-    roundings: tuple[Rounding, ...] = tuple(Rounding)
+    # Factors in float32 are those of layers only.
+    roundings: tuple[Rounding, ...] = tuple(r for r in Rounding if r is not Rounding.FLOAT32)
 
 
 @dataclass

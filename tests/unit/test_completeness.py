@@ -104,8 +104,9 @@ KNOWN = {
         QuantParams.per_tensor, st.floats(1e-9, 1e9), st.integers(-128, 127)
     ),
     Rescale: st.builds(
+        # Multiples of 2^7 are float32 numbers.
         lambda pairs, rounding: Rescale(
-            tuple(m for m, _ in pairs), tuple(s for _, s in pairs), rounding
+            tuple(m & -128 for m, _ in pairs), tuple(s for _, s in pairs), rounding
         ),
         st.lists(st.tuples(st.integers(0, 2**31 - 1), st.integers(-31, 30)), min_size=1),
         st.sampled_from(Rounding),

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rlx.ir import DType
+from rlx.numerics.fixed_point import Rounding
 
 if TYPE_CHECKING:
     from rlx.ir import Op, TensorType
@@ -37,8 +38,17 @@ def check_bias(op: Op, type_: TensorType, channels: int) -> None:
         raise op.refuse(f"bias must be i32[{channels}], not {type_}")
 
 
-def check_rescale(op: Op, rescale: Rescale, channels: int) -> None:
-    """Raise ShapeError unless there is one factor, or one for each channel."""
+def check_rescale(op: Op, rescale: Rescale, channels: int, *, in_float32: bool = False) -> None:
+    """Raise ShapeError unless there is one factor, or one for each channel.
+
+    Args:
+        op: The op.
+        rescale: Its factors.
+        channels: How many channels there are.
+        in_float32: Whether products may be rounded to float32, as those of layers.
+    """
+    if rescale.rounding is Rounding.FLOAT32 and not in_float32:
+        raise op.refuse("only convolutions and dense layers have factors in float32")
     if rescale.channels not in (1, channels):
         raise op.refuse(f"rescale must have 1 or {channels} factors, not {rescale.channels}")
 

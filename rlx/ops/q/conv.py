@@ -84,7 +84,7 @@ class QConv2d(Op):
         if inner * self.groups != channels:
             raise self.refuse(f"weights {w} with {self.groups} groups do not fit input {x}")
         check_bias(self, bias, outputs)
-        check_rescale(self, self.rescale, outputs)
+        check_rescale(self, self.rescale, outputs, in_float32=True)
         check_zero_point(self, self.x_zero_point, self.zero_point)
         check_clamp(self, self.low, self.high)
         return (TensorType((x.shape[0], height, width, outputs), DType.I8),)

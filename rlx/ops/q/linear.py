@@ -61,7 +61,7 @@ class QDense(Op):
         if x.rank < 1 or x.shape[-1] != inner:
             raise self.refuse(f"weights {w} need an input with {inner} channels last, not {x}")
         check_bias(self, bias, outputs)
-        check_rescale(self, self.rescale, outputs)
+        check_rescale(self, self.rescale, outputs, in_float32=True)
         check_zero_point(self, self.x_zero_point, self.zero_point)
         check_clamp(self, self.low, self.high)
         return (TensorType((*x.shape[:-1], outputs), DType.I8),)

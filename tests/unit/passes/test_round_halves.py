@@ -9,7 +9,7 @@ from rlx.ops.q import QAdd, QClamp, QConvert, QDense, QMean, QPrelu, QRequantize
 from rlx.passes.pipelines import SIMPLIFY
 from rlx.passes.round_halves import RoundHalvesUp
 
-EVEN = Rounding.EVEN
+EVEN, FLOAT32 = Rounding.EVEN, Rounding.FLOAT32
 
 
 def roundings(graph):
@@ -55,6 +55,13 @@ def requantize(factor, rounding=EVEN, **more):
         (dense([[1, 2]], [0], 0.25, rounding=Rounding.ODD, low=0, high=1), "single"),
         (dense([[1, 2]], [0], 0.25, low=5, high=6, zero_point=4), "single"),
         (dense([[1, 2]], [0], 0.25, low=5, high=7, zero_point=4), "even"),
+        (dense([[1, 2], [3, 4]], [0, 0], 0.3141, rounding=FLOAT32), "single"),
+        (dense([[1, 2], [3, 4]], [0, 0], 0.25, rounding=FLOAT32), "even"),
+        # Sixths are halves by the rounding of float32, to either side, unless no sum is one.
+        (dense([[1, 2]], [0], 1 / 6, rounding=FLOAT32), "float32"),
+        (dense([[6, 12]], [1], 1 / 6, rounding=FLOAT32), "single"),
+        (dense([[1, 2], [1, 3]], [0, 0], 2.0, 1 / 6, rounding=FLOAT32), "float32"),
+        (dense([[1, 2]], [0], 1 / 6, rounding=FLOAT32, low=0, high=1), "single"),
         (requantize(0.5), "even"),
         (requantize(1.0 / 3), "single"),
         (requantize(0.5, low=1, high=2), "single"),

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from oracle import ACTIVATIONS, Quant, clamp_of, codes, float32, quants, run_operator
 
 from rlx.errors import ShapeError
-from rlx.ir import Dim, i8, i32
+from rlx.ir import Dim, Graph, i8, i32
 from rlx.numerics.fixed_point import Rescale, Rounding
-from rlx.ops.q import QDense
+from rlx.ops.q import QDense, QRequantize
 
 DENSE = QDense(x_zero_point=0, rescale=Rescale.of(0.5), zero_point=0)
 
@@ -114,3 +114,10 @@ def test_dense_keeps_leading_dimensions() -> None:
 def test_refusals(op, types, message: str) -> None:
     with pytest.raises(ShapeError, match=rf"^q\.dense: {message}$"):
         op.infer_checked(*types)
+
+
+def test_only_layers_have_factors_in_float32() -> None:
+    graph, factor = Graph("g"), Rescale.of(0.5, rounding=Rounding.FLOAT32)
+    x = graph.input("x", i8(1, 4))
+    with pytest.raises(ShapeError, match="only convolutions and dense layers have factors in"):
+        graph.apply(QRequantize(x_zero_point=0, rescale=factor, zero_point=0), x)
