@@ -32,7 +32,7 @@ from rlx.limits import DEFAULT_LIMITS, Limits, raise_hint
 from rlx.names import printable, shorten
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.nn import NnOp
-from rlx.ops.q import Q_OPS, QConvert
+from rlx.ops.q import Q_OPS, QConvert, QTranspose
 from rlx.ops.real import RealCast, RealDequantize, RealQuantize, RealTranspose
 from rlx.passes.channels_last import ChannelsLast
 from rlx.passes.dead_code import DeadCode
@@ -90,7 +90,7 @@ def load(
         data, name = read_bytes(Path(source), limits), Path(source).name
     graph = build(parse(data, name, limits), limits, options)
     layers = any(isinstance(node.op, NnOp) for node in graph.op_nodes)
-    if any(isinstance(node.op, RealTranspose) for node in graph.op_nodes):
+    if any(isinstance(node.op, RealTranspose | QTranspose) for node in graph.op_nodes):
         # Exporters of channels-first networks write transposes around layers, and before a dense
         # layer: they move to the ends, or into its weights.
         graph = DeadCode().apply(ChannelsLast().apply(DeadCode().apply(graph)))

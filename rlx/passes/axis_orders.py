@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rlx.ops import nn, real
+from rlx.ops import nn, q, real
 from rlx.ops.nn.activation import NnActivation
 from rlx.ops.real.reduce import RealReduce
 
@@ -24,20 +24,23 @@ Order: TypeAlias = tuple[int, ...]
 
 _KEEP_AXIS = (
     nn.NnSoftmax, nn.NnLogSoftmax, nn.NnBatchNorm, nn.NnGroupNorm, nn.NnSplit, real.RealCumsum,
-    real.RealConcat,
+    real.RealConcat, q.QConcat,
 )  # fmt: skip
-_DROP_AXIS = (real.RealArgmax, real.RealArgmin, nn.NnLogSumExp)
+_DROP_AXIS = (real.RealArgmax, real.RealArgmin, nn.NnLogSumExp, q.QArgmax)
 _KEEP_AXES = (nn.NnL2Norm, real.RealReverse)
-_DROP_AXES = (RealReduce, nn.NnVariance)
+_DROP_AXES = (RealReduce, nn.NnVariance, q.QMean)
 # Attributes with an entry for each axis.
 _LISTS: tuple[tuple[type[Op], tuple[str, ...]], ...] = (
     (real.RealPad, ("before", "after", "interior")),
     (nn.NnPad, ("before", "after")),
+    (q.QPad, ("before", "after")),
     (nn.NnTile, ("repeats",)),
     (real.RealSlice, ("start", "stop", "step")),
+    (q.QSlice, ("start", "stop", "step")),
     (real.RealBroadcastTo, ("shape",)),
 )
 _QUANTIZED = (real.RealQuantize, real.RealDequantize)
+_GROWING = (real.RealPad, nn.NnPad, q.QPad)
 
 
 def identity(rank: int) -> Order:
@@ -53,7 +56,13 @@ def inverse(order: Order) -> Order:
 def is_pointwise(op: Op) -> bool:
     """Whether each element of the result depends on the corresponding elements only."""
     kinds = (NnActivation, nn.NnPrelu, *_QUANTIZED)
-    return op.traits.elementwise or isinstance(op, kinds)
+    # The slopes of q.prelu belong to the last axis, wherever that is.
+    return (op.traits.elementwise and not isinstance(op, q.QPrelu)) or isinstance(op, kinds)
+
+
+def may_follow(op: Op) -> bool:
+    """Whether a transpose of the result is no larger as one of the operand."""
+    return is_pointwise(op) or isinstance(op, _GROWING)
 
 
 def moved_quant(quant: QuantParams | None, order: Order) -> QuantParams | None:

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import Graph, Node, QuantParams, Value, copy_node
-from rlx.ops import nn, real
+from rlx.ir import DType, Graph, Node, QuantParams, Value, copy_node
+from rlx.ops import nn, q, real
 from rlx.ops.nn import Layout
+from rlx.ops.nn.layout import to_channels_first, to_channels_last
 from rlx.passes.axis_orders import (
     Order,
     identity,
     inverse,
     is_pointwise,
+    may_follow,
     moved_quant,
     only_moves_ones,
     reordered,
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     from rlx.ir.types import Shape
 
 _WEIGHTED = (nn.NnConv, nn.NnConvTranspose, nn.NnQuantizedConv)
-_LINEAR = (nn.NnLinear, nn.NnQuantizedLinear)
+_LINEAR = (nn.NnLinear, nn.NnQuantizedLinear, q.QDense)
+_TRANSPOSES = (real.RealTranspose, q.QTranspose)
+_RESHAPES = (real.RealReshape, q.QReshape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +88,22 @@ class _Rewriter:
     users: dict[Value, list[Node]] = field(init=False)
     readers: dict[Value, int] = field(default_factory=dict)
     moved: dict[tuple[Value, Order], Value] = field(default_factory=dict)
+    integers: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.new = Graph(self.old.name)
         self.users = self.old.users()
+        self.integers = any(isinstance(node.op, q.Q_OPS) for node in self.old.op_nodes)
 
     def run(self) -> Graph:
         """Return the new graph."""
         for node in self.old.nodes:
             for result, stand in zip(node.results, self._visit(node), strict=True):
                 self.stands[result] = stand
-                self.readers.setdefault(stand.value, 0)
-                self.readers[stand.value] += len(self.users[result])
+                # A transpose that is not carried out here is no reader: those of its result are.
+                seen = any(self.stands[o].value == stand.value for o in node.operands)
+                count = len(self.users[result]) + self.old.outputs.count(result) - seen
+                self.readers[stand.value] = self.readers.get(stand.value, 0) + count
         outputs = [self._plain(o) for o in self.old.outputs]
         self.new.output(*outputs, names=self.old.output_names)
         return self.new
@@ -105,7 +113,7 @@ class _Rewriter:
         op, operands = node.op, [self.stands[o] for o in node.operands]
         if getattr(op, "layout", None) is Layout.CHANNELS_FIRST:
             return self._layer(node)
-        if isinstance(op, real.RealTranspose) and operands[0].columns is None:
+        if isinstance(op, _TRANSPOSES) and operands[0].columns is None:
             order = tuple(operands[0].order[a] for a in op.axes)
             return [_Stand(operands[0].value, order)]
         if all(s.is_plain for s in operands):
@@ -113,7 +121,7 @@ class _Rewriter:
             return [_Stand(v, identity(v.type.rank)) for v in copy.results]
         if operands[0].columns is not None:
             return [self._behind_flat(node, operands[0])]
-        if isinstance(op, real.RealReshape):
+        if isinstance(op, _RESHAPES):
             return [self._reshape(node, operands[0])]
         return self._in_order(node) or self._copied(node)
 
@@ -166,7 +174,7 @@ class _Rewriter:
         """Return a reshape of a value that another order stands for."""
         value, order = operand.value, operand.order
         if only_moves_ones(value.type, order):
-            op = real.RealReshape(shape=node.result.type.shape)
+            op = self._to_shape(value, node.result.type.shape)
             (found,) = self._append(node, op, value, order=identity(node.result.type.rank))
             return found
         return self._with_ones(node, operand) or self._flat(node, operand) or self._copied(node)[0]
@@ -183,7 +191,7 @@ class _Rewriter:
         held = sorted(range(len(before)), key=lambda i: operand.order[before[i]])
         if held != sorted(range(len(after)), key=lambda i: order[after[i]]):
             return None
-        op = real.RealReshape(shape=tuple(wanted[a] for a in inverse(order)))
+        op = self._to_shape(operand.value, tuple(wanted[a] for a in inverse(order)))
         return self._append(node, op, operand.value, order=order)[0]
 
     def _flat(self, node: Node, operand: _Stand) -> _Stand | None:
@@ -194,9 +202,8 @@ class _Rewriter:
         fits = wanted[:front] == shape[:front] and operand.order[:front] == identity(front)
         if not fits or len(tail) != len(shape) - front or not self._only_weighted(node.result):
             return None
-        (flat,) = self._append(
-            node, real.RealReshape(shape=wanted), operand.value, order=identity(len(wanted))
-        )
+        op = self._to_shape(operand.value, wanted)
+        (flat,) = self._append(node, op, operand.value, order=identity(len(wanted)))
         places = [operand.order[a] - front for a in range(front, len(shape))]
         held = operand.value.type.static_shape[front:] if operand.value.type.is_static else [
             d for d in operand.value.type.shape[front:] if isinstance(d, int)
@@ -279,7 +286,7 @@ class _Rewriter:
         if array is not None:
             wider = array.reshape((1,) * more + array.shape)
             return self._constant(value, wider, value.type.quant)
-        return self.new.apply(real.RealReshape(shape=shape), value, origin=value.node.origin)
+        return self.new.apply(self._to_shape(value, shape), value, origin=value.node.origin)
 
     def _transposed(self, value: Value, axes: Order) -> Value:
         """Return ``transpose(value, axes)``, if possible without an op for it."""
@@ -294,24 +301,72 @@ class _Rewriter:
         if value.constant is not None:
             quant = moved_quant(value.type.quant, inverse(axes))
             return self._constant(value, value.constant.transpose(axes), quant)
-        alone = self.readers.get(value, 0) <= 1
-        if is_pointwise(node.op) and len(node.operands) == 1 and alone:
-            found = reordered(node.op, inverse(axes))
-            if found is not None:
-                operand = self._transposed(node.operands[0], axes)
-                quant = moved_quant(value.type.quant, inverse(axes))
-                return self.new.apply(found[0], operand, name=node.name, quant=quant, origin=origin)
+        early = self._early(node, axes) if self.readers.get(value, 0) <= 1 else None
+        if early is not None:
+            return early
         if only_moves_ones(value.type, axes):
             shape = tuple(value.type.shape[a] for a in axes)
             return self._reshaped(value, shape)
-        return self.new.apply(real.RealTranspose(axes=axes), value, name=node.name, origin=origin)
+        op: Op = q.QTranspose(axes=axes) if self._is_int8(value) else real.RealTranspose(axes=axes)
+        return self.new.apply(op, value, name=node.name, origin=origin)
+
+    def _early(self, node: Node, axes: Order) -> Value | None:
+        """Return ``transpose(result, axes)`` with the transpose in front of a node, if it may be.
+
+        There it meets others, or an input, whose caller can bring the values in that order.
+        """
+        if isinstance(node.op, _RESHAPES):
+            return self._before_ones(node, axes)
+        found = reordered(node.op, inverse(axes)) if may_follow(node.op) else None
+        computed = [o for o in node.operands if o.constant is None]
+        if found is None or len(computed) != 1 or computed[0].type.rank != len(axes):
+            return None
+        rank, quant = len(axes), node.result.type.quant
+        full = [
+            self._widened(o, rank - o.type.rank) if 0 < o.type.rank < rank else o
+            for o in node.operands
+        ]
+        operands = [self._transposed(o, axes) if o.type.rank == rank else o for o in full]
+        return self.new.apply(
+            found[0], *operands, name=node.name, quant=moved_quant(quant, inverse(axes)),
+            origin=node.origin.through(ChannelsLast.name),
+        )  # fmt: skip
+
+    def _before_ones(self, node: Node, axes: Order) -> Value | None:
+        """Return a transpose in front of a reshape that adds or drops axes of 1; None for others.
+
+        It is one between channels first and last, which an input can do without.
+        """
+        (source,), value = node.operands, node.result
+        shape, wanted = source.type.shape, value.type.shape
+        before = [axis for axis, d in enumerate(shape) if d != 1]
+        after = [axis for axis, d in enumerate(wanted) if d != 1]
+        if [shape[a] for a in before] != [wanted[a] for a in after] or source.constant is not None:
+            return None
+        moved = [before[after.index(a)] for a in axes if a in after]
+        for order in (to_channels_last(len(shape)), to_channels_first(len(shape))):
+            if moved != sorted(moved) and [a for a in order if a in before] == moved:
+                turned = self._transposed(source, order)
+                op = self._to_shape(turned, tuple(wanted[a] for a in axes))
+                origin = node.origin.through(ChannelsLast.name)
+                return self.new.apply(op, turned, name=node.name, origin=origin)
+        return None
 
     def _reshaped(self, value: Value, shape: Shape) -> Value:
         """Return a reshape, of what another reshape was made of if that is so."""
-        source = value.node.operands[0] if isinstance(value.node.op, real.RealReshape) else value
-        op = real.RealReshape(shape=shape)
+        source = value.node.operands[0] if isinstance(value.node.op, _RESHAPES) else value
+        op = self._to_shape(source, shape)
         origin = value.node.origin.through(ChannelsLast.name)
         return self.new.apply(op, source, name=value.node.name, origin=origin)
+
+    def _is_int8(self, value: Value) -> bool:
+        """Whether ops on a value are integer ops."""
+        return self.integers and value.type.dtype is DType.I8
+
+    def _to_shape(self, value: Value, shape: Shape) -> Op:
+        if self._is_int8(value):
+            return q.QReshape(shape=value.type.with_shape(shape).static_shape)
+        return real.RealReshape(shape=shape)
 
 
 def _is_constant(value: Value) -> bool:

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
-from rlx.ir import Graph, QuantParams, f32
+from rlx.ir import Graph, QuantParams, f32, i8
 from rlx.ir.evaluate import evaluate
 from rlx.ir.module import GraphModule
 from rlx.ir.verify import verify
-from rlx.ops import nn, real
+from rlx.numerics.fixed_point import Rescale
+from rlx.ops import nn, q, real
 from rlx.ops.nn import Layout
+from rlx.ops.q import Window
 from rlx.ops.real import SpatialWindow
 from rlx.passes.channels_last import ChannelsLast
 from rlx.passes.dead_code import DeadCode
@@ -230,3 +232,88 @@ def test_axes_of_one_that_come_and_go_keep_the_order(shape):
     np.testing.assert_allclose(
         evaluate(found, {name: x})[0], evaluate(graph, {name: x})[0], rtol=1e-6
     )
+
+
+def order_of_codes(graph):
+    """Return the names of a graph's ops after the pass, which must not change one integer."""
+    after = DeadCode().apply(ChannelsLast().apply(graph))
+    verify(GraphModule.mir(after))
+    (x,) = graph.inputs
+    assert [o.type for o in after.outputs] == [o.type for o in graph.outputs]
+    codes = RANDOM.integers(-128, 128, x.type.static_shape).astype(np.int8)
+    for old, new in zip(evaluate(graph, {"x": codes}), evaluate(after, {"x": codes}), strict=True):
+        np.testing.assert_array_equal(new, old)
+    return [n.op.name for n in after.op_nodes]
+
+
+def test_transposes_of_integer_ops_move_to_the_input():
+    """As ai-edge-quantizer writes them: turned for each layer and back for the ops between."""
+    graph = Graph("g")
+
+    def apply(op, *operands):
+        values = [graph.constant(o) if isinstance(o, np.ndarray) else o for o in operands]
+        return graph.apply(op, *values)
+
+    def turned(x):
+        return apply(q.QTranspose(axes=(0, 2, 3, 1)), x)
+
+    rescale = Rescale.of(0.01)
+    signs = RANDOM.integers(-128, 128, (4, 1, 1)).astype(np.int8)
+    x = graph.input("x", i8(1, 4, 6, 5))
+    padded = apply(q.QPad(before=(0, 0, 1, 0), after=(0, 0, 1, 2), value=3), x)
+    pool = apply(q.QMaxPool2d(window=Window((2, 2), padding=((0, 0), (0, 0)))), turned(padded))
+    back = apply(q.QTranspose(axes=(0, 3, 1, 2)), pool)
+    scaled = apply(
+        q.QMul(x_zero_point=3, y_zero_point=0, rescale=rescale, zero_point=1), back, signs
+    )
+    part = apply(q.QSlice(start=(0, 1, 0, 2), stop=(1, 4, 7, 5), step=(1, 1, 2, 1)), scaled)
+    joined = apply(q.QConcat(axis=1), part, apply(q.QClamp(low=-9), part))
+    best = apply(q.QArgmax(axis=1), joined)
+    again = apply(q.QMaxPool2d(window=Window((2, 2))), turned(joined))
+    last = apply(q.QTranspose(axes=(0, 3, 1, 2)), again)
+    mean = q.QMean(axes=(2, 3), x_zero_point=1, rescale=Rescale.of(0.2), zero_point=0)
+    flat = apply(q.QReshape(shape=(1, 36)), last)
+    bias, weights = np.zeros(2, np.int32), RANDOM.integers(-128, 128, (2, 36)).astype(np.int8)
+    dense = apply(
+        q.QDense(x_zero_point=1, rescale=rescale, zero_point=0), flat, weights, bias
+    )  # fmt: skip
+    graph.output(apply(mean, last), dense, best)
+    names = order_of_codes(graph)
+    assert names[0] == "q.transpose"
+    assert names.count("q.transpose") == 1
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 1, 9), (1, 3, 9, 1), (1, 1, 3, 9)])
+def test_axes_of_one_in_front_of_a_layer_leave_the_transpose_to_the_input(shape):
+    graph = Graph("g")
+    x = graph.apply(q.QReshape(shape=shape), graph.input("x", i8(1, 3, 9)))
+    axes = (0, 3, 1, 2) if shape == (1, 1, 3, 9) else (0, 2, 3, 1)
+    graph.output(
+        graph.apply(q.QMaxPool2d(window=Window((1, 1))), graph.apply(q.QTranspose(axes=axes), x))
+    )
+    assert order_of_codes(graph) == ["q.transpose", "q.reshape", "q.max_pool2d"]
+    (node, *_) = DeadCode().apply(ChannelsLast().apply(graph)).op_nodes
+    assert node.op.axes == (0, 2, 1)
+
+
+def test_constants_and_pads_in_front_of_a_layer_are_turned_with_the_input():
+    net = Net(1, 3, 6, 5)
+    scaled = net.apply(
+        real.RealMul(), net.apply(real.RealSub(), net.x, numbers(3, 1, 1)), numbers(1)
+    )
+    padded = net.apply(real.RealPad(before=(0, 0, 1, 2), after=(0, 0, 1, 0)), scaled)
+    names = net.check(net.conv(padded, 2))
+    assert names == [
+        "real.transpose",
+        "real.sub",
+        "real.mul",
+        "real.pad",
+        "nn.conv",
+        "real.transpose",
+    ]
+
+
+def test_what_others_read_in_its_own_order_is_computed_once():
+    net = Net(1, 3, 6, 5)
+    padded = net.apply(real.RealPad(before=(0, 0, 1, 2), after=(0, 0, 1, 0)), net.x)
+    assert net.check(net.conv(padded, 2), padded, inside=1).count("real.pad") == 1
