@@ -12,7 +12,9 @@ from rlx.calibration.ranges import clamped
 from rlx.calibration.runner import Runner, computed_values
 from rlx.errors import UsageError
 from rlx.ir.inspect import printable
+from rlx.quant.functions import argument
 from rlx.quant.observers import Observer
+from rlx.quant.params import Needed
 from rlx.quant.weighted import Weighted, weighted_layers
 
 if TYPE_CHECKING:
@@ -98,9 +100,13 @@ def observe(
         {layer.node: _no_moments(layer, squares=squares) for layer in layers},
         0,
     )
-    runner, masking = Runner(graph, watched), masks(graph)
+    runner, masking, inner = Runner(graph, watched), masks(graph), _inner(graph, watched)
     for inputs, arrays in runner.run(samples):
         for value, array in zip(watched, arrays, strict=True):
+            if value in inner and not np.isfinite(array).all():
+                found.ranges.pop(value, None)
+            if value not in found.ranges:
+                continue
             mask = masking.get(value)
             _add(found.ranges[value], value, array if mask is None else mask.filled(array))
         for layer in layers:
@@ -110,6 +116,15 @@ def observe(
             progress("measuring ranges", found.samples, samples.count)
     _check_varies(graph, found, samples.what)
     return found
+
+
+def _inner(graph: Graph, values: Sequence[Value]) -> set[Value]:
+    """Return the values within functions of one number, which are tables as a whole.
+
+    They may overflow: ``exp(-x)`` in ``1 / (1 + exp(-x))``.
+    """
+    needed = set(Needed.of(graph).nodes)
+    return {v for v in values if v.node not in needed and argument(v.node) is not None}
 
 
 def channel_ranges(graph: Graph, nodes: Sequence[Node], samples: Samples) -> dict[Node, Doubles]:

@@ -158,6 +158,21 @@ def test_auto_keeps_the_drop():
     assert report.mean_bits < 8
 
 
+def test_a_function_of_one_number_may_overflow_within():
+    def score(x):
+        y = x.linear(100 * np.eye(4, dtype=np.float32))
+        return 1.0 / ((-y).exp() + 1.0)
+
+    graph = rlx.trace("net", score, rlx.f32(1, 4)).graph
+    x = np.random.default_rng(0).standard_normal((64, 1, 4)).astype(np.float32)
+    assert 100 * x.min() < -100  # exp(100) is more than a float32 holds
+    report = rlx.quantize(graph, x).report
+    assert report.comparison.output.sqnr_db > 20
+    layers = rlx.trace("net", lambda x: (x * 100).exp().linear(np.ones((4, 4))), rlx.f32(1, 4))
+    with pytest.raises(UsageError, match=r"^real\.exp .*: gives NaN or infinite numbers"):
+        rlx.quantize(layers.graph, x)
+
+
 @pytest.mark.parametrize("tested", [None, TEST])
 def test_auto_takes_wider_weights_where_the_drop_alone_leaves_too_much_noise(tested):
     def report(limits):
