@@ -12,9 +12,11 @@ from rlx.exporters.onnx import to_onnx
 from rlx.exporters.onnx.file import MAX_OPSET, MIN_OPSET
 from rlx.exporters.onnx.rules import RULES
 from rlx.frontends import onnx as frontend
+from rlx.ir import Graph, QuantParams, f32
 from rlx.ir.evaluate import evaluate
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import Q_OPS
+from rlx.ops.real import RealQuantize, Ties
 
 EXACT = {
     "argmax", "clamp", "clamp-none", "clamp-relu", "concat", "convert", "max-pool-padded",
@@ -92,3 +94,15 @@ def test_a_layer_whose_factors_are_not_those_of_its_scales_is_refused():
         UnsupportedOpError, match=r"scales by 0.7.*, but the scales around it give 1"
     ):
         to_onnx(requantized(Rescale.of(0.7)))
+
+
+@pytest.mark.parametrize(("ties", "exported"), [(Ties.EVEN, True), (Ties.FLOOR, False)])
+def test_an_input_whose_numbers_are_all_rounded_down_is_refused(ties, exported):
+    graph = Graph("net")
+    op = RealQuantize(quant=QuantParams.per_tensor(0.5), ties=ties)
+    graph.output(graph.apply(op, graph.input("x", f32(1, 4))))
+    if exported:
+        assert to_onnx(graph)
+        return
+    with pytest.raises(UnsupportedOpError, match="rounds every number of its input by floor"):
+        to_onnx(graph)

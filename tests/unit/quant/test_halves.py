@@ -244,3 +244,47 @@ def test_stored_constants_of_sums_are_kept():
     assert constant.type.quant.zero_point == (-8,)
     x = np.random.default_rng(0).normal(0, 5, (2, 4)).astype(np.float32)
     assert np.array_equal(results(graph, x), by_runtime(data, x)[0])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_decimal_scales_differ_from_onnx_runtime_at_halves_only(seed):
+    """Such as 0.05 * 0.01 / 0.1: a sum of 100 is a half, which float32 rounds to either side."""
+    random = np.random.default_rng(seed)
+    channels, steps = 6, {"a": random.choice([0.05, 0.1]), "y": random.choice([0.1, 0.2])}
+    scales = random.choice([0.01, 0.02], channels)
+    scales[2] = 0  # of a channel without weights, as tools write it
+    stored = random.integers(-127, 128, (channels, 1, 3, 3)).astype(np.int8)
+    bias = random.integers(-500, 500, channels).astype(np.int32)
+    constants = {n: np.float32(v) for n, v in steps.items()} | {
+        "z": np.int8(3), "w": stored, "ws": scales.astype(np.float32),
+        "b": bias, "bs": (steps["a"] * scales).astype(np.float32),
+    }  # fmt: skip
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "a", "z"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "a", "z"], ["d"]),
+        helper.make_node("DequantizeLinear", ["w", "ws"], ["wd"], axis=0),
+        helper.make_node("DequantizeLinear", ["b", "bs"], ["bd"], axis=0),
+        helper.make_node("Conv", ["d", "wd", "bd"], ["c"], group=channels),
+        helper.make_node("QuantizeLinear", ["c", "y", "z"], ["p"]),
+        helper.make_node("DequantizeLinear", ["p", "y", "z"], ["r"]),
+    ]
+    data = model(nodes, {"x": [1, channels, 16, 16]}, {"r": None}, constants)
+    graph = convert(load(data), {}).graph
+    x = random.normal(0, 1.2, (1, channels, 16, 16)).astype(np.float32)
+    found, expected = (
+        np.rint(r / steps["y"]).astype(int) for r in (results(graph, x), by_runtime(data, x)[0])
+    )
+    centred = np.clip(np.rint(x / np.float32(steps["a"])) + 3, -128, 127).astype(np.int64) - 3
+    taps = (
+        centred[0, :, i : i + 14, j : j + 14]
+        * stored[:, 0, i, j, np.newaxis, np.newaxis].astype(int)
+        for i in range(3)
+        for j in range(3)
+    )
+    exact = (sum(taps) + bias[:, np.newaxis, np.newaxis]) * (scales * steps["a"] / steps["y"])[
+        :, np.newaxis, np.newaxis
+    ]
+    different = (found != expected)[0]
+    assert np.abs(found - expected).max() <= 1
+    assert np.abs(np.abs(exact - np.rint(exact)) - 0.5)[different].max(initial=0) < 1e-4
+    assert different.mean() < 0.01

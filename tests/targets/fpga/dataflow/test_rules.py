@@ -49,8 +49,9 @@ def test_every_integer_op_has_a_rule_or_a_reason(op):
 def test_only_shifts_and_additions_do_not_round_once(rounding):
     graph = Graph("g")
     rescale = Rescale.of(0.5, rounding=rounding)
-    op = QMean(axes=(1,), x_zero_point=0, rescale=rescale, zero_point=0)
-    node = graph.append(op, graph.input("x", i8(1, 4)), name="node")
+    op = QDense(x_zero_point=0, rescale=rescale, zero_point=0)
+    weights = graph.constant(np.ones((2, 4), np.int8)), graph.constant(np.zeros(2, np.int32))
+    node = graph.append(op, graph.input("x", i8(1, 4)), *weights, name="node")
     refusing = ["engine", "parallel"] if rounding is Rounding.FLOAT32 else ["parallel"]
     others = [name for name in ("dataflow", "engine", "parallel") if name not in refusing]
     for name in others:
