@@ -21,23 +21,19 @@ SIMULATORS = [
     pytest.param(Qemu(FirmwareBuild("cortex-m55")), marks=pytest.mark.qemu),
 ]
 
-
-def qdq(seed):
-    return QdqFile(seed, channels=4).network()
-
-
-def qonnx(seed):
-    return QonnxFile(seed, channels=4).network()
-
-
-def qoperator(seed):
-    """Return a network whose layers are scaled by float32 factors."""
-    return Network(seed, powers=False).data()
+KINDS = {
+    "qdq": lambda seed: QdqFile(seed, channels=4).network(),
+    "qonnx": lambda seed: QonnxFile(seed, channels=4).network(),
+    "down": lambda seed: QonnxFile(seed, channels=4, mode="FLOOR").network(),
+    "toward": lambda seed: QonnxFile(seed, channels=4, mode="HALF_DOWN").network(),
+    # Layers are scaled by float32 factors.
+    "qoperator": lambda seed: Network(seed, powers=False).data(),
+}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS, ids=lambda s: s.name)
-@pytest.mark.parametrize("kind", [qdq, qonnx, qoperator])
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("seed", [3, 8, 13])
 def test_networks_equal_the_reference(simulator, kind, seed, tmp_path):
     graph = convert(load(kind(seed)), {}).graph
