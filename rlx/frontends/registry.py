@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rlx import plugins
-from rlx.errors import FormatError, FrontendError, TargetNotFoundError, UsageError
+from rlx.errors import (
+    FormatError,
+    FrontendError,
+    InternalError,
+    RlxError,
+    TargetNotFoundError,
+    UsageError,
+)
 from rlx.frontends import foreign
 from rlx.frontends.onnx_options import OnnxOptions
 from rlx.frontends.open_shapes import OpenInput
@@ -196,8 +203,24 @@ def load(
     if sizes is not None and sized is not None:
         read: GraphModule = sized(path, options, limits, sizes)
         return read
-    module = frontend.load(path, options, limits)
+    module = _read(frontend, path, options, limits)
     return module if sizes is None else with_sizes(module, sizes)
+
+
+def _read(frontend: Frontend, path: Path, options: object, limits: Limits) -> GraphModule:
+    """Return a file's graph; what a plug-in must not raise is no fault of rlx."""
+    try:
+        return frontend.load(path, options, limits)
+    except RlxError:
+        raise
+    except Exception as error:
+        if frontend in _BUILT_IN:
+            raise
+        raise InternalError(
+            f"the frontend {frontend.name!r} failed: {type(error).__name__}: {error}",
+            where=shorten(printable(path.name)),
+            hint="it is of another package than rlx: report it there, with the lines above",
+        ) from error
 
 
 def with_sizes(module: GraphModule, sizes: Sizes) -> GraphModule:

@@ -136,6 +136,12 @@ def test_a_dialect_that_cannot_be_loaded_is_an_error_with_its_reason(installed):
         op_class("acme.square")
 
 
+def test_a_dialect_for_a_later_version_is_refused(installed):
+    install(installed, "api = 2", "rlx.ops", value="acme")
+    with pytest.raises(PlainError, match=r"^dialect 'acme' of third-party 1\.0: written for api 2"):
+        op_class("acme.square")
+
+
 def test_a_package_of_ops_may_have_a_module_called_api(installed):
     install(installed, "from types import ModuleType as M; api = M('api')", "rlx.ops", value="acme")
     with pytest.raises(PlainError, match=r"^no op is called 'acme.square'$"):
@@ -172,6 +178,19 @@ def test_a_frontend_that_fails_on_a_file_is_left_out(installed, model):
     with pytest.warns(PluginWarning, match=line), pytest.raises(frontends.registry.FormatError):
         frontends.load(unknown)
     assert frontends.load(model).graph.nodes
+
+
+def test_a_frontend_that_raises_is_blamed_in_place_of_rlx(capsys, installed, tmp_path):
+    install(installed, SOUND.replace("raise AssertionError", "return 1 / 0"), "rlx.frontends")
+    (tmp_path / "net.acme").write_bytes(b"ACME")
+    status, _, err = run(capsys, "inspect", tmp_path / "net.acme")
+    assert status == 70
+    assert "Traceback" in err
+    assert err.endswith(
+        "error[RLX-E900]: net.acme: the frontend 'acme' failed: ZeroDivisionError: division by"
+        " zero\n"
+        "  try: it is of another package than rlx: report it there, with the lines above\n"
+    )
 
 
 @pytest.mark.parametrize(
