@@ -33,8 +33,9 @@ class CompileOptions:
         fusion: Which patterns of ops become one op each; None for no fusion.
         precision: In which types ops on f32 are computed, or the name of a policy, such as
             ``"mixed-bf16"``, for which the object then has the policy; as written if None.
-        dump: Folder for the text of the graph after every step of compilation; None for none. For
-            each set of sizes it gets a folder of its own.
+        dump: Folder for the text of the graph after every step of compilation that changes it;
+            None for none. One that rlx made is replaced. For each set of sizes it gets a folder of
+            its own.
 
     Raises:
         UsageError: A value is of another type, or no precision policy has the name.
