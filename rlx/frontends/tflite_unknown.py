@@ -16,6 +16,21 @@ _INT8 = (
     "inference_output_type int8), so that no float32 is left"
 )
 
+_ELSEWHERE = (
+    "is imported on int8, but not on plain numbers",
+    "express it by other operators on plain numbers in the model",
+)
+_FLOAT_ONLY = (
+    "is imported on float32, but not on int8",
+    "convert the model in float32, and quantize it here, where more operators become integers: "
+    "rlx quantize MODEL --calib SAMPLES.npz -o MODEL.q.rlx",
+)
+_PRODUCT = (
+    "is imported on float32, but not on int8: a product of two activations has no integer form yet",
+    "compute such layers (attention) outside, or convert the model in float32 and run it on the "
+    "host",
+)
+
 _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("keeps its state between runs, which rlx does not support yet", _STATE, ("SVDF",)),
     (
@@ -48,11 +63,7 @@ def unknown(name: str, *, elsewhere: bool = False, real: bool = False) -> tuple[
         real: Whether it computes with plain numbers here, and not with int8.
     """
     if elsewhere:
-        found, other = ("plain numbers", "int8") if real else ("int8", "float32")
-        return (
-            f"is imported on {other}, but not on {found}",
-            f"express it by other operators on {found} in the model",
-        )
+        return _ELSEWHERE if real else _PRODUCT if name == "BATCH_MATMUL" else _FLOAT_ONLY
     for reason, hint, names in _KINDS:
         if name in names:
             return reason, hint

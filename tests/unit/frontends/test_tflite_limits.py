@@ -91,6 +91,25 @@ def test_no_more_than_forty_operators_are_listed() -> None:
     assert listed[-2] == "  and 3 more"
 
 
+@pytest.mark.parametrize(
+    ("code", "message", "hint"),
+    [
+        ("SQUARED_DIFFERENCE", "is imported on float32, but not on int8", "rlx quantize MODEL"),
+        ("BATCH_MATMUL", "a product of two activations has no integer form yet", "(attention)"),
+    ],
+)
+def test_what_is_imported_on_float32_alone_names_the_way(
+    code: str, message: str, hint: str
+) -> None:
+    model = TfliteBuilder()
+    x, y, z = (model.tensor((1, 2, 2), scale=0.5, zero_point=1) for _ in range(3))
+    model.operator(code, [x, y], [z])
+    with pytest.raises(UnsupportedOpError) as raised:
+        tflite.load(model.build([x, y], [z]))
+    assert message in str(raised.value)
+    assert hint in raised.value.hint
+
+
 def test_an_operator_has_one_importer() -> None:
     with pytest.raises(ValueError, match=r"^ADD has two importers$"):
         importer("ADD")(lambda call: None)
