@@ -55,7 +55,7 @@ class _Sides:
         return agree
 
     def bounds(self) -> tuple[Float64, Float64]:
-        """Return the least and the largest factor of each channel that halves up allow."""
+        """Return the smallest and the largest factor of each channel that halves up allow."""
         with np.errstate(divide="ignore"):
             limit = (self.steps + 0.5) / self.numbers
         above = (self.numbers > 0) == self.rises

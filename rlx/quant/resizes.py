@@ -1,8 +1,8 @@
 """Linear interpolation between integers of given scales, which no integer op computes.
 
 ONNX Runtime interpolates in float32, where the order of the sum decides ties; integers without a
-scale are truncated. What integer ops make of it is some steps off. In a float network the loss is
-measured as everything else; but codes that a file states must be those.
+scale are truncated. Integer ops are some steps off. In a float network the loss is measured, but
+integers that a file states must be exact.
 """
 
 from __future__ import annotations
