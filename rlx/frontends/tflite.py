@@ -238,7 +238,10 @@ def _import(call: Call) -> None:
     name, table = call.operator.name, REAL_IMPORTERS if call.is_real else IMPORTERS
     importer = table.get(name)
     if importer is None and name not in known.OF_SHAPES:
-        reason, hint = unknown(name, elsewhere=name in _NAMES, real=call.is_real)
+        product = name == "BATCH_MATMUL" and all(t.data is None for t in call.inputs)
+        reason, hint = unknown(
+            name, elsewhere=name in _NAMES, real=call.is_real, activations=product
+        )
         raise UnsupportedError(reason, hint=hint)
     _refuse_tensors(call)
     try:

@@ -54,16 +54,19 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )  # fmt: skip
 
 
-def unknown(name: str, *, elsewhere: bool = False, real: bool = False) -> tuple[str, str]:
+def unknown(
+    name: str, *, elsewhere: bool = False, real: bool = False, activations: bool = False
+) -> tuple[str, str]:
     """Return why an operator that has no importer is refused, and what to do about it.
 
     Args:
         name: The operator.
         elsewhere: Whether it has an importer for other element types.
         real: Whether it computes with plain numbers here, and not with int8.
+        activations: Whether it is a product of two computed matrices.
     """
     if elsewhere:
-        return _ELSEWHERE if real else _PRODUCT if name == "BATCH_MATMUL" else _FLOAT_ONLY
+        return _ELSEWHERE if real else _PRODUCT if activations else _FLOAT_ONLY
     for reason, hint, names in _KINDS:
         if name in names:
             return reason, hint
