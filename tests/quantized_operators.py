@@ -188,10 +188,11 @@ class Network:
 
     Attributes:
         powers: Whether scales are powers of two, so that sums meet rounding halves.
+        averages: Whether there are averages, which ONNX Runtime computes in float32.
     """
 
-    def __init__(self, seed, *, powers):
-        self.random, self.powers = Random(seed), powers
+    def __init__(self, seed, *, powers, averages=True):
+        self.random, self.powers, self.averages = Random(seed), powers, averages
         self.dtype, self.nodes, self.constants = self.random.byte(), [], {}
         self.shapes, self.quants = {}, {}
 
@@ -203,9 +204,11 @@ class Network:
         for _ in range(int(random.draw.integers(3, 8))):
             step = random.pick(self.conv, self.conv, self.add, self.mul, self.pool, self.bend,
                                self.concat, self.average)  # fmt: skip
-            now = step(now)
-        now = self.unary("QLinearGlobalAveragePool", now, (1, self.shapes[now][1], 1, 1))
-        flat = self._named(self.shapes[now][:2], like=now)
+            if self.averages or step != self.average:
+                now = step(now)
+        if self.averages:
+            now = self.unary("QLinearGlobalAveragePool", now, (1, self.shapes[now][1], 1, 1))
+        flat = self._named((1, int(np.prod(self.shapes[now]))), like=now)
         self.nodes.append(helper.make_node("Flatten", [now], [flat]))
         now = self.dense(flat)
         self.nodes.append(helper.make_node("DequantizeLinear", [now, *self.quants[now]], ["y"]))

@@ -319,7 +319,9 @@ class _Rewriter:
             return self._before_ones(node, axes)
         found = reordered(node.op, inverse(axes)) if may_follow(node.op) else None
         computed = [o for o in node.operands if o.constant is None]
-        if found is None or len(computed) != 1 or computed[0].type.rank != len(axes):
+        # Stored integers that are dequantized are constants that no pass may fold.
+        leading = computed or node.operands
+        if found is None or len(computed) > 1 or leading[0].type.rank != len(axes):
             return None
         rank, quant = len(axes), node.result.type.quant
         full = [

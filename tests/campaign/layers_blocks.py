@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from campaign.layers import IMAGE, layer
+from campaign.layers import IMAGE, layer, ranks
 
 if TYPE_CHECKING:
     from campaign.draft import Draft, Tensor
@@ -70,7 +70,7 @@ def _batch_to_space(draft: Draft, x: Tensor) -> bool:
     return True
 
 
-@layer(weight=0.8)
+@layer(weight=0.8, ranks=ranks(1, 5))
 def _fill(draft: Draft, x: Tensor) -> bool:
     """Append FILL in the shape of a value."""
     operands = [draft.integers(x.shape), draft.constant((), x.codes)]
