@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rlx.ir import DType, Graph, Node, QuantParams, Value, copy_node
+from rlx.ir import DType, Graph, Input, Node, QuantParams, Value, copy_node
 from rlx.ops import nn, q, real
 from rlx.ops.nn import Layout
 from rlx.ops.nn.layout import to_channels_first, to_channels_last
@@ -323,6 +323,8 @@ class _Rewriter:
         leading = computed or node.operands
         if found is None or len(computed) > 1 or leading[0].type.rank != len(axes):
             return None
+        if len(node.operands) > 1 and computed and not self._reaches_input(computed[0]):
+            return None
         rank, quant = len(axes), node.result.type.quant
         full = [
             self._widened(o, rank - o.type.rank) if 0 < o.type.rank < rank else o
@@ -333,6 +335,20 @@ class _Rewriter:
             found[0], *operands, name=node.name, quant=moved_quant(quant, inverse(axes)),
             origin=node.origin.through(ChannelsLast.name),
         )  # fmt: skip
+
+    def _reaches_input(self, value: Value) -> bool:
+        """Whether a transpose of a value can move to an input or to another transpose.
+
+        Behind a layer it would only stand between the layer and what is computed of its result.
+        """
+        while not isinstance(value.node.op, (Input, *_TRANSPOSES)):
+            node = value.node
+            computed = [o for o in node.operands if o.constant is None]
+            follows = may_follow(node.op) or isinstance(node.op, _RESHAPES)
+            if len(computed) != 1 or not follows or self.readers.get(value, 0) > 1:
+                return False
+            value = computed[0]
+        return True
 
     def _before_ones(self, node: Node, axes: Order) -> Value | None:
         """Return a transpose in front of a reshape that adds or drops axes of 1; None for others.
