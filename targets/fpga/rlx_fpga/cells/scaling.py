@@ -143,7 +143,8 @@ class Scaling:
             left = np.maximum(PART_BITS + places - right, 0)
             right = right + left
             width = acc_width + int(left.max())
-            limit = width + 31
+            # The fraction bits that are kept must be there.
+            limit = max(width + 31, PART_BITS + places)
         # From the limit on every result is 0.
         right = np.minimum(right, limit)
         base = int(right.min())

@@ -89,6 +89,9 @@ WIDE = {"low": -128, "high": 127, "zero_point": 0, "lanes": 1, "channels": 1}
 @example({**WIDE, "acc_width": 5, "multiplier": [3 << 29], "shift": [30], "rounding": "odd"}, 0)
 @example({**WIDE, "acc_width": 31, "multiplier": [3 << 29], "shift": [-2], "rounding": "even"}, 0)
 @example({**WIDE, "acc_width": 27, "multiplier": [5 << 28], "shift": [-18], "rounding": "even"}, 0)
+@example(
+    {**WIDE, "acc_width": 5, "multiplier": [3 << 29], "shift": [-31], "rounding": "float32"}, 0
+)
 @pytest.mark.parametrize("form", range(5))
 def test_requantize_is_the_contract(form, case, stall):
     parts = Requantize(**case).scaling.parts
