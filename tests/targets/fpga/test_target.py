@@ -205,7 +205,8 @@ def test_no_refusal_leads_to_another_one(architecture, first, others):
     assert lines[2] == (f"  hint: change the model: no --architecture has all of its ops, {others}")
     with pytest.raises(UnsupportedOpError) as compared:
         estimate_values(module, TARGET, "all", options)
-    assert str(compared.value) == str(caught.value)
+    assert lines[1] in str(compared.value)
+    assert lines[2].removeprefix("  hint: ") in str(compared.value)
 
 
 def test_a_refusal_names_the_architectures_that_can():
