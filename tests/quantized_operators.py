@@ -188,11 +188,12 @@ class Network:
 
     Attributes:
         powers: Whether scales are powers of two, so that sums meet rounding halves.
-        averages: Whether there are averages, which ONNX Runtime computes in float32.
+        float_halves: Whether there are operators whose halves float32 decides where scales are not
+            powers of two: averages, sums and products.
     """
 
-    def __init__(self, seed, *, powers, averages=True):
-        self.random, self.powers, self.averages = Random(seed), powers, averages
+    def __init__(self, seed, *, powers, float_halves=True):
+        self.random, self.powers, self.float_halves = Random(seed), powers, float_halves
         self.dtype, self.nodes, self.constants = self.random.byte(), [], {}
         self.shapes, self.quants = {}, {}
 
@@ -204,9 +205,9 @@ class Network:
         for _ in range(int(random.draw.integers(3, 8))):
             step = random.pick(self.conv, self.conv, self.add, self.mul, self.pool, self.bend,
                                self.concat, self.average)  # fmt: skip
-            if self.averages or step != self.average:
+            if self.float_halves or step not in (self.average, self.add, self.mul):
                 now = step(now)
-        if self.averages:
+        if self.float_halves:
             now = self.unary("QLinearGlobalAveragePool", now, (1, self.shapes[now][1], 1, 1))
         flat = self._named((1, int(np.prod(self.shapes[now]))), like=now)
         self.nodes.append(helper.make_node("Flatten", [now], [flat]))

@@ -54,8 +54,7 @@ def _case(number: int) -> _Case:
         qonnx = QonnxFile(seed, channels=1 + seed % 4)
         return _Case(qonnx.network(), qonnx.samples(_SAMPLES), qonnx_result)
     powers = seed % 2 == 0
-    # An average by other factors meets halves that float32 decides.
-    network = Network(seed, powers=powers, averages=powers)
+    network = Network(seed, powers=powers, float_halves=powers)
     x = np.random.default_rng(seed).standard_normal((_SAMPLES, 1, 3, 8, 8)).astype(np.float32)
     return _Case(network.data(), list(x), _runtime)
 
