@@ -89,6 +89,21 @@ def test_layers_become_integer_layers_near_them():
             assert apart <= (operator != "QLinearConv")
 
 
+@pytest.mark.parametrize("operator", ["QLinearAdd", "QLinearMul"])
+@pytest.mark.parametrize("seed", range(6))
+def test_integer_ops_of_calibrated_scales_have_every_result(operator, seed):
+    """All pairs of int8 values. Scales that are multiples of each other meet halves by noise."""
+    random = np.random.default_rng(seed)
+    x, w = np.indices((256, 256)).astype(np.uint8).view(np.int8)
+    scales = random.uniform(0.02, 0.1, 3).astype(np.float32)
+    points = random.integers(-60, 60, 3).astype(np.int8)
+    named = dict(zip(("sx", "sw", "sy", "zx", "zw", "zy"), (*scales, *points), strict=True))
+    arrays = {"x": x, "w": w}
+    data = file_of(operator, "x sx zx w sw zw sy zy", {}, named, arrays, out=np.int8)
+    graph = convert(load(data), {}).graph
+    assert np.array_equal(evaluate(graph, arrays)[0], by_runtime(data, *arrays.values())[0])
+
+
 @pytest.mark.parametrize("powers", [False, True])
 @pytest.mark.parametrize("seed", range(8))
 def test_networks_and_their_integer_form_are_those_of_onnx_runtime(seed, powers):
