@@ -9,7 +9,7 @@ from rlx_fpga.architectures.engine.scale import LATENCY, ROUNDINGS, AnyRounding,
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("rounding", [None, *Rounding])
+@pytest.mark.parametrize("rounding", [None, *ROUNDINGS])
 def test_every_result_is_that_of_the_definition(rounding):
     """Of the machine that rounds twice only, and of each rounding of the other one."""
     rng = np.random.default_rng(0)
