@@ -57,7 +57,7 @@ def test_a_better_choice_that_was_missed_is_not_hidden():
 @pytest.mark.parametrize("optimize", ["balanced", "speed", "size", "ram"])
 @pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m55"])
 def test_every_layer_has_one_kernel_and_reasons_for_the_others(cpu, optimize):
-    module = driver.lower(rlx.load(DIGITS), target.load("cortexm")).module
+    module = driver.lower(rlx.load(DIGITS).module, target.load("cortexm")).module
     settings = Settings(optimize, core=CORES[cpu])
     choice, table = choice_of(module.plan, settings), kernel_table(module, settings, cpu)
     chosen = [row[2] for row in table.rows if row[-1] == "chosen"]
