@@ -14,6 +14,7 @@ from rlx_fpga.architectures import tables
 from rlx_fpga.architectures.dataflow.lower import RULES
 from rlx_fpga.architectures.dataflow.lower.arith import BinaryPlan
 from rlx_fpga.architectures.engine import lower as engine
+from rlx_fpga.architectures.engine.loops import each_element
 from rlx_fpga.architectures.engine.program import Mode
 from rlx_fpga.architectures.parallel.rules import RULES as PARALLEL
 from rlx_fpga.cells.arith import take_pairs
@@ -92,5 +93,5 @@ def assemble_extreme(build: engine.Assembler, node: Node) -> None:
     if any(o.type.shape != node.types[0].shape for o in node.operands):
         raise engine.refused(node, "the engine compares two tensors of the same shape")
     distance = build.places[node.operands[1]] - build.places[node.operands[0]]
-    reads = engine.Reads(Mode.MAX, engine.each_element(node, 2, distance), 1, 1)
+    reads = engine.Reads(Mode.MAX, each_element(node, 2, distance), 1, 1)
     build.append(node, reads, [engine.IDENTITY])

@@ -12,6 +12,7 @@ from rlx.ops.tabulate import tabulated
 from rlx_fpga.architectures.dataflow.lower import RULES
 from rlx_fpga.architectures.dataflow.lower.elementwise import Elementwise
 from rlx_fpga.architectures.engine import lower as engine
+from rlx_fpga.architectures.engine.loops import each_element
 from rlx_fpga.architectures.engine.program import Mode
 from rlx_fpga.architectures.parallel.rules import RULES as PARALLEL
 from rlx_fpga.cells.channel_table import ChannelTable
@@ -77,6 +78,6 @@ def assemble_table(build: engine.Assembler, node: Node) -> None:
     if len(found.tables) > 1:
         raise engine.refused(node, "the engine has one table for all channels")
     place = node.operands.index(found.operand)
-    loops = engine.each_element(node, 1, 0)
+    loops = each_element(node, 1, 0)
     reads = engine.Reads(Mode.TABLE, loops, 1, 1, operand=place)
     build.append(node, reads, [engine.IDENTITY], tables=found.tables.tolist())

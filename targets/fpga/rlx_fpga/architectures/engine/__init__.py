@@ -2,6 +2,7 @@
 
 - ``program.py``: instructions of the engine, and their constants;
 - ``lower.py``: a rule for each op, and the program of a graph;
+- ``loops.py``: loops over elements of tensors and windows of images;
 - ``moves.py``: the rules of ops that only move values;
 - ``sequencer.py``: loops and addresses of an instruction;
 - ``array.py``: products, sums, maxima and tables;

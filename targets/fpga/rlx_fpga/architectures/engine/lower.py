@@ -31,6 +31,13 @@ from rlx.ops.q import (
     Window,
 )
 from rlx.plan import plan_memory
+from rlx_fpga.architectures.engine.loops import (
+    corner,
+    each_element,
+    edge,
+    image_loops,
+    window_loops,
+)
 from rlx_fpga.architectures.engine.program import (
     EngineProgram,
     Feed,
@@ -325,8 +332,8 @@ def assemble_conv2d(build: Assembler, node: Node) -> None:
     if op.groups != channels or outputs != channels:
         _matrix(build, node, (height, width, channels), op.window, op.groups)
         return
-    loops = _image_loops(node, op.window, blocks=channels, channels=1)
-    reads = Reads(Mode.NARROW, loops, 1, 1, _corner(node, op.window), op.x_zero_point)
+    loops = image_loops(node, op.window, blocks=channels, channels=1)
+    reads = Reads(Mode.NARROW, loops, 1, 1, corner(node, op.window), op.x_zero_point)
     weights, bias, bound = _weights(node)
     flat = np.zeros(-(-weights.size // build.lanes) * build.lanes, np.int64)
     flat[: weights.size] = weights.reshape(-1)
@@ -353,14 +360,14 @@ def _matrix(
     padded[:, :outputs] = weights.reshape(groups, outputs, terms)
     words = padded.reshape(groups * blocks, lanes, terms).transpose(0, 2, 1).reshape(-1, lanes)
     inner = channels // groups
-    loops = _loops(
+    loops = window_loops(
         image, window, window.output_size((height, width)), groups * blocks, inner,
         inner if groups > 1 else 0,
     )  # fmt: skip
     last = outputs - (blocks - 1) * lanes
     first = min(lanes, outputs)
     reads = Reads(
-        Mode.WIDE, loops, first, last, -_edge(window, width) * channels,
+        Mode.WIDE, loops, first, last, -edge(window, width) * channels,
         cast("Any", node.op).x_zero_point,
     )  # fmt: skip
     build.append(node, reads, build.scales(node, bias, bound), weights=words)
@@ -390,8 +397,8 @@ def assemble_max_pool2d(build: Assembler, node: Node) -> None:
     """Compute the maximum of each window, channel by channel."""
     op = cast("QMaxPool2d", node.op)
     channels = _channels(node)
-    loops = _image_loops(node, op.window, blocks=channels, channels=1)
-    reads = Reads(Mode.MAX, loops, 1, 1, _corner(node, op.window), -128)
+    loops = image_loops(node, op.window, blocks=channels, channels=1)
+    reads = Reads(Mode.MAX, loops, 1, 1, corner(node, op.window), -128)
     build.append(node, reads, [IDENTITY])
 
 
@@ -401,8 +408,8 @@ def assemble_average_pool2d(build: Assembler, node: Node) -> None:
     op = cast("QAveragePool2d", node.op)
     if op.window.is_padded:
         raise refused(node, "the engine divides all windows by the same number: no padding")
-    loops = _image_loops(node, op.window, blocks=_channels(node), channels=1)
-    reads = Reads(Mode.TOTAL, loops, 1, 1, _corner(node, op.window))
+    loops = image_loops(node, op.window, blocks=_channels(node), channels=1)
+    reads = Reads(Mode.TOTAL, loops, 1, 1, corner(node, op.window))
     build.append(node, reads, [_division(node, op.window.taps)])
 
 
@@ -469,44 +476,3 @@ def assemble_sum(build: Assembler, node: Node) -> None:
     tables = [x.tolist(), (-y if isinstance(op, QSub) else y).tolist()]
     bound = int(np.abs(x).max() + np.abs(y).max())
     build.append(node, reads, build.scales(node, np.zeros(1, np.int64), bound), tables=tables)
-
-
-def each_element(node: Node, operands: int, distance: int) -> Loops:
-    """Return the loops over all elements, and over operands at a distance from each other."""
-    size = node.types[0].size
-    return Loops((1, 1, size, 1, operands, 1), (0, 0, 1, 0, distance))
-
-
-def _image_loops(node: Node, window: Window, *, blocks: int, channels: int) -> Loops:
-    """Return the loops of an op that has a block for each channel."""
-    _, height, width, depth = node.operands[0].type.static_shape
-    size = window.output_size((height, width))
-    return _loops((height, width, depth), window, size, blocks, channels, 1)
-
-
-def _loops(
-    image: tuple[int, int, int], window: Window, results: tuple[int, int], blocks: int,
-    channels: int, block_stride: int,
-) -> Loops:  # fmt: skip
-    """Return the loops over the windows of an image."""
-    height, width, depth = image
-    (stride_h, stride_w), (dilation_h, dilation_w) = window.stride, window.dilation
-    row = width * depth
-    return Loops(
-        counts=(*results, blocks, *window.kernel, channels),
-        strides=(stride_h * row, stride_w * depth, block_stride, dilation_h * row,
-                 dilation_w * depth),
-        steps=(stride_h, stride_w, dilation_h, dilation_w),
-        origin=(-window.padding[0][0], -window.padding[1][0]),
-        size=(height, width),
-    )  # fmt: skip
-
-
-def _edge(window: Window, width: int) -> int:
-    """Return the pixels from the first window's corner to the image's."""
-    return window.padding[0][0] * width + window.padding[1][0]
-
-
-def _corner(node: Node, window: Window) -> int:
-    _, _, width, channels = node.operands[0].type.static_shape
-    return -_edge(window, width) * channels
