@@ -154,11 +154,13 @@ class DispatchReport:
         graph: Name of the graph.
         owner: The target or backend.
         entries: What happens to each op, by name.
+        remedy: Hint about refused ops whose refusals have none.
     """
 
     graph: str
     owner: str
     entries: tuple[OpDispatch, ...]
+    remedy: str = "change the model, or pick another target ('rlx targets' lists what each has)"
 
     @property
     def ready(self) -> bool:
@@ -179,7 +181,7 @@ class DispatchReport:
         """Raise one UnsupportedOpError that names every op that cannot be lowered.
 
         Args:
-            advice: What to do about all of them; None for what the refusals say of each.
+            advice: Remedy for all of them; None for those of the single refusals.
         """
         bad = [e for e in self.entries if e.path is Outcome.REFUSED]
         if bad:
@@ -188,11 +190,5 @@ class DispatchReport:
                 f"{self.owner} cannot lower {len(bad)} kind(s) of op:\n    "
                 + "\n    ".join(map(str, bad)),
                 where=f"graph {self.graph!r}",
-                hint=advice or "; ".join(hints) or self._general_hint(),
+                hint=advice or "; ".join(hints) or self.remedy,
             )
-
-    def _general_hint(self) -> str:
-        """Return what to do about ops whose refusals do not say it."""
-        if self.owner.startswith("backend "):
-            return "change the model, or run it by another backend"
-        return "change the model, or pick another target ('rlx targets' lists what each has)"

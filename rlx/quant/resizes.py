@@ -19,7 +19,8 @@ from rlx.quant.params import moves
 if TYPE_CHECKING:
     from rlx.ir import Graph, Node, Value
 
-_OPERATOR: Final = re.compile(r"\b(?:Resize|Upsample)\b.*")
+_OPERATOR: Final = re.compile(r"\bnode \d+ ((?:Resize|Upsample)\b.*)")
+"""Type and name of an operator that resizes, in the location that the importer gives its nodes."""
 
 HINT: Final = (
     "resize with mode nearest, or outside of the network, or quantize the float model here: that"
@@ -43,7 +44,7 @@ def problems(graph: Graph) -> list[str]:
 def _operator(node: Node) -> str:
     """Return how an operator of ONNX that resizes is called; empty if a node is not of one."""
     match = _OPERATOR.search(node.origin.location)
-    return match[0] if match else ""
+    return match[1] if match else ""
 
 
 def _of_integers(node: Node) -> bool:

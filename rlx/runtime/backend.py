@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -109,7 +110,9 @@ class Backend(Protocol):
 
 def fit_to_backend(graph: Graph, backend: Backend, policies: Policies | None = None) -> Fitted:
     """Return ``graph`` in the ops that ``backend`` runs, as far as it goes, and the report."""
-    return fit(graph, f"backend {backend.name}", backend.refusal, policies)
+    fitted = fit(graph, f"backend {backend.name}", backend.refusal, policies)
+    remedy = "change the model, or run it by another backend"
+    return replace(fitted, report=replace(fitted.report, remedy=remedy))
 
 
 @cache

@@ -86,3 +86,9 @@ def test_float_networks_take_what_integers_make_of_it():
     graph = load(model([resize("x", "y")], {"x": [1, 2, 4, 5]}, {"y": None}, WANTED))
     quant = QuantParams.per_tensor(0.1, 3)
     assert convert(graph, dict.fromkeys((*graph.inputs, *graph.outputs), quant)).graph.op_nodes
+
+
+def test_other_operators_may_be_named_after_it():
+    """The type of an operator decides, not the name that an exporter gave it."""
+    nodes = [node("Add", "d d", "r", name="model/Resize/Add")]
+    assert "q.add" in {n.op.name for n in convert(load(between(*nodes)), {}).graph.op_nodes}
