@@ -27,6 +27,7 @@ from rlx.samples.layout import channels_last, is_channels_first
 from rlx.target import claim, quantize_hint
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from rlx.golden import Golden
@@ -238,6 +239,18 @@ def _ported_golden(golden: Golden, graph: Graph, ported: Ported) -> Golden:
     return replace(found, ported=True)
 
 
+def _with_port_changes(emission: Emission, changes: Sequence[PortChange]) -> Emission:
+    """Return an emission whose report and manifest list the changed inputs and outputs."""
+    if not changes:
+        return emission
+    lines = [str(change) for change in changes]
+    return replace(
+        emission,
+        report={**emission.report, "ports": lines},
+        facts={**emission.facts, "ports": lines},
+    )
+
+
 def emit(
     module: GraphModule,
     target: Target,
@@ -274,14 +287,7 @@ def emit(
         golden = golden_for(module.graph, target, options)
     elif not golden.ported:
         golden = _ported_golden(golden, module.graph, ported)
-    emission = target.emit(lowered.module, options)
-    if lowered.changes:
-        lines = [str(change) for change in lowered.changes]
-        emission = replace(
-            emission,
-            report={**emission.report, "ports": lines},
-            facts={**emission.facts, "ports": lines},
-        )
+    emission = _with_port_changes(target.emit(lowered.module, options), lowered.changes)
     producer = Producer(
         rlx_version=__version__,
         target=target.name,

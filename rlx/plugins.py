@@ -32,7 +32,7 @@ _REASON_LENGTH: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What the objects of a group of entry points must have.
+    """Members that the objects of a group of entry points must have.
 
     Attributes:
         kind: What one of them is called in messages.

@@ -1,4 +1,4 @@
-"""What ``rlx inspect`` shows of the way of a graph on the host: its steps, and what is fused."""
+"""Views of ``rlx inspect`` on compilation for the host: its steps, and fusion."""
 
 from __future__ import annotations
 

@@ -40,21 +40,16 @@ _OPTIONS: Final = (
         callback=_verify_each,
         help="Verify the graph after each application of each pass.",
     ),
-    click.option(
-        "--print-ir-after",
-        metavar="NAME",
-        multiple=True,
-        expose_value=False,
-        callback=_keep,
-        help="Print the graph after a step, or all, where it changes it. May be repeated.",
-    ),
-    click.option(
-        "--print-ir-before",
-        metavar="NAME",
-        multiple=True,
-        expose_value=False,
-        callback=_keep,
-        help="Print the graph before a step, or all, where it changes it. May be repeated.",
+    *(
+        click.option(
+            f"--print-ir-{when}",
+            metavar="NAME",
+            multiple=True,
+            expose_value=False,
+            callback=_keep,
+            help=f"Print the graph {when} a step, or all, where it changes it. May be repeated.",
+        )
+        for when in ("after", "before")
     ),
     click.option(
         "--dump-dir",

@@ -35,7 +35,7 @@ _START = 16
 
 
 class Frontend(Protocol):
-    """What an entry point of the group ``rlx.frontends`` must be.
+    """Interface of the entry points of the group ``rlx.frontends``.
 
     It may have an attribute ``api``, the version of this interface that it is written for
     (:data:`rlx.plugins.API`).
@@ -208,7 +208,7 @@ def load(
 
 
 def _read(frontend: Frontend, path: Path, options: object, limits: Limits) -> GraphModule:
-    """Return a file's graph; what a plug-in must not raise is no fault of rlx."""
+    """Return a file's graph; an unexpected error of a plug-in names its package."""
     try:
         return frontend.load(path, options, limits)
     except RlxError:

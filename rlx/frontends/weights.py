@@ -14,7 +14,7 @@ from rlx.frontends.reading import check_size, read_start
 from rlx.frontends.refusal import RefusedError
 from rlx.frontends.safetensors import StoredTensor, stored_tensors
 from rlx.ir import Constant, DType, Graph, Param, TensorType, rebuild
-from rlx.ir.module import module_of, with_graph
+from rlx.ir.module import as_module, with_graph
 from rlx.ir.verify import verify
 from rlx.limits import DEFAULT_LIMITS, Limits
 from rlx.names import printable, shorten
@@ -67,7 +67,7 @@ def load_weights(
             files.append(stored_tensors(path, limits))
         except RefusedError as error:
             raise error.public(_shown(path)) from None
-    module = module_of(graph)
+    module = as_module(graph)
     assignment = _Assignment.of(module.graph, files, rename)
     new = module.with_graph(rebuild(module.graph, assignment.visit, by="load_weights"))
     assignment.finish(", ".join(_shown(Path(path)) for path in paths))

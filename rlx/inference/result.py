@@ -164,7 +164,7 @@ class Result:
         """Return the values of an output by its name, as :attr:`Output.values`.
 
         Raises:
-            KeyError: There is no such output.
+            KeyError: The network has no output of that name.
         """
         if name not in self.outputs:
             names = ", ".join(repr(printable(known)) for known in self.outputs)

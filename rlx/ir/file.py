@@ -34,7 +34,7 @@ from rlx.ir.module import (
     Region,
     Stage,
     StateCopy,
-    module_of,
+    as_module,
 )
 from rlx.ir.plain import (
     PlainError,
@@ -148,7 +148,7 @@ def save(module: GraphModule | Graph | HasModule, path: str | os.PathLike[str]) 
         VerifyError: The module breaks an invariant of its stage.
         OutputError: The file cannot be written.
     """
-    module = module_of(module)
+    module = as_module(module)
     verify(module)
     write_file(path, to_file_bytes(module))
 

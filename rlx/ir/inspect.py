@@ -177,7 +177,7 @@ class StepInspection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineInspection:
-    """What the passes of a pipeline did, in order; those that changed nothing are left out."""
+    """Changes that the passes of a pipeline made, in order; passes without any are left out."""
 
     steps: tuple[StepInspection, ...]
 

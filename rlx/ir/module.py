@@ -221,10 +221,10 @@ def graph_of(given: Graph | GraphModule | HasModule) -> Graph:
     """
     if isinstance(given, Graph):
         return given
-    return module_of(given).graph
+    return as_module(given).graph
 
 
-def module_of(given: Graph | GraphModule | HasModule) -> GraphModule:
+def as_module(given: Graph | GraphModule | HasModule) -> GraphModule:
     """Return a module that was given as it is, in what holds one, or as a graph at stage HIR.
 
     Raises:

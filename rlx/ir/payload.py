@@ -39,7 +39,7 @@ def seeded(seed: int, type_: TensorType) -> Array:
     reals from -1 to 1.
 
     Raises:
-        ValueError: There would be more than ``MAX_SEEDED``, or the elements are no numbers.
+        ValueError: More than ``MAX_SEEDED`` elements, or neither integers nor floats.
     """
     if not type_.is_static or type_.size > MAX_SEEDED:
         raise ValueError(f"a seed makes {MAX_SEEDED} elements at most, not {type_}")
@@ -54,7 +54,7 @@ def seeded(seed: int, type_: TensorType) -> Array:
     if dtype.is_float:
         return (bits.astype(np.float64) / 2**23 - 1).astype(dtype.numpy).reshape(shape)
     if not dtype.is_integer:
-        raise ValueError(f"a seed makes no {dtype.value}")
+        raise ValueError(f"expected integers or floats for a seed, got {dtype.value}")
     low, high = _range(dtype)
     if high >= 1 << 16:
         low, high = max(low, -1024), 1023

@@ -61,7 +61,7 @@ def is_pointwise(op: Op) -> bool:
 
 
 def may_follow(op: Op) -> bool:
-    """Whether a transpose of the result is no larger as one of the operand."""
+    """Whether a transpose of the operand has at most the elements of one of the result."""
     return is_pointwise(op) or isinstance(op, _GROWING)
 
 

@@ -154,13 +154,13 @@ class DispatchReport:
         graph: Name of the graph.
         owner: The target or backend.
         entries: What happens to each op, by name.
-        remedy: Hint about refused ops whose refusals have none.
+        hint: Hint about refused ops whose refusals have none.
     """
 
     graph: str
     owner: str
     entries: tuple[OpDispatch, ...]
-    remedy: str = "change the model, or pick another target ('rlx targets' lists what each has)"
+    hint: str = "change the model, or pick another target ('rlx targets' lists what each has)"
 
     @property
     def ready(self) -> bool:
@@ -181,7 +181,7 @@ class DispatchReport:
         """Raise one UnsupportedOpError that names every op that cannot be lowered.
 
         Args:
-            advice: Remedy for all of them; None for those of the single refusals.
+            advice: Hint for all of them; None for those of the single refusals.
         """
         bad = [e for e in self.entries if e.path is Outcome.REFUSED]
         if bad:
@@ -190,5 +190,5 @@ class DispatchReport:
                 f"{self.owner} cannot lower {len(bad)} kind(s) of op:\n    "
                 + "\n    ".join(map(str, bad)),
                 where=f"graph {self.graph!r}",
-                hint=advice or "; ".join(hints) or self.remedy,
+                hint=advice or "; ".join(hints) or self.hint,
             )

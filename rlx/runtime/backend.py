@@ -111,8 +111,8 @@ class Backend(Protocol):
 def fit_to_backend(graph: Graph, backend: Backend, policies: Policies | None = None) -> Fitted:
     """Return ``graph`` in the ops that ``backend`` runs, as far as it goes, and the report."""
     fitted = fit(graph, f"backend {backend.name}", backend.refusal, policies)
-    remedy = "change the model, or run it by another backend"
-    return replace(fitted, report=replace(fitted.report, remedy=remedy))
+    hint = "change the model, or run it by another backend"
+    return replace(fitted, report=replace(fitted.report, hint=hint))
 
 
 @cache

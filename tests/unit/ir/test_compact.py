@@ -93,7 +93,7 @@ def test_seeds_make_the_same_on_every_machine():
     [
         ("seed -1", "i8[2]", "a seed must lie in [0, 2147483648), not -1"),
         ("seed 1", f"i8[{MAX_SEEDED + 1}]", f"a seed makes {MAX_SEEDED} elements at most"),
-        ("seed 1", "bool[2]", "a seed makes no bool"),
+        ("seed 1", "bool[2]", "expected integers or floats for a seed, got bool"),
         ("all 1", "i8[99999, 99999]", f"at most {MAX_SEEDED} elements can be written as one"),
         ("all 300", "i8[2]", "300 is no i8"),
         ("all 1, 2", "i8[2]", "expected '>', not ','"),

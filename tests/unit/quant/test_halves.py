@@ -30,7 +30,11 @@ def test_networks_with_scales_of_powers_of_two_equal_onnx_runtime(seed):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_networks_of_few_bits_equal_qonnx(seed):
-    file = QonnxFile(seed, channels=1 + seed % 4)
+    check_qonnx(QonnxFile(seed, channels=1 + seed % 4))
+
+
+def check_qonnx(file):
+    """Compare a file in float and as integers with QONNX's definition."""
     data = file.network()
     imported = load(data)
     graph = convert(imported, {}).graph
@@ -43,14 +47,7 @@ def test_networks_of_few_bits_equal_qonnx(seed):
 @pytest.mark.parametrize("mode", sorted(ROUNDING.keys() - {"ROUND"}))
 @pytest.mark.parametrize("seed", range(20))
 def test_networks_with_other_roundings_equal_qonnx(mode, seed):
-    file = QonnxFile(seed, channels=1 + seed % 4, mode=mode)
-    data = file.network()
-    imported = load(data)
-    graph = convert(imported, {}).graph
-    for x in file.samples(3):
-        expected = qonnx_result(data, x)
-        assert np.array_equal(results(imported, x), expected)
-        assert np.array_equal(results(graph, x), expected)
+    check_qonnx(QonnxFile(seed, channels=1 + seed % 4, mode=mode))
 
 
 OTHERS = [mode for mode in ROUNDING if mode != "ROUND"]
