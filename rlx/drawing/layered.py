@@ -234,24 +234,25 @@ def _coordinates(
         (box.centre - box.width / 2 - left, tops[row])
         for box, row in zip(boxes, rows_of, strict=True)
     ]
+    # Long edges pass most rows: their ends are rounded once, not for each edge.
+    spans = [(round(top, 1), round(bottom, 1)) for top, bottom in zip(tops, bottoms, strict=True)]
     routes = []
     for source, target in edges:
         first, last = rows_of[source], rows_of[target]
-        x = boxes[source].centre - left
-        points = [(x, tops[first] + sizes[source][1]), (x, bottoms[first])]
-        for between, lane in zip(range(first + 1, last), lanes[source], strict=False):
-            centre = lane.centre - left
-            points += [(centre, tops[between]), (centre, bottoms[between])]
-        points.append((boxes[target].centre - left, tops[last]))
+        x = round(boxes[source].centre - left, 1)
+        points = [(x, round(tops[first] + sizes[source][1], 1)), (x, spans[first][1])]
+        for (top, bottom), lane in zip(spans[first + 1 : last], lanes[source], strict=False):
+            centre = round(lane.centre - left, 1)
+            points += [(centre, top), (centre, bottom)]
+        points.append((round(boxes[target].centre - left, 1), spans[last][0]))
         routes.append(_straightened(points))
     return Placed(corners, routes, right - left, y - _ROW_GAP + _MARGIN)
 
 
 def _straightened(points: list[Point]) -> tuple[Point, ...]:
-    """Return the points without those in the middle of a vertical line, rounded."""
-    rounded = [(round(x, 1), round(y, 1)) for x, y in points]
-    kept = rounded[:1]
-    for here, after in zip(rounded[1:], [*rounded[2:], None], strict=True):
+    """Return the points without those in the middle of a vertical line."""
+    kept = points[:1]
+    for here, after in zip(points[1:], [*points[2:], None], strict=True):
         vertical = after is not None and kept[-1][0] == here[0] == after[0]
         if not vertical and here != kept[-1]:
             kept.append(here)
