@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
     from rlx import config as config
     from rlx.api import (
         compare,
@@ -31,7 +34,8 @@ if TYPE_CHECKING:
     from rlx.frontends.weights import load_weights
     from rlx.host import memory_estimate, pick_device, roofline
     from rlx.inference import Accuracy, Layers, LayerValues, Ranked, Result
-    from rlx.ir import Dim, DType, QuantParams, TensorType, f32, i8, i32
+    from rlx.ir import Dim, DType, Node, QuantParams, TensorType, Value, f32, i8, i32
+    from rlx.ir import Graph as _Graph
     from rlx.ir.file import save
     from rlx.ir.module import GraphModule
     from rlx.latency import Benchmark, Latency, bench
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
     from rlx.observation.memory import MemoryEstimate
     from rlx.observation.roofline import Roofline
     from rlx.passes import PrecisionPolicy
-    from rlx.reporting.model import Report
+    from rlx.reporting.report import Report
     from rlx.runtime import CompiledGraph, CompileOptions, Device, Model, Session, devices
     from rlx.runtime.model import model
     from rlx.target import Emission
@@ -79,7 +83,7 @@ _HOMES = {
     "QuantParams": "rlx.ir",
     "Quantized": "rlx.calibration.quantize",
     "Ranked": "rlx.inference",
-    "Report": "rlx.reporting.model",
+    "Report": "rlx.reporting.report",
     "Result": "rlx.inference",
     "RlxError": "rlx.errors",
     "Roofline": "rlx.observation.roofline",
@@ -199,6 +203,28 @@ _MODULES = ("config",)
 """Public modules that are imported in the same way."""
 
 
+def _supply_pictures() -> None:
+    """Let graphs show their pictures in notebooks, drawn by a package that they do not import."""
+    from rlx.ir import supplied
+
+    supplied.graph_page.supply(_graph_html)
+    supplied.rows_picture.supply(_rows_svg)
+
+
+def _graph_html(graph: _Graph, title: str) -> str:
+    from rlx.drawing.notebook import graph_html
+
+    return graph_html(graph, title)
+
+
+def _rows_svg(
+    nodes: Sequence[Node], inputs: Sequence[Value], rows: Sequence[Mapping[str, Any]]
+) -> str:
+    from rlx.drawing.notebook import rows_svg
+
+    return rows_svg(nodes, inputs, rows)
+
+
 if not TYPE_CHECKING:  # else a type checker would take any name for a public one
 
     def __getattr__(name: str) -> object:
@@ -208,6 +234,7 @@ if not TYPE_CHECKING:  # else a type checker would take any name for a public on
         if name not in _HOMES:
             raise AttributeError(f"module 'rlx' has no attribute {name!r}")
         value = getattr(import_module(_HOMES[name]), name)
+        _supply_pictures()
         globals()[name] = value
         return value
 

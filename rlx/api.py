@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rlx.inference import Inputs, Layers, Result
     from rlx.ir import Array
     from rlx.passes import Observer, Policies
-    from rlx.reporting.model import Report
+    from rlx.reporting.report import Report
     from rlx.target import Emission
     from rlx.verifier import Verification
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
+from rlx.notebook import report_html, table_html
 from rlx.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -64,8 +65,6 @@ class Estimate(Mapping[str, Any]):
 
     def _repr_html_(self) -> str:
         """Return the figures and the table of layers that notebooks show."""
-        from rlx.drawing.notebook import report_html
-
         columns = self.figures.get("columns", ())
         return report_html(repr(self)[1:-1], self.totals, self.layers, columns)
 
@@ -138,6 +137,4 @@ class Estimates(Sequence[Mapping[str, Any]]):
 
     def _repr_html_(self) -> str:
         """Return the table that notebooks show."""
-        from rlx.drawing.notebook import table_html
-
         return table_html(self.table(), [f"{name}: {why}" for name, why in self.reasons.items()])

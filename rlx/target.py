@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rlx import plugins
 from rlx.errors import UsageError
+from rlx.notebook import report_html
 from rlx.suggest import did_you_mean
 from rlx.tables import plain_view
 
@@ -62,12 +63,12 @@ class Emission:
 
     def _repr_html_(self) -> str:
         """Return the figures, the drawing and the table of layers that notebooks show."""
-        from rlx.drawing.notebook import report_html, rows_drawing
+        from rlx.ir.supplied import rows_svg
 
         rows = self.report.get("layers", ())
-        drawing = rows_drawing("", self.nodes, self.inputs, rows) if self.nodes else None
+        picture = rows_svg(self.nodes, self.inputs, rows) if self.nodes else ""
         columns = self.report.get("columns", ())
-        return report_html(repr(self)[1:-1], self.totals, rows, columns, drawing=drawing)
+        return report_html(repr(self)[1:-1], self.totals, rows, columns, picture=picture)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,9 +14,9 @@ from rlx.calibration.masks import masks
 from rlx.calibration.node_match import matched_layers
 from rlx.calibration.samples import read_samples
 from rlx.calibration.sides import GraphSide, paired
-from rlx.drawing.notebook import report_html, table_html
 from rlx.errors import DifferenceError, UsageError
 from rlx.ir.inspect import printable
+from rlx.notebook import report_html, table_html
 from rlx.quant.known_ranges import known_params
 from rlx.quant.numbers import reals
 from rlx.quant.scheme import range_of

@@ -73,7 +73,7 @@ class Quantized(HasModule):
 
     def _repr_html_(self) -> str:
         """Return report and network as notebooks show them."""
-        return self.report._repr_html_() + self.module._repr_html_()
+        return self.report._repr_html_() + (self.module._repr_html_() or "")
 
 
 def quantize_graph(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rlx.calibration.compare import WORST
-from rlx.drawing.notebook import report_html
+from rlx.notebook import report_html
 from rlx.ops.q import QConv2d, QDense
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from rlx.tables import Column
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rlx.reporting.model import Report
+    from rlx.reporting.report import Report
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 

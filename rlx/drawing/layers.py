@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rlx.drawing.graph import layer_labels, tail
-from rlx.drawing.html import table, text
+from rlx.html import table, text
 from rlx.ir.graph import Constant, Param, Source
 from rlx.ir.inspect import node_macs
 from rlx.ir.printer import format_attributes, format_type, format_value
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from rlx.drawing.html import Cell
+    from rlx.html import Cell
     from rlx.ir.graph import Graph, Node, Value
     from rlx.ir.types import QuantParams
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rlx.drawing.graph import layer_labels, layout
-from rlx.drawing.html import text
 from rlx.drawing.layers import layer_details, layer_table
 from rlx.drawing.svg import style, to_svg
+from rlx.html import text
 from rlx.ir.inspect import inspect_graph
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from rlx.calibration.samples import checked_labels
-from rlx.drawing.notebook import table_html
 from rlx.errors import UsageError
 from rlx.inference.accuracy import Accuracy
 from rlx.ir.inspect import printable
+from rlx.notebook import table_html
 from rlx.quant.numbers import sample_reals
 from rlx.tables import Column, Table
 

@@ -11,10 +11,10 @@ import numpy as np
 from rlx.calibration.compare import compare_on
 from rlx.calibration.node_match import matched_layers
 from rlx.calibration.runner import Runner, computed_values
-from rlx.drawing.notebook import table_html
 from rlx.errors import UsageError
 from rlx.inference.data import samples_of
 from rlx.ir.inspect import printable
+from rlx.notebook import table_html
 from rlx.ops.real.cast import integer_range
 from rlx.quant.histogram import Histogram
 from rlx.quant.numbers import sample_reals

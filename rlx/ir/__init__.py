@@ -1,5 +1,11 @@
 """The IR: types, ops, graphs and rule tables."""
 
+from functools import partial
+
+from rlx.ir import hash as _hash
+from rlx.ir import printer as _printer
+from rlx.ir import regions as _regions
+from rlx.ir import supplied as _supplied
 from rlx.ir.dims import Dim
 from rlx.ir.graph import (
     Constant,
@@ -27,6 +33,13 @@ from rlx.ir.op import Op
 from rlx.ir.rules import Refusal, RuleTable, target_hint
 from rlx.ir.traits import UNSTATED, Along, Traits
 from rlx.ir.types import Array, DType, QuantParams, Shape, TensorType, f32, i8, i32
+
+_supplied.format_graph.supply(partial(_printer.format_graph, full=False))
+_supplied.summarize_graph.supply(_printer.summarize_graph)
+_supplied.summarize_node.supply(_printer.summarize_node)
+_supplied.summarize_value.supply(_printer.summarize_value)
+_supplied.structural_hash.supply(_hash.structural_hash)
+_supplied.regions_of.supply(_regions.regions_of)
 
 __all__ = [
     "UNSTATED",

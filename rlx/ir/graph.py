@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from rlx.ir import supplied
 from rlx.ir.op import Op
 from rlx.ir.traits import Traits
 from rlx.ir.types import Array, DType, QuantParams, TensorType
@@ -170,9 +171,7 @@ class Node:
         return f"%{self.index} {self.name!r}" if self.name else f"%{self.index}"
 
     def __repr__(self) -> str:
-        from rlx.ir.printer import summarize_node
-
-        return f"<Node {summarize_node(self)}>"
+        return f"<Node {supplied.summarize_node(self)}>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -198,9 +197,7 @@ class Value:
         return self.node.op.value if isinstance(self.node.op, Constant) else None
 
     def __repr__(self) -> str:
-        from rlx.ir.printer import summarize_value
-
-        return f"<Value {summarize_value(self)}>"
+        return f"<Value {supplied.summarize_value(self)}>"
 
 
 class Graph:
@@ -397,9 +394,8 @@ class Graph:
             return True
         if not isinstance(other, Graph):
             return NotImplemented
-        from rlx.ir.hash import structural_hash
-
-        return self._ends() == other._ends() and structural_hash(self) == structural_hash(other)
+        hash_ = supplied.structural_hash
+        return self._ends() == other._ends() and hash_(self) == hash_(other)
 
     def __hash__(self) -> int:
         return hash(self._ends())
@@ -411,20 +407,14 @@ class Graph:
         )
 
     def __str__(self) -> str:
-        from rlx.ir.printer import format_graph
-
-        return format_graph(self, full=False)
+        return supplied.format_graph(self)
 
     def __repr__(self) -> str:
-        from rlx.ir.printer import summarize_graph
+        return f"<Graph {supplied.summarize_graph(self)}>"
 
-        return f"<Graph {summarize_graph(self)}>"
-
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         """Return the drawing and the table of layers that notebooks show."""
-        from rlx.drawing.notebook import graph_html
-
-        return graph_html(self)
+        return supplied.graph_html(self)
 
     def users(self) -> dict[Value, list[Node]]:
         """Return, for each value, the nodes that read it (once for each operand place)."""

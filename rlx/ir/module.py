@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from rlx.ir import supplied
 from rlx.ir.graph import Graph
 
 if TYPE_CHECKING:
@@ -147,16 +148,14 @@ class GraphModule:
     reference: Reference | None = None
 
     def __repr__(self) -> str:
-        from rlx.ir.printer import summarize_graph
-
         plan = f", arena of {self.plan.arena_bytes:,} bytes" if self.plan is not None else ""
-        return f"<GraphModule {summarize_graph(self.graph)}; stage {self.stage.value}{plan}>"
+        return (
+            f"<GraphModule {supplied.summarize_graph(self.graph)}; stage {self.stage.value}{plan}>"
+        )
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         """Return the drawing and the table of layers that notebooks show."""
-        from rlx.drawing.notebook import graph_html
-
-        return graph_html(self.graph, f"stage {self.stage.value}")
+        return supplied.graph_html(self.graph, f"stage {self.stage.value}")
 
     @staticmethod
     def hir(graph: Graph) -> GraphModule:

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from rlx.errors import ShapeError
+from rlx.ir import supplied
 from rlx.ir.traits import UNSTATED, Traits
 
 if TYPE_CHECKING:
@@ -98,9 +99,7 @@ class Op(metaclass=_OpMeta):
 
     def regions(self) -> tuple[tuple[str, Graph], ...]:
         """Return the graphs among the attributes, each with its path, such as ``body``."""
-        from rlx.ir.regions import regions_of  # graphs are made of ops
-
-        return regions_of(self)
+        return supplied.regions_of(self)
 
     def with_attributes(self, **changed: Any) -> Self:  # noqa: ANN401 - of any op
         """Return the same op with some attributes changed."""

@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from rlx.drawing.notebook import report_html
 from rlx.errors import DoesNotFitError
 from rlx.ir.graph import Constant
 from rlx.ir.module import Region
 from rlx.ir.payload import to_buffer
 from rlx.ir.regions import all_nodes
+from rlx.notebook import report_html
 from rlx.ops.work import host_bytes
 from rlx.tables import Figure, Figures, figure_lines
 

@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rlx.drawing.notebook import table_html
+from rlx.notebook import table_html
 from rlx.observation.trace import write_trace
 from rlx.ops.work import Work, node_work
 from rlx.tables import Column, Table, lay_out, printable, share_text

@@ -6,11 +6,11 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rlx.drawing.notebook import table_html
 from rlx.errors import UsageError
 from rlx.ir import GraphModule
 from rlx.ir.binding import symbols_of
 from rlx.ir.graph import Constant, Param
+from rlx.notebook import table_html
 from rlx.observation.memory import constant_bytes
 from rlx.ops.work import Work, host_bytes, node_work
 from rlx.plan import moves_nothing

@@ -15,7 +15,8 @@ from rlx.reporting.tables import number_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.reporting.model import Clock, Layer, Memory, MemoryBox, Report, Weights
+    from rlx.reporting.model import Clock, Layer, Memory, MemoryBox, Weights
+    from rlx.reporting.report import Report
 
 _NAME: Final = 24
 _TIMELINE: Final = 980

@@ -18,11 +18,11 @@ from rlx.reporting.model import (
     Memory,
     MemoryBox,
     Port,
-    Report,
     Resource,
     Verified,
     Weights,
 )
+from rlx.reporting.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

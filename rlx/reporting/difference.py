@@ -10,7 +10,8 @@ from rlx.reporting.model import Changes, Figure, LayerChange, shape_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rlx.reporting.model import Layer, Port, Report
+    from rlx.reporting.model import Layer, Port
+    from rlx.reporting.report import Report
 
 _COMPARED: Final = {
     "op": "op",

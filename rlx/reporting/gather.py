@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rlx.inference.data import Inputs
     from rlx.ir import Graph
-    from rlx.reporting.model import Report
+    from rlx.reporting.report import Report
     from rlx.verifier import Verification
 
 _FILE_LIMIT: Final = 16 << 20

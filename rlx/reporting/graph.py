@@ -15,7 +15,8 @@ from rlx.reporting.kinds import colour_of
 from rlx.reporting.tables import percent_text
 
 if TYPE_CHECKING:
-    from rlx.reporting.model import Layer, Port, Report
+    from rlx.reporting.model import Layer, Port
+    from rlx.reporting.report import Report
 
 
 def graph_svg(report: Report) -> Markup:

@@ -20,7 +20,7 @@ from rlx.templates import environment
 if TYPE_CHECKING:
     import jinja2
 
-    from rlx.reporting.model import Report
+    from rlx.reporting.report import Report
 
 FRAME_HEIGHT: Final = 720
 """Height of the page inside a notebook, in pixels."""

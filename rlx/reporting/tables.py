@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rlx.reporting.model import Changes, Figure, Layer, Report
+    from rlx.reporting.model import Changes, Figure, Layer
+    from rlx.reporting.report import Report
 
 VELA_COLUMNS: Final = (
     "Original Operator", "NNG Operator", "Target", "Staging Usage", "Peak% (Staging)", "Op Cycles",

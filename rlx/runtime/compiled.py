@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlx.drawing.notebook import graph_html
+from rlx.ir import supplied
 from rlx.ir.binding import match_shapes
 from rlx.ir.manifest import BindingManifest
 from rlx.ir.printer import summarize_graph
@@ -82,9 +82,9 @@ class CompiledGraph(Execution):
         where = f"on {self.device} by {self._backend.name}"
         return f"<CompiledGraph {summarize_graph(self.graph)}; {where}>"
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         """Return the drawing and the table of layers that notebooks show."""
-        return graph_html(self.graph, f"on {self.device} by {self._backend.name}")
+        return supplied.graph_html(self.graph, f"on {self.device} by {self._backend.name}")
 
     @property
     def input_types(self) -> dict[str, TensorType]:

@@ -1,4 +1,4 @@
-"""What ``report`` prints: :class:`rlx.reporting.model.Report`, whose attributes have these names.
+"""What ``report`` prints: :class:`rlx.reporting.report.Report`, whose attributes have these names.
 
 Every key is there; a list is empty, and a value None, where nothing is known.
 """

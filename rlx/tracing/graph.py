@@ -74,7 +74,7 @@ class Graph:
     def __str__(self) -> str:
         return str(self.graph)
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         """Return the drawing and the table of layers that notebooks show."""
         return self.graph._repr_html_()
 

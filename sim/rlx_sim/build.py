@@ -19,7 +19,8 @@ from rlx_fpga.devices import DEFAULT_DEVICE
 from rlx_fpga.devices import device as find_device
 from rlx_fpga.packaging.netlist import counted_parts
 from rlx_fpga.packaging.synthesis import MAX_LINES, RESOURCES, synthesize
-from rlx_sim.fpga import STALLED, design_sources, read_report
+from rlx_sim.emitted_report import read_report
+from rlx_sim.fpga import STALLED, design_sources
 from rlx_sim.gates.models import FAMILIES
 from rlx_sim.gates.run import BUILD_FRAMES, not_simulated, run_netlist
 from rlx_sim.layers import layer_rows, rest_of

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rlx.errors import OutputError, UsageError
+from rlx.errors import UsageError
 from rlx.outputs import new_file
 from rlx.scratch import work_folder
 from rlx.steps import steps_of
 from rlx_sim.cocotb_bench import run_bench
 from rlx_sim.duration import expected
+from rlx_sim.emitted_report import read_report
 from rlx_sim.plain import plain_folder
 from rlx_sim.protocol import Simulation, compare
 from rlx_sim.stream import Stalls, StreamBench
+from rlx_sim.testbench import run_testbench
 from rlx_sim.toolchain import find
 from rlx_sim.verilator import find_verilator, lint
 
@@ -226,8 +227,6 @@ def _add_testbench(
     show: Callable[[str], None],
 ) -> None:
     """Add the results of the SystemVerilog testbench; a failure is a mismatch."""
-    from rlx_sim.testbench import run_testbench
-
     found = run_testbench(folder, simulator=simulator, timeout_s=timeout_s, show=show)
     name = "testbench" if simulator == "verilator" else f"testbench_{simulator}"
     result[name] = found.to_json()
@@ -301,24 +300,6 @@ def _runs(result: dict[str, Any]) -> list[dict[str, Any]]:
         for name, row in rows.items()
         if row
     ]
-
-
-def read_report(folder: Path) -> dict[str, Any]:
-    """Return ``report.json`` of an emitted hardware folder.
-
-    Raises:
-        OutputError: There is none, or it describes no ports.
-    """
-    try:
-        report: dict[str, Any] = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-        _ = report["interface"]["top"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise OutputError(
-            "holds no report.json of a hardware design",
-            where=str(folder),
-            hint="emit it with 'rlx emit --target fpga'",
-        ) from None
-    return report
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from rlx.errors import OutputError, SimulationError
 from rlx.process import last_lines, run
 from rlx.scratch import work_folder
 from rlx_sim import icarus, verilator
-from rlx_sim.fpga import read_report
+from rlx_sim.emitted_report import read_report
 from rlx_sim.plain import plain_folder
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from rlx.drawing.notebook import report_html
+from rlx.notebook import report_html
 from rlx_sim.view import firmware_view, hardware_view
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from rlx_fpga.devices import device
 from rlx_fpga.packaging.axi import Interface, StreamPort
 from rlx_fpga.packaging.netlist import design_files
 from rlx_sim.cocotb_bench import run_bench
-from rlx_sim.fpga import VerilatorHarness, read_report, trace_format, verify_fpga
+from rlx_sim.emitted_report import read_report
+from rlx_sim.fpga import VerilatorHarness, trace_format, verify_fpga
 from rlx_sim.protocol import Mismatch, compare
 from rlx_sim.stream import Stalls
 from rlx_sim.verilator import find_verilator

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from rlx.notebook import table_html
 from rlx.tables import Column, Table, lay_out
 
 if TYPE_CHECKING:
@@ -201,8 +202,6 @@ class FusionReport:
 
     def _repr_html_(self) -> str:
         """Return the report as notebooks show it."""
-        from rlx.drawing.notebook import table_html
-
         fused, missed = self.tables()
         return table_html(fused, [self.summary()]) + table_html(missed)
 

@@ -1,5 +1,7 @@
 """``repr`` and what notebooks show: one line, and safe HTML."""
 
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -9,9 +11,9 @@ from quantized_net import float_network, samples
 from support import shared_folder
 
 import rlx
-from rlx.drawing.notebook import MOST_LAYERS
+from rlx import GraphModule
 from rlx.ir import Graph, f32, i8
-from rlx.ir.module import GraphModule
+from rlx.notebook import MAX_LAYERS
 from rlx.ops.q import QClamp
 from rlx.ops.real import RealAdd
 from rlx_sim.verify import VerificationReport
@@ -86,7 +88,7 @@ def test_names_are_text_in_lines_and_html(name):
 def test_a_large_graph_names_the_page_instead():
     graph = Graph("large")
     value = graph.input("x", f32(4))
-    for _ in range(MOST_LAYERS):
+    for _ in range(MAX_LAYERS):
         value = graph.apply(RealAdd(), value, value)
     graph.output(value)
     _, html = _check(graph)
@@ -143,3 +145,11 @@ def test_networks_show_themselves(name):
     assert max(len(repr(node)) for node in module.graph.nodes) < 400
     _check(module)
     _check(rlx.estimate(module, "cortexm"))
+
+
+def test_graphs_show_their_text_where_only_the_ir_is_imported():
+    program = "from rlx.ir import Graph; print(Graph('net')._repr_html_())"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "None\n"

@@ -8,9 +8,9 @@ import pytest
 from ir_samples import HOSTILE, SAMPLES, network
 
 from rlx.drawing import layer_labels
-from rlx.drawing.html import table
 from rlx.drawing.layers import layer_details, layer_table
 from rlx.drawing.page import graph_page
+from rlx.html import table
 from rlx.ir import Graph, QuantParams, f32, i8
 from rlx.numerics.fixed_point import Rescale
 from rlx.ops.q import QClamp, QDense
