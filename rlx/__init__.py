@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from rlx.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from rlx import config as config
     from rlx.api import (
+        bench,
         compare,
         convert,
         emit,
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
         estimate_all,
         export,
         layers,
+        memory_estimate,
+        pick_device,
         quantize,
         report,
+        roofline,
         run,
         verify,
     )
@@ -32,13 +36,12 @@ if TYPE_CHECKING:
     from rlx.estimation import Estimate
     from rlx.exporters import Exported
     from rlx.frontends.weights import load_weights
-    from rlx.host import memory_estimate, pick_device, roofline
     from rlx.inference import Accuracy, Layers, LayerValues, Ranked, Result
     from rlx.ir import Dim, DType, Node, QuantParams, TensorType, Value, f32, i8, i32
     from rlx.ir import Graph as _Graph
     from rlx.ir.file import save
     from rlx.ir.module import GraphModule
-    from rlx.latency import Benchmark, Latency, bench
+    from rlx.latency import Benchmark, Latency
     from rlx.networks import Network, load
     from rlx.observation.machine import Machine, measure_machine
     from rlx.observation.memory import MemoryEstimate
@@ -92,7 +95,7 @@ _HOMES = {
     "TensorType": "rlx.ir",
     "Verification": "rlx.verifier",
     "WeightStore": "rlx.weights",
-    "bench": "rlx.latency",
+    "bench": "rlx.api",
     "bind": "rlx.transforms.bind",
     "compare": "rlx.api",
     "convert": "rlx.api",
@@ -110,15 +113,15 @@ _HOMES = {
     "load": "rlx.networks",
     "load_weights": "rlx.frontends.weights",
     "measure_machine": "rlx.observation.machine",
-    "memory_estimate": "rlx.host",
+    "memory_estimate": "rlx.api",
     "model": "rlx.runtime",
-    "pick_device": "rlx.host",
+    "pick_device": "rlx.api",
     "quantize": "rlx.api",
     "random_bits": "rlx.tracing.random",
     "random_normal": "rlx.tracing.random",
     "random_uniform": "rlx.tracing.random",
     "report": "rlx.api",
-    "roofline": "rlx.host",
+    "roofline": "rlx.api",
     "run": "rlx.api",
     "save": "rlx.ir.file",
     "scan": "rlx.tracing.control",

@@ -6,22 +6,26 @@ underscores for hyphens.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rlx import comparison, driver, exporters, inference, verifier
+from rlx import comparison, driver, exporters, inference, latency, verifier
 from rlx import target as targets
 from rlx.calibration.own_scales import convert_graph
 from rlx.calibration.quantize import quantize_graph
 from rlx.calibration.settings import MIN_AGREEMENT, MIN_SQNR_DB, settings_of
 from rlx.estimation import Estimate
-from rlx.networks import Model, Network, bound_module
+from rlx.networks import Model, Network, bound_module, module_of
+from rlx.observation.machine import measure_machine
 from rlx.outputs import read_manifest, write_file
 from rlx.passes import unobserved
 from rlx.reporting.gather import Wanted, gather
 from rlx.runtime import CompiledGraph
 from rlx.runtime import Model as TracedModel
+from rlx.runtime.needs import memory_needed, time_bound
+from rlx.runtime.needs import pick_device as choose_device
 from rlx.sweep import estimate_values
 from rlx.verification.repeat import Request, verify_once
 
@@ -36,8 +40,14 @@ if TYPE_CHECKING:
     from rlx.exporters import Exported
     from rlx.inference import Inputs, Layers, Result
     from rlx.ir import Array
+    from rlx.latency import Benchmark, Clock
+    from rlx.observation.machine import Machine
+    from rlx.observation.memory import MemoryEstimate
+    from rlx.observation.roofline import Roofline
     from rlx.passes import Observer, Policies
     from rlx.reporting.report import Report
+    from rlx.runtime import CompileOptions, Device
+    from rlx.runtime.needs import Choice
     from rlx.target import Emission
     from rlx.verifier import Verification
 
@@ -484,3 +494,104 @@ def _comparable(one: Model | Compared, data: Inputs | None) -> comparison.Compar
 
 def _path(path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
+
+
+def bench(
+    model: Model,
+    *,
+    batch: int = 1,
+    seconds: float = 2.0,
+    against: str | None = None,
+    options: CompileOptions | None = None,
+    clock: Clock = time.perf_counter_ns,
+) -> Benchmark:
+    """Return how long calls of a network take here, as ``rlx bench`` shows it.
+
+    Inputs are random, the same every time; integers of more than 8 bits are 0, since they may be
+    indices. With another engine both take turns of some milliseconds, so that whatever else the
+    machine does meets both; it uses as many threads as ``OPENBLAS_NUM_THREADS`` says.
+
+    Args:
+        model: As for :func:`rlx.run`; its sizes are numbers.
+        batch: Inputs in one call, for a network that takes one.
+        seconds: Time to measure, of each engine; at least ten calls are measured.
+        against: ``"onnxruntime"`` to run the model there too; it must be the path of an ONNX file.
+        options: Options of compilation.
+        clock: Returns nanoseconds.
+
+    Raises:
+        UsageError: A dimension is a symbol, a parameter has no value, there is no such engine, it
+            cannot run the model, or the time is not a number from 0.
+        ToolMissingError: The other engine is not installed.
+    """
+    file = model if isinstance(model, str | Path) else None
+    return latency.bench(
+        module_of(model)[0].graph, batch=batch, seconds=seconds, against=against, file=file,
+        options=options, clock=clock,
+    )  # fmt: skip
+
+
+def memory_estimate(
+    model: Model,
+    *,
+    device: Device | str = "cpu",
+    options: CompileOptions | None = None,
+    workspace: bool = True,
+) -> MemoryEstimate:
+    """Return the memory that a model will need on the host, as ``rlx inspect --memory`` shows it.
+
+    It is planned as ``rlx.Session.compile`` plans it, but not run.
+
+    Args:
+        model: As for :func:`rlx.run`; its sizes are numbers.
+        device: Where it will run.
+        options: Options of compilation.
+        workspace: Whether to compile the model, and drop it, to find what single steps need: else
+            the plan alone is read.
+
+    Returns:
+        An object with the bytes of each part, ``total``, ``fits(limit)`` and ``require(limit)``.
+
+    Raises:
+        UsageError: A size is a symbol.
+        UnsupportedOpError: The backend cannot run some op.
+    """
+    return memory_needed(module_of(model)[0], device=device, options=options, workspace=workspace)
+
+
+def roofline(
+    model: Model, machine: Machine | None = None, *, options: CompileOptions | None = None
+) -> Roofline:
+    """Return the minimum time that a model takes on a machine, as ``rlx inspect --roofline`` does.
+
+    Args:
+        model: As for :func:`rlx.run`; its sizes are numbers.
+        machine: Limits of the machine; None to measure this processor, which takes a second.
+        options: Options of compilation.
+
+    Returns:
+        An object with ``seconds``, and for each node its work, its lower bound and what it is
+        bound by.
+
+    Raises:
+        UsageError: A size is a symbol.
+        UnsupportedOpError: The backend cannot run some op.
+    """
+    return time_bound(module_of(model)[0], machine or measure_machine(), options=options)
+
+
+def pick_device(
+    model: Model, machines: Sequence[Machine], *, options: CompileOptions | None = None
+) -> Choice:
+    """Return the available device on which a model can be fastest, and why.
+
+    Args:
+        model: As for :func:`rlx.run`; its sizes are numbers.
+        machines: Devices to choose from, with their limits.
+        options: Options of compilation.
+
+    Raises:
+        TargetNotFoundError: None of them is available here and runs the model.
+        UsageError: A size is a symbol, or there are no machines.
+    """
+    return choose_device(module_of(model)[0], machines, options=options)

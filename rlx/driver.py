@@ -11,7 +11,6 @@ from enum import Enum
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from rlx import __version__
 from rlx.description import NETWORK, network_text
 from rlx.ir.hash import structural_hash
 from rlx.ir.module import Stage
@@ -21,10 +20,12 @@ from rlx.passes import Observer, Policies, Step, fit, pipeline, unobserved, veri
 from rlx.passes.boundaries import PortKind, with_ports
 from rlx.passes.dead_code import DeadCode
 from rlx.quant.islands import TabulateIslands
-from rlx.reference import check_bound, fits, given_inputs, random_inputs, reference_outputs
+from rlx.reference import fits, given_inputs, random_inputs, reference_outputs
 from rlx.samples import vectors_for
 from rlx.samples.layout import channels_last, is_channels_first
 from rlx.target import claim, quantize_hint
+from rlx.transforms.bind import check_bound
+from rlx.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from rlx import frontends
 from rlx.errors import ToolMissingError, UsageError
-from rlx.ir import DType, Graph
+from rlx.ir import DType
 from rlx.ir.inspect import inspect_graph
 from rlx.passes.decompose import decompose
-from rlx.reference import check_bound
 from rlx.runtime import CompileOptions, Device, Session
 from rlx.transforms.batch import with_batch
+from rlx.transforms.bind import check_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rlx.ir import Array, TensorType
-    from rlx.ir.module import GraphModule
+    from rlx.ir import Array, Graph, TensorType
     from rlx.runtime import CompiledGraph
 
     Call: TypeAlias = Callable[[], Sequence[Array]]
@@ -112,7 +110,7 @@ class Benchmark:
 
 
 def bench(
-    model: GraphModule | Graph | str | Path,
+    graph: Graph,
     *,
     batch: int = 1,
     seconds: float = 2.0,
@@ -128,11 +126,11 @@ def bench(
     machine does meets both; it uses as many threads as ``OPENBLAS_NUM_THREADS`` says.
 
     Args:
-        model: A network whose dimensions are numbers, or its file.
+        graph: A network whose dimensions are numbers.
         batch: Inputs in one call, for a network that takes one.
         seconds: Time to measure, of each engine; at least ten calls are measured.
-        against: ``"onnxruntime"`` to run the model's file there; it must be an ONNX file.
-        file: The file of ``model``, if that was read already.
+        against: ``"onnxruntime"`` to run the network's file there; it must be an ONNX file.
+        file: The file that the network was read from.
         options: Options of compilation.
         clock: Returns nanoseconds.
 
@@ -143,9 +141,6 @@ def bench(
     """
     if not (isfinite(seconds) and seconds >= 0):
         raise UsageError(f"cannot measure for {seconds} s", hint="give a number of seconds from 0")
-    if isinstance(model, str | Path):
-        file, model = model, frontends.load(model)
-    graph = model if isinstance(model, Graph) else model.graph
     if against is not None:
         _check_engine(against, file, batch)
     net, inputs = compiled_for(graph, batch=batch, options=options)

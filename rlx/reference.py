@@ -9,16 +9,14 @@ import numpy as np
 
 from rlx.errors import QuantizationError, UsageError
 from rlx.golden import Golden
-from rlx.ir.binding import symbols_of
 from rlx.ir.evaluate import evaluate
-from rlx.ir.graph import Param
 from rlx.ir.inspect import printable
 from rlx.ir.types import DType
 from rlx.ops.real.cast import integer_range
 from rlx.passes.boundaries import only_quantizer
 from rlx.samples.layout import channels_last, fits_as_in_file, order_hint
 from rlx.target import quantize_hint
-from rlx.transforms.bind import sizes_hint
+from rlx.transforms.bind import check_bound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,28 +32,6 @@ _BLOCK = 1 << 18
 
 _PARTS = 4
 """Of a step between two quantized values, for random real numbers: some lie halfway."""
-
-
-def check_bound(graph: Graph) -> None:
-    """Check that ``graph`` can be run with nothing but its inputs.
-
-    Raises:
-        UsageError: A dimension is a symbol, or a parameter has no value.
-    """
-    for node in graph.nodes:
-        if isinstance(node.op, Param):
-            raise UsageError(
-                "is a parameter without a value",
-                where=f"parameter {printable(node.name)!r}",
-                hint="give every parameter a value with rlx.freeze, and save the graph again",
-            )
-        for type_ in node.types:
-            if not type_.is_static:
-                raise UsageError(
-                    f"{printable(str(type_))} has dimensions that are no numbers",
-                    where=f"node %{node.index} {printable(node.name)!r}",
-                    hint=sizes_hint(symbols_of(type_)),
-                )
 
 
 def reference_outputs(graph: Graph, inputs: tuple[Array, ...]) -> Golden:

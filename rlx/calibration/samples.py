@@ -13,10 +13,10 @@ from rlx.arrays import StoredArray, stored_arrays
 from rlx.errors import UsageError
 from rlx.ir.inspect import printable
 from rlx.quant.numbers import quantized
-from rlx.reference import check_bound
 from rlx.samples import is_array_file, read
 from rlx.samples.layout import channels_last, fits_as_in_file, order_hint
 from rlx.samples.shapes import sample_shape
+from rlx.transforms.bind import check_bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

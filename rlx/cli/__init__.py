@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from rlx import __version__
 from rlx.cli import failures
 from rlx.cli.quiet import QUIET
 from rlx.cli.signals import raised
@@ -17,6 +16,7 @@ from rlx.cli.streams import abandon, checked
 from rlx.config import current
 from rlx.errors import UsageError
 from rlx.suggest import did_you_mean
+from rlx.version import __version__
 
 GROUPS = {
     "First steps": {

@@ -25,7 +25,7 @@ def show_needs(module: GraphModule, machine: Path | None, *, memory: bool, as_js
         memory: Whether to print memory, else time.
         as_json: Whether to print a JSON object.
     """
-    from rlx.host import memory_estimate, roofline
+    from rlx.api import memory_estimate, roofline
 
     if memory:
         needed = memory_estimate(module)

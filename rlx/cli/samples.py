@@ -83,8 +83,8 @@ def scaling() -> Scaling:
 
 def load(paths: Sequence[Path], graph: Graph) -> Loaded:
     """Read the samples that the user named; say on standard error what was done to them."""
-    from rlx.reference import check_bound
     from rlx.samples import read
+    from rlx.transforms.bind import check_bound
 
     check_bound(graph)
     for path in paths:

@@ -14,9 +14,10 @@ from rlx.frontends import onnx as onnx_frontend
 from rlx.ir.evaluate import evaluate
 from rlx.ops.q import Q_OPS
 from rlx.ops.real import RealDequantize, RealQuantize
-from rlx.reference import check_bound, random_frames, random_inputs
+from rlx.reference import random_frames, random_inputs
 from rlx.runtime import Device, Session
 from rlx.target import quantize_hint
+from rlx.transforms.bind import check_bound
 
 if TYPE_CHECKING:
     from pathlib import PurePath

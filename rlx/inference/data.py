@@ -13,8 +13,8 @@ from rlx.calibration.samples import read_samples
 from rlx.errors import UsageError
 from rlx.ir.inspect import printable
 from rlx.ops.real.cast import integer_range
-from rlx.reference import check_bound
 from rlx.samples.shapes import sample_shape
+from rlx.transforms.bind import check_bound
 
 if TYPE_CHECKING:
     import numpy.typing as npt

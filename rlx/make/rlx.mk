@@ -10,7 +10,7 @@
 
 RLX ?= rlx
 RLX_BUILD ?= rlx
-RLX_VERSION_FILE := $(dir $(lastword $(MAKEFILE_LIST)))../__init__.py
+RLX_VERSION_FILE := $(dir $(lastword $(MAKEFILE_LIST)))../version.py
 
 # The first rule of the makefile stays the default one.
 rlx_goal := $(.DEFAULT_GOAL)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rlx.errors import UsageError
 from rlx.ir.binding import bind_graph, symbols_of
+from rlx.ir.graph import Param
 from rlx.ir.module import graph_of, with_graph
 from rlx.names import printable
 
@@ -51,3 +53,25 @@ def bind(graph: Given, sizes: Mapping[str, int]) -> Given:
             raise ValueError(f"symbol {name!r} must be bound to a positive number, not {size!r}")
     bound = bind_graph(inner, sizes)
     return with_graph(graph, bound)
+
+
+def check_bound(graph: Graph) -> None:
+    """Check that ``graph`` can be run with nothing but its inputs.
+
+    Raises:
+        UsageError: A dimension is a symbol, or a parameter has no value.
+    """
+    for node in graph.nodes:
+        if isinstance(node.op, Param):
+            raise UsageError(
+                "is a parameter without a value",
+                where=f"parameter {printable(node.name)!r}",
+                hint="give every parameter a value with rlx.freeze, and save the graph again",
+            )
+        for type_ in node.types:
+            if not type_.is_static:
+                raise UsageError(
+                    f"{printable(str(type_))} has dimensions that are no numbers",
+                    where=f"node %{node.index} {printable(node.name)!r}",
+                    hint=sizes_hint(symbols_of(type_)),
+                )

@@ -15,9 +15,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
-import rlx
 from rlx.cache import cache_folder, keep, key_of, recall
 from rlx.outputs import MANIFEST
+from rlx.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -98,7 +98,7 @@ def _key(verifier: Repeatable, request: Request) -> str:
             "inputs": request.inputs,
             "tools": request.tools,
             "used": dict(verifier.tools_used(request.folder, request.tools)),
-            "rlx": rlx.__version__,
+            "rlx": __version__,
             "sources": [_sources(name) for name in sorted({"rlx", _package(verifier)})],
             "machine": [platform.system(), platform.machine(), sys.version],
         }

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx import __version__
 from rlx.errors import UsageError
 from rlx.ir.hash import structural_hash
 from rlx.names import comment_text
+from rlx.version import __version__
 from rlx_c.calls import Calls
 from rlx_c.entry_point import EntryPoint
 from rlx_c.symbols import Symbols, with_prefix

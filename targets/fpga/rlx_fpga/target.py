@@ -7,11 +7,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rlx import __version__
 from rlx.errors import UsageError
 from rlx.ir.hash import structural_hash
 from rlx.licence import with_licence
 from rlx.target import Emission, Target
+from rlx.version import __version__
 from rlx_fpga.architectures import ARCHITECTURES, architecture
 from rlx_fpga.architectures.choice import built_or_advised, lowering, require_fit
 from rlx_fpga.explore.fit import shortage
