@@ -12,7 +12,7 @@ from rlx.ops.real import RealDequantize, RealQuantize
 from rlx.passes.dead_code import DeadCode
 from rlx.quant import Converted, WeightScheme, convert
 from rlx.quant.known import known
-from rlx.quant.observers import params_of
+from rlx.quant.scheme import params_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -27,9 +27,9 @@ from rlx.ops.real import (
     RealTranspose,
 )
 from rlx.quant.known_ranges import known_params
-from rlx.quant.observers import Method, params_of
+from rlx.quant.observers import Method
 from rlx.quant.rules.pool import is_mean
-from rlx.quant.scheme import range_of
+from rlx.quant.scheme import params_of, range_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,8 +11,7 @@ from rlx.ops.nn import NnSoftmax
 from rlx.ops.real import RealSigmoid, RealTanh
 from rlx.quant.functions import argument, evaluate_function
 from rlx.quant.known import known
-from rlx.quant.observers import params_of
-from rlx.quant.scheme import range_of
+from rlx.quant.scheme import params_of, range_of
 
 if TYPE_CHECKING:
     from rlx.ir import Op, Value

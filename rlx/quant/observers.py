@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rlx.ir import QuantParams
 from rlx.quant.histogram import Histogram
+from rlx.quant.scheme import LEVELS, params_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import numpy.typing as npt
 
+    from rlx.ir import QuantParams
+
     Floats = npt.NDArray[np.float64]
     Range = tuple[float, float]
-
-LEVELS = 256
-"""Quantized values of an int8 tensor."""
 
 PERCENTILE = 99.99
 """Share of the numbers, in percent, that ``PERCENTILE`` covers."""
@@ -32,7 +31,6 @@ PERCENTILE = 99.99
 _MOMENTUM = 0.95
 """Share of the running range that one more sample keeps."""
 
-_SMALLEST_SCALE = float(np.finfo(np.float32).tiny)
 _CANDIDATES: Final = tuple(np.linspace(0.05, 1.0, 96).tolist())
 _REFINED = np.linspace(0.9, 1.1, 21)
 _DIVERGENCE_STEPS = 128
@@ -93,28 +91,6 @@ class Observer:
     def params(self, method: Method, *, symmetric: bool = False) -> QuantParams:
         """Return the parameters of int8 values over the range that ``method`` chooses."""
         return params_of(*self.range(method), symmetric=symmetric)
-
-
-def params_of(low: float, high: float, *, symmetric: bool = False) -> QuantParams:
-    """Return parameters of int8 values that cover ``low`` to ``high`` and zero.
-
-    Zero is exactly representable: it is the zero point. A range without extent (a tensor of zeros)
-    gets the scale 1. A symmetric range has the zero point 0.
-    """
-    low, high = min(low, 0.0), max(high, 0.0)
-    if low == high:
-        return QuantParams.per_tensor(1.0, 0)
-    if symmetric:
-        return QuantParams.per_tensor(_scale(max(-low, high) / (LEVELS // 2 - 1)), 0)
-    scale = _scale((high - low) / (LEVELS - 1))
-    zero_point = round(-LEVELS // 2 - low / scale)
-    return QuantParams.per_tensor(scale, min(max(zero_point, -LEVELS // 2), LEVELS // 2 - 1))
-
-
-def _scale(scale: float) -> float:
-    """Return a scale as float32 holds it, not so small that divisions by it overflow."""
-    limit = float(np.finfo(np.float32).max)
-    return float(np.float32(min(max(scale, _SMALLEST_SCALE), limit)))
 
 
 def _min_max(observer: Observer) -> Range:

@@ -24,9 +24,8 @@ from rlx.quant.biases import biased_layers, normalized_layers
 from rlx.quant.functions import argument, only_clamps
 from rlx.quant.intervals import exact_params, interval
 from rlx.quant.known import known, stays
-from rlx.quant.observers import params_of
 from rlx.quant.rules import RULES, boundary, pool, softmax
-from rlx.quant.scheme import range_of
+from rlx.quant.scheme import params_of, range_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

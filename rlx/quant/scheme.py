@@ -1,23 +1,25 @@
 """How reals become integers: parameters of activations, and schemes of weights.
 
 Activations have ``rlx.ir.QuantParams`` with one scale, a float32 number, and an int8 zero point
-(``rlx.quant.observers.params_of`` makes them of a range).
+(:func:`params_of` makes them of a range).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
 from rlx.errors import QuantizationError
-from rlx.ir import DType
-
-if TYPE_CHECKING:
-    from rlx.ir import QuantParams
+from rlx.ir import DType, QuantParams
 
 Bits: TypeAlias = Literal[8, 4, 2]
+
+LEVELS: Final = 256
+"""Quantized values of an int8 tensor."""
+
+_MIN_SCALE: Final = float(np.finfo(np.float32).tiny)
 
 _DTYPES: dict[int, DType] = {8: DType.I8, 4: DType.I4, 2: DType.I2}
 
@@ -44,6 +46,28 @@ class WeightScheme:
     def dtype(self) -> DType:
         """Element type of the quantized values."""
         return _DTYPES[self.bits]
+
+
+def params_of(low: float, high: float, *, symmetric: bool = False) -> QuantParams:
+    """Return parameters of int8 values that cover ``low`` to ``high`` and zero.
+
+    Zero is exactly representable: it is the zero point. A range without extent (a tensor of zeros)
+    gets the scale 1. A symmetric range has the zero point 0.
+    """
+    low, high = min(low, 0.0), max(high, 0.0)
+    if low == high:
+        return QuantParams.per_tensor(1.0, 0)
+    if symmetric:
+        return QuantParams.per_tensor(_scale(max(-low, high) / (LEVELS // 2 - 1)), 0)
+    scale = _scale((high - low) / (LEVELS - 1))
+    zero_point = round(-LEVELS // 2 - low / scale)
+    return QuantParams.per_tensor(scale, min(max(zero_point, -LEVELS // 2), LEVELS // 2 - 1))
+
+
+def _scale(scale: float) -> float:
+    """Return a scale as float32 holds it, not so small that divisions by it overflow."""
+    limit = float(np.finfo(np.float32).max)
+    return float(np.float32(min(max(scale, _MIN_SCALE), limit)))
 
 
 def activation_problem(params: QuantParams) -> str | None:

@@ -12,11 +12,10 @@ from rlx.ops.q import QAdd, QMul, QSub
 from rlx.ops.real import RealAdd, RealDequantize, RealDiv, RealMul, RealQuantize, RealSub
 from rlx.quant.functions import INT8
 from rlx.quant.known import int8_stored, known, stored
-from rlx.quant.observers import params_of
 from rlx.quant.offsets import DIRECTIONS
 from rlx.quant.rescale import rescale_of, sum_scaling
 from rlx.quant.rules.call import quant_of, rule
-from rlx.quant.scheme import range_of
+from rlx.quant.scheme import params_of, range_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rlx.quant.histogram import BINS, Histogram
-from rlx.quant.observers import Method, Observer, divergence, params_of, squared_error
+from rlx.quant.observers import Method, Observer, divergence, squared_error
+from rlx.quant.scheme import params_of
 
 NUMBERS = np.random.default_rng(0).normal(0.3, 2.0, (64, 37)).astype(np.float32)
 
